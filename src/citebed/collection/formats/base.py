@@ -1,0 +1,79 @@
+"""What a format is: a name, a way to recognise it, a place to cut it, and a parser."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from citebed.records import Record
+
+MAX_RECORD_BYTES = 16 << 20
+"""A single record larger than this is skipped: no bibliographic record needs 16 MiB."""
+
+MAX_WHOLE_FILE_BYTES = 256 << 20
+"""Formats that cannot be cut into pieces (XML, JSON documents) are read up to this size."""
+
+
+class Chunk(NamedTuple):
+    """A piece of a source that holds whole records.
+
+    ``line`` is the number of its first line in the source; ``macros`` are the BibTeX strings
+    defined before it; ``source`` is the path as shown to people (``a.tar.xz!b/c.bib``).
+    """
+
+    data: bytes
+    source: str
+    line: int = 1
+    macros: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Format:
+    """An outside format.
+
+    ``sniff`` looks at the first few kilobytes, decoded. ``parse`` yields records and problems
+    lazily, in file order, and never raises for what it finds in the data. ``cut`` gives the
+    length of the longest prefix of a buffer that ends between records (0 where there is none);
+    a format without ``cut`` is parsed whole.
+    """
+
+    name: str
+    title: str
+    sniff: Callable[[str], bool]
+    parse: Callable[[Chunk], Iterator[Record]]
+    cut: Callable[[bytes], int] | None = field(default=None)
+
+
+def _as_windows_1252(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    bad = error.object[error.start : error.end]
+    return "".join(_CP1252[byte] for byte in bad), error.end
+
+
+_CP1252 = [bytes([b]).decode("cp1252", errors="replace") for b in range(256)]
+
+
+def decode(data: bytes) -> tuple[str, bool]:
+    """Decode UTF-8; bytes that are not UTF-8 are read as Windows-1252.
+
+    Returns the text and whether anything had to be read so. A byte order mark is dropped,
+    UTF-16 and UTF-32 are understood by their marks, NUL characters are removed.
+    """
+    for mark, encoding in (
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF32_LE, "utf-32-le"),
+        (codecs.BOM_UTF32_BE, "utf-32-be"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+    ):
+        if data.startswith(mark):
+            return data[len(mark) :].decode(encoding, errors="replace").replace("\0", ""), False
+    try:
+        text, mended = data.decode("utf-8"), False
+    except UnicodeDecodeError:
+        codecs.register_error("citebed-cp1252", _as_windows_1252)
+        text, mended = data.decode("utf-8", errors="citebed-cp1252"), True
+    return (text.replace("\0", "") if "\0" in text else text), mended

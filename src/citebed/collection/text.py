@@ -1,0 +1,228 @@
+"""Small, total functions that bring text, names, dates and identifiers to one form.
+
+Every reader of an outside format uses these, so that the same paper looks the same wherever
+it was read. All of them are idempotent.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterable
+from urllib.parse import unquote
+
+# Control and format characters that carry no text; joiners (U+200C, U+200D) do, in some scripts.
+_INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u200b\u2060\ufeff\ud800-\udfff\ufffe\uffff]+")
+_NEEDS_FOLD = re.compile(
+    "^\\s|\\s$|\\s\\s|[^\\S ]|[\x00-\x1f\x7f-\x9f\u00ad\u200b\u2060\ufeff\ud800-\udfff\ufffe\uffff]"
+)
+
+
+def fold(text: str) -> str:
+    """Unicode NFC, runs of white space as one blank, none at the ends, no control characters."""
+    if text.isascii():
+        if _NEEDS_FOLD.search(text) is None:
+            return text
+    elif not unicodedata.is_normalized("NFC", text):
+        text = unicodedata.normalize("NFC", text)
+    if _NEEDS_FOLD.search(text) is None:
+        return text
+    return " ".join(_INVISIBLE.sub("", text).split())
+
+
+def fold_or_none(text: str | None) -> str | None:
+    """``fold``, with nothing left given as ``None``."""
+    return (fold(text) or None) if text else None
+
+
+# --- HTML -----------------------------------------------------------------------------------
+
+_INLINE_TAGS = (
+    "i|em|b|strong|u|s|a|tt|code|big|small|span|font|sup|sub|inf|scp|sc|smallcaps|it|italic|bold|roman"
+    "|underline|overline|monospace|emphasis|literal|subscript|superscript|inline-formula|tex-math|tex"
+    "|inlineequation|equationsource|math|mrow|mi|mn|mo|msup|msub|mfrac|mtext|mstyle|named-content"
+    "|externalref|refsource|reftarget|xref|ext-link|styled-content|fixed-case|abbr|cite|q|label|fn|alternatives"
+)
+_BLOCK_TAGS = "p|br|div|ul|ol|li|hr|h[1-6]|title|sec|list|list-item|abstract|table|tr|td|th|blockquote|disp-formula|para|section"
+TAG_PATTERN = rf"</?(?:\w+:)?(?:{_INLINE_TAGS}|{_BLOCK_TAGS})(?:\s[^<>]*)?/?>"
+ENTITY_PATTERN = r"&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
+
+_TAG = re.compile(TAG_PATTERN, re.IGNORECASE)
+_BLOCK = re.compile(rf"</?(?:\w+:)?(?:{_BLOCK_TAGS})\b", re.IGNORECASE)
+_POWER = re.compile(r"<(?:\w+:)?(?:sup|superscript)>\s*([-+−]?\d+)\s*</(?:\w+:)?(?:sup|superscript)>", re.IGNORECASE)
+_ENTITY = re.compile(ENTITY_PATTERN)
+_COMMENT = re.compile(r"<!--.*?-->|<!\[CDATA\[|\]\]>", re.DOTALL)
+
+
+def tag_to_text(tag: str) -> str:
+    """What a known tag leaves behind: a blank for one that breaks the line, else nothing."""
+    return " " if _BLOCK.match(tag) else ""
+
+
+def entity_to_text(entity: str) -> str:
+    """The character of an HTML entity such as ``&eacute;``; an unknown one stays as it is."""
+    return html.unescape(entity)
+
+
+def html_to_text(text: str) -> str:
+    """Plain text of a string with HTML or JATS markup: known tags removed, entities resolved.
+
+    Only tags of a known name are taken as tags, so ``FA + TA <FSA: …`` stays. A numeric
+    superscript becomes a power: ``n<sup>2</sup>`` is ``n^2``.
+    """
+    if "<" in text:
+        text = _POWER.sub(r"^\1", _COMMENT.sub("", text))
+        text = _TAG.sub(lambda m: tag_to_text(m[0]), text)
+    if "&" in text:
+        text = _ENTITY.sub(lambda m: entity_to_text(m[0]), text)
+    return fold(text)
+
+
+# --- Identifiers ----------------------------------------------------------------------------
+
+_DOI = re.compile(r"10\.\d{4,9}(?:\.\d+)*/\S+")
+_DOI_START = re.compile(
+    r"(?:(?:https?://)?(?:dx\.|www\.)?doi\.org/|https?://dl\.acm\.org/doi/(?:abs/|pdf/|full/)?|doi:?\s*|info:doi/)",
+    re.IGNORECASE,
+)
+
+
+def normalise_doi(text: str | None) -> str | None:
+    """The DOI in ``text``, lower-case and without a resolver, or ``None`` if it is not a DOI.
+
+    Accepts ``10.1145/X``, ``doi:10.1145/X`` and ``https://doi.org/10.1145/X``.
+    """
+    if not text:
+        return None
+    text = text.strip().strip("<>{}")
+    while (start := _DOI_START.match(text)) is not None:
+        text = text[start.end() :].lstrip()
+        if "%2" in text:
+            text = unquote(text)
+    if (match := _DOI.fullmatch(text)) is None:
+        return None
+    return match[0].rstrip(".,;").lower()
+
+
+def looks_like_url(text: str) -> bool:
+    """Whether a reference that is no DOI is an address."""
+    return re.match(r"(?:https?|ftp)://\S+|www\.\S+", text.strip(), re.IGNORECASE) is not None
+
+
+# --- Dates ----------------------------------------------------------------------------------
+
+MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            ("jan", "january"),
+            ("feb", "february"),
+            ("mar", "march"),
+            ("apr", "april"),
+            ("may",),
+            ("jun", "june"),
+            ("jul", "july"),
+            ("aug", "august"),
+            ("sep", "september", "sept"),
+            ("oct", "october"),
+            ("nov", "november"),
+            ("dec", "december"),
+        ),
+        start=1,
+    )
+    for name in names
+}
+_YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
+_ISO = re.compile(r"(1[5-9]\d\d|20\d\d)(?:[-/](0?[1-9]|1[0-2])(?:[-/](0?[1-9]|[12]\d|3[01]))?)?(?![\d])")
+_WORD = re.compile(r"[A-Za-z]+")
+
+
+def year_in(text: str | int | None) -> int | None:
+    """The first plausible year (1500 to 2099) in ``text``."""
+    if text is None:
+        return None
+    match = _YEAR.search(str(text))
+    return int(match[1]) if match else None
+
+
+def month_in(text: str | int | None) -> int | None:
+    """The month that ``text`` names (``aug``, ``August 12``, ``8``), as 1 to 12."""
+    if text is None:
+        return None
+    text = str(text).strip().lower()
+    if text.isascii() and text.isdigit():
+        return int(text) if 1 <= int(text[:3]) <= 12 else None
+    return next((MONTHS[word] for word in _WORD.findall(text) if word in MONTHS), None)
+
+
+def iso_date(year: int | None, month: int | None = None, day: int | None = None) -> str | None:
+    """``2010``, ``2010-08`` or ``2010-08-15``, as far as the parts are known and in range."""
+    if year is None or not 1 <= year <= 9999:
+        return None
+    if month is None or not 1 <= month <= 12:
+        return f"{year:04d}"
+    if day is None or not 1 <= day <= 31:
+        return f"{year:04d}-{month:02d}"
+    return f"{year:04d}-{month:02d}-{day:02d}"
+
+
+def date_in(text: str | None) -> str | None:
+    """An ISO date read from ``2010``, ``2010-08-15``, ``2010/08/15/``, ``August 2010`` …"""
+    if not text:
+        return None
+    if (match := _ISO.match(text.strip())) is not None:
+        year, month, day = match.groups()
+        return iso_date(int(year), int(month) if month else None, int(day) if day else None)
+    return iso_date(year_in(text), month_in(text))
+
+
+# --- Names and lists ------------------------------------------------------------------------
+
+
+def name_from_parts(family: str | None, given: str | None = None, suffix: str | None = None) -> str:
+    """``Family, Given`` or ``Family, Suffix, Given``; a lone part stands by itself."""
+    parts = [fold(part or "").replace(",", "") for part in (family, suffix, given)]
+    if not parts[0]:
+        parts = [parts[2], parts[1], ""]
+    return ", ".join(part for part in map(str.strip, parts) if part)
+
+
+_PARTICLES = frozenset(
+    "von van der den de del della di da dos das du la le ten ter zu zur af av al bin ibn".split()
+)
+
+
+def name_from_display(name: str) -> str:
+    """``Family, Given`` from a name as it is printed (``Given Family``, ``Family, Given``).
+
+    The last word is the family name, with the particles (``van der``) before it.
+    """
+    name = fold(name)
+    if "," in name or " " not in name:
+        return name.strip(" ,")
+    words = name.split()
+    cut = len(words) - 1
+    while cut > 1 and words[cut - 1].lower() in _PARTICLES:
+        cut -= 1
+    return f"{' '.join(words[cut:])}, {' '.join(words[:cut])}"
+
+
+def display_name(name: str) -> str:
+    """A name as it is printed: ``Given Family`` from ``Family, Given``."""
+    parts = [part.strip() for part in name.split(",")]
+    if len(parts) == 1:
+        return name
+    if len(parts) == 2:
+        return f"{parts[1]} {parts[0]}"
+    return f"{' '.join(parts[2:])} {parts[0]}, {parts[1]}"
+
+
+def family_name(name: str) -> str:
+    """What stands before the first comma."""
+    return name.partition(",")[0]
+
+
+def unique(items: Iterable[str]) -> tuple[str, ...]:
+    """The items without blanks and repetitions, in their first order."""
+    return tuple(dict.fromkeys(item for item in items if item))

@@ -1,0 +1,47 @@
+"""The errors a user can meet; each says what was found, what was expected and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from pathlib import Path
+
+
+class CitebedError(Exception):
+    """Something the user can fix; the command line prints the message and exits with 1."""
+
+
+class FormatError(CitebedError):
+    """A file is not what its format says; carries the place."""
+
+    def __init__(self, path: str | Path, line: int | None, what: str) -> None:
+        self.path = str(path)
+        self.line = line
+        self.what = what
+        place = self.path if line is None else f"{self.path}:{line}"
+        super().__init__(f"{place}: {what}")
+
+
+class UnknownName(CitebedError):
+    """A name that is not in a table of ours; suggests the nearest one."""
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.name = name
+        self.known = sorted(known)
+        self.did_you_mean = difflib.get_close_matches(name, self.known, n=1)
+        hint = f" Did you mean '{self.did_you_mean[0]}'?" if self.did_you_mean else ""
+        super().__init__(f"unknown {kind} '{name}'.{hint} Known: {', '.join(self.known)}.")
+
+
+class MissingExtra(CitebedError):
+    """A feature whose optional dependency is not installed; carries the exact install line."""
+
+    def __init__(self, extra: str, package: str) -> None:
+        self.extra = extra
+        super().__init__(
+            f"this needs '{package}', which is not installed. Run: pip install 'citebed[{extra}]'"
+        )
+
+
+class CollectionError(CitebedError):
+    """A collection folder that is missing, locked, broken or of another version."""
