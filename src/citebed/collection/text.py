@@ -13,22 +13,27 @@ from collections.abc import Iterable
 from urllib.parse import unquote
 
 # Control and format characters that carry no text; joiners (U+200C, U+200D) do, in some scripts.
-_INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u200b\u2060\ufeff\ud800-\udfff\ufffe\uffff]+")
-_NEEDS_FOLD = re.compile(
-    "^\\s|\\s$|\\s\\s|[^\\S ]|[\x00-\x1f\x7f-\x9f\u00ad\u200b\u2060\ufeff\ud800-\udfff\ufffe\uffff]"
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u200b\u200e\u200f\u2060\ufeff"
+    "\ud800-\udfff\ufffe\uffff]+"
 )
+_LIGATURE = re.compile("[\ufb00-\ufb06]")
+_LIGATURES = dict(zip("ﬀﬁﬂﬃﬄﬅﬆ", ("ff", "fi", "fl", "ffi", "ffl", "st", "st"), strict=True))
 
 
 def fold(text: str) -> str:
-    """Unicode NFC, runs of white space as one blank, none at the ends, no control characters."""
-    if text.isascii():
-        if _NEEDS_FOLD.search(text) is None:
-            return text
-    elif not unicodedata.is_normalized("NFC", text):
-        text = unicodedata.normalize("NFC", text)
-    if _NEEDS_FOLD.search(text) is None:
+    """Unicode NFC, runs of white space as one blank, none at the ends, no control characters;
+    printers' ligatures (``ﬁ``) as letters."""
+    if not text.isascii():
+        if _LIGATURE.search(text):
+            text = _LIGATURE.sub(lambda m: _LIGATURES[m[0]], text)
+        if not unicodedata.is_normalized("NFC", text):
+            text = unicodedata.normalize("NFC", text)
+    if text.isprintable() and "  " not in text and text[:1] != " " and text[-1:] != " ":
         return text
-    return " ".join(_INVISIBLE.sub("", text).split())
+    folded = " ".join(_INVISIBLE.sub("", text).split())
+    # What was taken out may have kept a letter apart from its accent.
+    return unicodedata.normalize("NFC", folded)
 
 
 def fold_or_none(text: str | None) -> str | None:
@@ -39,7 +44,7 @@ def fold_or_none(text: str | None) -> str | None:
 # --- HTML -----------------------------------------------------------------------------------
 
 _INLINE_TAGS = (
-    "i|em|b|strong|u|s|a|tt|code|big|small|span|font|sup|sub|inf|scp|sc|smallcaps|it|italic|bold|roman"
+    "i|em|b|bi|strong|u|s|a|tt|code|big|small|span|font|sup|sub|inf|scp|sc|smallcaps|it|italic|bold|roman"
     "|underline|overline|monospace|emphasis|literal|subscript|superscript|inline-formula|tex-math|tex"
     "|inlineequation|equationsource|math|mrow|mi|mn|mo|msup|msub|mfrac|mtext|mstyle|named-content"
     "|externalref|refsource|reftarget|xref|ext-link|styled-content|fixed-case|abbr|cite|q|label|fn|alternatives"
@@ -95,14 +100,20 @@ def normalise_doi(text: str | None) -> str | None:
     """
     if not text:
         return None
+    if not text.startswith("10."):
+        text = _without_resolver(text)
+    if (match := _DOI.fullmatch(text)) is None:
+        return None
+    return match[0].rstrip(".,;").lower()
+
+
+def _without_resolver(text: str) -> str:
     text = text.strip().strip("<>{}")
     while (start := _DOI_START.match(text)) is not None:
         text = text[start.end() :].lstrip()
         if "%2" in text:
             text = unquote(text)
-    if (match := _DOI.fullmatch(text)) is None:
-        return None
-    return match[0].rstrip(".,;").lower()
+    return text
 
 
 def looks_like_url(text: str) -> bool:
@@ -140,7 +151,7 @@ _WORD = re.compile(r"[A-Za-z]+")
 
 def year_in(text: str | int | None) -> int | None:
     """The first plausible year (1500 to 2099) in ``text``."""
-    if text is None:
+    if not text:
         return None
     match = _YEAR.search(str(text))
     return int(match[1]) if match else None
@@ -148,7 +159,7 @@ def year_in(text: str | int | None) -> int | None:
 
 def month_in(text: str | int | None) -> int | None:
     """The month that ``text`` names (``aug``, ``August 12``, ``8``), as 1 to 12."""
-    if text is None:
+    if not text:
         return None
     text = str(text).strip().lower()
     if text.isascii() and text.isdigit():
@@ -206,6 +217,14 @@ def name_from_display(name: str) -> str:
     while cut > 1 and words[cut - 1].lower() in _PARTICLES:
         cut -= 1
     return f"{' '.join(words[cut:])}, {' '.join(words[:cut])}"
+
+
+def canonical_name(name: str) -> str:
+    """``Family``, ``Family, Given`` or ``Family, Suffix, Given``, whatever the commas were."""
+    parts = [part for part in map(fold, name.split(",")) if part]
+    if len(parts) > 3:
+        parts = [parts[0], parts[1], " ".join(parts[2:])]
+    return ", ".join(parts)
 
 
 def display_name(name: str) -> str:

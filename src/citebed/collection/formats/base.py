@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from citebed.records import Record
@@ -36,14 +36,16 @@ class Format:
     ``sniff`` looks at the first few kilobytes, decoded. ``parse`` yields records and problems
     lazily, in file order, and never raises for what it finds in the data. ``cut`` gives the
     length of the longest prefix of a buffer that ends between records (0 where there is none);
-    a format without ``cut`` is parsed whole.
+    a format without ``cut`` is parsed whole. ``carry`` takes from a piece what later pieces of
+    the same file need to know (BibTeX's strings).
     """
 
     name: str
     title: str
     sniff: Callable[[str], bool]
     parse: Callable[[Chunk], Iterator[Record]]
-    cut: Callable[[bytes], int] | None = field(default=None)
+    cut: Callable[[bytes], int] | None = None
+    carry: Callable[[bytes, dict[str, str]], None] | None = None
 
 
 def _as_windows_1252(error: UnicodeError) -> tuple[str, int]:

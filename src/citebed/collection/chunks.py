@@ -1,0 +1,112 @@
+"""Cutting a stream into pieces of whole records, so that memory stays flat however long it is."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from typing import BinaryIO, NamedTuple
+
+from citebed.collection.formats import recognise
+from citebed.collection.formats.base import (
+    MAX_RECORD_BYTES,
+    MAX_WHOLE_FILE_BYTES,
+    Chunk,
+    Format,
+    decode,
+)
+from citebed.collection.sources import BAD_DATA, Member
+from citebed.records import Problem
+
+CHUNK_BYTES = 4 << 20
+_HEAD_BYTES = 16 << 10
+_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+
+
+class Piece(NamedTuple):
+    """A chunk and the format to read it with."""
+
+    format: str
+    chunk: Chunk
+
+
+def pieces(member: Member) -> Iterator[Piece | Problem]:
+    """The pieces of a stream, in order, and what could not be read of it."""
+    try:
+        yield from _pieces(member.name, member.stream)
+    except BAD_DATA as error:
+        yield Problem(1, f"could not be read to the end: {error}")
+
+
+def _pieces(name: str, stream: BinaryIO) -> Iterator[Piece | Problem]:
+    head = stream.read(_HEAD_BYTES)
+    if not head.strip():
+        yield Problem(1, "an empty file", "ignored")
+        return
+    if head.startswith(_WIDE_MARKS):
+        head, stream = _from_wide(head + stream.read(MAX_WHOLE_FILE_BYTES)), _NOTHING
+    format = recognise(decode(head[:_HEAD_BYTES])[0])
+    if format is None:
+        yield Problem(1, "not in a format that citebed reads", "ignored")
+    elif format.cut is None:
+        yield from _whole(name, format, head, stream)
+    else:
+        yield from _cut(name, format, head, stream)
+
+
+class _Nothing:
+    def read(self, _: int = -1) -> bytes:
+        return b""
+
+
+_NOTHING: BinaryIO = _Nothing()  # type: ignore[assignment]
+
+
+def _from_wide(data: bytes) -> bytes:
+    return decode(data)[0].encode("utf-8", errors="replace")
+
+
+def _whole(name: str, format: Format, head: bytes, stream: BinaryIO) -> Iterator[Piece | Problem]:
+    data = head + stream.read(MAX_WHOLE_FILE_BYTES + 1 - len(head))
+    if len(data) > MAX_WHOLE_FILE_BYTES:
+        limit = MAX_WHOLE_FILE_BYTES >> 20
+        yield Problem(
+            1,
+            f"{format.title} is read whole and this file is larger than {limit} MiB; "
+            "split it, or convert it to JSON Lines",
+        )
+        return
+    yield Piece(format.name, Chunk(data, name))
+
+
+def _cut(name: str, format: Format, head: bytes, stream: BinaryIO) -> Iterator[Piece | Problem]:
+    assert format.cut is not None
+    line, buffer, macros = 1, head, dict[str, str]()
+    while block := stream.read(CHUNK_BYTES):
+        buffer += block
+        end = format.cut(buffer)
+        if end == 0 and len(buffer) > MAX_RECORD_BYTES:
+            start = line
+            line, buffer = _skip_record(format, buffer, line, stream)
+            yield Problem(start, f"a record of more than {MAX_RECORD_BYTES >> 20} MiB is not read")
+        elif end:
+            data, buffer = buffer[:end], buffer[end:]
+            yield Piece(format.name, Chunk(data, name, line, dict(macros)))
+            if format.carry is not None:
+                format.carry(data, macros)
+            line += data.count(b"\n")
+    if buffer.strip():
+        yield Piece(format.name, Chunk(buffer, name, line, macros))
+
+
+def _skip_record(format: Format, buffer: bytes, line: int, stream: BinaryIO) -> tuple[int, bytes]:
+    """Read past a record that is too long; gives what follows it and the line that starts at."""
+    assert format.cut is not None
+    keep = 1 << 10
+    while True:
+        line += buffer[:-keep].count(b"\n")
+        buffer = buffer[-keep:]
+        block = stream.read(CHUNK_BYTES)
+        buffer += block
+        end = format.cut(buffer) if block else len(buffer)
+        if end:
+            return line + buffer[:end].count(b"\n"), buffer[end:]

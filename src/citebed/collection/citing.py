@@ -1,0 +1,217 @@
+"""From citing papers to queries and answers: which reference is which document.
+
+A query is a paragraph or a sentence that cites at least one document of the collection; its
+relevant documents are those it cites. The citing paper itself is never an answer.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import polars as pl
+
+from citebed.collection.rules import Rules
+from citebed.collection.tables import CONTEXTS, PAPERS, REFERENCES
+
+QUERIES: dict[str, pl.DataType] = {
+    "query_id": pl.String(),
+    "text": pl.String(),
+    "title": pl.String(),
+    "paper_id": pl.String(),
+    "section": pl.String(),
+    "exclude": pl.List(pl.String()),
+    "before": pl.String(),
+}
+QRELS: dict[str, pl.DataType] = {
+    "query_id": pl.String(),
+    "doc_id": pl.String(),
+    "relevance": pl.Int32(),
+}
+
+
+class QuerySet(NamedTuple):
+    """Queries and their judgements; ``queries`` is empty where only judgements were given."""
+
+    queries: pl.DataFrame
+    qrels: pl.DataFrame
+
+
+class Citing(NamedTuple):
+    """The citing papers' tables, with every reference looked up in the collection."""
+
+    papers: pl.DataFrame
+    references: pl.DataFrame
+    contexts: pl.DataFrame
+
+
+def lookup_table(documents: pl.DataFrame) -> pl.DataFrame:
+    """Every name a document goes by, in lower case: its id, its DOI, its ids elsewhere."""
+    names = [
+        documents.select("doc_id", name=pl.col("doc_id").str.to_lowercase()),
+        documents.select("doc_id", name=pl.col("doi")).drop_nulls(),
+        documents.select("doc_id", name=pl.col("aliases"))
+        .explode("name")
+        .drop_nulls()
+        .with_columns(pl.col("name").str.to_lowercase()),
+    ]
+    return pl.concat(names).unique("name", keep="first", maintain_order=True)
+
+
+def resolve(
+    papers: pl.DataFrame, references: pl.DataFrame, contexts: pl.DataFrame, records: pl.DataFrame
+) -> Citing:
+    """Look up the papers and their references.
+
+    ``records`` are all documents and those set aside, with ``kept`` telling which: a citing
+    paper that was excluded still lends its year.
+    """
+    names = lookup_table(records.filter("kept"))
+    references = _resolve_references(_with_lists(references, papers), names)
+    papers = _resolve_papers(papers, references, records)
+    return Citing(papers, references, _resolve_contexts(contexts, references))
+
+
+def _with_lists(references: pl.DataFrame, papers: pl.DataFrame) -> pl.DataFrame:
+    """Reference lists in files of their own fill what the paper of the same name lacks."""
+    stem = pl.col("source").str.replace(r"\.[^./]*$", "")
+    lists = references.filter(pl.col("paper_id").is_null())
+    own = references.filter(pl.col("paper_id").is_not_null())
+    if lists.is_empty():
+        return own
+    owners = papers.select("paper_id", stem=stem).unique("stem", keep="first", maintain_order=True)
+    given = (
+        lists.drop("paper_id")
+        .with_columns(stem=stem)
+        .join(owners, on="stem", how="inner", maintain_order="left")
+        .select("paper_id", "ref_id", "doi", "url", "title", "target", pl.col("source"))
+    )
+    unknown = pl.all_horizontal(pl.col("doi", "url", "target").is_null())
+    merged = own.join(given, on=["paper_id", "ref_id"], how="left", suffix="_list", maintain_order="left")
+    filled = merged.with_columns(
+        pl.when(unknown).then(pl.col(f"{name}_list")).otherwise(pl.col(name)).alias(name)
+        for name in ("doi", "url", "target")
+    ).select(list(REFERENCES))
+    more = given.join(own, on=["paper_id", "ref_id"], how="anti", maintain_order="left")
+    return pl.concat([filled, more], how="diagonal").select(list(REFERENCES))
+
+
+def _resolve_references(references: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
+    by_doi = names.rename({"name": "doi", "doc_id": "by_doi"})
+    by_id = names.rename({"name": "lower", "doc_id": "by_id"})
+    return (
+        references.with_columns(lower=pl.col("target").str.to_lowercase())
+        .join(by_doi, on="doi", how="left", maintain_order="left")
+        .join(by_id, on="lower", how="left", maintain_order="left")
+        .with_columns(doc_id=pl.coalesce("by_doi", "by_id"))
+        .select(list(REFERENCES))
+    )
+
+
+def _resolve_papers(
+    papers: pl.DataFrame, references: pl.DataFrame, records: pl.DataFrame
+) -> pl.DataFrame:
+    names = lookup_table(records).rename({"doc_id": "record"})
+    facts = records.unique("doc_id", keep="first", maintain_order=True).select(
+        record="doc_id", record_year="year", record_date="date", kept="kept"
+    )
+    counts = references.group_by("paper_id").agg(
+        references=pl.len().cast(pl.Int32), found=pl.col("doc_id").is_not_null().sum().cast(pl.Int32)
+    )
+    return (
+        papers.drop("references", "found", "doc_id")
+        .with_columns(name=pl.coalesce("doi", pl.col("paper_id").str.to_lowercase()))
+        .join(names, on="name", how="left", maintain_order="left")
+        .join(facts, on="record", how="left", maintain_order="left")
+        .join(counts, on="paper_id", how="left", maintain_order="left")
+        .with_columns(
+            year=pl.coalesce("year", "record_year"),
+            date=pl.coalesce("date", "record_date", pl.col("year").cast(pl.String)),
+            doc_id=pl.when("kept").then("record"),
+            references=pl.col("references").fill_null(0),
+            found=pl.col("found").fill_null(0),
+        )
+        .select(list(PAPERS))
+    )
+
+
+def _resolve_contexts(contexts: pl.DataFrame, references: pl.DataFrame) -> pl.DataFrame:
+    numbered = contexts.drop("cited", "sentence_id").with_row_index("row")
+    found = references.select("paper_id", "ref_id", "doc_id").drop_nulls()
+    cited = (
+        numbered.select("row", "paper_id", ref_id="cites")
+        .explode("ref_id")
+        .join(found, on=["paper_id", "ref_id"], how="inner", maintain_order="left")
+        .group_by("row", maintain_order=True)
+        .agg(cited=pl.col("doc_id").unique(maintain_order=True))
+    )
+    return (
+        numbered.join(cited, on="row", how="left", maintain_order="left")
+        .with_columns(
+            cited=pl.col("cited").fill_null(pl.lit([], dtype=pl.List(pl.String))),
+            sentence_id=pl.concat_str("context_id", pl.col("sentence").cast(pl.String), separator="."),
+        )
+        .select(list(CONTEXTS))
+    )
+
+
+def query_sets(citing: Citing, documents: pl.DataFrame, rules: Rules) -> dict[str, QuerySet]:
+    """The query sets ``paragraphs`` and ``sentences``."""
+    if citing.papers.is_empty():
+        return {}
+    paragraphs = citing.contexts.group_by("paper_id", "context_id", maintain_order=True).agg(
+        pl.col("section").first(),
+        pl.col("text").str.join(" "),
+        cited=pl.col("cited").explode(empty_as_null=False).unique(maintain_order=True),
+    )
+    sentences = citing.contexts.select("paper_id", "section", "text", "cited", context_id="sentence_id")
+    return {
+        "paragraphs": _query_set(paragraphs, citing.papers, documents, rules),
+        "sentences": _query_set(sentences, citing.papers, documents, rules),
+    }
+
+
+def _query_set(
+    passages: pl.DataFrame, papers: pl.DataFrame, documents: pl.DataFrame, rules: Rules
+) -> QuerySet:
+    own = papers.select("paper_id", "title", "date", own="doc_id").unique("paper_id", keep="first")
+    named = passages.join(own, on="paper_id", how="left", maintain_order="left").with_columns(
+        query_id=pl.concat_str(
+            pl.col("paper_id").str.replace_all(r"\s+", "_"),
+            pl.col("context_id").str.replace_all(r"\s+", "_"),
+            separator=":",
+        )
+    )
+    answers = (
+        named.select("query_id", "own", "date", doc_id="cited")
+        .explode("doc_id")
+        .drop_nulls("doc_id")
+        .filter(pl.col("own").is_null() | (pl.col("doc_id") != pl.col("own")))
+    )
+    if rules.no_future:
+        dates = documents.select("doc_id", published="date")
+        answers = answers.join(dates, on="doc_id", how="left", maintain_order="left").filter(
+            ~is_later(pl.col("published"), pl.col("date")).fill_null(value=False)
+        )
+    qrels = answers.select("query_id", "doc_id", relevance=pl.lit(1, dtype=pl.Int32))
+    before = pl.col("date") if rules.no_future else pl.lit(None, dtype=pl.String)
+    queries = named.join(qrels, on="query_id", how="semi", maintain_order="left").select(
+        "query_id",
+        "text",
+        "title",
+        "paper_id",
+        "section",
+        exclude=pl.when(pl.col("own").is_null())
+        .then(pl.lit([], dtype=pl.List(pl.String)))
+        .otherwise(pl.concat_list("own")),
+        before=before,
+    )
+    return QuerySet(queries.select(list(QUERIES)), qrels.unique(maintain_order=True))
+
+
+def is_later(date: pl.Expr, other: pl.Expr) -> pl.Expr:
+    """Whether an ISO date is later than another, as far as both are known.
+
+    ``2020-05`` is later than neither ``2020`` nor ``2020-05-30``.
+    """
+    known = pl.min_horizontal(date.str.len_chars(), other.str.len_chars())
+    return date.str.slice(0, known) > other.str.slice(0, known)

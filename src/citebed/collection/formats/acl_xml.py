@@ -1,0 +1,188 @@
+"""The ACL Anthology's own XML: a collection of volumes, each with its papers.
+
+Both ways of writing ids are understood: ``2020.acl-main.1`` and ``P05-1001``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from citebed.collection.formats.base import Chunk, Format
+from citebed.collection.formats.xml import (
+    Element,
+    child,
+    children,
+    inner_text,
+    line_of,
+    local,
+    open_root,
+    root_in,
+)
+from citebed.collection.text import (
+    fold,
+    iso_date,
+    month_in,
+    name_from_display,
+    name_from_parts,
+    normalise_doi,
+    unique,
+    year_in,
+)
+from citebed.records import Document, Problem, Record
+
+_ID = re.compile(
+    r"(?:https?://(?:www\.)?(?:aclanthology\.org|aclweb\.org/anthology)/)?"
+    r"([A-Z]\d\d-\d{4}|\d{4}\.[a-z0-9_]+-[a-zA-Z0-9_]+\.\d+)(?:\.pdf|/)?"
+)
+_JOURNAL_VENUES = {
+    "cl": "Computational Linguistics",
+    "tacl": "Transactions of the Association for Computational Linguistics",
+}
+_ISSUE = re.compile(r"[,:]?\s+(?:Volume|Vol\.)\s+\w+.*", re.DOTALL)
+
+
+def _sniff(head: str) -> bool:
+    name, rest = root_in(head)
+    return name == "collection" and re.search(r"<volume\s[^<>]*\bid\s*=", rest) is not None
+
+
+def _parse(chunk: Chunk) -> Iterator[Record]:
+    """A document for each paper and each front matter, in file order."""
+    root, problems = open_root(chunk, "collection")
+    yield from problems
+    for volume in children(root, "volume"):
+        shared = _shared_fields(volume)
+        for entry in children(volume, "frontmatter", "paper"):
+            yield from _entry(entry, shared, chunk)
+
+
+def _entry(entry: Element, shared: Document, chunk: Chunk) -> Iterator[Record]:
+    """The document of a paper or a front matter; a paper that cannot be named is skipped."""
+    line = line_of(entry, chunk)
+    doc_id = _doc_id(entry)
+    if not doc_id:
+        yield Problem(line, "a paper without an id, and no Anthology id in its url")
+        return
+    doi = inner_text(child(entry, "doi"))
+    if doi and normalise_doi(doi) is None:
+        yield Problem(line, f"{doc_id}: '{doi}' is not a DOI and was left out", "mended")
+    fields = shared._replace(
+        doc_id=doc_id, doi=normalise_doi(doi), url=f"https://aclanthology.org/{doc_id}", line=line
+    )
+    is_front = local(entry) == "frontmatter" or entry.get("id") == "0"
+    yield _front_matter(entry, fields) if is_front else _paper(entry, fields)
+
+
+def _paper(entry: Element, fields: Document) -> Document:
+    """A paper, with what its volume lends it."""
+    return fields._replace(
+        title=inner_text(child(entry, "title")),
+        authors=_people(entry, "author"),
+        editors=_people(entry, "editor") or fields.editors,
+        pages=inner_text(child(entry, "pages")) or None,
+        abstract=inner_text(child(entry, "abstract")) or None,
+        language=inner_text(child(entry, "language")) or None,
+    )
+
+
+def _front_matter(entry: Element, fields: Document) -> Document:
+    """The volume itself, named by its front matter; its title is that of the book."""
+    volume = entry.getparent()
+    return fields._replace(
+        type="proceedings",
+        title=inner_text(child(volume, "meta", "booktitle")) or inner_text(child(entry, "title")),
+        editors=fields.editors or _people(entry, "author"),
+        pages=inner_text(child(entry, "pages")) or None,
+    )
+
+
+# --- Volumes --------------------------------------------------------------------------------
+
+
+def _shared_fields(volume: Element) -> Document:
+    """The fields that a volume's papers have in common, as a document without an id."""
+    meta = child(volume, "meta")
+    year = year_in(inner_text(child(meta, "year")))
+    journal = _is_journal(volume)
+    return Document(
+        doc_id="",
+        type="article" if journal else "inproceedings",
+        editors=_people(meta, "editor"),
+        year=year,
+        date=iso_date(year, month_in(inner_text(child(meta, "month")))),
+        venue=(_journal_title(meta) if journal else inner_text(child(meta, "booktitle"))) or None,
+        volume=(inner_text(child(meta, "journal-volume")) or None) if journal else None,
+        number=(inner_text(child(meta, "journal-issue")) or None) if journal else None,
+        publisher=inner_text(child(meta, "publisher")) or None,
+    )
+
+
+def _is_journal(volume: Element) -> bool:
+    """Whether a volume says that it is an issue of a journal, or has a journal's fields."""
+    if (kind := volume.get("type")) is not None:
+        return kind == "journal"
+    fields = children(child(volume, "meta"), "journal-title", "journal-volume", "journal-issue")
+    return next(fields, None) is not None
+
+
+def _journal_title(meta: Element | None) -> str:
+    """The journal's name: given, known by its venue, or the book's title up to the volume."""
+    if title := inner_text(child(meta, "journal-title")):
+        return title
+    venues = (_JOURNAL_VENUES.get(inner_text(venue), "") for venue in children(meta, "venue"))
+    return next(filter(None, venues), "") or _ISSUE.sub("", inner_text(child(meta, "booktitle")))
+
+
+def _people(parent: Element | None, role: str) -> tuple[str, ...]:
+    """The names of a role; forms in other scripts (``variant``) and affiliations left out."""
+    return unique(_name(person) for person in children(parent, role))
+
+
+def _name(person: Element) -> str:
+    first, last, suffix = (inner_text(child(person, part)) for part in ("first", "last", "suffix"))
+    if first or last:
+        return name_from_parts(last, first, suffix)
+    return name_from_display(fold(person.text or ""))
+
+
+# --- Ids ------------------------------------------------------------------------------------
+
+
+def _doc_id(entry: Element) -> str:
+    """The Anthology id of an entry: what its url says, else built from the ids around it."""
+    if (given := _ID.fullmatch(inner_text(child(entry, "url")))) is not None:
+        return given[1]
+    volume = entry.getparent()
+    collection = None if volume is None else volume.getparent()
+    if volume is None or collection is None:
+        return ""
+    number = "0" if local(entry) == "frontmatter" else entry.get("id", "")
+    return anthology_id(collection.get("id", ""), volume.get("id", ""), number)
+
+
+def anthology_id(collection: str, volume: str, paper: str) -> str:
+    """The id of a paper from its parts, by the Anthology's rule; ``""`` where one is missing.
+
+    ``2020.acl``, ``main``, ``1`` is ``2020.acl-main.1``; ``P05``, ``1``, ``1`` is ``P05-1001``.
+    Workshops (``W``, ``C69``, ``D19`` from volume 5 on) have two digits for the volume and two
+    for the paper.
+    """
+    if not (collection and volume and paper):
+        return ""
+    if collection[0].isdigit():
+        return f"{collection}-{volume}.{paper}"
+    if not all(part.isascii() and part.isdigit() for part in (volume, paper)):
+        return f"{collection}-{volume}{paper}"
+    many_volumes = collection[0] == "W" or collection == "C69"
+    if many_volumes or (collection == "D19" and int(volume[:4]) >= 5):
+        return f"{collection}-{volume:0>2}{paper:0>2}"
+    return f"{collection}-{volume}{paper:0>3}"
+
+
+ACL_XML = Format(
+    name="acl-xml",
+    title="ACL Anthology XML",
+    sniff=_sniff,
+    parse=_parse,
+)

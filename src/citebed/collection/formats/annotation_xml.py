@@ -1,0 +1,172 @@
+"""ACM-CR's annotated citing papers: paragraphs by sentence, with the references each cites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from citebed.collection.formats.base import Chunk, Format
+from citebed.collection.formats.dois import not_a_doi, reference_from
+from citebed.collection.formats.xml import (
+    Element,
+    attribute,
+    child,
+    children,
+    file_stem,
+    inner_text,
+    line_of,
+    open_root,
+    root_in,
+)
+from citebed.collection.text import fold, iso_date, normalise_doi, unique, year_in
+from citebed.records import CitingPaper, Context, Problem, Record, Reference, Sentence
+
+_FIRST_CHILD = re.compile(r"<doc\b[^<>]*>\s*<doi\b")
+_YES = frozenset(("true", "1", "yes"))
+_NO = frozenset(("", "false", "0", "no"))
+_PARTS = re.compile(r"<(?:contexts|references)\b|<context\s")
+
+
+def _sniff(head: str) -> bool:
+    name, rest = root_in(head)
+    if name != "doc":
+        return False
+    return _FIRST_CHILD.match(rest) is not None or _PARTS.search(rest) is not None
+
+
+def _parse(chunk: Chunk) -> Iterator[Record]:
+    """One citing paper, after the problems found in it, in the order of their lines."""
+    root, problems = open_root(chunk, "doc")
+    if root is not None:
+        references: dict[str, Reference] = {}
+        contexts: dict[str, Context] = {}
+        problems += _read_contexts(root, chunk, contexts)
+        problems += _read_references(root, chunk, references)
+        problems += _doubtful_sentences(root, chunk, references)
+        paper, doubts = _paper(root, chunk)
+        problems += doubts
+    yield from sorted(problems, key=lambda problem: problem.line)
+    if root is not None and paper.paper_id:
+        yield paper._replace(
+            contexts=tuple(contexts.values()), references=tuple(references.values())
+        )
+
+
+def _paper(root: Element, chunk: Chunk) -> tuple[CitingPaper, list[Problem]]:
+    """The paper without contexts and references; its id is empty where nothing names it."""
+    line = line_of(root, chunk)
+    given = inner_text(child(root, "doi"))
+    doi = normalise_doi(given)
+    year = year_in(inner_text(child(root, "year")))
+    paper = CitingPaper(
+        paper_id=_as_given(given, doi) or inner_text(child(root, "id")) or file_stem(chunk.source),
+        doi=doi,
+        title=inner_text(child(root, "title")),
+        abstract=inner_text(child(root, "abstract")) or None,
+        year=year,
+        date=iso_date(year),
+        line=line,
+    )
+    if given and doi is None:
+        return paper, [Problem(line, f"'{given}' is not a DOI; kept as an id", "mended")]
+    if not paper.paper_id:
+        return paper, [Problem(line, "a paper without a DOI, an id or a file name")]
+    return paper, []
+
+
+def _as_given(text: str, doi: str | None) -> str:
+    """The DOI in the letter case of the file, without a resolver in front of it."""
+    if doi is None:
+        return text
+    at = text.lower().rfind(doi)
+    return text[at : at + len(doi)] if at >= 0 else doi
+
+
+# --- References -----------------------------------------------------------------------------
+
+
+def _read_references(
+    root: Element, chunk: Chunk, references: dict[str, Reference]
+) -> Iterator[Problem]:
+    """Fill the reference list; of two with one id the first is kept."""
+    for number, element in enumerate(children(child(root, "references"), "reference"), 1):
+        line = line_of(element, chunk)
+        ref_id = fold(attribute(element, "id"))
+        if not ref_id:
+            ref_id = str(number)
+            yield Problem(line, f"a reference without an id; numbered {ref_id}", "mended")
+        if ref_id in references:
+            yield Problem(line, f"reference {ref_id} is listed twice; the first is kept", "mended")
+            continue
+        reference, doubtful = reference_from(ref_id, inner_text(element))
+        references[ref_id] = reference
+        if doubtful:
+            yield not_a_doi(reference, line)
+
+
+def _doubtful_sentences(
+    root: Element, chunk: Chunk, references: dict[str, Reference]
+) -> Iterator[Problem]:
+    """What is odd about a sentence: a number the reference list does not have, a mistyped mark."""
+    for context in children(child(root, "contexts"), "context"):
+        for element in list(children(context, "s")) or [context]:
+            line = line_of(element, chunk)
+            for cite in _cites(element):
+                if cite not in references:
+                    what = f"a sentence cites {cite}, which the reference list does not have"
+                    yield Problem(line, what, "mended")
+            mark = attribute(element, "anonymised")
+            if mark.lower() not in _YES | _NO:
+                yield Problem(line, f'anonymised="{mark}" is taken as "true"', "mended")
+
+
+# --- Contexts -------------------------------------------------------------------------------
+
+
+def _read_contexts(root: Element, chunk: Chunk, contexts: dict[str, Context]) -> Iterator[Problem]:
+    """Fill the contexts; a missing id is numbered, one that is taken gets ``-2`` and so on."""
+    copies: dict[str, int] = {}
+    for number, element in enumerate(children(child(root, "contexts"), "context"), 1):
+        line = line_of(element, chunk)
+        given = fold(attribute(element, "id"))
+        if not given:
+            given = f"{number:02d}"
+            yield Problem(line, f"a context without an id; numbered {given}", "mended")
+        context_id = _free(given, contexts, copies)
+        if context_id != given:
+            yield Problem(line, f"two contexts have the id {given}; now {context_id}", "mended")
+        section = fold(attribute(element, "section"))
+        contexts[context_id] = Context(context_id, section, _sentences(element))
+
+
+def _free(given: str, taken: dict[str, Context], copies: dict[str, int]) -> str:
+    """The id, or the id with the next number that is free; counts the copies of each."""
+    context_id = given
+    while context_id in taken:
+        copies[given] = copies.get(given, 1) + 1
+        context_id = f"{given}-{copies[given]}"
+    return context_id
+
+
+def _sentences(context: Element) -> tuple[Sentence, ...]:
+    """The sentences of a context; its whole text is one where none are marked."""
+    marked = list(children(context, "s")) or [context]
+    sentences = (Sentence(inner_text(s), _cites(s), _is_anonymised(s)) for s in marked)
+    return tuple(sentence for sentence in sentences if sentence.text or sentence.cites)
+
+
+def _cites(sentence: Element) -> tuple[str, ...]:
+    return unique(re.split(r"[,;\s]+", attribute(sentence, "cites")))
+
+
+def _is_anonymised(sentence: Element) -> bool:
+    """Whether the names were taken out; a mark that says neither yes nor no is a yes."""
+    return attribute(sentence, "anonymised").lower() not in _NO
+
+
+ANNOTATION_XML = Format(
+    name="annotation-xml",
+    title="ACM-CR annotated citing paper",
+    sniff=_sniff,
+    parse=_parse,
+)

@@ -1,0 +1,259 @@
+"""BibTeX and BibLaTeX, in and out."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+
+from citebed.collection.formats.base import Chunk, Format, decode
+from citebed.collection.formats.bibtex_names import names_of, write_names
+from citebed.collection.formats.bibtex_scan import RawEntry, carry, cut, scan
+from citebed.collection.latex import is_plain, latex_to_text, text_to_latex
+from citebed.collection.text import (
+    ENTITY_PATTERN,
+    date_in,
+    entity_to_text,
+    fold,
+    iso_date,
+    month_in,
+    normalise_doi,
+    unique,
+    year_in,
+)
+from citebed.records import Document, Problem, Record
+
+_KINDS = {"conference": "inproceedings"}
+_SNIFF = re.compile(r"^[ \t]*@[ \t]*[A-Za-z]+[ \t]*[{(][ \t]*[^\s{}]*", re.MULTILINE)
+_BARE_WORD = re.compile(r"[=#]\s*+([A-Za-z][^\s,{}\"#%()=']*+)")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+
+def parse(chunk: Chunk) -> Iterator[Record]:
+    """The documents of a piece of BibTeX, and what had to be skipped or mended."""
+    text, mended = decode(chunk.data)
+    if mended:
+        yield Problem(chunk.line, "bytes that are not UTF-8 were read as Windows-1252", "mended")
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    macros = dict(chunk.macros)
+    for entry in scan(text, chunk.line, macros):
+        if isinstance(entry, Problem):
+            yield entry
+            continue
+        if macros and _uses_macros(entry.text, macros):
+            entry = entry._replace(text=_rebuilt(entry))
+        document = document_of(entry)
+        if entry.broken:
+            what = f"entry '{entry.key}' does not close; kept the fields that could be read"
+            yield Problem(entry.line, what, "mended")
+        elif not entry.key:
+            what = f"an entry without a key; named '{document.doc_id}'"
+            yield Problem(entry.line, what, "mended")
+        yield document
+
+
+def _uses_macros(text: str, macros: Mapping[str, str]) -> bool:
+    return any(word.lower() in macros for word in _BARE_WORD.findall(text))
+
+
+def _rebuilt(entry: RawEntry) -> str:
+    """The entry's text with its strings resolved, so that it can stand alone."""
+    months = frozenset(_MONTHS)
+    lines = (
+        f"  {name} = {value if name == 'month' and value in months else f'{{{value}}}'},\n"
+        for name, value in entry.fields.items()
+    )
+    return f"@{entry.type}{{{entry.key},\n{''.join(lines)}}}"
+
+
+def document_of(entry: RawEntry) -> Document:
+    """The document that an entry describes."""
+    get = entry.fields.get
+    url = get("url")
+    date = _date_of(get("date"), get("year"), get("month"), get("issue_date"), get("day"))
+    title = latex_to_text(get("title", ""))
+    authors = names_of(get("author", ""))
+    return Document(
+        doc_id=_id_of(entry, authors, date, title),
+        type=_KINDS.get(entry.type, entry.type),
+        title=_with_subtitle(title, get("subtitle")),
+        authors=authors,
+        editors=names_of(get("editor", "")),
+        year=int(date[:4]) if date else None,
+        date=date,
+        venue=_first(entry.fields, "journal", "journaltitle", "booktitle"),
+        volume=_first(entry.fields, "volume"),
+        number=_first(entry.fields, "number", "issue"),
+        pages=_first(entry.fields, "pages"),
+        publisher=_first(entry.fields, "publisher", "institution", "school", "organization"),
+        # A publisher's export uses the DOI as key, and that is the more reliable of the two.
+        doi=normalise_doi(entry.key) or normalise_doi(get("doi")) or normalise_doi(url),
+        url=_url_of(url) if url else None,
+        abstract=(latex_to_text(get("abstract", "")) or None),
+        keywords=_keywords_of(get("keywords") or get("keyword") or ""),
+        language=_first(entry.fields, "language", "langid"),
+        bibtex=None if entry.broken else entry.text,
+        crossref=_first(entry.fields, "crossref"),
+        line=entry.line,
+    )
+
+
+# Venues, publishers, volumes and dates recur thousands of times in a bibliography.
+_recurring = functools.lru_cache(maxsize=1 << 16)(latex_to_text)
+
+
+def _first(fields: Mapping[str, str], *names: str) -> str | None:
+    for name in names:
+        if name in fields and (text := _recurring(fields[name])):
+            return text
+    return None
+
+
+def _with_subtitle(title: str, subtitle: str | None) -> str:
+    tail = latex_to_text(subtitle) if subtitle else ""
+    return f"{title}: {tail}" if tail and tail not in title else title
+
+
+def _id_of(entry: RawEntry, authors: tuple[str, ...], date: str | None, title: str) -> str:
+    if "citebed-id" in entry.fields:
+        return latex_to_text(entry.fields["citebed-id"])
+    if entry.key:
+        return fold(entry.key)
+    words = [authors[0].partition(",")[0] if authors else "", (date or "")[:4], *title.split()[:1]]
+    return "-".join(re.sub(r"\W+", "", word).lower() for word in words if word) or f"line-{entry.line}"
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _date_of(
+    date: str | None, year: str | None, month: str | None, issue: str | None, day: str | None
+) -> str | None:
+    if (whole := date_in(date)) is not None:
+        return whole
+    number = year_in(year)
+    if number is None:
+        return date_in(issue)
+    day = (day or "").strip()
+    day_number = int(day) if day.isdecimal() and len(day) < 3 else None
+    return iso_date(number, month_in(month) or month_in(issue), day_number)
+
+
+def _url_of(raw: str) -> str | None:
+    if "\\" not in raw and "{" not in raw:
+        return fold(raw) or None
+    return latex_to_text(raw.replace("~", r"\textasciitilde{}").replace("--", "-{}-")) or None
+
+
+def _keywords_of(raw: str) -> tuple[str, ...]:
+    if is_plain(raw):
+        parts = fold(raw).split(";" if ";" in raw else ",")
+        return unique([part.strip() for part in parts])
+    if "&" in raw and ";" in raw:
+        raw = re.sub(ENTITY_PATTERN, lambda m: text_to_latex(entity_to_text(m[0])), raw)
+    parts = _split_outside_braces(raw, ";")
+    if len(parts) == 1:
+        parts = _split_outside_braces(raw, ",")
+    return unique(map(latex_to_text, parts))
+
+
+def _split_outside_braces(raw: str, separator: str) -> list[str]:
+    parts, depth, start = [], 0, 0
+    for match in re.finditer(rf"[{{}}{separator}]", raw):
+        if match[0] == separator and depth <= 0:
+            parts.append(raw[start : match.start()])
+            start = match.end()
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
+    return [*parts, raw[start:]]
+
+
+# --- Writing --------------------------------------------------------------------------------
+
+_SAFE_KEY = re.compile(r"[^\s,{}\"#%~\\=()@']+")
+_ENTRY_HEAD = re.compile(r"(@\s*+[A-Za-z]++\s*+[{(]\s*+)([^\s,{}()\"#%=]*+)(\s*+)(,?)")
+
+
+def entry_of(document: Document) -> str:
+    """A BibTeX entry for the document, ready to paste: the original where there is one."""
+    if document.bibtex is None:
+        return write_entry(document)
+    head = _ENTRY_HEAD.match(document.bibtex)
+    if head is None or head[2] == document.doc_id or "citebed-id" in document.bibtex:
+        return document.bibtex
+    return with_fields(document.bibtex, {}, key=document.doc_id)
+
+
+def write_entry(document: Document) -> str:
+    """An entry written from the document's fields, which reads back as an equal document."""
+    kind = document.type if re.fullmatch("[a-z]+", document.type) else "misc"
+    key, fields = _key_fields(document.doc_id)
+    venue = "journal" if kind == "article" else "booktitle"
+    fields |= {
+        "author": write_names(document.authors),
+        "editor": write_names(document.editors),
+        "title": text_to_latex(document.title),
+        venue: text_to_latex(document.venue or ""),
+        **_date_fields(document),
+        "keywords": ", ".join(map(_write_keyword, document.keywords)),
+    }
+    for name in ("volume", "number", "pages", "publisher", "doi", "url", "language", "crossref", "abstract"):
+        fields[name] = text_to_latex(getattr(document, name) or "")
+    lines = [f"  {name} = {{{value}}},\n" for name, value in fields.items() if value]
+    return f"@{kind}{{{key},\n{''.join(lines)}}}"
+
+
+def _key_fields(doc_id: str) -> tuple[str, dict[str, str]]:
+    if _SAFE_KEY.fullmatch(doc_id):
+        return doc_id, {}
+    safe = "-".join(_SAFE_KEY.findall(doc_id)) or "x"
+    return safe, {"citebed-id": text_to_latex(doc_id)}
+
+
+def _date_fields(document: Document) -> dict[str, str]:
+    date = document.date or (str(document.year) if document.year else "")
+    year, _, rest = date.partition("-")
+    month, _, day = rest.partition("-")
+    return {"year": year, "month": _MONTHS[int(month) - 1] if month else "", "day": day}
+
+
+def _write_keyword(keyword: str) -> str:
+    text = text_to_latex(keyword)
+    return f"{{{text}}}" if "," in text or ";" in text else text
+
+
+def with_fields(bibtex: str, fields: Mapping[str, str], key: str | None = None) -> str:
+    """The entry with raw fields put in front of its own and, if given, another key."""
+    head = _ENTRY_HEAD.match(bibtex)
+    if head is None:
+        return bibtex
+    name, extra = head[2], dict(fields)
+    if key is not None:
+        if normalise_doi(name) and "doi" not in fields_of(bibtex):
+            extra["doi"] = name
+        name, key_fields = _key_fields(key)
+        extra = key_fields | extra
+    lines = "".join(f"\n  {field} = {{{value}}}," for field, value in extra.items() if value)
+    return f"{head[1]}{name},{lines}{bibtex[head.end():]}"
+
+
+def fields_of(bibtex: str) -> dict[str, str]:
+    """The raw fields of one entry, or none if it is not one."""
+    entry = next(iter(scan(bibtex, 1, {})), None)
+    return entry.fields if isinstance(entry, RawEntry) else {}
+
+
+def document_in(bibtex: str) -> Document:
+    """The document that one entry, known to be well-formed, describes."""
+    entry = next(iter(scan(bibtex, 1, {})))
+    if isinstance(entry, Problem):
+        raise ValueError(f"not a BibTeX entry: {entry.what}")
+    return document_of(entry)
+
+
+def sniff(head: str) -> bool:
+    """Whether a file starts like BibTeX: an ``@word{`` at the start of a line."""
+    if head.lstrip("\ufeff \t\r\n")[:1] in ("<", "[", "{", ""):
+        return False
+    return _SNIFF.search(head) is not None
+
+
+BIBTEX = Format("bibtex", "BibTeX and BibLaTeX", sniff, parse, cut, carry)

@@ -1,0 +1,110 @@
+"""Names in BibTeX: lists joined with ``and``, in three forms, with braces that protect."""
+
+from __future__ import annotations
+
+import re
+
+from citebed.collection.latex import is_plain, latex_to_text, text_to_latex
+from citebed.collection.text import canonical_name, unique
+
+_AND = re.compile(r"[{}]|\s+and(?=\s)", re.IGNORECASE)
+_WORD_AND = re.compile(r"(?:^|\s)and(?:\s|$)", re.IGNORECASE)
+_WRAPPED = re.compile(r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}")
+_OTHERS = frozenset(("others", "et al", "et al."))
+
+
+def names_of(raw: str) -> tuple[str, ...]:
+    """The names of an ``author`` field as ``Family, Given``; ``and others`` is left out."""
+    if not raw:
+        return ()
+    if is_plain(raw) and raw.isprintable() and "  " not in raw:
+        names = [_plain_name(part) for part in raw.split(" and ")]
+    else:
+        names = [_name_of(part) for part in _split_names(raw)]
+    return unique(name for name in names if name not in _OTHERS)
+
+
+def _plain_name(raw: str) -> str:
+    """A name without any LaTeX; ``Family, Given`` is what it should be already."""
+    family, comma, given = raw.partition(", ")
+    if comma and family.isascii() and "," not in family and "," not in given and given:
+        if family[:1] != " " and family[-1:] != " " and given[-1] != " " and given.isascii():
+            return raw
+    return _name_of(raw)
+
+
+def _split_names(raw: str) -> list[str]:
+    parts, depth, start = [], 0, 0
+    for match in _AND.finditer(raw):
+        if match[0] in "{}":
+            depth += 1 if match[0] == "{" else -1
+        elif depth <= 0:
+            parts.append(raw[start : match.start()])
+            start = match.end()
+    return [*parts, raw[start:]]
+
+
+def _name_of(raw: str) -> str:
+    raw = raw.strip()
+    if raw.startswith("{") and (whole := _WRAPPED.fullmatch(raw)) and not _accent_group(whole[1]):
+        return canonical_name(latex_to_text(whole[1]))
+    if "{" in raw:
+        parts = [latex_to_text(part) for part in _split_at_commas(raw)]
+        return canonical_name(",".join(parts)) if len(parts) > 1 else _inverted(raw)
+    if "," in raw:
+        return canonical_name(latex_to_text(raw))
+    return _inverted(raw)
+
+
+def _accent_group(inner: str) -> bool:
+    """Whether braces around a name hold one accented letter only (``{\\'E}``), not a name."""
+    return inner.startswith("\\") and len(inner) < 6
+
+
+def _split_at_commas(raw: str) -> list[str]:
+    parts, depth, start = [], 0, 0
+    for match in re.finditer(r"[{},]", raw):
+        if match[0] == "," and depth <= 0:
+            parts.append(raw[start : match.start()])
+            start = match.end()
+        depth += {"{": 1, "}": -1}.get(match[0], 0)
+    return [*parts, raw[start:]]
+
+
+def _inverted(raw: str) -> str:
+    """``Family, Given`` from ``Given von Family``, by BibTeX's rule for the ``von`` part."""
+    words = [word for word in (latex_to_text(part) for part in _split_words(raw)) if word]
+    if len(words) < 2:
+        return canonical_name("".join(words))
+    small = [index for index, word in enumerate(words[:-1]) if word[0].islower()]
+    cut = small[0] if small else len(words) - 1
+    return canonical_name(f"{' '.join(words[cut:])}, {' '.join(words[:cut])}")
+
+
+def _split_words(raw: str) -> list[str]:
+    if "{" not in raw:
+        return raw.replace("~", " ").split()
+    words, depth, start = [], 0, 0
+    for match in re.finditer(r"[{}]|[\s~]+", raw):
+        if match[0] in "{}":
+            depth += 1 if match[0] == "{" else -1
+        elif depth <= 0 and not raw[start : match.start()].endswith("\\"):
+            words.append(raw[start : match.start()])
+            start = match.end()
+    return [*words, raw[start:]]
+
+
+def write_names(names: tuple[str, ...]) -> str:
+    """An ``author`` field that reads back as these names."""
+    return " and ".join(map(_write_name, names))
+
+
+def _write_name(name: str) -> str:
+    parts = name.split(", ")
+    if len(parts) == 1:
+        text = text_to_latex(name)
+        return f"{{{text}}}" if " " in name or name.lower() in _OTHERS or "\\" in text else text
+    return ", ".join(
+        f"{{{text_to_latex(part)}}}" if _WORD_AND.search(part) else text_to_latex(part)
+        for part in parts
+    )

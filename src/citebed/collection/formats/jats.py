@@ -1,0 +1,244 @@
+"""JATS, the XML of PubMed Central and of many publishers: a document, and a citing paper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from citebed.collection.formats.base import Chunk, Format
+from citebed.collection.formats.tei import (
+    body_parts,
+    contexts_of,
+    full_text_records,
+    links_to,
+    sections_of,
+)
+from citebed.collection.formats.xml import (
+    Element,
+    attribute,
+    below,
+    child,
+    children,
+    file_stem,
+    inner_text,
+    line_of,
+    local,
+    open_root,
+    root_in,
+)
+from citebed.collection.text import (
+    iso_date,
+    looks_like_url,
+    month_in,
+    name_from_display,
+    name_from_parts,
+    normalise_doi,
+    unique,
+    year_in,
+)
+from citebed.records import Document, Record, Reference
+
+_ROOTS = ("article", "pmc-articleset")
+_JATS = re.compile(r"<(?:[\w.-]+:)?(?:front|article-meta|journal-meta)\b|\barticle-type\s*=")
+# What is not running text, and is left out of sections and contexts.
+_SKIP = frozenset(
+    (
+        *("fig", "fig-group", "table-wrap", "table-wrap-group", "supplementary-material"),
+        *("fn", "fn-group", "graphic", "media", "ref-list", "sec-meta", "label", "object-id"),
+    )
+)
+_NO_PUBLICATION = ("pmc-release", "nihms-submitted", "received", "accepted", "retracted")
+_DATE_ORDER = ("pub", "epub", "epub-ppub", "ppub", "collection")
+_DASHES = frozenset("-–—‐‑−")
+_LONGEST_RANGE = 100
+
+
+def _sniff(head: str) -> bool:
+    name, rest = root_in(head)
+    return name == "pmc-articleset" or (name == "article" and _JATS.search(rest) is not None)
+
+
+def _parse(chunk: Chunk) -> Iterator[Record]:
+    """For each article the document, then the citing paper if it has one."""
+    root, problems = open_root(chunk, *_ROOTS)
+    yield from problems
+    for article in below(root, "article"):
+        references = tuple(_references(child(article, "back")))
+        body = child(article, "body")
+        parts = [] if body is None else body_parts(body, "sec", "title", _SKIP)
+        document = _document(article, chunk)._replace(
+            sections=sections_of(parts, _SKIP), links=links_to(references)
+        )
+        contexts = contexts_of(parts, _citer(references), _SKIP)
+        yield from full_text_records(document, contexts, references)
+
+
+# --- The front ------------------------------------------------------------------------------
+
+
+def _document(article: Element, chunk: Chunk) -> Document:
+    """What the front says of the article."""
+    meta = child(article, "front", "article-meta")
+    journal = child(article, "front", "journal-meta")
+    doi = normalise_doi(_article_id(meta, "doi"))
+    date = _date(meta)
+    conference = inner_text(child(meta, "conference", "conf-name"))
+    return Document(
+        doc_id=doi or _other_id(article, meta, chunk),
+        type="inproceedings" if conference else "article",
+        title=_title(meta),
+        authors=_people(meta, "author"),
+        editors=_people(meta, "editor"),
+        year=year_in(date),
+        date=date,
+        venue=_journal_title(journal) or conference or None,
+        volume=inner_text(child(meta, "volume")) or None,
+        number=inner_text(child(meta, "issue")) or None,
+        pages=_pages(meta),
+        publisher=inner_text(child(journal, "publisher", "publisher-name")) or None,
+        doi=doi,
+        abstract=_abstract(meta),
+        keywords=unique(map(inner_text, _keywords(meta))),
+        language=attribute(article, "lang") or None,
+        line=line_of(article, chunk),
+    )
+
+
+def _article_id(meta: Element | None, *kinds: str) -> str:
+    ids = (e for e in children(meta, "article-id") if e.get("pub-id-type") in kinds)
+    return next(filter(None, map(inner_text, ids)), "")
+
+
+def _other_id(article: Element, meta: Element | None, chunk: Chunk) -> str:
+    """An id for an article without a DOI: its file's name if it is alone there, PMC, PubMed."""
+    if article.getparent() is None and (stem := file_stem(chunk.source)):
+        return stem
+    if number := _article_id(meta, "pmc", "pmcid", "pmcaid"):
+        return "PMC" + number.upper().removeprefix("PMC")
+    number = _article_id(meta, "pmid")
+    return f"pmid:{number}" if number else ""
+
+
+def _title(meta: Element | None) -> str:
+    group = child(meta, "title-group")
+    titles = (inner_text(e, ("xref", "fn")) for e in children(group, "article-title", "subtitle"))
+    return ": ".join(filter(None, titles))
+
+
+def _journal_title(journal: Element | None) -> str:
+    return next(filter(None, map(inner_text, below(journal, "journal-title"))), "")
+
+
+def _people(meta: Element | None, role: str) -> tuple[str, ...]:
+    """The names of a role; a contributor without one is an author."""
+    groups = children(meta, "contrib-group")
+    listed = (person for group in groups for person in children(group, "contrib"))
+    return unique(_name(p) for p in listed if p.get("contrib-type", "author") == role)
+
+
+def _name(person: Element) -> str:
+    """A person's name, the first of several forms of it, or a group's."""
+    name = next(below(person, "name", "string-name", "collab"), None)
+    family = inner_text(child(name, "surname"))
+    if name is None or not family:
+        text = inner_text(name, ("contrib-group",))
+        return text if name is None or local(name) == "collab" else name_from_display(text)
+    given, suffix = (inner_text(child(name, part)) for part in ("given-names", "suffix"))
+    return name_from_parts(family, given, suffix)
+
+
+def _date(meta: Element | None) -> str | None:
+    """The date of publication: the electronic one before the printed one."""
+    dates = [d for d in children(meta, "pub-date") if _kind(d) not in _NO_PUBLICATION]
+    for date in sorted(dates, key=lambda d: (*_DATE_ORDER, _kind(d)).index(_kind(d))):
+        day = inner_text(child(date, "day"))
+        read = iso_date(
+            year_in(inner_text(child(date, "year")) or attribute(date, "iso-8601-date")),
+            month_in(inner_text(child(date, "month"))),
+            int(day) if re.fullmatch(r"[0-9]{1,2}", day) else None,
+        )
+        if read is not None:
+            return read
+    return None
+
+
+def _kind(date: Element) -> str:
+    return date.get("date-type") or date.get("pub-type") or ""
+
+
+def _pages(meta: Element | None) -> str | None:
+    ends = unique(inner_text(child(meta, end)) for end in ("fpage", "lpage"))
+    return "–".join(ends) or inner_text(child(meta, "elocation-id")) or None
+
+
+def _abstract(meta: Element | None) -> str | None:
+    """The abstract proper (no graphical or short ones), without its own title."""
+    for abstract in children(meta, "abstract"):
+        if abstract.get("abstract-type") in (None, "", "abstract", "summary"):
+            blocks = list(children(abstract, "p", "sec", "list")) or [abstract]
+            skip = ("title", "label") if blocks == [abstract] else ("label",)
+            return " ".join(filter(None, (inner_text(b, skip) for b in blocks))) or None
+    return None
+
+
+def _keywords(meta: Element | None) -> Iterator[Element]:
+    for group in children(meta, "kwd-group"):
+        if not group.get("kwd-group-type", "").startswith("abbr"):
+            yield from below(group, "kwd")
+
+
+# --- References -----------------------------------------------------------------------------
+
+
+def _references(back: Element | None) -> Iterator[Reference]:
+    """The reference list, keyed by id; known by DOI, else by PubMed's number (``pmid:…``)."""
+    for number, ref in enumerate(below(back, "ref"), 1):
+        pmid = _pub_id(ref, "pmid")
+        addresses = [attribute(e, "href") or inner_text(e) for e in below(ref, "ext-link", "uri")]
+        linked = filter(None, map(normalise_doi, addresses))
+        doi = normalise_doi(_pub_id(ref, "doi")) or next(linked, None)
+        titles = (*below(ref, "article-title"), *below(ref, "chapter-title", "source"))
+        yield Reference(
+            ref_id=attribute(ref, "id") or str(number),
+            doi=doi,
+            url=next((a for a in addresses if looks_like_url(a) and not normalise_doi(a)), None),
+            doc_id=f"pmid:{pmid}" if pmid and not doi else None,
+            title=next(filter(None, map(inner_text, titles)), None),
+        )
+
+
+def _pub_id(ref: Element, kind: str) -> str:
+    ids = (e for e in below(ref, "pub-id") if e.get("pub-id-type") == kind)
+    return next(filter(None, map(inner_text, ids)), "")
+
+
+def _citer(references: tuple[Reference, ...]) -> Callable[[Element], tuple[str, ...]]:
+    """A function that gives the references an element cites, with those a range leaves unsaid.
+
+    ``[3]–[6]`` cites 4 and 5 too: what stands between the two in the list.
+    """
+    keys = [reference.ref_id for reference in references]
+    place = {key: at for at, key in enumerate(keys)}
+
+    def cites(element: Element) -> tuple[str, ...]:
+        found: list[str] = []
+        start: int | None = None
+        for xref in below(element, "xref"):
+            rids = attribute(xref, "rid").split() if xref.get("ref-type") == "bibr" else []
+            end = place.get(rids[0]) if rids else None
+            if start is not None and end is not None and end - start <= _LONGEST_RANGE:
+                found += keys[start + 1 : end]
+            found += rids
+            goes_on = (xref.tail or "").strip() in _DASHES
+            start = place.get(rids[-1]) if rids and goes_on else None
+        return unique(found)
+
+    return cites
+
+
+JATS = Format(
+    name="jats",
+    title="JATS or PubMed Central article",
+    sniff=_sniff,
+    parse=_parse,
+)

@@ -1,0 +1,299 @@
+"""Reading JSON that others wrote: by line or as one document, without ever raising.
+
+A document is read element by element, so that a truncated download still gives the records
+that are whole and every record knows its line. All of this takes time linear in the input.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from citebed.collection.formats.base import MAX_RECORD_BYTES, Chunk, decode
+from citebed.collection.formats.jsonvalues import Json
+from citebed.records import Problem
+
+TOO_LONG = f"a record of more than {MAX_RECORD_BYTES >> 20} MiB"
+ENDS_EARLY = "the JSON ends in the middle: what is whole before that was read"
+NOT_UTF8 = "bytes that are not UTF-8 were read as Windows-1252"
+
+
+class Member(NamedTuple):
+    """An element of a JSON document; ``key`` is its name in an object, ``None`` in an array."""
+
+    line: int
+    key: str | None
+    value: Any
+
+
+def _int(digits: str) -> int | str:
+    """An integer of up to 18 digits; a longer one stays text, since it can only be an id."""
+    return int(digits) if len(digits) <= 18 else digits
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_int=_int)
+_ERRORS = (ValueError, RecursionError)
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_STRING = r'"(?:[^"\\]++|\\.)*+'
+# A string that is never closed runs to the end, so that no place is looked at twice.
+_TOKEN = re.compile(rf'{_STRING}(?:"|\\?\Z)|[\[\]{{}},]', re.DOTALL)
+_KEY = re.compile(rf'({_STRING}")[ \t\r\n]*:', re.DOTALL)
+_STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
+
+
+def _why(error: Exception) -> str:
+    """What is wrong with a piece of JSON, for people."""
+    if isinstance(error, RecursionError):
+        return "JSON nested too deeply"
+    if isinstance(error, json.JSONDecodeError):
+        return f"not valid JSON: {error.msg} at column {error.colno}"
+    return f"not valid JSON: {error}"
+
+
+def _utf8(data: bytes) -> bytes:
+    """The data as UTF-8 where a byte order mark says UTF-16 or UTF-32; else untouched."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)):
+        return decode(data)[0].encode("utf-8", errors="ignore")
+    return data
+
+
+# --- JSON Lines -----------------------------------------------------------------------------
+
+
+def json_lines(chunk: Chunk) -> Iterator[tuple[int, Json] | Problem]:
+    """The objects of a JSON Lines chunk with their line numbers; a bad line is a ``Problem``.
+
+    Blank lines are skipped. Bytes that are not UTF-8 are reported once per chunk.
+    """
+    told = False
+    for line, raw in enumerate(io.BytesIO(_utf8(chunk.data)), chunk.line):
+        if len(raw) > MAX_RECORD_BYTES:
+            yield Problem(line, TOO_LONG)
+            continue
+        text, mended = decode(raw)
+        if mended and not told:
+            told = True
+            yield Problem(line, NOT_UTF8, "mended")
+        if text and not text.isspace():
+            yield _line_object(line, text)
+
+
+def _line_object(line: int, text: str) -> tuple[int, Json] | Problem:
+    try:
+        value = _DECODER.decode(text.strip())
+    except _ERRORS as error:
+        return Problem(line, _why(error))
+    return _object_or_problem(line, value)
+
+
+def _object_or_problem(line: int, value: Any) -> tuple[int, Json] | Problem:
+    if isinstance(value, dict):
+        return line, value
+    return Problem(line, f"expected a JSON object, found {_kind(value)}")
+
+
+_KINDS = {"NoneType": "null", "bool": "true or false", "str": "a string", "list": "an array"}
+
+
+def _kind(value: Any) -> str:
+    """The JSON name of a value's type."""
+    return _KINDS.get(type(value).__name__, "a number")
+
+
+def cut_lines(buffer: bytes) -> int:
+    """The length up to and including the last newline."""
+    return buffer.rfind(b"\n") + 1
+
+
+_OPENING = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*([\[{])")
+_BLANK_REST = re.compile(rb"[ \t\r\n]*\Z")
+
+
+def _opens_document(data: bytes) -> bool:
+    """Whether JSON text starts as a document over several lines, not as JSON Lines."""
+    start = _OPENING.match(data)
+    if start is None or start[1] == b"[":
+        return start is not None
+    end = data.find(b"\n", start.end())
+    first = data[start.start(1) : end if end >= 0 else len(data)].rstrip()
+    return end >= 0 and first.endswith((b"{", b"[", b","))
+
+
+def cut_lines_or_document(buffer: bytes) -> int:
+    """``cut_lines`` for JSON Lines; 0, so that it is read whole, for a JSON document."""
+    return 0 if _opens_document(buffer) else cut_lines(buffer)
+
+
+# --- documents ------------------------------------------------------------------------------
+
+
+def _element_end(text: str, pos: int) -> int | None:
+    """Where the element at ``pos`` ends: the comma or closing bracket after it, if any."""
+    depth = 0
+    for token in _TOKEN.finditer(text, pos):
+        mark = text[token.start()]
+        if depth == 0 and mark in ",]}":
+            return token.start()
+        depth += _STEP.get(mark, 0)
+    return None
+
+
+class _Walker:
+    """Reads one JSON text element by element, going into the members named in ``into``.
+
+    While all is well the decoder finds where an element ends; from the first mistake on the
+    end is looked for first, so that a mistake costs one element and not the rest of the file.
+    """
+
+    def __init__(self, text: str, line: int, into: frozenset[str]) -> None:
+        self.text, self.pos, self.into = text, 0, into
+        self.lists_entered = 0
+        self._line, self._counted = line, 0
+        self._careful = self._told_end = False
+
+    def line(self) -> int:
+        """The line number of the present place."""
+        self._line += self.text.count("\n", self._counted, self.pos)
+        self._counted = self.pos
+        return self._line
+
+    def peek(self) -> str:
+        """The next character that is no white space, ``""`` at the end."""
+        space = _SPACE.match(self.text, self.pos)
+        self.pos = space.end() if space else self.pos
+        return self.text[self.pos : self.pos + 1]
+
+    def elements(self, depth: int = 0) -> Iterator[Member | Problem]:
+        """The elements of the array or object that opens here."""
+        keyed = self.text[self.pos] == "{"
+        self.pos += 1
+        while (mark := self.peek()) not in ("", "]", "}"):
+            if mark == ",":
+                self.pos += 1
+            else:
+                yield from self._element(keyed, depth)
+        if mark:
+            self.pos += 1
+        elif not self._told_end:
+            self._told_end = True
+            yield Problem(self.line(), ENDS_EARLY)
+
+    def _element(self, keyed: bool, depth: int) -> Iterator[Member | Problem]:
+        line, start = self.line(), self.pos
+        try:
+            key = self._key() if keyed else None
+            goes_in = key in self.into and depth < 2 and self.peek() in ("[", "{")
+            value = None if goes_in else self._value()
+        except _ERRORS as error:
+            if self.pos < len(self.text):
+                yield Problem(line, _why(error))
+            return
+        if goes_in:
+            self.lists_entered += self.text[self.pos] == "["
+            yield from self.elements(depth + 1)
+        elif self.pos - start > MAX_RECORD_BYTES:
+            yield Problem(line, TOO_LONG)
+        else:
+            yield Member(line, key, value)
+
+    def _key(self) -> str:
+        match = _KEY.match(self.text, self.pos)
+        if match is None:
+            self._piece()
+            raise ValueError("expected a name in quotes and a colon")
+        self.pos = match.end()
+        return str(_DECODER.decode(match[1]))
+
+    def _value(self) -> Any:
+        self.peek()
+        if not self._careful:
+            try:
+                value, self.pos = _DECODER.raw_decode(self.text, self.pos)
+                return value
+            except _ERRORS:
+                self._careful = True
+        return _DECODER.decode(self._piece())
+
+    def _piece(self) -> str:
+        """The text of the element here, which is then behind us."""
+        start, end = self.pos, _element_end(self.text, self.pos)
+        self.pos = len(self.text) if end is None else end
+        return self.text[start : self.pos]
+
+
+def _walker(chunk: Chunk, into: frozenset[str]) -> tuple[_Walker, list[Problem]]:
+    text, mended = decode(_utf8(chunk.data))
+    problems = [Problem(chunk.line, NOT_UTF8, "mended")] if mended else []
+    return _Walker(text, chunk.line, into), problems
+
+
+def json_document(chunk: Chunk) -> Iterator[Member | Problem]:
+    """The elements of a JSON array or the members of a JSON object, in order, with their lines.
+
+    A document that ends early gives the elements that are whole, then a ``Problem``; a mistake
+    inside an element costs that element only.
+    """
+    walker, problems = _walker(chunk, frozenset())
+    yield from problems
+    while (mark := walker.peek()) in ("[", "{"):
+        yield from walker.elements()
+    if mark:
+        yield Problem(walker.line(), "expected a JSON array or object here")
+
+
+def json_records(
+    chunk: Chunk, into: frozenset[str] = frozenset()
+) -> Iterator[tuple[int, Json] | Problem]:
+    """The objects of JSON Lines, of a JSON array, or of the arrays wrapped under ``into``.
+
+    An object without such a wrapper is itself the record.
+    """
+    if not _is_document(_utf8(chunk.data)):
+        for item in json_lines(chunk):
+            yield from [item] if isinstance(item, Problem) else _unwrap(*item, into)
+        return
+    walker, problems = _walker(chunk, into)
+    yield from problems
+    while (mark := walker.peek()) in ("[", "{"):
+        yield from _container_records(walker)
+    if mark:
+        yield Problem(walker.line(), "expected a JSON array or object here")
+
+
+def _is_document(data: bytes) -> bool:
+    """Whether JSON text is one document: over several lines, or a single line."""
+    end = data.find(b"\n")
+    return end < 0 or _opens_document(data) or _BLANK_REST.match(data, end) is not None
+
+
+def _container_records(walker: _Walker) -> Iterator[tuple[int, Json] | Problem]:
+    line, start, lists = walker.line(), walker.pos, walker.lists_entered
+    is_list = walker.text[start] == "["
+    rest: Json = {}
+    for item in walker.elements():
+        if isinstance(item, Problem):
+            yield item
+        elif item.key is not None:
+            rest[item.key] = item.value
+        else:
+            yield _object_or_problem(item.line, item.value)
+    if rest and not is_list and walker.lists_entered == lists:
+        too_long = walker.pos - start > MAX_RECORD_BYTES
+        yield Problem(line, TOO_LONG) if too_long else (line, rest)
+
+
+def _unwrap(line: int, value: Json, into: frozenset[str]) -> Iterator[tuple[int, Json] | Problem]:
+    """The records that one line holds: itself, or those under its wrappers."""
+    wrapped = [value[name] for name in into if isinstance(value.get(name), list | dict)]
+    for inner in wrapped[:1]:
+        deeper = [inner[name] for name in into if isinstance(inner, dict) and name in inner]
+        found = next((d for d in deeper if isinstance(d, list)), inner)
+        for item in found if isinstance(found, list) else [found]:
+            yield _object_or_problem(line, item)
+    if not wrapped:
+        yield line, value

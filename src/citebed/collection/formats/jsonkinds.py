@@ -1,0 +1,170 @@
+"""Telling the JSON formats apart by the keys in the first kilobytes of a file.
+
+One table, first match wins, so the formats exclude each other. The head may end anywhere: only
+keys are looked at, never a parsed document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+_TOKEN = re.compile(r'"((?:[^"\\]++|\\.)*+)(?:("\s*:)|"|\\?\Z)|[\[\]{}]', re.DOTALL)
+_WRAPPERS = (("message", "items"), ("message",), ("items",), ("results",), ("data",))
+_CSL_TYPE = re.compile(r'"type"\s*:\s*"(?:[a-z]+-[a-z-]+|chapter|thesis|report)"')
+_OPENALEX_ID = re.compile(r'"id"\s*:\s*"https?://(?:api\.)?openalex\.org/(?:works/)?W\d')
+
+
+class Keys(NamedTuple):
+    """The keys seen: of the records (under known wrappers, if any), of objects inside them.
+
+    ``is_table`` says that every member of one outer object is itself an object; ``is_list``
+    that the file is an array; ``is_whole`` that the first outer value ends within the head.
+    """
+
+    head: str
+    record: frozenset[str]
+    inner: frozenset[str]
+    is_table: bool
+    is_list: bool
+    is_whole: bool
+
+
+class _Seen(NamedTuple):
+    """Paths of keys up to three objects deep; the outermost ones, in order, and which of them
+    hold objects; whether the first outermost value ends."""
+
+    paths: set[tuple[str, ...]]
+    outer: list[str]
+    with_objects: set[str]
+    whole: bool
+
+
+def _look(head: str) -> _Seen:
+    """Walk over strings and brackets; arrays pass their key on to the objects in them."""
+    paths: set[tuple[str, ...]] = set()
+    outer: list[str] = []
+    with_objects: set[str] = set()
+    stack: list[tuple[str, str]] = []
+    key, whole = "", False
+    for token in _TOKEN.finditer(head):
+        mark = token[0][0]
+        if mark in "[{":
+            stack.append((mark, stack[-1][1] if stack and stack[-1][0] == "[" else key))
+            if mark == "{" and len(stack) == 2 and stack[0][0] == "{":
+                with_objects.add(key)
+        elif mark in "]}":
+            del stack[-1:]
+            whole = whole or not stack
+        elif token[2] and len(stack) <= 8:
+            key = token[1]
+            path = tuple(name for bracket, name in stack if bracket == "{")[1:]
+            paths.add((*path, key)[:4])
+            outer += [] if path else [key]
+    return _Seen(paths, outer, with_objects, whole)
+
+
+@lru_cache(maxsize=4)
+def keys_in(head: str) -> Keys | None:
+    """The keys in the head of a JSON file; ``None`` where it is not JSON."""
+    head = head.lstrip("\ufeff \t\r\n")
+    if not head.startswith(("{", "[")):
+        return None
+    paths, outer, with_objects, whole = _look(head)
+    top = set(outer)
+    cut_off = set() if whole else set(outer[-1:])
+    start = next((w for w in _WRAPPERS if any(p[: len(w)] == w and p != w for p in paths)), ())
+    start = start if not top & {"_id", "doc_id", "DOI"} else ()
+    size = len(start)
+    under = {path[size:] for path in paths if path[:size] == start}
+    return Keys(
+        head=head,
+        record=frozenset(path[0] for path in under if len(path) == 1),
+        inner=frozenset(path[1] for path in under if len(path) == 2),
+        is_table=not start and bool(with_objects) and top - with_objects <= cut_off,
+        is_list=head.startswith("["),
+        is_whole=whole,
+    )
+
+
+_OPENALEX = {"abstract_inverted_index", "authorships", "referenced_works", "primary_location"}
+_SCHOLAR = {
+    "paperId",
+    "corpusid",
+    "corpusId",
+    "externalIds",
+    "externalids",
+    "outbound_citations",
+    "outCitations",
+    "paperAbstract",
+    "citedPaper",
+    "citingPaper",
+}
+_CSL = {"DOI", "URL", "ISSN", "ISBN", "author", "editor", "issued", "container-title"}
+_CSL |= {"citation-key", "title-short", "publisher-place", "accessed"}
+_TEXT = {"title", "abstract", "authors", "sections", "text"}
+
+
+def _is_local(keys: Keys) -> bool:
+    if keys.is_list:
+        return {"masked_text", "citing_id"} <= keys.record
+    marks = {"masked_text", "citing_id", "title", "abstract"}
+    return keys.is_table and bool(marks & keys.inner)
+
+
+def _is_openalex(keys: Keys) -> bool:
+    return bool(_OPENALEX & keys.record) or _OPENALEX_ID.search(keys.head) is not None
+
+
+def _is_scholar(keys: Keys) -> bool:
+    s2orc = {"paper_id", "title", "authors"} <= keys.record and "contexts" not in keys.record
+    return bool(_SCHOLAR & keys.record) or (s2orc and {"first", "last"} <= keys.inner)
+
+
+def _is_beir(keys: Keys) -> bool:
+    return {"_id", "text"} <= keys.record
+
+
+def _is_corpus(keys: Keys) -> bool:
+    return _is_beir(keys) and ("title" in keys.record or not keys.is_whole)
+
+
+def _is_csl(keys: Keys) -> bool:
+    if _OWN_ONLY & keys.record:
+        return False
+    plain = keys.is_list and {"id", "type", "title"} <= keys.record
+    return bool(_CSL & keys.record) or plain or _CSL_TYPE.search(keys.head) is not None
+
+
+_OWN_ONLY = {"doc_id", "query_id", "citing", "contexts", "authors"}
+
+
+def _is_own(keys: Keys) -> bool:
+    named = bool({"id", "paper_id"} & keys.record and _TEXT & keys.record)
+    return named or "doc_id" in keys.record or "contexts" in keys.record or _is_pairs(keys)
+
+
+def _is_pairs(keys: Keys) -> bool:
+    pairs = ({"citing", "context"}, {"query_id", "text"}, {"query_id", "relevance"})
+    return any(pair <= keys.record for pair in pairs)
+
+
+_RULES: tuple[tuple[str, Callable[[Keys], bool]], ...] = (
+    ("local-citation-json", _is_local),
+    ("openalex", _is_openalex),
+    ("semantic-scholar", _is_scholar),
+    ("beir-corpus", _is_corpus),
+    ("beir-queries", _is_beir),
+    ("csl-json", _is_csl),
+    ("jsonl", _is_own),
+)
+
+
+def json_kind(head: str) -> str:
+    """The name of the JSON format that a file starts as; ``""`` where it is none of ours."""
+    keys = keys_in(head)
+    if keys is None:
+        return ""
+    return next((name for name, holds in _RULES if holds(keys)), "")

@@ -1,0 +1,198 @@
+"""citebed's own JSON Lines: objects with the data model's field names, one per line.
+
+Documents, citing papers, queries and judgements may stand in one file. Flat contexts
+(``{"citing", "context", "cited"}``) are also read: consecutive lines of one citing paper become
+one ``CitingPaper``, in which every text that differs is a context of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from citebed.collection.formats.base import MAX_RECORD_BYTES, Chunk, Format
+from citebed.collection.formats.jsonfiles import cut_lines_or_document, json_records
+from citebed.collection.formats.jsonkinds import json_kind
+from citebed.collection.formats.jsonl_documents import (
+    document_from_json,
+    document_to_json,
+    doi_or_id,
+    year_and_date,
+)
+from citebed.collection.formats.jsonvalues import (
+    Json,
+    as_int,
+    as_text,
+    doi_of,
+    list_of,
+    objects_of,
+    reference_to,
+    text_of,
+    texts_of,
+    unknown_object,
+)
+from citebed.records import (
+    CitingPaper,
+    Context,
+    Judgement,
+    Problem,
+    Query,
+    Record,
+    Reference,
+    Sentence,
+)
+
+__all__ = ["JSONL", "document_to_json"]
+
+_DOCUMENT_KEYS = {"title", "abstract", "authors", "sections", "keywords", "bibtex", "links"}
+_EXPECTED = (
+    "a document (doc_id, title, …), a citing paper (paper_id, contexts, …), a flat context "
+    "(citing, context, cited), a query (query_id, text) or a judgement (query_id, doc_id, …)"
+)
+
+# --- citing papers --------------------------------------------------------------------------
+
+
+def _sentence(value: Any) -> Sentence:
+    if not isinstance(value, dict):
+        return Sentence(as_text(value) or "")
+    anonymised = value.get("anonymised") is True
+    return Sentence(text_of(value, "text") or "", texts_of(value, "cites"), anonymised)
+
+
+def _contexts(obj: Json) -> tuple[Context, ...]:
+    """The paragraphs; one without an id, or with one that is taken, is named by its place."""
+    contexts: dict[str, Context] = {}
+    for place, value in enumerate(objects_of(obj, "contexts"), 1):
+        context_id = text_of(value, "context_id", "id") or str(place)
+        while context_id in contexts:
+            context_id = f"{context_id}.{place}"
+        parts = list_of(value, "sentences") if "sentences" in value else [value]
+        section, sentences = text_of(value, "section") or "", tuple(map(_sentence, parts))
+        contexts[context_id] = Context(context_id, section, sentences)
+    return tuple(contexts.values())
+
+
+def _reference(place: int, value: Any) -> Reference:
+    if not isinstance(value, dict):
+        return reference_to(as_text(value) or str(place))
+    return Reference(
+        text_of(value, "ref_id", "id") or str(place),
+        doi=doi_of(value, "doi"),
+        url=text_of(value, "url"),
+        doc_id=text_of(value, "doc_id"),
+        title=text_of(value, "title"),
+    )
+
+
+def _paper(line: int, paper_id: str, obj: Json) -> CitingPaper:
+    year, date = year_and_date(obj)
+    references = enumerate(list_of(obj, "references"), 1)
+    return CitingPaper(
+        paper_id,
+        doi=doi_or_id(obj, paper_id),
+        title=text_of(obj, "title") or "",
+        abstract=text_of(obj, "abstract"),
+        year=year,
+        date=date,
+        contexts=_contexts(obj),
+        references=tuple(_reference(place, value) for place, value in references),
+        line=line,
+    )
+
+
+class _FlatPaper:
+    """A citing paper that grows line by line from flat contexts."""
+
+    def __init__(self, citing: str, line: int) -> None:
+        self.citing, self.line = citing, line
+        self.cited: dict[str, dict[str, None]] = {}
+
+    def add(self, text: str, cited: tuple[str, ...]) -> None:
+        """Take in one line; a text that was there before gets more citations."""
+        self.cited.setdefault(text, {}).update(dict.fromkeys(cited))
+
+    def finished(self) -> CitingPaper:
+        """The paper; its references are named by the cited ids, in order of appearance."""
+        contexts = tuple(
+            Context(str(place), "", (Sentence(text, tuple(cited)),))
+            for place, (text, cited) in enumerate(self.cited.items(), 1)
+        )
+        targets = dict.fromkeys(target for cited in self.cited.values() for target in cited)
+        references = tuple(map(reference_to, targets))
+        doi = doi_of({"id": self.citing}, "id")
+        return CitingPaper(
+            self.citing, doi, contexts=contexts, references=references, line=self.line
+        )
+
+
+# --- lines ----------------------------------------------------------------------------------
+
+
+def _record(line: int, obj: Json) -> Record:
+    """The record an object stands for, by the keys it has."""
+    query_id, text = text_of(obj, "query_id"), text_of(obj, "text")
+    doc_id = text_of(obj, "doc_id", "id")
+    paper_id = text_of(obj, "paper_id") or doc_id
+    relevance = as_int(obj.get("relevance"))
+    if query_id and doc_id and relevance is not None:
+        return Judgement(query_id, doc_id, relevance, line)
+    if query_id and text:
+        return Query(query_id, text, text_of(obj, "title"), line)
+    if paper_id and ("contexts" in obj or ("paper_id" in obj and "references" in obj)):
+        return _paper(line, paper_id, obj)
+    if paper_id and query_id is None and ("doc_id" in obj or _DOCUMENT_KEYS & obj.keys()):
+        return document_from_json(line, paper_id, obj)
+    return unknown_object(line, obj, _EXPECTED)
+
+
+def _flat(obj: Json) -> tuple[str, str, tuple[str, ...]] | None:
+    """Citing paper, text and cited papers of a flat context; ``None`` for all other objects."""
+    citing, text, cited = text_of(obj, "citing"), text_of(obj, "context"), texts_of(obj, "cited")
+    return (citing, text, cited) if citing and text and cited else None
+
+
+def _parse(chunk: Chunk) -> Iterator[Record]:
+    paper: _FlatPaper | None = None
+    for item in json_records(chunk):
+        if isinstance(item, Problem):
+            yield item
+            continue
+        flat = _flat(item[1])
+        if paper is not None and (flat is None or flat[0] != paper.citing):
+            yield paper.finished()
+            paper = None
+        if flat is None:
+            yield _record(*item)
+        else:
+            paper = paper or _FlatPaper(flat[0], item[0])
+            paper.add(flat[1], flat[2])
+    if paper is not None:
+        yield paper.finished()
+
+
+_CITING = re.compile(rb'"citing"\s*:\s*"((?:[^"\\]++|\\.)*+)"')
+
+
+def _cut(buffer: bytes) -> int:
+    """The last newline, but not between flat contexts of one citing paper.
+
+    A paper that fills half of what a record may hold is cut all the same.
+    """
+    start = end = cut_lines_or_document(buffer)
+    last: bytes | None = None
+    while start > 0:
+        previous = buffer.rfind(b"\n", 0, start - 1) + 1
+        found = _CITING.search(buffer, previous, start)
+        if found is None or (last is not None and found[1] != last):
+            return start
+        last, start = found[1], previous
+    return end if end > MAX_RECORD_BYTES // 2 else 0
+
+
+def _sniff(head: str) -> bool:
+    return json_kind(head) == "jsonl"
+
+
+JSONL = Format("jsonl", "citebed JSON Lines", _sniff, _parse, _cut)

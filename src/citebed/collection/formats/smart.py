@@ -1,0 +1,275 @@
+"""The SMART format of the classic test collections: Cranfield, CACM, CISI, MED …
+
+A record starts with ``.I number``; a line with a dot and one capital letter opens a field.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from citebed.collection.formats.base import Chunk, Format, decode
+from citebed.collection.text import (
+    MONTHS,
+    date_in,
+    fold,
+    fold_or_none,
+    iso_date,
+    name_from_display,
+    name_from_parts,
+    unique,
+)
+from citebed.records import Document, Link, Problem, Query, Record
+
+_START = re.compile(r"\.I[ \t]+(\d+)[ \t]*")
+_MARKER = re.compile(r"\.([A-Z])[ \t]*")
+_HEAD = re.compile(r"\s*\.I[ \t]+\d+[ \t]*\r?\n(?:\d+[ \t]*\r?\n)?\.[A-Z][ \t]*\r?\n")
+_HEAD_MARKERS = re.compile(r"^\.([A-Z])[ \t]*\r?$", re.MULTILINE)
+_LINKS = {"4": "coupled", "5": "linked", "6": "cocited"}
+_LINK_ORDER = ("linked", "coupled", "cocited")
+_DATE_AT_END = re.compile(rf"\b(?:{'|'.join(MONTHS)})[\s,.]*\d{{4}}[\s.]*$", re.IGNORECASE)
+_YEAR = re.compile(r"(?:(?<![^\s,(])|(?<=[a-z]{3}\.))19\d\d(?!\d)")
+_INITIALS = re.compile(r"(?:[A-Za-z+]{1,2}(?:[.\s-]+|$))+")
+_TRAILING_INITIALS = re.compile(r"([^\s.]{3,})\.?\s+((?:[A-Za-z]\.\s*)+)")
+_SUFFIX = re.compile(r"(?:jr|jnr|sr|ii|iii)\.?", re.IGNORECASE)
+_ORGANISATION = re.compile(r"committee|staff|panel|group|department|\b(?:of|for|the)\b|\d", re.I)
+_FULL_NAME = re.compile(r"[^\s.]{3,}\s+(?:\w\.\s*)+[^\s.]{3,}")
+_NOT_UTF8 = "bytes that are not UTF-8 were read as Windows-1252"
+
+
+class _Entry(NamedTuple):
+    """A record in reading: its number, its line, and the lines of each field."""
+
+    number: str
+    line: int
+    fields: dict[str, list[str]]
+
+    def text(self, field: str) -> str:
+        """A field in one line, ``""`` where it is missing."""
+        return fold(" ".join(self.fields.get(field, ())))
+
+
+def sniff_documents(head: str) -> bool:
+    """Whether the file starts with a SMART record and its records have titles or sources."""
+    markers = set(_HEAD_MARKERS.findall(head)) if _HEAD.match(head) else set()
+    return bool(markers & set("TBX")) or ("A" in markers and "W" not in markers)
+
+
+def sniff_queries(head: str) -> bool:
+    """Whether the file starts with a SMART record and has texts but no titles or sources.
+
+    A query may name authors (CACM's do), so ``.A`` does not make it a document.
+    """
+    markers = set(_HEAD_MARKERS.findall(head)) if _HEAD.match(head) else set()
+    return "W" in markers and not markers & set("TBX")
+
+
+def cut(data: bytes) -> int:
+    """The start of the last record, since only the next one shows where it ends."""
+    return data.rfind(b"\n.I ") + 1
+
+
+def parse_documents(chunk: Chunk) -> Iterator[Record]:
+    """The documents of a SMART file; an empty one is kept, as judgements may name it."""
+    for item in _entries(chunk):
+        yield item if isinstance(item, Problem) else _document(item)
+
+
+def parse_queries(chunk: Chunk) -> Iterator[Record]:
+    """The queries of a SMART file, each with the number it has there."""
+    for item in _entries(chunk):
+        if isinstance(item, Problem):
+            yield item
+        elif text := item.text("W"):
+            yield Query(_plain_number(item.number), text, line=item.line)
+        else:
+            yield Problem(item.line, f"query {item.number} has no text (.W)")
+
+
+# --- Records --------------------------------------------------------------------------------
+
+
+def _lines(text: str, start: int) -> Iterator[tuple[int, str]]:
+    """Numbered lines without their ends; a file without any ``\\n`` may use ``\\r`` alone."""
+    end = "\n" if "\n" in text else "\r"
+    return enumerate((line.rstrip("\r") for line in text.split(end)), start)
+
+
+def _entries(chunk: Chunk) -> Iterator[_Entry | Problem]:
+    """The records, each after the problems found in it; text before the first is reported."""
+    text, mended = decode(chunk.data)
+    if mended:
+        yield Problem(chunk.line, _NOT_UTF8, "mended")
+    start, number, lines = chunk.line, "", list[str]()
+    for place, line in _lines(text, chunk.line):
+        if not line.startswith(".I") or (match := _START.fullmatch(line)) is None:
+            lines.append(line)
+            continue
+        yield from _finish(number, start, lines)
+        start, number, lines = place, match[1], []
+    yield from _finish(number, start, lines)
+
+
+def _finish(number: str, start: int, lines: list[str]) -> Iterator[_Entry | Problem]:
+    """The record with this number and the lines after its ``.I``.
+
+    A line of digits before the first field belongs to the number (CACM's 2856 is broken so).
+    """
+    if not number:
+        if any(line.strip() for line in lines):
+            yield Problem(start, "text before the first '.I number' line")
+        return
+    if lines and lines[0].strip().isdecimal() and _MARKER.fullmatch("".join(lines[1:2])):
+        number += lines.pop(0).strip()
+        yield Problem(start, f"the number {number} was broken over two lines", "mended")
+    fields, strays = _fields(lines)
+    if strays:
+        names = ", ".join(f".{name}" for name in strays)
+        yield Problem(start, f"record {number}: second {names} taken as part of the text", "mended")
+    yield _Entry(number, start, fields)
+
+
+def _fields(lines: list[str]) -> tuple[dict[str, list[str]], list[str]]:
+    """The lines of each field, and the markers that came a second time inside another field.
+
+    Such a marker is a slip (Cranfield's 240): what follows belongs to the field around it.
+    """
+    fields: dict[str, list[str]] = {}
+    strays: list[str] = []
+    name = ""
+    for line in lines:
+        match = _MARKER.fullmatch(line) if line.startswith(".") else None
+        if match is None:
+            fields.setdefault(name, []).append(line)
+        elif match[1] not in fields:
+            name = match[1]
+            fields[name] = []
+        elif match[1] != name:
+            strays.append(match[1])
+    return fields, strays
+
+
+def _document(entry: _Entry) -> Document:
+    doc_id = _plain_number(entry.number)
+    venue, date = _source(entry.text("B"))
+    keywords = (fold(keyword) for keyword in re.split(r"[,;]", entry.text("K")))
+    return Document(
+        doc_id=doc_id,
+        type="article",
+        title=entry.text("T"),
+        authors=unique(name for line in _author_lines(entry) for name in _names(line)),
+        year=int(date[:4]) if date else None,
+        date=date,
+        venue=venue,
+        abstract=_abstract(entry),
+        keywords=unique(keywords),
+        links=_links(entry.fields.get("X", []), doc_id),
+        line=entry.line,
+    )
+
+
+def _plain_number(number: str) -> str:
+    return number.lstrip("0") or "0"
+
+
+def _source(text: str) -> tuple[str | None, str | None]:
+    """Venue and date: ``CACM`` and ``1958-12`` of ``CACM December, 1958``.
+
+    Any other text is the venue as a whole, and its year the last free-standing number of the
+    twentieth century: ``naca tn.1813, 1949.`` is of 1949.
+    """
+    if (match := _DATE_AT_END.search(text)) is not None:
+        return text[: match.start()].rstrip(" ,") or None, date_in(match[0])
+    years = _YEAR.findall(text)
+    return text or None, iso_date(int(years[-1])) if years else None
+
+
+def _abstract(entry: _Entry) -> str | None:
+    """The text, without the title where its first lines only repeat it."""
+    title, lines = entry.text("T"), entry.fields.get("W", [])
+    place = 0
+    for count, line in enumerate(map(fold, lines) if title else (), 1):
+        if line and not title.startswith(line, place):
+            break
+        place += len(line) + 1 if line else 0
+        if place > len(title):
+            return fold_or_none(" ".join(lines[count:]))
+    return fold_or_none(" ".join(lines))
+
+
+def _links(lines: list[str], doc_id: str) -> tuple[Link, ...]:
+    """Ties of ``target type source`` lines; a repeated line adds to the weight."""
+    weights: Counter[tuple[str, str]] = Counter()
+    for line, times in Counter(lines).items():
+        parts = line.split()
+        if len(parts) == 3 and parts[1] in _LINKS and parts[0].isdecimal():
+            weights[_LINKS[parts[1]], _plain_number(parts[0])] += times
+    ties = [Link(target, kind, float(n)) for (kind, target), n in weights.items()]
+    others = (link for link in ties if link.target != doc_id)
+    return tuple(sorted(others, key=lambda link: _LINK_ORDER.index(link.kind)))
+
+
+# --- Authors --------------------------------------------------------------------------------
+
+
+def _author_lines(entry: _Entry) -> list[str]:
+    """The author field by lines; one that ends in ``and`` goes on in the next."""
+    text = "\n".join(map(fold, entry.fields.get("A", ())))
+    return re.sub(r"\band\n", "and ", text).split("\n")
+
+
+def _names(line: str) -> Iterator[str]:
+    """The names in a line such as ``holder,d.w., north,r.j. and chinneck,a.``."""
+    line = re.sub(r"\s*\bet al\b\.?", "", line)
+    for group in re.split(r",? and ", line):
+        parts = [part for part in map(fold, group.split(",")) if part]
+        yield from _names_of_parts(parts)
+
+
+def _names_of_parts(parts: list[str]) -> Iterator[str]:
+    """Names from what stands between commas: family names with initials, or printed names.
+
+    ``charles h. samson, jr.`` is one name; titles after a printed name are left out.
+    """
+    place = 0
+    while place < len(parts):
+        part, after = parts[place], parts[place + 1] if place + 1 < len(parts) else ""
+        printed = re.match(r"[A-Za-z]{1,2}\.", part) is not None
+        place += 1
+        if _SUFFIX.fullmatch(after):
+            family, _, given = name_from_display(part).partition(", ")
+            yield name_from_parts(family, given, after)
+            place += 1
+        elif printed and len(part.split()) > 1:
+            yield name_from_display(part)
+            while place < len(parts) and parts[place].endswith((".", ")")):
+                place += 1
+        elif after and (_INITIALS.fullmatch(after) or _is_given(part, after, len(parts))):
+            yield f"{part}, {re.sub(r' +[.]$', '.', after)}"
+            place += 1
+        elif not printed:
+            yield _single_name(part)
+
+
+def _is_given(part: str, after: str, count: int) -> bool:
+    """Whether the second of just two parts is a given name, and not one more full name."""
+    return count == 2 and not (_FULL_NAME.fullmatch(part) and _FULL_NAME.fullmatch(after))
+
+
+def _single_name(name: str) -> str:
+    """``Family, Given`` of a printed name; an organisation stays as it is."""
+    if (match := _TRAILING_INITIALS.fullmatch(name)) is not None:
+        return f"{match[1]}, {match[2]}"
+    bare = re.sub(r"(?<=\w\w)\.$|\s+\.$", "", name)
+    whole = name.endswith(" .") or len(name.split()) > 4 or _ORGANISATION.search(name)
+    return bare if whole else name_from_display(bare)
+
+
+SMART_DOCUMENTS = Format(
+    "smart", "SMART documents (Cranfield, CACM)", sniff_documents, parse_documents, cut
+)
+SMART_QUERIES = Format(
+    "smart-queries", "SMART queries (Cranfield, CACM)", sniff_queries, parse_queries, cut
+)

@@ -1,0 +1,283 @@
+"""GROBID's TEI full text: a document, and a citing paper where the text cites by number or key.
+
+What any full text in XML needs (divisions, sections, citing paragraphs) stands here too, for
+``jats``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import NamedTuple
+
+from citebed.collection.formats.base import Chunk, Format
+from citebed.collection.formats.xml import (
+    Element,
+    attribute,
+    below,
+    child,
+    children,
+    file_stem,
+    inner_text,
+    line_of,
+    local,
+    open_root,
+    root_in,
+)
+from citebed.collection.text import date_in, fold, name_from_parts, normalise_doi, unique, year_in
+from citebed.records import (
+    CitingPaper,
+    Context,
+    Document,
+    Link,
+    Problem,
+    Record,
+    Reference,
+    Section,
+    Sentence,
+)
+
+_SKIP = frozenset(("figure", "note", "table"))
+
+
+def _sniff(head: str) -> bool:
+    return root_in(head)[0] in ("TEI", "TEI.2")
+
+
+def _parse(chunk: Chunk) -> Iterator[Record]:
+    """The document, then the citing paper if it has one."""
+    root, problems = open_root(chunk, "TEI", "TEI.2")
+    yield from problems
+    if root is None:
+        return
+    references = tuple(_references(root))
+    body = child(root, "text", "body")
+    parts = [] if body is None else body_parts(body, "div", "head", _SKIP)
+    document = _document(root, chunk)._replace(
+        sections=sections_of(parts, _SKIP), links=links_to(references)
+    )
+    contexts = contexts_of(parts, _cites, _SKIP)
+    yield from full_text_records(document, contexts, references)
+
+
+# --- The header -----------------------------------------------------------------------------
+
+
+def _document(root: Element, chunk: Chunk) -> Document:
+    """What the header says of the paper; the id is its DOI, else the file's name, else its MD5."""
+    file_desc = child(root, "teiHeader", "fileDesc")
+    source = child(file_desc, "sourceDesc", "biblStruct")
+    monograph = child(source, "monogr")
+    doi = _doi(source)
+    date = _date(monograph) or _date(file_desc)
+    return Document(
+        doc_id=doi or file_stem(chunk.source) or _idno(source, "MD5"),
+        type=_type(monograph),
+        title=_title(child(file_desc, "titleStmt")) or _title(child(source, "analytic")),
+        authors=_authors(source) or _authors(child(file_desc, "titleStmt")),
+        year=year_in(date),
+        date=date,
+        venue=_title(monograph) or inner_text(child(monograph, "meeting")) or None,
+        volume=_scope(monograph, "volume"),
+        number=_scope(monograph, "issue"),
+        pages=_scope(monograph, "page"),
+        publisher=inner_text(child(monograph, "imprint", "publisher"))
+        or inner_text(child(file_desc, "publicationStmt", "publisher"))
+        or None,
+        doi=doi,
+        abstract=inner_text(child(root, "teiHeader", "profileDesc", "abstract"), _SKIP) or None,
+        keywords=_keywords(root),
+        language=_language(root),
+        line=line_of(root, chunk),
+    )
+
+
+def _language(root: Element) -> str | None:
+    """The language that the text or the header is marked with."""
+    marked = (attribute(part, "lang") for part in children(root, "text", "teiHeader"))
+    return next(filter(None, marked), None)
+
+
+def _title(parent: Element | None) -> str:
+    """The main title among the titles of an element; an abbreviation only where alone."""
+    titles = list(children(parent, "title"))
+    main = [title for title in titles if title.get("type") in (None, "main")]
+    return next(filter(None, map(inner_text, main + titles)), "")
+
+
+def _type(monograph: Element | None) -> str:
+    levels = [title.get("level") for title in children(monograph, "title")]
+    if "j" in levels:
+        return "article"
+    proceedings = "m" in levels or child(monograph, "meeting") is not None
+    return "inproceedings" if proceedings else "misc"
+
+
+def _authors(parent: Element | None) -> tuple[str, ...]:
+    """The authors with a name, in order; GROBID also writes authors that are only an address."""
+    return unique(_name(person) for a in below(parent, "author") for person in below(a, "persName"))
+
+
+def _name(person: Element) -> str:
+    given = " ".join(inner_text(name) for name in children(person, "forename"))
+    family = " ".join(inner_text(name) for name in children(person, "surname"))
+    return name_from_parts(family, given, inner_text(child(person, "genName")))
+
+
+def _date(parent: Element | None) -> str | None:
+    """The first date under an element that can be read: of publication, where that is marked."""
+    dates = sorted(below(parent, "date"), key=lambda date: date.get("type") != "published")
+    readings = (date_in(attribute(date, "when") or inner_text(date)) for date in dates)
+    return next(filter(None, readings), None)
+
+
+def _scope(monograph: Element | None, unit: str) -> str | None:
+    """A volume, an issue or pages: the text, or ``from–to``."""
+    for scope in children(child(monograph, "imprint"), "biblScope"):
+        if scope.get("unit") == unit:
+            ends = unique((attribute(scope, "from"), attribute(scope, "to")))
+            return inner_text(scope) or "–".join(ends) or None
+    return None
+
+
+def _keywords(root: Element) -> tuple[str, ...]:
+    """The terms; where GROBID could not tell them apart, the text cut at semicolons or commas."""
+    keywords = child(root, "teiHeader", "profileDesc", "textClass", "keywords")
+    if terms := unique(map(inner_text, below(keywords, "term"))):
+        return terms
+    text = inner_text(keywords)
+    return unique(map(fold, re.split(r"[;•·]" if re.search("[;•·]", text) else ",", text)))
+
+
+def _idno(parent: Element | None, kind: str) -> str:
+    found = (inner_text(e) for e in below(parent, "idno") if e.get("type", "").upper() == kind)
+    return next(filter(None, found), "")
+
+
+def _doi(parent: Element | None) -> str | None:
+    return normalise_doi(_idno(parent, "DOI"))
+
+
+# --- References -----------------------------------------------------------------------------
+
+
+def _references(root: Element) -> Iterator[Reference]:
+    """The reference list, keyed by ``xml:id``, or by ``b0``, ``b1`` … where that is missing."""
+    lists = below(child(root, "text"), "listBibl")
+    listed = (entry for bibl in lists for entry in below(bibl, "biblStruct"))
+    for number, entry in enumerate(listed):
+        addresses = (attribute(ptr, "target") for ptr in below(entry, "ptr"))
+        title = _title(child(entry, "analytic")) or _title(child(entry, "monogr"))
+        yield Reference(
+            ref_id=attribute(entry, "id") or f"b{number}",
+            doi=_doi(entry),
+            url=next(filter(None, addresses), None),
+            title=title or None,
+        )
+
+
+def _cites(element: Element) -> tuple[str, ...]:
+    marks = (ref for ref in below(element, "ref") if ref.get("type") == "bibr")
+    targets = (target for ref in marks for target in attribute(ref, "target").split())
+    return unique(target.removeprefix("#") for target in targets)
+
+
+# --- Full text, of any format ---------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """A division of a full text: its heading and the blocks that are its own."""
+
+    heading: str
+    blocks: list[Element]
+
+
+def body_parts(body: Element, division: str, heading: str, skip: Collection[str]) -> list[Part]:
+    """The divisions of a body, nested ones flattened, in document order; empty ones left out.
+
+    A division inside something else (a box) is part of that, not a division of the body.
+    """
+    parts = []
+    for part in (body, *below(body, division)):
+        parent = part.getparent()
+        if part is body or (parent is not None and local(parent) in (division, local(body))):
+            left_out = {"", division, heading, *skip}
+            blocks = [kid for kid in part if local(kid) not in left_out]
+            parts.append(Part(inner_text(child(part, heading)), blocks))
+    return [part for part in parts if part.blocks]
+
+
+def sections_of(parts: Iterable[Part], skip: Collection[str]) -> tuple[Section, ...]:
+    """The sections of a full text; divisions without text are left out."""
+    texts = ((p.heading, fold(" ".join(inner_text(b, skip) for b in p.blocks))) for p in parts)
+    return tuple(Section(heading, text) for heading, text in texts if text)
+
+
+def contexts_of(
+    parts: Iterable[Part], cites: Callable[[Element], tuple[str, ...]], skip: Collection[str]
+) -> tuple[Context, ...]:
+    """The paragraphs that cite something, numbered from ``01``, by sentence where marked."""
+    contexts: list[Context] = []
+    for heading, blocks in parts:
+        for paragraph in (p for block in blocks for p in _paragraphs(block)):
+            if cites(paragraph):
+                marked = list(below(paragraph, "s")) or [paragraph]
+                sentences = tuple(Sentence(inner_text(s, skip), cites(s)) for s in marked)
+                contexts.append(Context(f"{len(contexts) + 1:02d}", heading, sentences))
+    return tuple(contexts)
+
+
+def _paragraphs(block: Element) -> list[Element]:
+    """A paragraph itself; of anything else (a list, a quotation) its outermost paragraphs."""
+    if local(block) == "p":
+        return [block]
+    inner = [p for p in below(block, "p") if next(p.iterancestors("{*}p"), None) is None]
+    return inner or [block]
+
+
+def links_to(references: Iterable[Reference]) -> tuple[Link, ...]:
+    """A link for each cited paper that is known by a DOI or an id."""
+    return tuple(map(Link, unique(ref.doi or ref.doc_id or "" for ref in references)))
+
+
+def full_text_records(
+    document: Document, contexts: tuple[Context, ...], references: tuple[Reference, ...]
+) -> Iterator[Record]:
+    """The document, and the citing paper it is too where it has contexts; nothing without an id."""
+    if not document.doc_id:
+        yield Problem(document.line, "a paper without a DOI, an id or a file name")
+        return
+    yield document
+    if contexts:
+        yield from _unknown_cites(contexts, references, document.line)
+        yield CitingPaper(
+            paper_id=document.doc_id,
+            doi=document.doi,
+            title=document.title,
+            abstract=document.abstract,
+            year=document.year,
+            date=document.date,
+            contexts=contexts,
+            references=references,
+            line=document.line,
+        )
+
+
+def _unknown_cites(
+    contexts: Iterable[Context], references: Iterable[Reference], line: int
+) -> Iterator[Problem]:
+    """A problem for each cited number or key that the reference list does not have."""
+    known = {reference.ref_id for reference in references}
+    for context in contexts:
+        for cite in unique(cite for s in context.sentences for cite in s.cites):
+            if cite not in known:
+                place = f"context {context.context_id} cites {cite}"
+                yield Problem(line, f"{place}, which the reference list does not have", "mended")
+
+
+TEI = Format(
+    name="tei",
+    title="GROBID TEI full text",
+    sniff=_sniff,
+    parse=_parse,
+)

@@ -1,0 +1,297 @@
+"""TREC's files: topics (SGML and XML), documents and relevance judgements (qrels).
+
+Identifiers made of digits lose their leading zeros, so that ``01`` and ``1`` are one query.
+Both readers and writers live here; what is written reads back equal.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator
+
+from citebed.collection.formats.base import Chunk, Format, decode
+from citebed.collection.text import ENTITY_PATTERN, entity_to_text, fold
+from citebed.errors import CitebedError
+from citebed.records import Document, Judgement, Problem, Query, Record
+
+_ENTITY = re.compile(ENTITY_PATTERN)
+_ANY_TAG = re.compile(r"</?[A-Za-z!][^<>]*>")
+_NOT_UTF8 = "bytes that are not UTF-8 were read as Windows-1252"
+
+
+def _unescape(text: str) -> str:
+    return _ENTITY.sub(lambda match: entity_to_text(match[0]), text) if "&" in text else text
+
+
+def _identifier(text: str) -> str:
+    """An id as the other files have it: no white space, and no leading zeros in a number."""
+    name = "_".join(fold(text).split())
+    return (name.lstrip("0") or "0") if name.isascii() and name.isdigit() else name
+
+
+def _word(name: str) -> str:
+    """An id fit for a TREC file, which cannot hold one that is empty or has white space."""
+    if name.split() != [name] or name.startswith("#"):
+        raise CitebedError(
+            f"the id {name!r} is empty, has white space or starts with '#', which a TREC file"
+            " cannot hold: rename it or export to another format"
+        )
+    return name
+
+
+def _elements(
+    text: str, line: int, outer: frozenset[str], inner: frozenset[str]
+) -> Iterator[tuple[int, bool, dict[str, str]]]:
+    """Each outer element: its line, whether it was closed, and the text of its inner ones.
+
+    Closing tags are optional; an inner tag counts once, later ones are text. Attributes of the
+    outer tag stand under ``@`` and text outside of inner elements under ``""``.
+    """
+    parts: dict[str, list[str]] | None = None
+    start, current = line, ""
+    for place, tag, after in _tags(text, line, outer | inner):
+        name = tag[2].lower()
+        if name in outer:
+            if parts is not None:
+                yield start, bool(tag[1]), _joined(parts)
+            parts = None if tag[1] else {"@": [tag[3] or ""]}
+            start, current = place, ""
+        elif parts is not None:
+            current = _next_field(parts, current, name, tag)
+        if parts is not None:
+            parts.setdefault(current, []).append(after)
+    if parts is not None:
+        yield start, False, _joined(parts)
+
+
+def _tags(text: str, line: int, names: frozenset[str]) -> Iterator[tuple[int, re.Match[str], str]]:
+    """Each tag of one of these names: its line, itself, and the text up to the next."""
+    pattern = "|".join(sorted(names))
+    tags = list(re.finditer(rf"<(/?)({pattern})(\s[^<>]*)?>", text, re.IGNORECASE))
+    place = 0
+    for number, tag in enumerate(tags, 1):
+        line += text.count("\n", place, tag.start())
+        place = tag.start()
+        yield line, tag, text[tag.end() : tags[number].start() if number < len(tags) else None]
+
+
+def _next_field(parts: dict[str, list[str]], current: str, name: str, tag: re.Match[str]) -> str:
+    """The field that text after ``tag`` belongs to; a tag out of place is text itself."""
+    if tag[1] and name == current:
+        return ""
+    if not tag[1] and name not in parts:
+        parts[name] = []
+        return name
+    parts.setdefault(current, []).append(tag[0])
+    return current
+
+
+def _joined(parts: dict[str, list[str]]) -> dict[str, str]:
+    return {name: "".join(texts) for name, texts in parts.items()}
+
+
+# --- Topics ---------------------------------------------------------------------------------
+
+_TOPIC = frozenset({"top", "topic"})
+_SGML_FIELDS = frozenset({"num", "title", "desc", "narr", "dom", "smry", "con", "fac", "def"})
+_XML_FIELDS = frozenset({"query", "question", "description", "narrative"})
+_TOPIC_HEAD = re.compile(
+    r"\s*(?:<\?xml[^<>]*>\s*)?(?:<!--.*?-->\s*)*(?:<top>\s*<num>|<topics\b[^<>]*>\s*<topic\b"
+    r"|<topic\s+number\s*=)",
+    re.DOTALL | re.IGNORECASE,
+)
+_TOPIC_END = re.compile(rb"</top(?:ic)?\s*>", re.IGNORECASE)
+_TOPIC_START = re.compile(rb"<top>", re.IGNORECASE)
+_NUMBER = re.compile(r"\b(?:number|id|num)\s*=\s*[\"']?([^\"'<>]+)", re.IGNORECASE)
+_LABELS = {"num": "Number:", "title": "Topic:", "desc": "Description:"}
+_UNSAFE = re.compile(rf"<(?=[/A-Za-z])|(?={ENTITY_PATTERN})&")
+
+
+def sniff_topics(head: str) -> bool:
+    """Whether the file starts with ``<top><num>`` or with ``<topics><topic …>``."""
+    return _TOPIC_HEAD.match(head) is not None
+
+
+def cut_topics(data: bytes) -> int:
+    """The end of the last closed topic; where topics are not closed, the last one's start."""
+    ends = [match.end() for match in _TOPIC_END.finditer(data)]
+    starts = [] if ends else [match.start() for match in _TOPIC_START.finditer(data)]
+    return (ends or starts or [0])[-1]
+
+
+def parse_topics(chunk: Chunk) -> Iterator[Record]:
+    """The queries of a topic file: the description is searched for, else the title."""
+    text, mended = decode(chunk.data)
+    if mended:
+        yield Problem(chunk.line, _NOT_UTF8, "mended")
+    for line, _, parts in _elements(text, chunk.line, _TOPIC, _SGML_FIELDS | _XML_FIELDS):
+        number = _NUMBER.search(parts["@"])
+        found = _labelled(parts, "num") or (number[1] if number else "")
+        query_id = _identifier(_unescape(found))
+        title = _topic_text(parts, "title", "query")
+        query = _topic_text(parts, "desc", "description", "question") or title
+        query = query or fold(_unescape(_ANY_TAG.sub(" ", parts.get("", ""))))
+        if query_id and query:
+            yield Query(query_id, query, title or None, line)
+        else:
+            yield Problem(line, "topic without a number" if query else "topic without text")
+
+
+def _labelled(parts: dict[str, str], name: str) -> str:
+    """A field without the label that SGML topics repeat (``<num> Number: 7``)."""
+    return parts.get(name, "").strip().removeprefix(_LABELS.get(name, "")).strip()
+
+
+def _topic_text(parts: dict[str, str], *names: str) -> str:
+    texts = (fold(_unescape(_labelled(parts, name))) for name in names)
+    return next(filter(None, texts), "")
+
+
+def write_topics(queries: Iterable[Query]) -> Iterator[str]:
+    """Lines (with their ends) of an SGML topic file.
+
+    Only a ``<`` or ``&`` that would read as a tag or an entity is escaped, as most readers of
+    topics do not resolve entities.
+    """
+    for query in queries:
+        title = _UNSAFE.sub(_escape_one, query.title or "")
+        label = "Topic: " if title.startswith("Topic:") else ""
+        yield "<top>\n"
+        yield f"<num> Number: {_UNSAFE.sub(_escape_one, _word(query.query_id))}\n"
+        yield f"<title> {label}{title}\n\n"
+        yield f"<desc> Description:\n{_UNSAFE.sub(_escape_one, query.text)}\n\n"
+        yield "<narr> Narrative:\n\n</top>\n\n"
+
+
+def _escape_one(match: re.Match[str]) -> str:
+    return "&lt;" if match[0] == "<" else "&amp;"
+
+
+# --- Documents ------------------------------------------------------------------------------
+
+_DOC = frozenset({"doc"})
+_DOC_FIELDS = frozenset({"docno", "docid", "dochdr", "title", "headline", "text"})
+_DOC_HEAD = re.compile(
+    r"\s*(?:<\?xml[^<>]*>\s*)?(?:<(?:root|docs|xml)>\s*)?<doc>\s*<docno>", re.IGNORECASE
+)
+_DOC_END = re.compile(rb"</doc\s*>", re.IGNORECASE)
+
+
+def sniff_documents(head: str) -> bool:
+    """Whether the file starts with ``<DOC><DOCNO>``, in either case."""
+    return _DOC_HEAD.match(head) is not None
+
+
+def cut_documents(data: bytes) -> int:
+    """The end of the last closed document, 0 where there is none."""
+    end = 0
+    for match in _DOC_END.finditer(data):
+        end = match.end()
+    return end
+
+
+def parse_documents(chunk: Chunk) -> Iterator[Record]:
+    """The documents of a TREC file; ``<TEXT>`` is the abstract, else what is not the title."""
+    text, mended = decode(chunk.data)
+    if mended:
+        yield Problem(chunk.line, _NOT_UTF8, "mended")
+    for line, closed, parts in _elements(text, chunk.line, _DOC, _DOC_FIELDS):
+        doc_id = _identifier(_unescape(parts.get("docno", "")))
+        if not doc_id:
+            yield Problem(line, "document without a DOCNO")
+            continue
+        title = _plain(parts.get("title", "")) or _plain(parts.get("headline", ""))
+        body = _plain(parts.get("text", "")) or _plain(parts.get("", ""))
+        yield Document(doc_id, title=title, abstract=body or None, line=line)
+        if not closed:
+            yield Problem(line, f"document {doc_id} is not closed by </DOC>", "mended")
+
+
+def _plain(text: str) -> str:
+    """Text without tags, entities resolved: in this order, so that an escaped ``<`` stays."""
+    return fold(_unescape(_ANY_TAG.sub(" ", text)))
+
+
+def write_documents(documents: Iterable[Document]) -> Iterator[str]:
+    """Lines (with their ends) of a TREC document file: id, title, and the abstract as text."""
+    for document in documents:
+        yield f"<DOC>\n<DOCNO>{_escape(_word(document.doc_id))}</DOCNO>\n"
+        yield f"<TITLE>{_escape(document.title)}</TITLE>\n"
+        yield f"<TEXT>\n{_escape(document.abstract or '')}\n</TEXT>\n</DOC>\n"
+
+
+def _escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+# --- Judgements -----------------------------------------------------------------------------
+
+_RELEVANCE = re.compile(r"[+-]?[0-9]{1,9}")
+_SMALL_RELEVANCE = re.compile(r"[+-]?[0-9]{1,3}")
+
+
+def sniff_qrels(head: str) -> bool:
+    """Whether (nearly) all lines have three or four columns and a small number at their end.
+
+    The first line must fit and nine of ten must; an unfinished last line does not count.
+    """
+    rows = [row for row in map(_columns, head.split("\n")) if row]
+    if len(rows) > 1 and not head.endswith("\n"):
+        rows.pop()
+    fit = [len(row) in (3, 4) and bool(_SMALL_RELEVANCE.fullmatch(row[-1])) for row in rows]
+    return bool(fit) and fit[0] and sum(fit) >= 0.9 * len(fit)
+
+
+def cut_qrels(data: bytes) -> int:
+    """The end of the last line; a file in UTF-16 is not cut."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return 0
+    return data.rfind(b"\n") + 1
+
+
+def parse_qrels(chunk: Chunk) -> Iterator[Record]:
+    """The judgements of ``qid iteration docid relevance`` or ``qid docid relevance`` lines.
+
+    The iteration is not kept. CACM's ``01 1410 0 0`` (columns three and four are 0 throughout)
+    lists relevant documents: relevance 1.
+    """
+    text, mended = decode(chunk.data)
+    if mended:
+        yield Problem(chunk.line, _NOT_UTF8, "mended")
+    rows = [_columns(line) for line in text.split("\n" if "\n" in text else "\r")]
+    pairs_only = _lists_pairs(rows)
+    for line, row in enumerate(rows, chunk.line):
+        if not row:
+            continue
+        if len(row) not in (3, 4) or not _RELEVANCE.fullmatch(row[-1]):
+            found = " ".join(row)[:60]
+            yield Problem(line, f"'{found}' is not 'query iteration document relevance'")
+        elif pairs_only:
+            yield Judgement(_identifier(row[0]), _identifier(row[1]), 1, line)
+        else:
+            yield Judgement(_identifier(row[0]), _identifier(row[-2]), int(row[-1]), line)
+
+
+def _columns(line: str) -> list[str]:
+    """The columns of a line, none for a blank line or a comment."""
+    return [] if line.lstrip().startswith("#") else line.split()
+
+
+def _lists_pairs(rows: list[list[str]]) -> bool:
+    """Whether the rows are CACM's; an iteration of 0 tells TREC's from them."""
+    full = [row for row in rows if len(row) == 4]
+    return bool(full) and all(row[2:] == ["0", "0"] and row[1] != "0" for row in full)
+
+
+def write_qrels(judgements: Iterable[Judgement]) -> Iterator[str]:
+    """Lines (with their ends) of a four-column qrels file, with iteration 0."""
+    for judged in judgements:
+        yield f"{_word(judged.query_id)} 0 {_word(judged.doc_id)} {judged.relevance}\n"
+
+
+TREC_TOPICS = Format("trec-topics", "TREC topics", sniff_topics, parse_topics, cut_topics)
+TREC_DOCUMENTS = Format(
+    "trec-documents", "TREC documents", sniff_documents, parse_documents, cut_documents
+)
+TREC_QRELS = Format("trec-qrels", "TREC relevance judgements", sniff_qrels, parse_qrels, cut_qrels)

@@ -1,0 +1,288 @@
+"""Safe reading of XML: what every XML format shares.
+
+Nothing outside the bytes is read, no entity of a document's own is expanded, names are matched
+without their namespaces, and no function here recurses.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Collection, Iterator
+from html.entities import html5
+from typing import Any, TypeAlias
+
+from lxml import etree
+
+from citebed.collection.formats.base import Chunk, decode
+from citebed.collection.latex import latex_to_text
+from citebed.collection.text import entity_to_text, fold
+from citebed.records import Problem
+
+Element: TypeAlias = etree._Element
+
+# --- Parsing --------------------------------------------------------------------------------
+
+_DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
+_MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_NOT_FOR_FILES = frozenset(("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7"))
+_AMPERSAND = re.compile(
+    rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|&(?:([A-Za-z][A-Za-z0-9]{1,31});|(?![A-Za-z_#]))", re.DOTALL
+)
+# After these, whole elements can be missing; after other errors only a character or two is.
+_LOSING = frozenset(
+    ("ERR_TAG_NOT_FINISHED", "ERR_TAG_NAME_MISMATCH", "ERR_RESOURCE_LIMIT", "ERR_GT_REQUIRED")
+)
+
+
+def parse_xml(data: bytes) -> tuple[Element | None, list[Problem]]:
+    """The root element, as far as it can be read, and what was wrong, with its line.
+
+    The root is ``None`` where there is no element at all. Never raises, whatever the bytes.
+    """
+    text, problems = _as_utf8(data)
+    start = len(text) - len(text.lstrip())
+    root, errors = _parse(text[start:])
+    if errors and b"&" in text:
+        # After its first error, libxml2 drops every &name;, even &amp;.
+        mended = [error for error in errors if not _is_known_entity(error)]
+        root, errors = _parse(_AMPERSAND.sub(_as_number, text[start:]))
+        errors = errors or mended
+    return root, problems + _breaks(errors, text.count(b"\n", 0, start), root is None)
+
+
+def _parse(text: bytes) -> tuple[Element | None, list[Any]]:
+    """The root and the errors that matter: no warnings, nothing about namespaces."""
+    parser: Any = etree.XMLParser(
+        encoding="utf-8",
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        recover=True,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    try:
+        root = etree.fromstring(text, parser)
+    except (etree.LxmlError, ValueError, LookupError):
+        root = None
+    found = (error for error in parser.error_log if error.level_name != "WARNING")
+    return root, [error for error in found if error.domain_name != "NAMESPACE"]
+
+
+def _as_number(match: re.Match[bytes]) -> bytes:
+    """A known entity or a lone ``&`` as numbers; an unknown entity and CDATA stay."""
+    if match[0] == b"&":
+        return b"&#38;"
+    characters = html5.get(f"{match[1].decode('ascii')};") if match[1] else None
+    return "".join(f"&#{ord(c)};" for c in characters).encode() if characters else match[0]
+
+
+def _is_known_entity(error: Any) -> bool:
+    entity = re.match(r"Entity '(\w+)' not defined", error.message)
+    return entity is not None and f"{entity[1]};" in html5
+
+
+def _as_utf8(data: bytes) -> tuple[bytes, list[Problem]]:
+    """The bytes in UTF-8; a declared encoding is believed only where the bytes agree."""
+    if data[:4] in (b"<\0?\0", b"\0<\0?"):
+        data = (codecs.BOM_UTF16_LE if data[0] else codecs.BOM_UTF16_BE) + data
+    declared = _DECLARED.match(data[:200])
+    if declared is not None and not data.startswith(_MARKS):
+        try:
+            codec = codecs.lookup(declared[1].decode("ascii")).name
+            if codec not in _NOT_FOR_FILES:
+                return data.decode(codec).replace("\0", "").encode("utf-8"), []
+        except (LookupError, ValueError):
+            pass
+    text, mended = decode(data)
+    what = "bytes that are not UTF-8 were read as Windows-1252"
+    return text.encode("utf-8", "replace"), [Problem(1, what, "mended")] if mended else []
+
+
+def _breaks(errors: list[Any], blank_lines: int, nothing_read: bool) -> list[Problem]:
+    """One problem for the first place where the XML breaks, with the number of further ones."""
+    if not errors:
+        return [Problem(1, "no XML element was found")] if nothing_read else []
+    first = next((error for error in errors if error.type_name in _LOSING), errors[0])
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    lost = nothing_read or first.type_name in _LOSING
+    kept = "nothing could be read" if nothing_read else "what could be read is kept"
+    what = f"broken XML: {fold(first.message)}{more}; {kept}"
+    return [Problem(max(first.line, 1) + blank_lines, what, "skipped" if lost else "mended")]
+
+
+def open_root(chunk: Chunk, *names: str) -> tuple[Element | None, list[Problem]]:
+    """The root of a chunk if it has one of these names; problems count lines in the source."""
+    root, problems = parse_xml(chunk.data)
+    if root is not None and local(root) not in names:
+        expected = " or ".join(f"<{name}>" for name in names)
+        problems.append(Problem(1, f"the file starts with <{local(root)}>, not {expected}"))
+        root = None
+    return root, [problem._replace(line=problem.line + chunk.line - 1) for problem in problems]
+
+
+# --- Finding one's way ----------------------------------------------------------------------
+
+
+def local(element: Element) -> str:
+    """The name of an element without namespace or prefix; ``""`` for an entity."""
+    tag = element.tag
+    if not isinstance(tag, str):
+        return ""
+    return tag.rpartition("}")[2].rpartition(":")[2]
+
+
+def children(element: Element | None, *names: str) -> Iterator[Element]:
+    """The children of these names, in order; none of nothing."""
+    if element is None:
+        return iter(())
+    return element.iterchildren(*(f"{{*}}{name}" for name in names))
+
+
+def child(element: Element | None, *path: str) -> Element | None:
+    """The element at the end of a path of names, through the first child of each name."""
+    for name in path:
+        element = next(children(element, name), None)
+    return element
+
+
+def below(element: Element | None, *names: str) -> Iterator[Element]:
+    """All descendants of these names, in document order, and the element if it has one."""
+    return iter(()) if element is None else element.iter(*(f"{{*}}{name}" for name in names))
+
+
+def attribute(element: Element, name: str) -> str:
+    """The value of an attribute, whatever its namespace (``xml:id``, ``xlink:href``), or ``""``."""
+    found = element.get(name)
+    if found is None:
+        ends = (f"}}{name}", f":{name}")
+        found = next((str(v) for key, v in element.items() if str(key).endswith(ends)), "")
+    return found.strip()
+
+
+def line_of(element: Element, chunk: Chunk) -> int:
+    """The line of the source where an element starts."""
+    line: Any = element.sourceline
+    return chunk.line + (int(line) if line else 1) - 1
+
+
+_STEM_ENDINGS = re.compile(r"(?:\.(?:xml|tei|nxml|grobid|jats|gz|bz2|xz|zst|zip))+$", re.IGNORECASE)
+
+
+def file_stem(source: str) -> str:
+    """The file name of a source without folders and endings; ``""`` for standard input."""
+    name = re.split(r"[/\\!]", source)[-1]
+    return "" if name == "-" or name.startswith("<") else fold(_STEM_ENDINGS.sub("", name))
+
+
+_PROLOG = re.compile(
+    r"\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>", re.DOTALL | re.IGNORECASE
+)
+_ROOT = re.compile(r"<(?:[\w.-]+:)?([\w.-]+)(?=[\s/>])")
+
+
+def root_in(head: str) -> tuple[str, str]:
+    """The name of the root element in the head of a file, and the head from there on.
+
+    Skips what may stand before the root; ``("", "")`` where the head shows no root.
+    """
+    at = 1 if head.startswith("\ufeff") else 0
+    while (prolog := _PROLOG.match(head, at)) is not None:
+        at = prolog.end()
+    root = _ROOT.match(head, at)
+    return (root[1], head[at:]) if root else ("", "")
+
+
+# --- Text -----------------------------------------------------------------------------------
+
+_BLOCK = re.compile(
+    "p|sec|(?:sub|trans-)?title|head|div|list(?:-item)?|item|def-(?:list|item)|br|break|lb|t[rdh]|row"
+    "|cell|table|caption|disp-formula|disp-quote|formula|abstract|s|note|fig|figure|figDesc|ab|quote"
+    "|boxed-text|label"
+)
+# What stands between the parts of a mathematical expression.
+_MATH = {
+    **dict.fromkeys(("math", "mrow", "mstyle", "semantics", "mtable", "mtr", "mtd"), ("",)),
+    **dict.fromkeys(("mover", "mpadded", "menclose", "mmultiscripts", "msqrt"), ("",)),
+    **{"msup": ("^",), "msub": ("_",), "munder": ("_",), "mfrac": ("/",), "mroot": ("^1/",)},
+    **{"msubsup": ("_", "^"), "munderover": ("_", "^"), "mfenced": (", ",)},
+}
+_AROUND = {"msqrt": ("√(", ")"), "mfenced": ("(", ")")}
+_CITATIONS = frozenset(("xref", "ref"))
+_POWER = re.compile(r"\s*[-+−]?\d+\s*")
+_TEX_BODY = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|$)", re.DOTALL)
+
+_Piece = str | Element
+
+
+def inner_text(element: Element | None, skip: Collection[str] = ()) -> str:
+    """The text inside an element, folded, without the descendants whose names are in ``skip``.
+
+    Formulas stay readable: TeX and MathML as text, a numeric superscript as a power (``n^2``).
+    """
+    if element is None:
+        return ""
+    if len(element) == 0 and local(element) != "tex-math":
+        return fold(element.text or "")
+    pieces: list[str] = []
+    stack: list[_Piece] = _parts(element, skip)[::-1]
+    while stack:
+        piece = stack.pop()
+        if isinstance(piece, str):
+            pieces.append(piece)
+        else:
+            stack.extend(reversed(_parts(piece, skip)))
+    return fold("".join(pieces))
+
+
+def _parts(element: Element, skip: Collection[str]) -> list[_Piece]:
+    """What an element is made of, one level down, as strings and elements in order."""
+    name = local(element)
+    if name in _MATH:
+        return _math_parts(element, name)
+    if name == "tex-math":
+        return _tex_parts(element)
+    if not name:
+        return [entity_to_text(element.text or "")]
+    parts: list[_Piece] = [element.text or ""]
+    for kid in element:
+        if local(kid) not in skip:
+            parts.append(kid)
+        parts.append(kid.tail or "")
+    if _BLOCK.fullmatch(name):
+        return [" ", *parts, " "]
+    return _raised(element, parts) if name == "sup" else parts
+
+
+def _raised(element: Element, parts: list[_Piece]) -> list[_Piece]:
+    """A superscript: a number is a power, unless it is the number of a reference."""
+    parent = element.getparent()
+    if next(below(element, *_CITATIONS), None) is not None:
+        return [" ", *parts]
+    if parent is not None and local(parent) in _CITATIONS:
+        return [" ", *parts]
+    number = len(element) == 0 and _POWER.fullmatch(element.text or "")
+    return ["^", (element.text or "").strip()] if number else parts
+
+
+def _tex_parts(element: Element) -> list[_Piece]:
+    """TeX as text, without the preamble of a whole document; nothing where MathML says it."""
+    parent = element.getparent()
+    if parent is not None and local(parent) == "alternatives" and child(parent, "math") is not None:
+        return []
+    tex = "".join(str(text) for text in element.itertext())
+    body = _TEX_BODY.search(tex)
+    return [latex_to_text((body[1] if body else tex).strip().strip("$"))]
+
+
+def _math_parts(element: Element, name: str) -> list[_Piece]:
+    """The parts of a formula with their signs between; white space of the layout is dropped."""
+    signs = _MATH[name]
+    kids = [kid for kid in element if not local(kid).startswith("annotation")]
+    before, after = _AROUND.get(name, ("", ""))
+    parts: list[_Piece] = [before, (element.text or "").strip()]
+    for at, kid in enumerate(kids):
+        parts += [signs[min(at, len(signs)) - 1] if at else "", kid, (kid.tail or "").strip()]
+    return [*parts, after]

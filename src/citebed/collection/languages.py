@@ -1,0 +1,66 @@
+"""Which language a record is in, by what it says of itself, its script or its small words."""
+
+from __future__ import annotations
+
+import re
+
+_NAMES = {
+    "english": "en", "american": "en", "british": "en", "usenglish": "en", "ukenglish": "en",
+    "eng": "en", "german": "de", "ngerman": "de", "deutsch": "de", "deu": "de", "ger": "de",
+    "french": "fr", "francais": "fr", "français": "fr", "fra": "fr", "fre": "fr",
+    "spanish": "es", "español": "es", "spa": "es", "italian": "it", "italiano": "it",
+    "ita": "it", "portuguese": "pt", "brazilian": "pt", "português": "pt", "por": "pt",
+    "dutch": "nl", "nederlands": "nl", "nld": "nl", "dut": "nl", "russian": "ru", "rus": "ru",
+    "chinese": "zh", "zho": "zh", "chi": "zh", "japanese": "ja", "jpn": "ja", "korean": "ko",
+    "kor": "ko", "polish": "pl", "pol": "pl", "czech": "cs", "ces": "cs", "swedish": "sv",
+    "swe": "sv", "danish": "da", "dan": "da", "norwegian": "no", "nor": "no", "finnish": "fi",
+    "fin": "fi", "turkish": "tr", "tur": "tr", "arabic": "ar", "ara": "ar", "greek": "el",
+    "ell": "el", "hungarian": "hu", "hun": "hu",
+}  # fmt: skip
+
+_SMALL_WORDS = {
+    "en": "the of and to in is for that with this are on we by as an be from which it",
+    "de": "der die das und ist von mit den für eine ein auf wird werden nicht im zu des",
+    "fr": "le la les des et est dans une pour que sur nous par un du avec sont cette au",
+    "es": "el la los las y en una para que por con un del se es este como al son",
+    "it": "il la di e che per una con un del della sono nel gli le è dei alla si",
+    "pt": "o a os as e em uma para que por com um do da se é no dos na são",
+    "nl": "de het een en van in is dat op voor met zijn wordt deze die te aan",
+}
+_WORDS = {code: frozenset(words.split()) for code, words in _SMALL_WORDS.items()}
+_SCRIPTS = (
+    ("ja", re.compile("[\u3040-\u30ff]")),
+    ("ko", re.compile("[\uac00-\ud7af]")),
+    ("zh", re.compile("[\u4e00-\u9fff]")),
+    ("ru", re.compile("[\u0400-\u04ff]")),
+    ("ar", re.compile("[\u0600-\u06ff]")),
+    ("el", re.compile("[\u0370-\u03ff]")),
+)
+_FEWEST = 3
+
+
+def language_code(name: str) -> str:
+    """``en`` from ``english``, ``eng``, ``en-GB``, ``EN``; an unknown name in lower case."""
+    lower = name.strip().lower()
+    return _NAMES.get(lower, lower.partition("-")[0].partition("_")[0])
+
+
+def language_of(stated: str | None, title: str | None, abstract: str | None) -> str | None:
+    """The code of the record's language, or ``None`` where there is too little to tell.
+
+    What the record states counts. Else a script other than Latin decides if it makes up a
+    third of the letters, and else the language whose small words are the most frequent, if
+    there are at least three and half as many again as of any other.
+    """
+    if stated:
+        return language_code(stated)
+    text = f"{title or ''} {abstract or ''}"
+    if not text.isascii():
+        letters = sum(map(str.isalpha, text))
+        for code, script in _SCRIPTS:
+            if len(script.findall(text)) * 3 > letters:
+                return code
+    words = text.lower().split()
+    counts = sorted(((sum(w in small for w in words), code) for code, small in _WORDS.items()), reverse=True)
+    (most, code), (second, _) = counts[:2]
+    return code if most >= _FEWEST and most * 2 >= second * 3 else None

@@ -1,0 +1,143 @@
+"""One record for one document, from however many sources it was read.
+
+Two records are the same document when they have the same DOI; or, when at least one of them
+has none, the same title (letters and digits only), first author's family name and year. A
+title of one or two words ("Editorial") must agree in venue, volume and pages too. Two
+different DOIs are two documents, however alike they look.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from citebed.collection.formats.bibtex import document_in, fields_of, with_fields, write_entry
+from citebed.collection.tables import DOCUMENTS, SET_ASIDE
+from citebed.records import Document
+
+_FILLED = (
+    "authors", "editors", "year", "date", "venue", "volume", "number", "pages", "publisher",
+    "doi", "url", "abstract", "keywords", "language",
+)  # fmt: skip
+_LISTS = ("authors", "editors", "keywords")
+
+
+def plain_title(title: pl.Expr) -> pl.Expr:
+    """A title as letters and digits only: no case, accents, punctuation or blanks."""
+    return title.str.normalize("NFKD").str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]+", "")
+
+
+def identities(records: pl.DataFrame) -> pl.Series:
+    """A key for each record, equal for records of one document."""
+    few_words = pl.col("title").str.count_matches(r"\S+") < 3
+    details = pl.concat_str(
+        [pl.col(name).fill_null("") for name in ("venue", "volume", "pages")], separator="|"
+    )
+    same = pl.concat_str(
+        [
+            plain_title(pl.col("title")),
+            plain_title(pl.col("authors").list.first().fill_null("").str.split(",").list.first()),
+            pl.col("year").cast(pl.String).fill_null(""),
+            pl.when(few_words).then(details).otherwise(pl.lit("")),
+        ],
+        separator="|",
+    )
+    untitled = pl.col("title") == ""
+    itself = pl.concat_str([pl.lit("itself:"), pl.int_range(pl.len()).cast(pl.String)])
+    return (
+        records.lazy()
+        .select("doi", same=pl.when(untitled).then(itself).otherwise(same))
+        .with_columns(known=pl.col("doi").drop_nulls().first().over("same"))
+        .select(pl.coalesce("doi", "known", "same").alias("identity"))
+        .collect()
+        .to_series()
+    )
+
+
+def merge(records: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The documents, and the records that were merged into one of them."""
+    numbered = records.with_columns(identities(records)).with_row_index("row")
+    sizes = pl.len().over("identity")
+    single = numbered.filter(sizes == 1).with_columns(
+        aliases=pl.lit([], dtype=pl.List(pl.String)), records=pl.lit(1, dtype=pl.Int32)
+    )
+    several = numbered.filter(sizes > 1)
+    if several.is_empty():
+        return _unique_ids(single), pl.DataFrame(schema=dict(SET_ASIDE))
+    merged, parts = _merge_groups(several)
+    documents = pl.concat([single.select(*DOCUMENTS, "row"), merged], how="vertical").sort("row")
+    return _unique_ids(documents), parts
+
+
+def _merge_groups(several: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    rows, owners = [], {}
+    for (identity,), group in several.group_by("identity", maintain_order=True):
+        rows.append(_merge_group(group))
+        owners[identity] = rows[-1]["doc_id"]
+    schema = {**DOCUMENTS, "row": several.schema["row"]}
+    merged = pl.DataFrame(rows, schema=schema)
+    parts = several.with_columns(
+        reason=pl.lit("merged with the same document"),
+        kept_as=pl.col("identity").replace_strict(owners, return_dtype=pl.String),
+    )
+    return merged, parts.select(list(SET_ASIDE))
+
+
+def _merge_group(group: pl.DataFrame) -> dict[str, object]:
+    """The richest record, its gaps filled from the others; the first one's id and place."""
+    members = group.to_dicts()
+    ranked = sorted(members, key=_richness, reverse=True)
+    best = dict(ranked[0])
+    for other in ranked[1:]:
+        if best["bibtex"] is not None:
+            best["bibtex"] = _add_missing(str(best["bibtex"]), other)
+        best.update({name: other[name] for name in _FILLED if not best[name] and other[name]})
+    if best["bibtex"] is not None:
+        # The entry is what will be pasted and exported: the fields are what it says.
+        read = document_in(str(best["bibtex"]))._asdict()
+        best.update({name: read[name] for name in _FILLED if read[name]})
+    first = members[0]
+    ids = dict.fromkeys(str(member["doc_id"]) for member in members)
+    return {
+        **{name: best[name] for name in DOCUMENTS if name in best},
+        "doc_id": first["doc_id"],
+        "aliases": [name for name in ids if name != first["doc_id"]],
+        "records": len(members),
+        "row": first["row"],
+    }
+
+
+def _richness(record: dict[str, object]) -> tuple[int, int, int]:
+    filled = sum(bool(record[name]) for name in _FILLED)
+    return filled, len(str(record["abstract"] or "")), len(str(record["bibtex"] or ""))
+
+
+def _add_missing(bibtex: str, other: dict[str, object]) -> str:
+    """The entry with the fields that only the other record's entry has."""
+    theirs = other["bibtex"] or write_entry(_document(other))
+    mine = fields_of(bibtex)
+    missing = {n: v for n, v in fields_of(str(theirs)).items() if n not in mine and n != "crossref"}
+    return with_fields(bibtex, missing) if missing else bibtex
+
+
+def _document(row: dict[str, object]) -> Document:
+    values = {name: row[name] for name in Document._fields if name in row and row[name] is not None}
+    values.update({name: tuple(row[name] or ()) for name in _LISTS})  # type: ignore[arg-type]
+    return Document(**values)  # type: ignore[arg-type]
+
+
+def _unique_ids(documents: pl.DataFrame) -> pl.DataFrame:
+    """Different documents under one id: all but the first get a number behind it."""
+    documents = documents.select(list(DOCUMENTS))
+    if not documents["doc_id"].is_duplicated().any():
+        return documents
+    taken = set(documents["doc_id"])
+    seen: set[str] = set()
+    names = []
+    for name in documents["doc_id"]:
+        fresh, number = name, 1
+        while fresh in seen or (number > 1 and fresh in taken):
+            number += 1
+            fresh = f"{name}-{number}"
+        seen.add(fresh)
+        names.append(fresh)
+    return documents.with_columns(pl.Series("doc_id", names))

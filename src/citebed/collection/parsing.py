@@ -1,0 +1,287 @@
+"""Parsing pieces into tables, in this process or in several of our own.
+
+Parsing is Python work, so it runs in worker processes, one per core: plain children that take
+jobs on their standard input and write tables as Arrow files. They need no guard in the user's
+script (as ``multiprocessing`` does), and one that dies on a piece costs that piece alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import pickle
+import queue
+import signal
+import struct
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import polars as pl
+
+from citebed.collection.chunks import Piece
+from citebed.collection.formats import FORMATS
+from citebed.collection.tables import Batch, Frames, frames_of
+from citebed.records import Problem, Record
+
+JOB_BYTES = 4 << 20
+IN_PROCESS_BYTES = 6 << 20
+"""Less than this is parsed in the calling process: starting workers would take longer."""
+_PATIENCE = 300.0
+
+
+class Job(NamedTuple):
+    """Some pieces, numbered so that their tables can be put in order again."""
+
+    number: int
+    pieces: list[Piece]
+
+    @property
+    def size(self) -> int:
+        return sum(len(piece.chunk.data) for piece in self.pieces)
+
+
+class Parsed(NamedTuple):
+    """Where a job's tables are, by name, and how many records each source gave."""
+
+    number: int
+    files: dict[str, Path]
+    counts: dict[str, int]
+    size: int
+
+
+def jobs(pieces: Iterable[Piece], first: int = 0) -> Iterator[Job]:
+    """Pieces put together until there is enough work to be worth sending."""
+    waiting: list[Piece] = []
+    size = 0
+    number = first
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece.chunk.data)
+        if size >= JOB_BYTES:
+            yield Job(number, waiting)
+            waiting, size, number = [], 0, number + 1
+    if waiting:
+        yield Job(number, waiting)
+
+
+def parse_piece(piece: Piece) -> list[Record]:
+    """All records of a piece; a parser that fails is a bug of ours and costs this piece only."""
+    records: list[Record] = []
+    try:
+        for record in FORMATS[piece.format].parse(piece.chunk):
+            records.append(record)
+    except Exception as error:  # the rest of the import must not be lost to one bad piece
+        what = f"the {piece.format} reader failed ({type(error).__name__}: {error}); please report it"
+        records.append(Problem(piece.chunk.line, what))
+    return records
+
+
+def run_job(job: Job, folder: Path) -> Parsed:
+    """Parse a job and write its tables into ``folder``."""
+    batches = [Batch(piece.chunk.source, parse_piece(piece)) for piece in job.pieces]
+    counts: dict[str, int] = {}
+    for batch in batches:
+        kept = sum(not isinstance(record, Problem) for record in batch.records)
+        counts[batch.source] = counts.get(batch.source, 0) + kept
+    files = _write(frames_of(batches), folder, job.number)
+    return Parsed(job.number, files, counts, job.size)
+
+
+def _write(frames: Frames, folder: Path, number: int) -> dict[str, Path]:
+    files = {}
+    for name, table in frames.items():
+        files[name] = folder / f"{name}-{number:06d}.arrow"
+        table.write_ipc(files[name])
+    return files
+
+
+def parse_all(
+    pieces: Iterable[Piece], folder: Path, workers: int, done: Callable[[int], None]
+) -> list[Parsed]:
+    """Parse all pieces into tables under ``folder``; ``done`` is told the bytes as they finish."""
+    stream = jobs(pieces)
+    early: list[Job] = []
+    for job in stream:
+        early.append(job)
+        if workers > 1 and sum(job.size for job in early) > IN_PROCESS_BYTES:
+            break
+    else:
+        return [_here(job, folder, done) for job in early]
+    with _Pool(min(workers, 16), folder, done) as pool:
+        for job in (*early, *stream):
+            pool.send(job)
+        return pool.finish()
+
+
+def _here(job: Job, folder: Path, done: Callable[[int], None]) -> Parsed:
+    parsed = run_job(job, folder)
+    done(parsed.size)
+    return parsed
+
+
+class _Pool:
+    """Worker processes, each fed by a thread of ours."""
+
+    def __init__(self, workers: int, folder: Path, done: Callable[[int], None]) -> None:
+        self._folder = folder
+        self._done = done
+        self._jobs: queue.Queue[Job | None] = queue.Queue(maxsize=workers * 2)
+        self._results: list[Parsed] = []
+        self._failure: BaseException | None = None
+        self._stop = threading.Event()
+        self._threads = [threading.Thread(target=self._feed, daemon=True) for _ in range(workers)]
+
+    def __enter__(self) -> _Pool:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def send(self, job: Job | None) -> None:
+        while not self._stop.is_set():
+            with contextlib.suppress(queue.Full):
+                self._jobs.put(job, timeout=0.2)
+                return
+        if self._failure is not None:
+            raise self._failure
+
+    def finish(self) -> list[Parsed]:
+        for _ in self._threads:
+            self.send(None)
+        for thread in self._threads:
+            thread.join()
+        if self._failure is not None:
+            raise self._failure
+        return sorted(self._results)
+
+    def _feed(self) -> None:
+        worker: _Worker | None = None
+        try:
+            while not self._stop.is_set():
+                try:
+                    job = self._jobs.get(timeout=0.2)
+                except queue.Empty:
+                    continue
+                if job is None:
+                    return
+                worker = worker or _Worker(self._folder, self._stop)
+                worker = self._run(worker, job)
+        except BaseException as error:
+            self._failure = error
+            self._stop.set()
+        finally:
+            if worker is not None:
+                worker.close()
+
+    def _run(self, worker: _Worker, job: Job) -> _Worker:
+        parsed = worker.run(job)
+        if parsed is None and not self._stop.is_set():
+            worker.close()
+            worker = _Worker(self._folder, self._stop)
+            parsed, worker = self._run_apart(worker, job)
+        if parsed is not None:
+            self._results.append(parsed)
+            self._done(parsed.size)
+        return worker
+
+    def _run_apart(self, worker: _Worker, job: Job) -> tuple[Parsed, _Worker]:
+        """A worker died on this job: run its pieces one by one to find which did it."""
+        batches: list[Batch] = []
+        for piece in job.pieces:
+            records = worker.run(Job(-1, [piece]))
+            if records is None:
+                worker.close()
+                worker = _Worker(self._folder, self._stop)
+                what = "reading this piece took too much time or memory; it was given up"
+                problem = Problem(piece.chunk.line, what)
+                batches.append(Batch(piece.chunk.source, [problem]))
+            else:
+                batches.append(Batch(piece.chunk.source, parse_piece(piece)))
+        counts = {b.source: sum(not isinstance(r, Problem) for r in b.records) for b in batches}
+        files = _write(frames_of(batches), self._folder, job.number)
+        return Parsed(job.number, files, counts, job.size), worker
+
+
+class _Worker:
+    """A child process that parses jobs, one at a time."""
+
+    def __init__(self, folder: Path, stop: threading.Event) -> None:
+        self._stop = stop
+        command = "from citebed.collection.parsing import serve; serve()"
+        package_root = str(Path(__file__).resolve().parents[2])
+        path = os.pathsep.join(filter(None, (package_root, os.environ.get("PYTHONPATH"))))
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", command, str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": path, "POLARS_MAX_THREADS": "1"},
+            start_new_session=True,
+        )
+
+    def run(self, job: Job) -> Parsed | None:
+        """The job's tables, or ``None`` if the child died or was too slow and was killed."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        watchdog = threading.Timer(_PATIENCE, self._process.kill)
+        watchdog.start()
+        try:
+            _send(self._process.stdin, job)
+            answer: Parsed | None = _receive(self._process.stdout)
+            return answer
+        except (BrokenPipeError, ConnectionResetError):
+            return None
+        finally:
+            watchdog.cancel()
+
+    def close(self) -> None:
+        assert self._process.stdin is not None and self._process.stdout is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        if self._stop.is_set():
+            self._process.kill()
+        self._process.wait()
+        self._process.stdout.close()
+
+
+def _send(stream: IO[bytes], message: object) -> None:
+    data = pickle.dumps(message, protocol=5)
+    stream.write(struct.pack("<Q", len(data)))
+    stream.write(data)
+    stream.flush()
+
+
+def _receive(stream: IO[bytes]) -> Any:
+    head = stream.read(8)
+    if len(head) < 8:
+        return None
+    (size,) = struct.unpack("<Q", head)
+    data = stream.read(size)
+    return pickle.loads(data) if len(data) == size else None
+
+
+def serve() -> None:
+    """The life of a worker: answer jobs from standard input until it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints must not get between the answers
+    gc.disable()  # records hold no cycles, and collecting took half of the time
+    folder = Path(sys.argv[1])
+    while (job := _receive(sys.stdin.buffer)) is not None:
+        _send(answers, run_job(job, folder))
+
+
+def read_tables(parsed: Iterable[Parsed]) -> Frames:
+    """The tables of all jobs, each put together in the order of the sources."""
+    parts: dict[str, list[pl.DataFrame]] = {}
+    for job in parsed:
+        for name, path in job.files.items():
+            parts.setdefault(name, []).append(pl.read_ipc(path))
+    return {name: pl.concat(frames, rechunk=False) for name, frames in parts.items()}

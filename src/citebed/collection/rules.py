@@ -1,0 +1,179 @@
+"""Which records a collection keeps, and how given judgements are to be read.
+
+A rule set is a value: it comes from options, from a named profile (a small TOML file) or from
+a TOML file of the user's own, and is written into the collection so that the next import
+applies the same.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from citebed.collection.languages import language_of
+from citebed.collection.text import normalise_doi
+from citebed.errors import CitebedError, FormatError, UnknownName
+
+FRONT_MATTER = ("keep", "sessions", "drop")
+REVIEWS = ("keep", "drop")
+QUERY_IDS = ("given", "order")
+
+_SESSION = r"^(?i:session)"
+_FRONT_MATTER = (
+    r"(?i)^(?:proceedings of\b.*|front ?matter|back ?matter|fore ?word|preface|prologue|epilogue"
+    r"|table of contents|contents|title page|copyright(?: page)?|editorial board|masthead"
+    r"|(?:author|subject|keyword|cumulative) index|index of authors|list of (?:reviewers|referees)"
+    r"|reviewers|(?:organi[sz]ing|program(?:me)?|conference|steering|review) committees?"
+    r"|committees?|conference organi[sz]ation|organi[sz]ation|sponsors?|acknowledge?ments?"
+    r"|welcome(?: (?:message|address|to).*)?|message from the .*|(?:general|program) chairs?.*(?:welcome|message|foreword).*"
+    r"|call for papers.*|in this issue|errat(?:um|a)|corrigend(?:um|a))\W*$"
+)
+_REVIEW = (
+    r"(?i)^(?:\W*(?:book|software) reviews?\b|reviews? of\b|letters? to the editors?\b|letters?\W*$"
+    r"|reply to\b|comments? on\b.*letter|books? received\b|.*\breviewed by\b)"
+)
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What to keep.
+
+    ``types``: BibTeX entry types, ``()`` for all. ``exclude``: ids or DOIs to leave out.
+    ``front_matter``: ``drop`` headings, forewords, tables of contents and the like (titles
+    that say so, without an abstract), ``sessions`` only headings ("Session …"), or ``keep``.
+    ``reviews``: ``drop`` letters and book reviews. ``languages``: codes such as ``en``, ``()``
+    for all. ``no_future``: leave out of the answers what is later than the citing paper.
+    ``query_ids``: queries go by the id ``given`` or by their ``order``. ``relevance``: what a
+    given code of relevance means, where higher is not better already.
+    """
+
+    types: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    front_matter: str = "keep"
+    reviews: str = "keep"
+    languages: tuple[str, ...] = ()
+    no_future: bool = False
+    query_ids: str = "given"
+    relevance: Mapping[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("front_matter", FRONT_MATTER),
+            ("reviews", REVIEWS),
+            ("query_ids", QUERY_IDS),
+        ):
+            if getattr(self, name) not in known:
+                raise UnknownName(f"value of {name}", str(getattr(self, name)), known)
+
+    def changed(self, **options: Any) -> Rules:
+        """These rules with those options that are not ``None``."""
+        given = {name: value for name, value in options.items() if value is not None}
+        return dataclasses.replace(self, **given)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The rules that say anything, as plain values."""
+        plain = dataclasses.asdict(self)
+        plain["relevance"] = {str(code): grade for code, grade in self.relevance.items()}
+        default = dataclasses.asdict(Rules())
+        return {name: value for name, value in plain.items() if value != default[name]}
+
+
+def rules_from(values: Mapping[str, Any], origin: str) -> Rules:
+    """Rules from plain values; a name or type that is not known is an error."""
+    known = {f.name for f in dataclasses.fields(Rules)}
+    options: dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in known:
+            raise UnknownName(f"rule in {origin}", name, known)
+        if name == "relevance":
+            options[name] = _relevance(value, origin)
+        elif isinstance(value, list):
+            options[name] = tuple(map(str, value))
+        else:
+            options[name] = value
+    return Rules(**options)
+
+
+def _relevance(value: Any, origin: str) -> dict[int, int]:
+    try:
+        return {int(code): int(grade) for code, grade in value.items()}
+    except (AttributeError, TypeError, ValueError):
+        raise CitebedError(
+            f"{origin}: [relevance] maps codes to grades, for example `1 = 4`; found {value!r}"
+        ) from None
+
+
+def profiles() -> list[str]:
+    """The names of the profiles that come with citebed."""
+    folder = resources.files("citebed.collection") / "profiles"
+    return sorted(item.name.removesuffix(".toml") for item in folder.iterdir() if item.name.endswith(".toml"))
+
+
+def load_profile(name: str) -> Rules:
+    """A profile by name, or from a TOML file of one's own."""
+    if name in profiles():
+        text = (resources.files("citebed.collection") / "profiles" / f"{name}.toml").read_text("utf-8")
+    elif Path(name).is_file():
+        text = Path(name).read_text("utf-8")
+    else:
+        raise UnknownName("profile", name, profiles())
+    try:
+        return rules_from(tomllib.loads(text), f"profile {name}")
+    except tomllib.TOMLDecodeError as error:
+        raise FormatError(name, None, f"not TOML: {error}") from None
+
+
+def read_exclusions(path: str | Path) -> tuple[str, ...]:
+    """The ids or DOIs of an exclusion list: one a line, ``#`` starts a comment."""
+    try:
+        lines = Path(path).read_text("utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise CitebedError(f"cannot read the exclusion list {path}: {error.strerror}") from None
+    items = (re.sub(r"(^|\s)#.*", "", line).strip() for line in lines)
+    return tuple(dict.fromkeys(item for item in items if item))
+
+
+def reasons(records: pl.DataFrame, rules: Rules) -> pl.Series:
+    """Why each record is set aside, or null where it is kept."""
+    bare = pl.col("abstract").is_null()
+    tests: list[tuple[pl.Expr, pl.Expr]] = []
+    if rules.types:
+        tests.append((~pl.col("type").is_in(list(rules.types)), pl.lit("type ") + pl.col("type")))
+    if rules.exclude:
+        tests.append((_excluded(rules.exclude), pl.lit("on the exclusion list")))
+    if rules.front_matter != "keep":
+        tests.append((bare & pl.col("title").str.contains(_SESSION), pl.lit("session heading")))
+    if rules.front_matter == "drop":
+        is_front = pl.col("title").str.contains(_FRONT_MATTER) | (pl.col("type") == "proceedings")
+        tests.append((bare & is_front, pl.lit("front matter")))
+    if rules.reviews == "drop":
+        tests.append((pl.col("title").str.contains(_REVIEW), pl.lit("letter or review")))
+    if rules.languages:
+        tests.append(_foreign(records, rules.languages))
+    nothing = pl.lit(None, dtype=pl.String)
+    reason = reduce(lambda rest, test: pl.when(test[0]).then(test[1]).otherwise(rest), reversed(tests), nothing)
+    return records.select(reason.alias("reason")).to_series()
+
+
+def _excluded(items: tuple[str, ...]) -> pl.Expr:
+    ids = [item.lower() for item in items]
+    dois = [doi for doi in map(normalise_doi, items) if doi]
+    return (
+        pl.col("doc_id").str.to_lowercase().is_in(ids) | pl.col("doi").is_in(dois)
+    ).fill_null(value=False)
+
+
+def _foreign(records: pl.DataFrame, wanted: tuple[str, ...]) -> tuple[pl.Expr, pl.Expr]:
+    columns = records.select("language", "title", "abstract").iter_rows()
+    found = pl.Series("found", [language_of(*row) for row in columns], dtype=pl.String)
+    foreign = found.is_not_null() & ~found.is_in(list(wanted))
+    return pl.lit(foreign), pl.lit("language ") + pl.lit(found)

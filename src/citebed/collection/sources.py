@@ -1,0 +1,234 @@
+"""Finding and opening what the user points at: files, folders, compressed files, archives.
+
+Nothing is ever unpacked onto the disk, so a name inside an archive is only a label. Every
+stream is read piece by piece and watched: something that unpacks to hundreds of times its
+size is left alone once it passes ``BOMB_BYTES``.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, NamedTuple
+
+from citebed.errors import CitebedError
+from citebed.records import Problem
+
+BOMB_BYTES = 100 << 20
+BOMB_RATIO = 200
+_XZ_MEMORY = 512 << 20
+_NESTED_ZIP_BYTES = 256 << 20
+_MAX_DEPTH = 3
+
+BAD_DATA = (
+    OSError,
+    EOFError,
+    lzma.LZMAError,
+    zlib.error,
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
+"""What the standard library raises on broken, cut or encrypted archives."""
+
+
+class SourceFile(NamedTuple):
+    """A file on disk: where it is, and the name it goes by in the collection."""
+
+    path: Path
+    name: str
+
+
+class Member(NamedTuple):
+    """A readable stream: a plain file, or one inside an archive (``a.tar.xz!b/c.bib``)."""
+
+    name: str
+    stream: BinaryIO
+
+
+def find_files(paths: list[str | Path]) -> list[SourceFile | Problem]:
+    """All files under the given paths, sorted by name; hidden ones are left out."""
+    found: dict[str, SourceFile | Problem] = {}
+    for given in paths:
+        root = Path(given)
+        if not root.exists():
+            raise CitebedError(
+                f"no such file or folder: {given}. Give the bibliographies, papers or archives to import."
+            )
+        for path in _files_under(root):
+            name = os.path.normpath(path).replace(os.sep, "/")
+            if stat.S_ISREG(path.stat().st_mode):
+                found[name] = SourceFile(path, name)
+            else:
+                found[name] = Problem(1, f"{name}: not a regular file", "ignored")
+    return [found[name] for name in sorted(found)]
+
+
+def _files_under(root: Path) -> Iterator[Path]:
+    if not root.is_dir():
+        yield root
+        return
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        if "citebed.toml" in files:
+            folders.clear()
+            continue
+        for name in files:
+            path = Path(folder, name)
+            if not name.startswith(".") and path.exists():
+                yield path
+
+
+class _Watched(io.RawIOBase):
+    """A decompressed stream that refuses to grow without measure."""
+
+    def __init__(self, inner: BinaryIO, consumed: Callable[[], int]) -> None:
+        self._inner = inner
+        self._consumed = consumed
+        self._produced = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        data = self._inner.read(len(view))
+        self._produced += len(data)
+        if self._produced > max(BOMB_BYTES, BOMB_RATIO * self._consumed()):
+            raise OSError(
+                f"unpacks to more than {BOMB_RATIO} times its size; looks like a decompression bomb"
+            )
+        view[: len(data)] = data
+        return len(data)
+
+
+class _Xz(io.RawIOBase):
+    """Several .xz or .lzma streams in a row, with a limit on the memory that unpacking takes."""
+
+    def __init__(self, inner: BinaryIO) -> None:
+        self._inner = inner
+        self._decoder: lzma.LZMADecompressor | None = None
+        self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        while not self._ended:
+            data = self._decode(len(view))
+            if data:
+                view[: len(data)] = data
+                return len(data)
+        return 0
+
+    def _decode(self, limit: int) -> bytes:
+        if self._decoder is not None and self._decoder.eof:
+            rest = self._decoder.unused_data.lstrip(b"\0") or self._inner.read(1 << 16).lstrip(b"\0")
+            self._decoder = None
+            if not rest:
+                self._ended = True
+                return b""
+        elif self._decoder is not None and not self._decoder.needs_input:
+            rest = b""
+        else:
+            rest = self._inner.read(1 << 16)
+            if not rest:
+                if self._decoder is not None:
+                    raise EOFError("the compressed data ends too early")
+                self._ended = True
+                return b""
+        if self._decoder is None:
+            self._decoder = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+        return self._decoder.decompress(rest, max_length=limit)
+
+
+def _unwrap(stream: BinaryIO, magic: bytes) -> BinaryIO | None:
+    """The decompressed stream where the first bytes say that it is compressed."""
+    if magic.startswith(b"\x1f\x8b"):
+        inner: BinaryIO = gzip.GzipFile(fileobj=stream)  # type: ignore[assignment]
+    elif magic.startswith((b"\xfd7zXZ\0", b"\x5d\0\0")):
+        inner = io.BufferedReader(_Xz(stream), 1 << 18)  # type: ignore[assignment]
+    elif magic.startswith(b"BZh"):
+        inner = bz2.BZ2File(stream)  # type: ignore[assignment]
+    else:
+        return None
+    return io.BufferedReader(_Watched(inner, stream.tell), 1 << 20)  # type: ignore[return-value]
+
+
+def members(path: Path, name: str) -> Iterator[Member | Problem]:
+    """The readable streams in a file; each must be read before the next is asked for."""
+    try:
+        with path.open("rb") as stream:
+            yield from _members(stream, name, depth=0)
+    except PermissionError:
+        yield Problem(1, "permission denied", "skipped")
+
+
+def _members(stream: BinaryIO, name: str, depth: int) -> Iterator[Member | Problem]:
+    buffered = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream, 1 << 20)  # type: ignore[arg-type]
+    magic = buffered.peek(512)[:512]
+    if depth > _MAX_DEPTH:
+        yield Problem(1, f"{name}: archives nested more than {_MAX_DEPTH} deep")
+    elif magic.startswith(b"PK\x03\x04"):
+        yield from _zip_members(buffered, name, depth)
+    elif magic[257:262] == b"ustar":
+        yield from _tar_members(buffered, name, depth)
+    elif (inner := _unwrap(buffered, magic)) is not None:
+        yield from _members(inner, name, depth + 1)
+    else:
+        yield Member(name, buffered)
+
+
+def _label(archive: str, member: str) -> str:
+    parts = [part for part in PurePosixPath(member.replace("\\", "/")).parts if part not in ("/", "..", ".")]
+    return f"{archive}!{'/'.join(parts)}"
+
+
+def _is_hidden(member: str) -> bool:
+    return any(part.startswith((".", "__MACOSX")) and part not in (".", "..") for part in PurePosixPath(member).parts)
+
+
+def _tar_members(stream: BinaryIO, name: str, depth: int) -> Iterator[Member | Problem]:
+    with tarfile.open(fileobj=stream, mode="r|") as archive:
+        for info in archive:
+            label = _label(name, info.name)
+            if info.isdir() or _is_hidden(info.name):
+                continue
+            content = archive.extractfile(info) if info.isreg() else None
+            if content is None:
+                yield Problem(1, f"{label}: a link or device, not a file", "ignored")
+                continue
+            yield from _members(content, label, depth + 1)  # type: ignore[arg-type]
+
+
+def _zip_members(stream: BinaryIO, name: str, depth: int) -> Iterator[Member | Problem]:
+    if depth:
+        data = stream.read(_NESTED_ZIP_BYTES + 1)
+        if len(data) > _NESTED_ZIP_BYTES:
+            yield Problem(1, f"{name}: a zip file of more than 256 MiB inside another archive")
+            return
+        stream = io.BytesIO(data)
+    with zipfile.ZipFile(stream) as archive:
+        for info in archive.infolist():
+            label = _label(name, info.filename)
+            if info.is_dir() or _is_hidden(info.filename):
+                continue
+            try:
+                with archive.open(info) as content:
+                    packed = max(info.compress_size, 1)
+                    watched = _Watched(content, lambda packed=packed: packed)  # type: ignore[misc,arg-type]
+                    yield from _members(io.BufferedReader(watched, 1 << 20), label, depth + 1)  # type: ignore[arg-type]
+            except BAD_DATA as error:
+                yield Problem(1, f"{label}: {error}")

@@ -1,0 +1,397 @@
+"""JSON by line and by document, the getters, the sniffers, and what holds for all formats."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from citebed.collection.formats import jsonfiles
+from citebed.collection.formats.base import Chunk, Format
+from citebed.collection.formats.beir import BEIR_CORPUS, BEIR_QRELS, BEIR_QUERIES
+from citebed.collection.formats.csl_json import CSL_JSON
+from citebed.collection.formats.jsonfiles import (
+    Member,
+    cut_lines,
+    cut_lines_or_document,
+    json_document,
+    json_lines,
+    json_records,
+)
+from citebed.collection.formats.jsonkinds import json_kind
+from citebed.collection.formats.jsonl import JSONL
+from citebed.collection.formats.jsonvalues import (
+    as_int,
+    as_text,
+    doi_of,
+    float_of,
+    keywords_of,
+    list_of,
+    markup_of,
+    object_of,
+    objects_of,
+    text_of,
+    texts_of,
+    when,
+    year_of,
+)
+from citebed.collection.formats.local_citation_json import LOCAL_CITATION_JSON
+from citebed.collection.formats.openalex import OPENALEX
+from citebed.collection.formats.semantic_scholar import SEMANTIC_SCHOLAR
+from citebed.records import CitingPaper, Document, Judgement, Problem, Query
+
+FORMATS = (
+    CSL_JSON,
+    OPENALEX,
+    SEMANTIC_SCHOLAR,
+    BEIR_CORPUS,
+    BEIR_QUERIES,
+    BEIR_QRELS,
+    JSONL,
+    LOCAL_CITATION_JSON,
+)
+DEEP = b"[" * 200_000 + b"]" * 200_000
+
+
+def chunk(data: bytes | str, line: int = 1) -> Chunk:
+    return Chunk(data.encode() if isinstance(data, str) else data, "test.json", line)
+
+
+# --- JSON Lines -----------------------------------------------------------------------------
+
+
+def test_lines_carry_their_numbers_and_blank_ones_are_skipped() -> None:
+    found = list(json_lines(chunk('{"a": 1}\n\n  \r\n{"b": 2}\r\n{"c": 3}', line=10)))
+    assert found == [(10, {"a": 1}), (13, {"b": 2}), (14, {"c": 3})]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [b'{"a": ', b"[1, 2]", b"null", b"7", b'"x"', b"true", b"{'a': 1}", b"\xff\xff", DEEP, b"}"],
+)
+def test_a_bad_line_costs_one_problem_and_no_more(bad: bytes) -> None:
+    found = list(json_lines(chunk(b'{"a": 1}\n' + bad + b'\n{"b": 2}\n')))
+    assert (found[0], found[-1]) == ((1, {"a": 1}), (3, {"b": 2}))
+    assert any(isinstance(p, Problem) and p.line == 2 and p.kind == "skipped" for p in found)
+
+
+def test_numbers_that_python_would_choke_on_are_read() -> None:
+    ((_, value),) = json_lines(chunk(b'{"big": 1%s, "nan": NaN, "inf": 1e999}' % (b"0" * 5000)))
+    assert value["big"] == "1" + "0" * 5000
+    assert math.isnan(value["nan"])
+    assert value["inf"] == math.inf
+
+
+def test_a_line_over_the_limit_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jsonfiles, "MAX_RECORD_BYTES", 20)
+    found = list(json_lines(chunk('{"a": "%s"}\n{"b": 2}' % ("x" * 30))))
+    assert found == [Problem(1, jsonfiles.TOO_LONG), (2, {"b": 2})]
+
+
+def test_windows_1252_and_utf_16_are_understood() -> None:
+    found = list(json_lines(chunk('{"t": "é"}\n{"t": "“ü”"}\n'.encode("cp1252"))))
+    assert found == [
+        Problem(1, jsonfiles.NOT_UTF8, "mended"),
+        (1, {"t": "é"}),
+        (2, {"t": "“ü”"}),
+    ]
+    assert list(json_lines(chunk('{"t": "é"}\n'.encode("utf-16")))) == [(1, {"t": "é"})]
+    assert list(json_records(chunk('\ufeff[{"t": "é"}]'))) == [(1, {"t": "é"})]
+    assert list(json_records(chunk('[\n{"t": "é"}]'.encode("utf-16")))) == [(2, {"t": "é"})]
+
+
+def test_cuts() -> None:
+    assert cut_lines(b'{"a": 1}\n{"b"') == 9
+    assert cut_lines(b'{"a"') == 0
+    assert cut_lines_or_document(b'{"a": 1}\n{"b"') == 9
+    assert cut_lines_or_document(b'{"a": 1\n{"b"') == 8
+    for document in (
+        b'[{"a": 1},\n{"b"',
+        b'{\n "a": 1}\n',
+        b'\xef\xbb\xbf {"a": [\n1',
+        b'{"a":1,\n"b"',
+    ):
+        assert cut_lines_or_document(document) == 0
+
+
+# --- documents ------------------------------------------------------------------------------
+
+
+def test_elements_of_a_document_carry_their_lines() -> None:
+    assert list(json_document(chunk('[1,\n {"a": [2]},\n"x"]'))) == [
+        Member(1, None, 1),
+        Member(2, None, {"a": [2]}),
+        Member(3, None, "x"),
+    ]
+    assert list(json_document(chunk('\n{"k\\u00e9y": 1,\n"b": {}}'))) == [
+        Member(2, "kéy", 1),
+        Member(3, "b", {}),
+    ]
+
+
+@pytest.mark.parametrize("end", ['{"c', '{"c": "x\\', "", '{"c": [1, {"d": "', "12"])
+def test_a_truncated_array_gives_what_is_whole(end: str) -> None:
+    *whole, last = json_document(chunk('[{"a": 1},\n{"b": "]}"},\n' + end))
+    assert whole[:2] == [Member(1, None, {"a": 1}), Member(2, None, {"b": "]}"})]
+    assert last == Problem(3, jsonfiles.ENDS_EARLY)
+
+
+@pytest.mark.parametrize("bad", ["{'b': 2}", '{"b": 1 2}', "x", '{"b": tru}', DEEP.decode(), "{,}"])
+def test_a_mistake_in_an_element_costs_that_element(bad: str) -> None:
+    found = list(json_document(chunk('[{"a": 1},\n' + bad + ',\n{"c": "\\"}"}]')))
+    problems = [item for item in found if isinstance(item, Problem)]
+    assert [item for item in found if isinstance(item, Member)] == [
+        Member(1, None, {"a": 1}),
+        Member(3, None, {"c": '"}'}),
+    ]
+    assert [p.line for p in problems] == [2]
+
+
+def test_members_with_bad_names_are_skipped() -> None:
+    found = list(json_document(chunk('{"a": 1, b: 2, "c" 3, "d": 4}')))
+    assert [item for item in found if isinstance(item, Member)] == [
+        Member(1, "a", 1),
+        Member(1, "d", 4),
+    ]
+    assert sum(isinstance(item, Problem) for item in found) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[{"a": 1}, {"a": 2}]',
+        '{"results": [{"a": 1}, {"a": 2}], "meta": {}}',
+        '{"ok": true, "message": {"total": 2, "items": [{"a": 1}, {"a": 2}]}}',
+        '{"a": 1}\n{"a": 2}\n',
+        '{"results": [{"a": 1}]}\n{"message": {"items": [{"a": 2}]}}',
+        '{\n"a": 1}\n{\n"a": 2}\n',
+        '[{"a": 1}]\n[{"a": 2}]',
+    ],
+)
+def test_records_are_found_in_every_wrapping(text: str) -> None:
+    found = list(json_records(chunk(text), frozenset({"results", "message", "items"})))
+    assert [item[1] for item in found] == [{"a": 1}, {"a": 2}]
+
+
+def test_an_empty_wrapper_holds_no_records() -> None:
+    empty = chunk('{"meta": {"count": 0}, "results": []}')
+    assert list(json_records(empty, frozenset({"results"}))) == []
+
+
+def test_deep_wrappers_do_not_recurse() -> None:
+    text = '{"message":' * 100_000 + "1" + "}" * 100_000
+    found = list(json_records(chunk(text), frozenset({"message"})))
+    assert all(isinstance(item, Problem) for item in found)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" + "{'x': 1}," * 100_000,
+        '[{"a": 1} x' + ', "\\"' * 100_000,
+        "{" + '"a" 1,' * 100_000,
+        "[" + '{"a":' * 100_000,
+    ],
+)
+def test_broken_documents_take_linear_time(text: str) -> None:
+    start = time.perf_counter()
+    assert any(isinstance(item, Problem) for item in json_document(chunk(text)))
+    assert time.perf_counter() - start < 10
+
+
+# --- getters --------------------------------------------------------------------------------
+
+WRONG: list[Any] = [None, True, [], {}, [[]], [{}], [None], math.nan, math.inf, "", " \ud800"]
+
+
+@pytest.mark.parametrize("value", WRONG)
+def test_getters_take_wrong_types_for_nothing(value: Any) -> None:
+    obj = {"x": value}
+    assert text_of(obj, "x", "missing") is None
+    assert markup_of(obj, "x") is None
+    assert texts_of(obj, "x") == keywords_of(obj, "x") == ()
+    assert doi_of(obj, "x") is None
+    assert year_of(obj, "x") is None
+    assert as_int(value) is None
+    assert float_of(obj, "x", 2.5) == 2.5
+    assert object_of(obj, "x") == {}
+    assert all(isinstance(item, dict) for item in objects_of(obj, "x"))
+    assert isinstance(list_of(obj, "x"), list)
+
+
+def test_getters_read_what_can_be_read() -> None:
+    assert as_text(["a \n b", "c"]) == "a b"
+    assert (as_text(12), as_text(2015.0), as_text(1.5), as_text(1e300)) == (
+        "12",
+        "2015",
+        "1.5",
+        "1e+300",
+    )
+    assert as_text("x\ud800y") == "xy"
+    assert (as_int("12"), as_int(12.0), as_int("-3"), as_int(1.5), as_int("9" * 30)) == (
+        12,
+        12,
+        -3,
+        None,
+        None,
+    )
+    assert texts_of({"x": ["a", 1, None, "a"]}, "x") == ("a", "1")
+    assert keywords_of({"x": "a; b, c;a"}, "x") == ("a", "b, c")
+    assert keywords_of({"x": "a, b", "y": ["c"]}, "x", "y") == ("a", "b", "c")
+    assert year_of({"x": 150}, "x") == 150
+    assert year_of({"x": "c. 1999"}, "x") == 1999
+    assert when("2010-08-15", 2011) == (2010, "2010-08-15")
+    assert when(None, 2011) == (2011, "2011")
+
+
+# --- sniffing -------------------------------------------------------------------------------
+
+LONG = "word " * 5000
+HEADS = {
+    "csl-json": [
+        '[{"id": "a", "type": "book", "title": "T"}]',
+        '{"items": [{"id": "a", "type": "article-journal"}]}',
+        '{"status": "ok", "message": {"items": [{"DOI": "10.1/x", "title": ["T"]}]}}',
+        '{"status": "ok", "message": {"DOI": "10.1/x", "title": ["T"]}}',
+        '{"DOI": "10.1/x", "author": [{"family": "F"}]}\n{"DOI": "10.1/y"}',
+    ],
+    "openalex": [
+        '{"id": "https://openalex.org/W1", "display_name": "T"}\n',
+        '{"meta": {}, "results": [{"id": "https://openalex.org/W1", "authorships": []}]}',
+        '{"abstract_inverted_index": {"' + LONG,
+    ],
+    "semantic-scholar": [
+        '{"paperId": "a", "title": "T"}',
+        '{"corpusid": 1, "externalids": {}, "title": "T"}\n',
+        '{"total": 1, "data": [{"paperId": "a", "title": "T"}]}',
+        '{"paper_id": "1", "title": "T", "authors": [{"first": "A", "last": "B"}], "abstract": "',
+        '{"id": "x", "title": "T", "paperAbstract": "' + LONG,
+    ],
+    "beir-corpus": [
+        '{"_id": "1", "title": "", "text": "x", "metadata": {}}\n',
+        '{"_id": "1", "text": "' + LONG,
+    ],
+    "beir-queries": ['{"_id": "1", "text": "x"}\n{"_id": "2", "text": "y"}'],
+    "jsonl": [
+        '{"doc_id": "a", "type": "article", "title": "T", "doi": null}',
+        '{"id": "a", "title": "T", "abstract": "A", "year": "2015", "acm": null}\n',
+        '{"citing": "a", "context": "' + LONG,
+        '{"paper_id": "a", "title": "T", "contexts": [{"sentences": [{"text": "' + LONG,
+        '{"query_id": "1", "text": "x"}',
+        '{"query_id": "1", "doc_id": "2", "relevance": 1}',
+    ],
+    "local-citation-json": [
+        '{"A_B_0": {"masked_text": "x TARGETCIT", "citing_id": "A", "refid": "B"}}',
+        '{"A_B_0": {"masked_text": "' + LONG,
+        '{"A": {"title": "T", "abstract": "x"}, "B": {"title": "',
+        '{"A": {"title": "T", "abstract": "x"}, "B"',
+    ],
+    "": ["", "{}", "[]", "@article{a, title = {T}}", "query-id\tcorpus-id\tscore\n", "[1, 2", "{"],
+}
+
+
+@pytest.mark.parametrize(("name", "head"), [(n, h) for n, heads in HEADS.items() for h in heads])
+def test_each_head_is_recognised_by_one_format_at_most(name: str, head: str) -> None:
+    cut = head[: 16 << 10]
+    assert json_kind(cut) == name
+    json_formats = [f.name for f in FORMATS if f is not BEIR_QRELS and f.sniff(cut)]
+    assert json_formats == ([name] if name else [])
+    assert BEIR_QRELS.sniff(cut) == head.startswith("query-id")
+
+
+@given(st.text(alphabet='{}[]",:\\ _idtextlpaperDO', max_size=60))
+def test_sniffing_never_raises_and_never_claims_twice(head: str) -> None:
+    assert sum(form.sniff(head) for form in FORMATS) <= 1
+
+
+def test_sniffing_hostile_heads_is_quick() -> None:
+    start = time.perf_counter()
+    for head in ("[" * 16384, '{"a":' * 3277, '"\\' * 8192, '{"' + "\\" * 16000, '["a",' * 3277):
+        json_kind(head)
+    assert time.perf_counter() - start < 2
+
+
+# --- what holds for all formats -------------------------------------------------------------
+
+NAMES = st.sampled_from(
+    """id _id doc_id title text abstract authors author editor name family given literal suffix
+    issued date-parts raw container-title volume issue page DOI doi URL keyword subject reference
+    type subtitle year date items message results data abstract_inverted_index authorships
+    publication_date primary_location source display_name biblio keywords concepts
+    referenced_works ids paperId corpusid externalIds journal references citedPaper paper_id
+    metadata first middle last outbound_citations query_id relevance contexts sentences cites
+    section sections heading links target kind weight bibtex crossref citing context cited
+    masked_text citing_id refid ref_id language publisher type_crossref""".split()  # noqa: SIM905
+)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["10.1145/1.2", "https://openalex.org/W12", "\ud800", "2010-08", 10**400])
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(NAMES | st.text(max_size=3), inner, max_size=6)
+    ),
+    max_leaves=25,
+)
+KINDS = (Document, CitingPaper, Query, Judgement, Problem)
+
+
+def texts(value: Any) -> list[str]:
+    """All the strings in a record, and a check that nothing but known types is in it."""
+    if isinstance(value, tuple):
+        return [text for part in value for text in texts(part)]
+    assert value is None or isinstance(value, str | int | float | bool)
+    return [value] if isinstance(value, str) else []
+
+
+def check(form: Format, data: bytes) -> None:
+    for record in form.parse(chunk(data)):
+        assert isinstance(record, KINDS)
+        "".join(texts(record)).encode("utf-8")
+        if isinstance(record, Document):
+            assert record.doc_id
+            assert record.year is None or isinstance(record.year, int)
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: str(form.name))
+@given(values=st.lists(VALUES, max_size=3), as_lines=st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_arbitrary_json_never_raises(form: Format, values: list[Any], as_lines: bool) -> None:
+    whole = "\n".join(map(json.dumps, values)) if as_lines else json.dumps(values, indent=1)
+    check(form, whole.encode())
+    check(form, whole.encode()[: len(whole) * 2 // 3])
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: str(form.name))
+@given(data=st.binary(max_size=80) | st.text('{}[]",:\\ \n1ae', max_size=60).map(str.encode))
+@settings(max_examples=150, deadline=None)
+def test_arbitrary_bytes_never_raise(form: Format, data: bytes) -> None:
+    check(form, data)
+    if form.cut is not None:
+        assert 0 <= form.cut(data) <= len(data)
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: str(form.name))
+def test_hostile_files_end_in_problems(form: Format) -> None:
+    for data in (DEEP, b'{"id":' + DEEP + b"}", b"[" * 200_000, b'{"a":' * 200_000, b'"' * 1000):
+        check(form, data)
+        assert any(isinstance(record, Problem) for record in form.parse(chunk(data)))
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: str(form.name))
+def test_formats_travel_between_processes_and_empty_files_are_fine(form: Format) -> None:
+    assert pickle.loads(pickle.dumps(form)) == form
+    assert list(form.parse(chunk(b""))) == []
+    assert list(form.parse(chunk(b"\n \n"))) == []
