@@ -67,7 +67,8 @@ class Document(NamedTuple):
 class Reference(NamedTuple):
     """An entry of a citing paper's reference list; ``ref_id`` is its number or key there.
 
-    ``doc_id`` is set where the source names the cited document by an id of its own.
+    ``doc_id`` is set where the source names the cited document by an id of its own; ``raw`` is
+    the identifier to the letter, blanks included, where the source gives one.
     """
 
     ref_id: str
@@ -75,6 +76,7 @@ class Reference(NamedTuple):
     url: str | None = None
     doc_id: str | None = None
     title: str | None = None
+    raw: str | None = None
 
 
 class Sentence(NamedTuple):

@@ -58,7 +58,7 @@ def lookup_table(documents: pl.DataFrame) -> pl.DataFrame:
 
 
 def resolve(
-    papers: pl.DataFrame, references: pl.DataFrame, contexts: pl.DataFrame, records: pl.DataFrame
+    read: Citing, records: pl.DataFrame, rules: Rules
 ) -> Citing:
     """Look up the papers and their references.
 
@@ -66,9 +66,12 @@ def resolve(
     paper that was excluded still lends its year.
     """
     names = lookup_table(records.filter("kept"))
-    references = _resolve_references(_with_lists(references, papers), names)
-    papers = _resolve_papers(papers, references, records)
-    return Citing(papers, references, _resolve_contexts(contexts, references))
+    references = _resolve_references(_with_lists(read.references, read.papers), names)
+    if rules.references == "exact":
+        to_the_letter = pl.col("raw").is_null() | (pl.col("raw") == pl.col("doc_id"))
+        references = references.with_columns(doc_id=pl.when(to_the_letter).then("doc_id"))
+    papers = _resolve_papers(read.papers, references, records)
+    return Citing(papers, references, _resolve_contexts(read.contexts, references))
 
 
 def _with_lists(references: pl.DataFrame, papers: pl.DataFrame) -> pl.DataFrame:
@@ -83,13 +86,13 @@ def _with_lists(references: pl.DataFrame, papers: pl.DataFrame) -> pl.DataFrame:
         lists.drop("paper_id")
         .with_columns(stem=stem)
         .join(owners, on="stem", how="inner", maintain_order="left")
-        .select("paper_id", "ref_id", "doi", "url", "title", "target", pl.col("source"))
+        .select("paper_id", "ref_id", "doi", "url", "title", "target", "raw", "source")
     )
     unknown = pl.all_horizontal(pl.col("doi", "url", "target").is_null())
     merged = own.join(given, on=["paper_id", "ref_id"], how="left", suffix="_list", maintain_order="left")
     filled = merged.with_columns(
         pl.when(unknown).then(pl.col(f"{name}_list")).otherwise(pl.col(name)).alias(name)
-        for name in ("doi", "url", "target")
+        for name in ("doi", "url", "target", "raw")
     ).select(list(REFERENCES))
     more = given.join(own, on=["paper_id", "ref_id"], how="anti", maintain_order="left")
     return pl.concat([filled, more], how="diagonal").select(list(REFERENCES))

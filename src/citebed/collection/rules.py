@@ -26,6 +26,7 @@ from citebed.errors import CitebedError, FormatError, UnknownName
 FRONT_MATTER = ("keep", "sessions", "drop")
 REVIEWS = ("keep", "drop")
 QUERY_IDS = ("given", "order")
+REFERENCES = ("tolerant", "exact")
 
 _SESSION = r"^(?i:session)"
 _FRONT_MATTER = (
@@ -53,7 +54,9 @@ class Rules:
     ``reviews``: ``drop`` letters and book reviews. ``languages``: codes such as ``en``, ``()``
     for all. ``no_future``: leave out of the answers what is later than the citing paper.
     ``query_ids``: queries go by the id ``given`` or by their ``order``. ``relevance``: what a
-    given code of relevance means, where higher is not better already.
+    given code of relevance means, where higher is not better already. ``references``: a cited
+    document is found whatever the case and the blanks of its identifier (``tolerant``), or
+    only to the letter (``exact``).
     """
 
     types: tuple[str, ...] = ()
@@ -63,6 +66,7 @@ class Rules:
     languages: tuple[str, ...] = ()
     no_future: bool = False
     query_ids: str = "given"
+    references: str = "tolerant"
     relevance: Mapping[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -70,6 +74,7 @@ class Rules:
             ("front_matter", FRONT_MATTER),
             ("reviews", REVIEWS),
             ("query_ids", QUERY_IDS),
+            ("references", REFERENCES),
         ):
             if getattr(self, name) not in known:
                 raise UnknownName(f"value of {name}", str(getattr(self, name)), known)

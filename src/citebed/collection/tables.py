@@ -91,6 +91,7 @@ REFERENCES: Schema = {
     "url": _TEXT,
     "title": _TEXT,
     "target": _TEXT,
+    "raw": _TEXT,
     "doc_id": _TEXT,
     "source": _TEXT,
 }
@@ -261,6 +262,7 @@ def _reference_columns(rows: list[tuple[str | None, str, Reference]]) -> Columns
             "url": [reference.url for *_, reference in rows],
             "title": [reference.title for *_, reference in rows],
             "target": [reference.doc_id for *_, reference in rows],
+            "raw": [reference.raw for *_, reference in rows],
         },
         len(rows),
     )

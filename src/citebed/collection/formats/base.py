@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from citebed.records import Record
+from citebed.records import Problem, Record
 
 MAX_RECORD_BYTES = 16 << 20
 """A single record larger than this is skipped: no bibliographic record needs 16 MiB."""
 
 MAX_WHOLE_FILE_BYTES = 256 << 20
 """Formats that cannot be cut into pieces (XML, JSON documents) are read up to this size."""
+
+TOO_LONG = f"a record of more than {MAX_RECORD_BYTES >> 20} MiB is not read"
+NOT_UTF8 = "bytes that are not UTF-8 were read as Windows-1252"
 
 
 class Chunk(NamedTuple):
@@ -48,6 +52,9 @@ class Format:
     carry: Callable[[bytes, dict[str, str]], None] | None = None
 
 
+# --- Text -----------------------------------------------------------------------------------
+
+
 def _as_windows_1252(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeDecodeError):
         raise error
@@ -65,7 +72,6 @@ def decode(data: bytes) -> tuple[str, bool]:
     UTF-16 and UTF-32 are understood by their marks, NUL characters are removed.
     """
     for mark, encoding in (
-        (codecs.BOM_UTF8, "utf-8"),
         (codecs.BOM_UTF32_LE, "utf-32-le"),
         (codecs.BOM_UTF32_BE, "utf-32-be"),
         (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -73,9 +79,39 @@ def decode(data: bytes) -> tuple[str, bool]:
     ):
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, errors="replace").replace("\0", ""), False
+    data = data.removeprefix(codecs.BOM_UTF8)
     try:
         text, mended = data.decode("utf-8"), False
     except UnicodeDecodeError:
         codecs.register_error("citebed-cp1252", _as_windows_1252)
         text, mended = data.decode("utf-8", errors="citebed-cp1252"), True
     return (text.replace("\0", "") if "\0" in text else text), mended
+
+
+def read_text(chunk: Chunk) -> tuple[str, list[Problem]]:
+    """A chunk's text, and a problem where it is not in the encoding it should be in."""
+    text, mended = decode(chunk.data)
+    return text, [Problem(chunk.line, NOT_UTF8, "mended")] if mended else []
+
+
+def with_newlines(text: str) -> str:
+    """Text whose lines end in ``\\n``; a file without any may use ``\\r`` alone."""
+    if "\r" not in text:
+        return text
+    return text.replace("\r\n", "\n") if "\n" in text else text.replace("\r", "\n")
+
+
+# --- Cutting --------------------------------------------------------------------------------
+
+
+def cut_lines(data: bytes) -> int:
+    """The length up to and including the last newline."""
+    return data.rfind(b"\n") + 1
+
+
+def cut_after(pattern: re.Pattern[bytes], data: bytes) -> int:
+    """The end of the last place that matches, 0 where there is none."""
+    end = 0
+    for match in pattern.finditer(data):
+        end = match.end()
+    return end

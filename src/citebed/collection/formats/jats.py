@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from citebed.collection.formats.base import Chunk, Format
-from citebed.collection.formats.tei import (
+from citebed.collection.formats.fulltext import (
     body_parts,
     contexts_of,
     full_text_records,

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
-from citebed.collection.formats.base import Chunk, Format, decode
+from citebed.collection.formats.base import Chunk, Format, cut_after, read_text, with_newlines
+from citebed.collection.formats.fields import (
+    is_organisation,
+    is_suffix,
+    made_up_id,
+    one_word,
+    page_range,
+)
 from citebed.collection.text import (
     date_in,
-    family_name,
     fold,
     fold_or_none,
     html_to_text,
@@ -39,22 +46,20 @@ _TYPES = {
     "RPRT": "techreport",
 }
 _SAME_TAG = {"A1": "AU", "ED": "A2", "TI": "T1"}
-_KNOWN_TAG = re.compile(
+_KNOWN_TAGS = (
     "A[1-4BDNUV]|BT|C[1-8ANPTY]|D[ABIOP]|E[DPRT]|I[DS]|J[12AFO]|KW|L[1-4ABK]|M[1-3]|N[12V]|OP"
     "|P[BPY]|R[INP]|S[ENPTV]|T[123AITY]|U[1-5R]|V[LO]|Y[12]"
 )
-_TAG_LINE = re.compile(r"([A-Za-z][A-Za-z0-9])([ \t]{1,2})-(.*)$", re.DOTALL)
+# Where the two blanks of the standard are missing only a known tag is one.
+_TAG = rf"([A-Z][A-Z0-9])(?:  |(?<={_KNOWN_TAGS})[ \t]{{1,2}}(?=-[ \t\r\n]|-\Z))-"
+_NO_TAG = re.sub(r"^\((?!\?)", "(?:", _TAG)
+_FIELD = re.compile(rf"^{_TAG}(.*(?:\n(?!{_NO_TAG}).*)*+)", re.MULTILINE)
+_LOWER_FIELD = re.compile(_FIELD.pattern, re.MULTILINE | re.IGNORECASE)
+_RECORD_START = re.compile(r"^(?=(?:TY|ty)(?:  -|[ \t]{1,2}-(?:[ \t\r\n]|\Z)))", re.MULTILINE)
 _TYPE_LINE = re.compile(r"^(?:TY|ty)[ \t]{1,2}-[ \t]*[A-Za-z]{2,8}[ \t]*\r?$", re.MULTILINE)
+_TAG_LINE = re.compile(r"[A-Za-z][A-Za-z0-9][ \t]{1,2}-")
 _END_LINE = re.compile(rb"(?:^|\n)(?:ER|er)[ \t]{1,2}-[^\n]*\n")
 _RANGE = re.compile(r"([^\s–—-]+)\s*[-–—]+\s*([^\s–—-]+)")
-_SUFFIX = re.compile(r"(?:jr|sr|jnr|ii|iii|iv|esq|ph\.?d|m\.?d)\.?", re.IGNORECASE)
-_ORGANISATION = re.compile(
-    r"\b(?:organi[sz]ation|universit|institut|committee|consortium|group|team|associat|societ"
-    r"|department|ministr|council|cent(?:er|re)\b|agency|inc\b|ltd\b|gmbh|corp|foundation"
-    r"|collaborat|project|network|board|commission|librar|office|service|the\b|of\b|for\b|und\b)",
-    re.IGNORECASE,
-)
-_NOT_UTF8 = "bytes that are not UTF-8 were read as Windows-1252"
 
 
 class _Entry(NamedTuple):
@@ -66,8 +71,11 @@ class _Entry(NamedTuple):
 
     def first(self, *tags: str) -> str:
         """The first value with text under the first of ``tags`` that has one, else ``""``."""
-        values = (value for tag in tags for value in self.fields.get(tag, ()))
-        return next((text for value in values if (text := html_to_text(value))), "")
+        for tag in tags:
+            for value in self.fields.get(tag, ()):
+                if text := html_to_text(value):
+                    return text
+        return ""
 
     def all(self, *tags: str) -> list[str]:
         """Every value under ``tags``, as it was read."""
@@ -84,165 +92,149 @@ def sniff(head: str) -> bool:
         return False
     rest = head[match.end() : match.end() + 4096].split("\n")
     following = next((line for line in rest if line.strip()), None)
-    return following is not None and _TAG_LINE.match(following.rstrip("\r")) is not None
+    return following is not None and _TAG_LINE.match(following) is not None
 
 
 def cut(data: bytes) -> int:
     """The end of the last ``ER`` line, 0 where there is none."""
-    end = 0
-    for match in _END_LINE.finditer(data):
-        end = match.end()
-    return end
+    return cut_after(_END_LINE, data)
 
 
 def parse(chunk: Chunk) -> Iterator[Record]:
     """The documents of a RIS file; a record without its ``ER`` is kept and noted."""
-    text, mended = decode(chunk.data)
-    if mended:
-        yield Problem(chunk.line, _NOT_UTF8, "mended")
-    for item in _entries(text, chunk.line):
-        if isinstance(item, Problem):
-            yield item
-        else:
-            yield _document(item)
+    text, problems = read_text(chunk)
+    yield from problems
+    line = chunk.line
+    for block in _RECORD_START.split(with_newlines(text)):
+        yield from _records(block, line)
+        line += block.count("\n")
 
 
-def _lines(text: str, start: int) -> Iterator[tuple[int, str]]:
-    """Numbered lines without their ends; a file without any ``\\n`` may use ``\\r`` alone."""
-    end = "\n" if "\n" in text else "\r"
-    return enumerate((line.rstrip("\r") for line in text.split(end)), start)
+def _records(block: str, line: int) -> Iterator[Record]:
+    """What stands in a block: from a ``TY`` line, or the start of the file, to the next one.
 
-
-def _tag(line: str, lower: bool) -> tuple[str, str] | None:
-    """Tag and value of a line, ``None`` for a line that continues the field before it.
-
-    Where the two blanks of the standard are missing only a known tag is one, and lower case
-    counts only if the record began so: an abstract may well have a line ``is - as seen - …``.
+    Lower case counts as a tag only if the record began so: an abstract may well have a line
+    ``is - as seen - …``.
     """
-    match = _TAG_LINE.match(line)
-    if match is None:
-        return None
-    tag, space, value = match.group(1, 2, 3)
-    if not (tag.isupper() or lower or tag == "ty"):
-        return None
-    tag = tag.upper()
-    if space != "  " and not (_KNOWN_TAG.fullmatch(tag) and value[:1] in ("", " ", "\t")):
-        return None
-    return tag, value.strip()
+    lower = block.startswith("ty")
+    fields = (_LOWER_FIELD if lower else _FIELD).findall(block)
+    if lower:
+        fields = [(tag.upper(), value) for tag, value in fields]
+    if not fields or fields[0][0] != "TY":
+        yield from _strays(block, line, fields)
+        return
+    end = next((at for at, (tag, _) in enumerate(fields, 1) if tag == "ER"), None)
+    yield _document(_entry(fields[:end], line))
+    if end is None:
+        what = "record without an ER line: taken to end where it stops"
+        yield Problem(line, what, "mended")
+    else:
+        yield from _strays(block, line, fields[end:])
 
 
-def _tagged(text: str, start: int) -> Iterator[tuple[int, str, str]]:
-    """Line, tag and value of each field, with the lines that continue it after a ``\\n``."""
-    place, tag, values, lower = start, "", list[str](), False
-    for number, line in _lines(text, start):
-        found = _tag(line, lower)
-        if found is None:
-            if line.strip():
-                values.append(line)
-            continue
-        if tag:
-            yield place, tag, "\n".join(values)
-        place, tag, values = number, found[0], [found[1]]
-        if tag == "TY":
-            lower = line[0] == "t"
-    if tag:
-        yield place, tag, "\n".join(values)
+def _strays(block: str, line: int, fields: list[tuple[str, str]]) -> Iterator[Problem]:
+    """One problem for the fields at the end of a block that are not part of a record."""
+    for at, (tag, _) in enumerate(fields):
+        if tag != "ER":
+            rest = "\n".join(value for _, value in fields[at:])
+            place = line + block.count("\n") - rest.count("\n")
+            yield Problem(place, f"field {tag} outside of a record: no TY line before it")
+            return
 
 
-def _entries(text: str, start: int) -> Iterator[_Entry | Problem]:
-    """The records as they stand, with problems for what is outside of one or not closed."""
-    entry: _Entry | None = None
-    astray = False
-    for line, tag, value in _tagged(text, start):
-        if tag in ("TY", "ER"):
-            if entry is not None:
-                yield entry
-                if tag == "TY":
-                    yield _unclosed(entry)
-            entry, astray = (_Entry(line, value, {}) if tag == "TY" else None), False
-        elif entry is not None:
-            entry.fields.setdefault(_SAME_TAG.get(tag, tag), []).append(value)
-        elif not astray:
-            astray = True
-            yield Problem(line, f"field {tag} outside of a record: no TY line before it")
-    if entry is not None:
-        yield entry
-        yield _unclosed(entry)
+def _entry(fields: list[tuple[str, str]], line: int) -> _Entry:
+    """The record of these tags and values, the first of which is its type."""
+    values: dict[str, list[str]] = {}
+    for tag, value in fields[1:]:
+        text = _without_blank_lines(value) if "\n" in value else value.strip()
+        values.setdefault(_SAME_TAG.get(tag, tag), []).append(text)
+    return _Entry(line, fields[0][1].partition("\n")[0].strip().upper(), values)
 
 
-def _unclosed(entry: _Entry) -> Problem:
-    return Problem(entry.line, "record without an ER line: taken to end where it stops", "mended")
+def _without_blank_lines(value: str) -> str:
+    return "\n".join(filter(None, map(str.strip, value.split("\n"))))
+
+
+# --- Documents ------------------------------------------------------------------------------
 
 
 def _document(entry: _Entry) -> Document | Problem:
     """The document of a record; one that has no title, author or identifier is skipped."""
-    kind = _TYPES.get(entry.type.partition("\n")[0].upper(), "misc")
-    title = entry.first("T1", "CT", *(("BT",) if kind == "book" else ()), "ST")
+    kind = _TYPES.get(entry.type, "misc")
+    book_title = ("BT",) if kind == "book" else ()
+    title = entry.first("T1", "CT", *book_title, "ST")
     authors = _people(entry.all("AU"))
     editors = _people(entry.all("A2") or entry.all("A3"))
     date, doi = _date(entry), _doi(entry)
-    year = int(date[:4]) if date else None
-    doc_id = _doc_id(entry, doi, authors or editors, year, title)
-    if doc_id is None:
+    doc_id = one_word(entry.first("ID")) or doi or one_word(entry.first("AN"))
+    if not doc_id and (authors or editors or title):
+        doc_id = made_up_id(authors or editors, date[:4] if date else "", title)
+    if not doc_id:
         return Problem(entry.line, "record without title, author or identifier")
-    document = Document(doc_id, kind, title, authors, editors, year, date, line=entry.line)
-    return _with_details(document._replace(doi=doi), entry)
-
-
-def _with_details(document: Document, entry: _Entry) -> Document:
-    """The document with where it appeared and what it is about."""
-    book_title = () if document.type == "book" else ("BT",)
-    return document._replace(
-        venue=entry.first("T2", "JF", "JO", *book_title, "C3", "J2", "JA") or None,
+    return Document(
+        doc_id,
+        kind,
+        title,
+        authors,
+        editors,
+        int(date[:4]) if date else None,
+        date,
+        venue=entry.first("T2", "JF", "JO", *(() if book_title else ("BT",)), "C3", "J2", "JA")
+        or None,
         volume=entry.first("VL") or None,
         number=entry.first("IS") or None,
         pages=_pages(entry.first("SP"), entry.first("EP")),
         publisher=entry.first("PB") or None,
+        doi=doi,
         url=_url(entry),
         abstract=html_to_text(" ".join(entry.all("AB") or entry.all("N2"))) or None,
-        keywords=unique(map(fold, _split_keywords(entry.all("KW")))),
+        keywords=_keywords(entry.all("KW")),
         language=entry.first("LA") or None,
+        line=entry.line,
     )
 
 
-def _people(values: list[str]) -> tuple[str, ...]:
-    return unique(name for value in values for name in _names(value))
-
-
-def _split_keywords(values: list[str]) -> list[str]:
+def _keywords(values: list[str]) -> tuple[str, ...]:
     """Single keywords: EndNote writes one per line under one tag, others set semicolons."""
-    joined = "\n".join(html_to_text(line) for value in values for line in value.split("\n"))
-    return re.split(r"[\n;]", joined)
+    lines = (html_to_text(line) for value in values for line in value.split("\n"))
+    return unique([fold(keyword) for line in lines for keyword in line.split(";")])
 
 
-def _names(value: str) -> Iterator[str]:
+def _people(values: list[str]) -> tuple[str, ...]:
+    return unique([name for value in values for name in _names(value)])
+
+
+@lru_cache(maxsize=1 << 14)
+def _names(value: str) -> tuple[str, ...]:
     """The names in an author field: one as a rule, more where ``;`` or ``and`` parts them."""
+    names: list[str] = []
     for part in html_to_text(value).split(";"):
-        pieces = re.split(r",? and ", part)
+        pieces = re.split(r",? and ", part) if " and " in part else [part]
         whole = pieces if all("," in piece for piece in pieces) else [part]
-        for piece in whole:
-            yield _name(piece.strip())
+        names += (_name(piece.strip()) for piece in whole)
+    return tuple(names)
 
 
 def _name(name: str) -> str:
     """``Family, Given`` of RIS's ``Family, Given, Suffix``.
 
-    A name without a comma is taken as printed (``A. Family``) if it is short and does not
-    sound like an organisation; a comma at its end says that it is one.
+    A name without a comma is taken as printed (``A. Family``) unless it sounds like an
+    organisation; a comma at its end says that it is one.
     """
     parts = [part.strip() for part in name.split(",")]
-    if len(parts) == 3 and _SUFFIX.fullmatch(parts[2]):
+    if len(parts) == 3 and is_suffix(parts[2]):
         return name_from_parts(parts[0], parts[1], parts[2])
     if len(parts) > 1:
-        return fold(", ".join(part for part in parts if part))
-    if len(name.split()) > 4 or _ORGANISATION.search(name):
-        return name
-    return name_from_display(name)
+        return fold(", ".join(filter(None, parts)))
+    return name if is_organisation(name) else name_from_display(name)
+
+
+_cached_date = lru_cache(maxsize=1 << 12)(date_in)
 
 
 def _date(entry: _Entry) -> str | None:
     """The most exact date among ``PY``, ``Y1`` and ``DA`` that agrees with the first of them."""
-    dates = [date for value in entry.all("PY", "Y1", "DA") if (date := date_in(fold(value)))]
+    dates = [date for value in entry.all("PY", "Y1", "DA") if (date := _cached_date(fold(value)))]
     return max((date for date in dates if date[:4] == dates[0][:4]), key=len, default=None)
 
 
@@ -251,9 +243,7 @@ def _pages(first: str, last: str) -> str | None:
     match = _RANGE.fullmatch(first)
     if match is not None and last in ("", match[2]):
         first, last = match[1], match[2]
-    if first and last and first != last:
-        return f"{first}–{last}"
-    return first or last or None
+    return page_range(first, last)
 
 
 def _doi(entry: _Entry) -> str | None:
@@ -269,22 +259,6 @@ def _url(entry: _Entry) -> str | None:
     """The first address under ``UR``, else under ``LK``."""
     words = (word for value in entry.all("UR", "LK") for word in value.split())
     return next((url for word in words if (url := fold_or_none(word))), None)
-
-
-def _doc_id(
-    entry: _Entry, doi: str | None, names: tuple[str, ...], year: int | None, title: str
-) -> str | None:
-    """``ID``, else the DOI, else ``AN``, else a key of name, year and first title word.
-
-    White space in an identifier becomes ``_``. ``None`` where there is nothing to build on.
-    """
-    own, number = ("_".join(entry.first(tag).split()) for tag in ("ID", "AN"))
-    if own or doi or number:
-        return own or doi or number
-    word = title.partition(" ")[0]
-    parts = (family_name(names[0]) if names else "", str(year or ""), word)
-    key = "".join(char for part in parts for char in part.lower() if char.isalnum())
-    return f"ris-{key}" if key and (names or title) else None
 
 
 RIS = Format("ris", "RIS (EndNote, Mendeley, Scopus, Zotero)", sniff, parse, cut)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -254,11 +253,9 @@ class TestRealVolumes:
         assert (last.doc_id, last.date) == ("2019.iwslt-1.33", "2019-11")
         assert last.title.endswith("Translating Middle Egyptian Hieroglyphs")
 
-    def test_all_in_well_under_a_second(self, shared_data: Path) -> None:
+    def test_all_of_the_sample(self, shared_data: Path) -> None:
         chunks = [
             Chunk(path.read_bytes(), str(path))
             for path in (shared_data / "acl-anthology-sample").glob("*.xml")
         ]
-        start = time.perf_counter()
         assert sum(len(list(ACL_XML.parse(chunk))) for chunk in chunks) == 1512
-        assert time.perf_counter() - start < 2  # 0.25 s on an idle machine

