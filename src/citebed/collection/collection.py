@@ -222,11 +222,11 @@ def _document(
 ) -> Document:
     values = {name: row[name] for name in Document._fields if name in row}
     values.update({name: tuple(row[name] or ()) for name in _LISTS})
-    names = (row["doc_id"], *row["aliases"])
+    name = row["doc_id"]
     return Document(
         **values,
-        sections=tuple(Section(s["heading"], s["text"]) for n in names for s in sections.get(n, ())),
-        links=tuple(Link(k["target"], k["kind"], k["weight"]) for n in names for k in links.get(n, ())),
+        sections=tuple(Section(s["heading"], s["text"]) for s in sections.get(name, ())),
+        links=tuple(Link(k["target"], k["kind"], k["weight"]) for k in links.get(name, ())),
     )
 
 

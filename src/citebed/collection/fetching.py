@@ -12,29 +12,30 @@ import contextlib
 import errno
 import fcntl
 import hashlib
-import http.client
-import io
 import json
 import os
 import re
-import socket
-import ssl
-import time
-import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from email.message import Message
+from io import FileIO
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any, TypeVar
 
-from citebed._version import __version__
 from citebed.collection.catalogue import CATALOGUE, PublicCollection, RemoteFile, public_collection
+from citebed.collection.opening import Answer, Broken, Missing, Opener, read
 from citebed.errors import CitebedError, FormatError
 
-__all__ = ["CATALOGUE", "Answer", "FetchReport", "FetchedFile", "Opener", "PublicCollection"]
-__all__ += ["RemoteFile", "fetch", "public_collection"]
+__all__ = [
+    "CATALOGUE",
+    "FetchReport",
+    "FetchedFile",
+    "Opener",
+    "PublicCollection",
+    "RemoteFile",
+    "fetch",
+    "public_collection",
+]
 
 Progress = Callable[[str, int, int | None], None]
 """Told the path, the bytes that are there and the bytes of the whole, where known."""
@@ -44,7 +45,7 @@ SUMS = "SHA256SUMS"
 _CHUNK = 1 << 18
 _SUMS_BYTES = 1 << 20
 _LONGEST_WAIT = 30.0
-_PASSING = (408, 425, 429, 500, 502, 503, 504)
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -78,196 +79,28 @@ class FetchReport:
         return all(file.state in ("fetched", "kept") for file in self.files)
 
 
-class Stream(Protocol):
-    """What an answer is read from."""
-
-    def read(self, size: int, /) -> bytes: ...
-    def close(self) -> None: ...
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What an address gave.
-
-    ``start``: which byte of the whole comes first, -1 where it does not say. ``total``: bytes
-    of the whole, where known. ``mark``: changes when the content does, "" where there is none.
-    """
-
-    start: int
-    total: int | None
-    mark: str
-    stream: Stream
-
-
-class _Broken(Exception):
-    """A failure that may pass: worth another try."""
-
-
-class _Missing(CitebedError):
-    """Nothing is at that address."""
-
-
-class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirects to http and https only; the standard handler would follow ftp too."""
-
-    def redirect_request(  # noqa: PLR0913  (the signature is given)
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str,
-        headers: Message, newurl: str,
-    ) -> urllib.request.Request | None:  # fmt: skip
-        if urllib.parse.urlsplit(newurl).scheme not in ("http", "https"):
-            what = f"redirection to {newurl} is not allowed"
-            raise urllib.error.HTTPError(req.full_url, code, what, headers, fp)  # type: ignore[arg-type]
-        return super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True)
-class Opener:
-    """How addresses are opened: http, https and file, nothing else.
-
-    ``timeout``: seconds without a sign of life. ``attempts``: tries for one file, with a growing
-    wait (``sleep``) between them.
-    """
-
-    timeout: float = 30.0
-    attempts: int = 5
-    sleep: Callable[[float], None] = time.sleep
-
-    def open(self, url: str, start: int = 0, mark: str = "") -> Answer:
-        """The content from byte ``start`` on if it still has that mark, else all of it."""
-        scheme = urllib.parse.urlsplit(url).scheme
-        if scheme == "file":
-            return _open_file(url, start, mark)
-        if scheme in ("http", "https"):
-            return self._open_http(url, start, mark)
-        raise CitebedError(
-            f"cannot fetch from '{url}': expected a file://, http:// or https:// address, "
-            "for a folder such as file:///srv/mirror"
-        )
-
-    def _open_http(self, url: str, start: int, mark: str) -> Answer:
-        headers = {"User-Agent": f"citebed/{__version__}", "Accept-Encoding": "identity"}
-        if start:
-            headers["Range"] = f"bytes={start}-"
-        if start and mark:
-            headers["If-Range"] = mark
-        try:
-            request = urllib.request.Request(url, headers=headers)
-            response = _director().open(request, timeout=self.timeout)
-        except urllib.error.HTTPError as error:
-            with error:
-                return _refused(url, error, start)
-        except (OSError, http.client.HTTPException) as error:
-            raise _unreachable(url, error) from None
-        if response.status not in (200, 206):
-            response.close()
-            raise CitebedError(f"cannot fetch {url}: found HTTP status {response.status}")
-        first, total = _extent(response.status, response.headers)
-        return Answer(first, total, _mark(response.headers), response)
-
-
-def _director() -> urllib.request.OpenerDirector:
-    director = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.ProxyHandler(),
-        urllib.request.HTTPHandler(),
-        urllib.request.HTTPSHandler(),
-        urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.HTTPErrorProcessor(),
-        _Redirects(),
-    ):
-        director.add_handler(handler)
-    return director
-
-
-def _extent(status: int, headers: Message) -> tuple[int, int | None]:
-    """The first byte and the size of the whole that the headers tell."""
-    if status == 200:
-        length = headers.get("Content-Length", "")
-        return 0, int(length) if length.isdecimal() else None
-    found = re.fullmatch(r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)", headers.get("Content-Range", ""))
-    total = int(found[2]) if found and found[2] != "*" else None
-    if found and found[1]:
-        return int(found[1]), total
-    return -1 if total is None else total, total
-
-
-def _mark(headers: Message) -> str:
-    """The strong ETag, else the date: a weak ETag may not be used to join halves (RFC 9110)."""
-    tag = str(headers.get("ETag", ""))
-    return tag if tag.startswith('"') else str(headers.get("Last-Modified", ""))
-
-
-def _refused(url: str, error: urllib.error.HTTPError, start: int) -> Answer:
-    """The answer to an HTTP error: nothing more to come (416), or an exception."""
-    if error.code == 416 and start:
-        first, total = _extent(416, error.headers)
-        return Answer(first, total, _mark(error.headers), io.BytesIO())
-    found = " ".join(f"HTTP {error.code} {error.reason}".split())
-    if error.code in _PASSING:
-        raise _Broken(found)
-    if error.code in (404, 410):
-        raise _Missing(f"cannot fetch {url}: not found there ({found}). It may have moved.")
-    if error.code in (401, 403):
-        raise CitebedError(f"cannot fetch {url}: access is refused ({found})")
-    raise CitebedError(f"cannot fetch {url}: {found}")
-
-
-def _unreachable(url: str, error: Exception) -> Exception:
-    """What a failure to connect means, in words."""
-    reason = error.reason if isinstance(error, urllib.error.URLError) else error
-    host = urllib.parse.urlsplit(url).hostname
-    if isinstance(reason, ssl.SSLCertVerificationError):
-        what = f"the certificate of {host} is not valid: {reason.verify_message}"
-        return CitebedError(f"cannot fetch {url}: {what}")
-    if isinstance(reason, socket.gaierror):
-        return _Broken(f"the host {host} cannot be found; is there a network?")
-    return _Broken(_words(reason))
-
-
-def _words(reason: object) -> str:
-    if isinstance(reason, TimeoutError):
-        return "no answer in time"
-    text = reason.strerror if isinstance(reason, OSError) and reason.strerror else str(reason)
-    return text or type(reason).__name__
-
-
-def _open_file(url: str, start: int, mark: str) -> Answer:
-    """A file as a server would give it: its size and time of change are the mark."""
-    address = urllib.parse.urlsplit(url)
-    if address.netloc not in ("", "localhost"):
-        raise CitebedError(f"cannot fetch {url}: a file address has three slashes, file:///…")
-    path = urllib.request.url2pathname(address.path)
-    try:
-        stream = open(path, "rb")  # noqa: SIM115  (it belongs to the answer)
-    except FileNotFoundError:
-        raise _Missing(f"cannot fetch {url}: there is no file {path}") from None
-    except OSError as error:
-        raise CitebedError(f"cannot fetch {url}: {_words(error)}") from None
-    state = os.fstat(stream.fileno())
-    own = f"{state.st_size}-{state.st_mtime_ns}"
-    first = 0 if mark and mark != own else min(start, state.st_size)
-    stream.seek(first)
-    return Answer(first, state.st_size, own, stream)
-
-
 @dataclass(frozen=True)
 class _Job:
     """One file to fetch; ``expected`` and ``said_by``: the checksum and where it stands."""
 
     path: str
     url: str
-    target: Path
+    root: Path
     expected: str
     said_by: str
     bytes: int | None
 
     @property
+    def target(self) -> Path:
+        return self.root / self.path
+
+    @property
     def part(self) -> Path:
-        return self.target.with_name(self.target.name + ".part")
+        return self.root / f"{self.path}.part"
 
     @property
     def notes(self) -> Path:
-        return self.target.with_name(self.target.name + ".part.json")
+        return self.root / f"{self.path}.part.json"
 
 
 @dataclass(frozen=True)
@@ -279,8 +112,8 @@ class _Notes:
     total: int | None = None
 
 
-def _ignore(path: str, done: int, total: int | None) -> None:
-    """No progress is shown."""
+def _no_progress(path: str, done: int, total: int | None) -> None:
+    """Show nothing."""
 
 
 def fetch(
@@ -288,7 +121,7 @@ def fetch(
     folder: str | Path,
     *,
     mirror: str | None = None,
-    progress: Progress = _ignore,
+    progress: Progress = _no_progress,
     verify_only: bool = False,
     opener: Opener | None = None,
 ) -> FetchReport:
@@ -305,14 +138,13 @@ def fetch(
     sums = _mirror_sums(mirror, opener) if mirror else {}
     files = []
     for file in collection.files:
-        record = _read_record(root)
-        known = _job(file, root, mirror, sums, record)
-        if verify_only or known.target.exists():
+        record = _read_record(root / RECORD)
+        if verify_only or (root / file.path).is_file():
+            known = _job(file, root, mirror, sums, record)
             files.append(_verified(known, strict=not verify_only))
-            continue
-        # The record tells of a file that is gone: it is only compared with, not enforced.
-        job = _job(file, root, mirror, sums, {})
-        files.append(_fetched(job, record, progress, opener))
+        else:  # a record of a file that is gone is compared with, not enforced
+            job = _job(file, root, mirror, sums, {})
+            files.append(_fetched(job, record, progress, opener))
     return FetchReport(name, root, tuple(files))
 
 
@@ -330,19 +162,16 @@ def _job(
         (record.get(file.path, {}).get("sha256", ""), RECORD),
     )
     expected, said_by = next((pair for pair in said if pair[0]), ("", ""))
-    return _Job(file.path, url, root / file.path, expected.lower(), said_by, file.bytes)
+    return _Job(file.path, url, root, expected.lower(), said_by, file.bytes)
 
 
 def _mirror_sums(mirror: str, opener: Opener) -> dict[str, str]:
     """The checksums of a mirror by path; empty where it has none."""
     url = f"{mirror.rstrip('/')}/{SUMS}"
     try:
-        with contextlib.closing(_retried(url, opener, lambda: opener.open(url)).stream) as stream:
-            text = _read(stream, _SUMS_BYTES).decode("utf-8", "replace")
-    except _Missing:
+        text = _retried(url, opener, lambda: _read_whole(opener.open(url)))
+    except Missing:
         return {}
-    except _Broken as error:
-        raise CitebedError(f"cannot fetch {url}: {error}") from None
     sums = {}
     for number, line in enumerate(text.splitlines(), 1):
         found = re.fullmatch(r"([0-9a-fA-F]{64}) [ *](?:\./)?(.+)", line.rstrip())
@@ -351,6 +180,14 @@ def _mirror_sums(mirror: str, opener: Opener) -> dict[str, str]:
         elif line.strip() and not line.startswith("#"):
             raise FormatError(url, number, f"expected 'sha256  path', found {line[:80]!r}")
     return sums
+
+
+def _read_whole(answer: Answer) -> str:
+    with contextlib.closing(answer.stream):
+        content = read(answer.stream, _SUMS_BYTES)
+    if answer.total is not None and len(content) < min(answer.total, _SUMS_BYTES):
+        raise Broken(f"{len(content)} of {answer.total} bytes arrived")
+    return content.decode("utf-8", "replace")
 
 
 def _verified(job: _Job, *, strict: bool) -> FetchedFile:
@@ -364,7 +201,7 @@ def _verified(job: _Job, *, strict: bool) -> FetchedFile:
         raise CitebedError(f"{job.target}: {problem}. Move it away to fetch it again.")
     if strict and not job.expected:
         raise CitebedError(
-            f"{job.target} is there already and nothing says what its checksum should be. "
+            f"{job.target} is there already, and nothing says what its checksum should be. "
             "Move it away to fetch it, or fetch into another folder."
         )
     state = "wrong" if problem else "kept" if job.expected else "unknown"
@@ -374,7 +211,7 @@ def _verified(job: _Job, *, strict: bool) -> FetchedFile:
 def _digest(path: Path) -> tuple[int, str]:
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256")
-        return stream.tell(), digest.hexdigest()
+        return os.fstat(stream.fileno()).st_size, digest.hexdigest()
 
 
 def _mismatch(job: _Job, size: int, found: str) -> str:
@@ -389,24 +226,160 @@ def _mismatch(job: _Job, size: int, found: str) -> str:
 def _fetched(
     job: _Job, record: Mapping[str, Any], progress: Progress, opener: Opener
 ) -> FetchedFile:
-    """Download, check, write down, give the file its name; in that order, so that a file under
-    its own name always has its checksum on record."""
-    with _local(job.target):
-        job.target.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(job) as out:
+    """Download a file, check it, write it down and give it its name.
+
+    In this order: a file under its own name always has its checksum on record.
+    """
+    with _partial(job) as out:
         _retried(job.url, opener, lambda: _download(job, out, progress, opener))
         with _local(job.part):
             os.fsync(out.fileno())
             size, found = _digest(job.part)
         if problem := _mismatch(job, size, found):
-            job.part.unlink()
-            job.notes.unlink(missing_ok=True)
+            _forget(job)
             raise CitebedError(f"{job.url}: {problem}. What was fetched has been removed.")
-        root = Path(str(job.target).removesuffix(job.path))
         entry = {"sha256": found, "bytes": size, "url": job.url}
-        _write_json(root / RECORD, {"files": {**record, job.path: entry}})
+        _write_json(job.root / RECORD, {"files": {**record, job.path: entry}})
         with _local(job.target):
             job.part.replace(job.target)
-            job.notes.unlink(missing_ok=True)
+            _forget(job)
+            _sync_folder(job.target.parent)
     earlier = record.get(job.path, {}).get("sha256", "")
     return FetchedFile(job.path, "fetched", size, found, earlier if earlier != found else "")
+
+
+def _forget(job: _Job) -> None:
+    job.part.unlink(missing_ok=True)
+    job.notes.unlink(missing_ok=True)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename last through a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def _partial(job: _Job) -> Iterator[FileIO]:
+    """The ``.part`` file, ours alone; one that stays empty is removed again."""
+    with _local(job.part):
+        job.part.parent.mkdir(parents=True, exist_ok=True)
+        out = FileIO(job.part, "a")
+    with out:
+        try:
+            fcntl.flock(out, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Whoever had the lock before may have renamed the file that we opened.
+            ours = os.path.samestat(job.part.stat(), os.fstat(out.fileno()))
+        except (BlockingIOError, FileNotFoundError):
+            ours = False
+        if not ours:
+            raise CitebedError(f"{job.part}: another fetch is writing it. Wait until it is done.")
+        try:
+            yield out
+        finally:
+            if os.fstat(out.fileno()).st_size == 0:
+                _forget(job)
+
+
+def _retried(url: str, opener: Opener, action: Callable[[], _T]) -> _T:
+    """The result of the action, tried again after a growing wait while failures may pass."""
+    cause = ""
+    for attempt in range(opener.attempts):
+        if attempt:
+            opener.sleep(min(2.0 ** (attempt - 1), _LONGEST_WAIT))
+        try:
+            return action()
+        except Broken as error:
+            cause = str(error)
+    raise CitebedError(
+        f"cannot fetch {url}: {cause} (tried {opener.attempts} times). "
+        "Run the same again later; it goes on from what has arrived."
+    )
+
+
+def _download(job: _Job, out: FileIO, progress: Progress, opener: Opener) -> None:
+    """One try to complete the ``.part`` file, from where it ends if that is safe."""
+    notes, have = _read_notes(job.notes), os.fstat(out.fileno()).st_size
+    # Without a mark only a checksum would tell that two halves do not belong together.
+    start = have if notes.url == job.url and (notes.mark or job.expected) else 0
+    answer = opener.open(job.url, start, notes.mark if start else "")
+    with contextlib.closing(answer.stream):
+        if answer.start not in (0, start) or (answer.start and not _same(notes, answer)):
+            out.truncate(0)
+            raise Broken("the content there has changed since the first part was fetched")
+        if answer.start == 0:
+            out.truncate(0)
+            notes = _Notes(job.url, answer.mark, answer.total)
+            _write_json(job.notes, asdict(notes))
+        done = _copy(job, answer, out, notes.total, progress)
+    if notes.total is not None and done != notes.total:
+        if done > notes.total:
+            out.truncate(0)
+        raise Broken(f"found {done} bytes, expected {notes.total}")
+
+
+def _same(notes: _Notes, answer: Answer) -> bool:
+    """Whether what is offered now belongs to what was fetched before, as far as is told."""
+    marks = not (notes.mark and answer.mark) or notes.mark == answer.mark
+    return marks and (None in (notes.total, answer.total) or notes.total == answer.total)
+
+
+def _copy(job: _Job, answer: Answer, out: FileIO, total: int | None, progress: Progress) -> int:
+    done = answer.start
+    progress(job.path, done, total)
+    while chunk := read(answer.stream, _CHUNK):
+        with _local(job.part):
+            rest = memoryview(chunk)
+            while rest:
+                rest = rest[out.write(rest) :]
+        done += len(chunk)
+        progress(job.path, done, total)
+    return done
+
+
+@contextlib.contextmanager
+def _local(path: Path) -> Iterator[None]:
+    """Turn what the disk says about a path into words; what has arrived is left there."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            what = "the disk is full. Make room and run the same again; it goes on from there"
+        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            what = f"{error.strerror}. Fetch into a folder that you may write to"
+        else:
+            what = error.strerror or str(error)
+        raise CitebedError(f"cannot write {path}: {what}.") from None
+
+
+def _write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write a small file whole or not at all."""
+    draft = path.with_name(path.name + ".new")
+    with _local(path):
+        draft.write_text(json.dumps(value, indent=1) + "\n", "utf-8")
+        draft.replace(path)
+
+
+def _read_notes(path: Path) -> _Notes:
+    """The notes beside a ``.part`` file; without usable ones it is fetched from the start."""
+    try:
+        return _Notes(**json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
+        return _Notes()
+
+
+def _read_record(path: Path) -> dict[str, Any]:
+    """What earlier runs fetched into the folder, by path."""
+    if not path.is_file():
+        return {}
+    with _local(path):
+        text = path.read_text("utf-8", "replace")
+    try:
+        files = json.loads(text)["files"]
+        return {name: {**entry, "sha256": str(entry["sha256"])} for name, entry in files.items()}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        what = "not a record of what was fetched; remove it to start afresh"
+        raise FormatError(path, None, what) from None

@@ -83,6 +83,52 @@ class ImportReport:
     problems: pl.DataFrame
     missing: list[str] = field(default_factory=list)
 
+    def lines(self) -> list[tuple[str, str]]:
+        """The report for people: a label and a sentence a line; nothing is left unsaid."""
+        new = self.files - self.unchanged
+        lines = [
+            ("read", f"{self.records:,} records; {new:,} new or changed files, {self.unchanged:,} unchanged"),
+            ("kept", f"{self.documents:,} documents, {self.merged:,} records merged into others"),
+        ]
+        if self.set_aside:
+            total = sum(self.set_aside.values())
+            parts = "; ".join(f"{reason} {count:,}" for reason, count in self.set_aside.items())
+            lines.append(("set aside", f"{total:,}: {parts}"))
+        if self.papers:
+            lines.append(("citing", f"{self.papers:,} papers"))
+        if self.queries:
+            lines.append(("queries", ", ".join(f"{count:,} {name}" for name, count in self.queries.items())))
+        if self.missing:
+            lines.append(("gone", f"{len(self.missing):,} sources are no longer there; --prune forgets them"))
+        return lines + self._problem_lines()
+
+    def _problem_lines(self) -> list[tuple[str, str]]:
+        lines = []
+        for kind in ("skipped", "mended", "ignored"):
+            rows = self.problems.filter(pl.col("kind") == kind)
+            for number, row in enumerate(rows.head(3).iter_rows(named=True)):
+                label = f"{kind} {rows.height:,}" if number == 0 else ""
+                lines.append((label, f"{row['source']}:{row['line']}: {row['what']}"))
+            if rows.height > 3:
+                lines.append(("", f"… and {rows.height - 3:,} more, in {self.folder}/import/problems.parquet"))
+        return lines
+
+    def rows(self) -> list[dict[str, object]]:
+        """The report for programs: flat rows of ``group``, ``name`` and ``value``."""
+        rows: list[tuple[str, str, int]] = [
+            ("read", "files", self.files),
+            ("read", "unchanged files", self.unchanged),
+            ("read", "records", self.records),
+            ("kept", "documents", self.documents),
+            ("kept", "merged records", self.merged),
+            ("kept", "papers", self.papers),
+            *(("set aside", reason, count) for reason, count in self.set_aside.items()),
+            *(("queries", name, count) for name, count in self.queries.items()),
+            *(("problems", kind, count) for kind, count in _counts(self.problems["kind"]).items()),
+            ("gone", "sources", len(self.missing)),
+        ]
+        return [{"group": group, "name": name, "value": value} for group, name, value in rows]
+
 
 def import_sources(
     folder: str | Path,
@@ -161,7 +207,7 @@ class _Import:
         total = sum(file.path.stat().st_size for file in files)
         self.progress.step("reading", total)
         workers = self.options.workers or os.cpu_count() or 1
-        parsed = parse_all(self._pieces(files), self.parts, workers, lambda size: None)
+        parsed = parse_all(self._pieces(files), self.parts, workers)
         counts: dict[str, int] = {}
         for job in parsed:
             for source, count in job.counts.items():
@@ -183,7 +229,6 @@ class _Import:
             contents.add(digest)
             formats: dict[str, None] = {}
             yield from self._pieces_of(file, formats)
-            self.progress.add(size)
             self.found_sources.append(
                 {
                     "source": file.name,
@@ -196,7 +241,7 @@ class _Import:
 
     def _pieces_of(self, file: SourceFile, formats: dict[str, None]) -> Iterator[Piece]:
         try:
-            for member in members(file.path, file.name):
+            for member in members(file.path, file.name, self.progress.add):
                 if isinstance(member, Problem):
                     self.problems.append((file.name, member))
                     continue
@@ -270,6 +315,7 @@ class _Import:
             reason.is_not_null()
         )
         aside = pl.concat([by_rule.select(list(tables.SET_ASIDE)), merged])
+        names = citing.lookup_table(documents)
         self.progress.step("citing", 0)
         read = citing.Citing(state["papers"], state["references"], state["contexts"])
         cited = citing.resolve(read, _all_records(documents, by_rule), self.rules)
@@ -284,8 +330,8 @@ class _Import:
                 "papers": cited.papers,
                 "references": cited.references,
                 "contexts": cited.contexts,
-                "links": state["links"],
-                "sections": state["sections"],
+                "links": _with_ids(state["links"], names),
+                "sections": _with_ids(state["sections"], names),
                 f"{IMPORT}/set_aside": aside,
                 f"{IMPORT}/topics": state["topics"],
                 f"{IMPORT}/judgements": state["judgements"],
@@ -374,6 +420,24 @@ def _all_records(documents: pl.DataFrame, aside: pl.DataFrame) -> pl.DataFrame:
     nothing = pl.lit([], dtype=pl.List(pl.String)).alias("aliases")
     others = aside.with_columns(nothing).select(*names, kept=pl.lit(value=False))
     return pl.concat([kept, others])
+
+
+def _with_ids(table: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
+    """The rows of records that are (part of) a document now, under that document's id."""
+    if table.is_empty():
+        return table
+    found = table.drop("doc_id", "target_id", strict=False).with_columns(
+        name=pl.col("record").str.replace_all(r"\s+", "_").str.to_lowercase()
+    )
+    found = found.join(names, on="name", how="left", maintain_order="left").drop("name")
+    if "target" in table.columns:
+        targets = names.select(name="name", target_id="doc_id")
+        found = (
+            found.with_columns(name=pl.col("target").str.to_lowercase())
+            .join(targets, on="name", how="left", maintain_order="left")
+            .drop("name")
+        )
+    return found.select(table.columns)
 
 
 def _write_query_set(folder: Path, name: str, made: citing.QuerySet) -> None:

@@ -27,7 +27,7 @@ from citebed.collection.text import (
 )
 
 _LETTER = r"\\[ij](?![A-Za-z])|[A-Za-z]"
-_GROUP = r"\{([^{}]*+)\}"
+_GROUP = r"\{((?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+)\}"
 
 # The leading class lets the search skip plain text quickly; each alternative then looks back
 # at the one character that the class took.
@@ -58,7 +58,10 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.DOTALL,
 )
-_ESCAPED_TAG = re.compile(rf"&lt;((?i:{TAG_PATTERN[1:-1]}))&gt;")
+# Its attributes end before another tag begins; ``\\&lt;`` is not HTML but three plain letters.
+_ESCAPED_TAG = re.compile(
+    rf"(?<!\\)&lt;((?i:{TAG_PATTERN[1:-1]}))&gt;".replace("[^<>]*", "(?:[^<>&]|&(?![lg]t;))*+")
+)
 
 
 def is_plain(text: str) -> bool:

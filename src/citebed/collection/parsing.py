@@ -17,7 +17,7 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -51,7 +51,6 @@ class Parsed(NamedTuple):
     number: int
     files: dict[str, Path]
     counts: dict[str, int]
-    size: int
 
 
 def jobs(pieces: Iterable[Piece], first: int = 0) -> Iterator[Job]:
@@ -89,7 +88,7 @@ def run_job(job: Job, folder: Path) -> Parsed:
         kept = sum(not isinstance(record, Problem) for record in batch.records)
         counts[batch.source] = counts.get(batch.source, 0) + kept
     files = _write(frames_of(batches), folder, job.number)
-    return Parsed(job.number, files, counts, job.size)
+    return Parsed(job.number, files, counts)
 
 
 def _write(frames: Frames, folder: Path, number: int) -> dict[str, Path]:
@@ -100,10 +99,8 @@ def _write(frames: Frames, folder: Path, number: int) -> dict[str, Path]:
     return files
 
 
-def parse_all(
-    pieces: Iterable[Piece], folder: Path, workers: int, done: Callable[[int], None]
-) -> list[Parsed]:
-    """Parse all pieces into tables under ``folder``; ``done`` is told the bytes as they finish."""
+def parse_all(pieces: Iterable[Piece], folder: Path, workers: int) -> list[Parsed]:
+    """Parse all pieces into tables under ``folder``."""
     stream = jobs(pieces)
     early: list[Job] = []
     for job in stream:
@@ -111,25 +108,18 @@ def parse_all(
         if workers > 1 and sum(job.size for job in early) > IN_PROCESS_BYTES:
             break
     else:
-        return [_here(job, folder, done) for job in early]
-    with _Pool(min(workers, 16), folder, done) as pool:
+        return [run_job(job, folder) for job in early]
+    with _Pool(min(workers, 16), folder) as pool:
         for job in (*early, *stream):
             pool.send(job)
         return pool.finish()
 
 
-def _here(job: Job, folder: Path, done: Callable[[int], None]) -> Parsed:
-    parsed = run_job(job, folder)
-    done(parsed.size)
-    return parsed
-
-
 class _Pool:
     """Worker processes, each fed by a thread of ours."""
 
-    def __init__(self, workers: int, folder: Path, done: Callable[[int], None]) -> None:
+    def __init__(self, workers: int, folder: Path) -> None:
         self._folder = folder
-        self._done = done
         self._jobs: queue.Queue[Job | None] = queue.Queue(maxsize=workers * 2)
         self._results: list[Parsed] = []
         self._failure: BaseException | None = None
@@ -190,7 +180,6 @@ class _Pool:
             parsed, worker = self._run_apart(worker, job)
         if parsed is not None:
             self._results.append(parsed)
-            self._done(parsed.size)
         return worker
 
     def _run_apart(self, worker: _Worker, job: Job) -> tuple[Parsed, _Worker]:
@@ -208,7 +197,7 @@ class _Pool:
                 batches.append(Batch(piece.chunk.source, parse_piece(piece)))
         counts = {b.source: sum(not isinstance(r, Problem) for r in b.records) for b in batches}
         files = _write(frames_of(batches), self._folder, job.number)
-        return Parsed(job.number, files, counts, job.size), worker
+        return Parsed(job.number, files, counts), worker
 
 
 class _Worker:

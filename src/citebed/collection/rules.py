@@ -166,7 +166,7 @@ def reasons(records: pl.DataFrame, rules: Rules) -> pl.Series:
         tests.append(_foreign(records, rules.languages))
     nothing = pl.lit(None, dtype=pl.String)
     reason = reduce(lambda rest, test: pl.when(test[0]).then(test[1]).otherwise(rest), reversed(tests), nothing)
-    return records.select(reason.alias("reason")).to_series()
+    return records.select(pl.col("doc_id"), reason.alias("reason"))["reason"]
 
 
 def _excluded(items: tuple[str, ...]) -> pl.Expr:

@@ -167,10 +167,25 @@ def _unwrap(stream: BinaryIO, magic: bytes) -> BinaryIO | None:
     return io.BufferedReader(_Watched(inner, stream.tell), 1 << 20)  # type: ignore[return-value]
 
 
-def members(path: Path, name: str) -> Iterator[Member | Problem]:
+class _Counted(io.FileIO):
+    """A file that tells how much of it has been read."""
+
+    def __init__(self, path: Path, on_read: Callable[[int], None]) -> None:
+        super().__init__(path, "rb")
+        self._on_read = on_read
+
+    def readinto(self, buffer: object) -> int:
+        count = super().readinto(buffer) or 0  # type: ignore[arg-type]
+        self._on_read(count)
+        return count
+
+
+def members(
+    path: Path, name: str, on_read: Callable[[int], None] = lambda count: None
+) -> Iterator[Member | Problem]:
     """The readable streams in a file; each must be read before the next is asked for."""
     try:
-        with path.open("rb") as stream:
+        with io.BufferedReader(_Counted(path, on_read), 1 << 20) as stream:
             yield from _members(stream, name, depth=0)
     except PermissionError:
         yield Problem(1, "permission denied", "skipped")

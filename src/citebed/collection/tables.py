@@ -59,13 +59,16 @@ DOCUMENTS: Schema = {
 SET_ASIDE: Schema = {**RECORD, "reason": _TEXT, "kept_as": _TEXT}
 LINKS: Schema = {
     "doc_id": _TEXT,
+    "record": _TEXT,
     "target": _TEXT,
+    "target_id": _TEXT,
     "kind": _TEXT,
     "weight": pl.Float32(),
     "source": _TEXT,
 }
 SECTIONS: Schema = {
     "doc_id": _TEXT,
+    "record": _TEXT,
     "position": _INT,
     "heading": _TEXT,
     "text": _TEXT,
@@ -225,7 +228,7 @@ def _nested_columns(
         for owner, items in zip(owners, nested, strict=True)
         for position, item in enumerate(items)
     ]
-    fields = ("doc_id", "source", "position", *names)
+    fields = ("record", "source", "position", *names)
     return table, dict(zip(fields, zip(*rows, strict=True), strict=True)), len(rows)
 
 

@@ -1,15 +1,18 @@
 """Small, total functions that bring text, names, dates and identifiers to one form.
 
 Every reader of an outside format uses these, so that the same paper looks the same wherever
-it was read. All of them are idempotent.
+it was read. All of them but ``html_to_text`` and ``display_name`` are idempotent: markup that was
+escaped twice takes two readings.
 """
 
 from __future__ import annotations
 
+import calendar
 import html
 import re
 import unicodedata
 from collections.abc import Iterable
+from html.entities import html5
 from urllib.parse import unquote
 
 # Control and format characters that carry no text; joiners (U+200C, U+200D) do, in some scripts.
@@ -57,7 +60,8 @@ _TAG = re.compile(TAG_PATTERN, re.IGNORECASE)
 _BLOCK = re.compile(rf"</?(?:\w+:)?(?:{_BLOCK_TAGS})\b", re.IGNORECASE)
 _POWER = re.compile(r"<(?:\w+:)?(?:sup|superscript)>\s*([-+−]?\d+)\s*</(?:\w+:)?(?:sup|superscript)>", re.IGNORECASE)
 _ENTITY = re.compile(ENTITY_PATTERN)
-_COMMENT = re.compile(r"<!--.*?-->|<!\[CDATA\[|\]\]>", re.DOTALL)
+# A comment ends before another begins: one that is never closed costs no second look.
+_COMMENT = re.compile(r"<!--(?:[^<-]++|<(?!!--)|-(?!->))*+-->|<!\[CDATA\[|\]\]>")
 
 
 def tag_to_text(tag: str) -> str:
@@ -67,7 +71,7 @@ def tag_to_text(tag: str) -> str:
 
 def entity_to_text(entity: str) -> str:
     """The character of an HTML entity such as ``&eacute;``; an unknown one stays as it is."""
-    return html.unescape(entity)
+    return html.unescape(entity) if entity[1] == "#" else html5.get(entity[1:], entity)
 
 
 def html_to_text(text: str) -> str:
@@ -100,16 +104,19 @@ def normalise_doi(text: str | None) -> str | None:
     """
     if not text:
         return None
+    text = text.strip() if text.isascii() else fold(text)
     if not text.startswith("10."):
         text = _without_resolver(text)
-    if (match := _DOI.fullmatch(text)) is None:
-        return None
-    return match[0].rstrip(".,;").lower()
+    match = _DOI.fullmatch(text.rstrip(".,;"))
+    return match[0].lower() if match else None
 
 
 def _without_resolver(text: str) -> str:
-    text = text.strip().strip("<>{}")
-    while (start := _DOI_START.match(text)) is not None:
+    text = text.strip("<>{} ")
+    for _ in range(4):  # one resolver is met often, two now and then, never five
+        start = _DOI_START.match(text)
+        if start is None:
+            break
         text = text[start.end() :].lstrip()
         if "%2" in text:
             text = unquote(text)
@@ -163,7 +170,7 @@ def month_in(text: str | int | None) -> int | None:
         return None
     text = str(text).strip().lower()
     if text.isascii() and text.isdigit():
-        return int(text) if 1 <= int(text[:3]) <= 12 else None
+        return int(text) if len(text) < 4 and 1 <= int(text) <= 12 else None
     return next((MONTHS[word] for word in _WORD.findall(text) if word in MONTHS), None)
 
 
@@ -173,7 +180,7 @@ def iso_date(year: int | None, month: int | None = None, day: int | None = None)
         return None
     if month is None or not 1 <= month <= 12:
         return f"{year:04d}"
-    if day is None or not 1 <= day <= 31:
+    if day is None or not 1 <= day <= calendar.monthrange(year, month)[1]:
         return f"{year:04d}-{month:02d}"
     return f"{year:04d}-{month:02d}-{day:02d}"
 
@@ -186,6 +193,23 @@ def date_in(text: str | None) -> str | None:
         year, month, day = match.groups()
         return iso_date(int(year), int(month) if month else None, int(day) if day else None)
     return iso_date(year_in(text), month_in(text))
+
+
+# --- Pages ----------------------------------------------------------------------------------
+
+_PAGE = r"(?:[A-Za-z]{0,4}+\.?+\d++(?:[:.]\d++)*+[A-Za-z]?+|[ivxlc]++|[IVXLC]++)"
+_PAGE_RANGE = re.compile(
+    rf"(?<![\w:.‐-—-])(?<![‐-—-] )({_PAGE}) ?(?:-{{1,3}}+|[‐-—]) ?({_PAGE})(?![\w:]| ?[‐-—-])"
+)
+
+
+def page_range(text: str) -> str:
+    """Pages with an en dash in their ranges: ``5-9``, ``5--9`` and ``5 – 9`` are ``5–9``.
+
+    A page is a number, perhaps with letters (``e12``) or an article's number (``12:1``) before
+    it, or a Roman number. Other text stays as it is, folded.
+    """
+    return _PAGE_RANGE.sub(r"\1–\2", fold(text))
 
 
 # --- Names and lists ------------------------------------------------------------------------
@@ -209,10 +233,12 @@ def name_from_display(name: str) -> str:
 
     The last word is the family name, with the particles (``van der``) before it.
     """
-    name = fold(name)
-    if "," in name or " " not in name:
-        return name.strip(" ,")
+    name = fold(name).strip(" ,")
+    if "," in name:
+        return canonical_name(name)
     words = name.split()
+    if len(words) < 2:
+        return name
     cut = len(words) - 1
     while cut > 1 and words[cut - 1].lower() in _PARTICLES:
         cut -= 1

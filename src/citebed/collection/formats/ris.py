@@ -7,7 +7,7 @@ one blank or a tab instead of two blanks, lower-case tags, wrapped lines, a miss
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -22,7 +22,6 @@ from citebed.collection.formats.fields import (
 from citebed.collection.text import (
     date_in,
     fold,
-    fold_or_none,
     html_to_text,
     name_from_display,
     name_from_parts,
@@ -45,41 +44,45 @@ _TYPES = {
     "THES": "phdthesis",
     "RPRT": "techreport",
 }
-_SAME_TAG = {"A1": "AU", "ED": "A2", "TI": "T1"}
 _KNOWN_TAGS = (
     "A[1-4BDNUV]|BT|C[1-8ANPTY]|D[ABIOP]|E[DPRT]|I[DS]|J[12AFO]|KW|L[1-4ABK]|M[1-3]|N[12V]|OP"
     "|P[BPY]|R[INP]|S[ENPTV]|T[123AITY]|U[1-5R]|V[LO]|Y[12]"
 )
 # Where the two blanks of the standard are missing only a known tag is one.
-_TAG = rf"([A-Z][A-Z0-9])(?:  |(?<={_KNOWN_TAGS})[ \t]{{1,2}}(?=-[ \t\r\n]|-\Z))-"
-_NO_TAG = re.sub(r"^\((?!\?)", "(?:", _TAG)
-_FIELD = re.compile(rf"^{_TAG}(.*(?:\n(?!{_NO_TAG}).*)*+)", re.MULTILINE)
-_LOWER_FIELD = re.compile(_FIELD.pattern, re.MULTILINE | re.IGNORECASE)
-_RECORD_START = re.compile(r"^(?=(?:TY|ty)(?:  -|[ \t]{1,2}-(?:[ \t\r\n]|\Z)))", re.MULTILINE)
+_TAG = rf"\n([A-Z][A-Z0-9])(?:  |(?<={_KNOWN_TAGS})[ \t]{{1,2}}(?=-[ \t\r\n]|-\Z))-[ \t]*+"
+_UPPER, _ANY_CASE = re.compile(_TAG), re.compile(_TAG, re.IGNORECASE)
+_NEXT_RECORD = re.compile(r"\n(?=(?:TY|ty)(?:  -|[ \t]{1,2}-(?:[ \t\r\n]|\Z)))")
 _TYPE_LINE = re.compile(r"^(?:TY|ty)[ \t]{1,2}-[ \t]*[A-Za-z]{2,8}[ \t]*\r?$", re.MULTILINE)
 _TAG_LINE = re.compile(r"[A-Za-z][A-Za-z0-9][ \t]{1,2}-")
 _END_LINE = re.compile(rb"(?:^|\n)(?:ER|er)[ \t]{1,2}-[^\n]*\n")
 _RANGE = re.compile(r"([^\s–—-]+)\s*[-–—]+\s*([^\s–—-]+)")
 
 
+# Venues, publishers, names and keywords recur thousands of times in a bibliography.
+_clean = lru_cache(maxsize=1 << 14)(html_to_text)
+
+
 class _Entry(NamedTuple):
-    """The fields of one record in reading: a tag's values, wrapped lines kept apart by ``\\n``."""
+    """A record in reading: its line, and the values of each tag as they stand."""
 
     line: int
-    type: str
     fields: dict[str, list[str]]
 
     def first(self, *tags: str) -> str:
         """The first value with text under the first of ``tags`` that has one, else ``""``."""
         for tag in tags:
             for value in self.fields.get(tag, ()):
-                if text := html_to_text(value):
+                if text := _clean(value):
                     return text
         return ""
 
     def all(self, *tags: str) -> list[str]:
         """Every value under ``tags``, as it was read."""
-        return [value for tag in tags for value in self.fields.get(tag, ())]
+        found: list[str] = []
+        for tag in tags:
+            if tag in self.fields:
+                found += self.fields[tag]
+        return found
 
 
 def sniff(head: str) -> bool:
@@ -104,55 +107,49 @@ def parse(chunk: Chunk) -> Iterator[Record]:
     """The documents of a RIS file; a record without its ``ER`` is kept and noted."""
     text, problems = read_text(chunk)
     yield from problems
-    line = chunk.line
-    for block in _RECORD_START.split(with_newlines(text)):
+    line = chunk.line - 1
+    for block in _NEXT_RECORD.split("\n" + with_newlines(text)):
         yield from _records(block, line)
-        line += block.count("\n")
+        line += block.count("\n") + 1
 
 
 def _records(block: str, line: int) -> Iterator[Record]:
-    """What stands in a block: from a ``TY`` line, or the start of the file, to the next one.
+    """What stands between two ``TY`` lines, or before the first, which is no record.
 
     Lower case counts as a tag only if the record began so: an abstract may well have a line
     ``is - as seen - …``.
     """
     lower = block.startswith("ty")
-    fields = (_LOWER_FIELD if lower else _FIELD).findall(block)
+    parts = (_ANY_CASE if lower else _UPPER).split("\n" + block)
+    tags, values = parts[1::2], parts[2::2]
     if lower:
-        fields = [(tag.upper(), value) for tag, value in fields]
-    if not fields or fields[0][0] != "TY":
-        yield from _strays(block, line, fields)
-        return
-    end = next((at for at, (tag, _) in enumerate(fields, 1) if tag == "ER"), None)
-    yield _document(_entry(fields[:end], line))
-    if end is None:
-        what = "record without an ER line: taken to end where it stops"
-        yield Problem(line, what, "mended")
-    else:
-        yield from _strays(block, line, fields[end:])
+        tags = [tag.upper() for tag in tags]
+    if tags[:1] == ["TY"]:
+        end = tags.index("ER") if "ER" in tags else len(tags)
+        yield _document(_Entry(line, _by_tag(tags[:end], values)))
+        if end == len(tags):
+            what = "record without an ER line: taken to end where it stops"
+            yield Problem(line, what, "mended")
+        tags, values = tags[end + 1 :], values[end + 1 :]
+    if any(tag != "ER" for tag in tags):
+        yield _stray(tags, values, line + block.count("\n"))
 
 
-def _strays(block: str, line: int, fields: list[tuple[str, str]]) -> Iterator[Problem]:
-    """One problem for the fields at the end of a block that are not part of a record."""
-    for at, (tag, _) in enumerate(fields):
-        if tag != "ER":
-            rest = "\n".join(value for _, value in fields[at:])
-            place = line + block.count("\n") - rest.count("\n")
-            yield Problem(place, f"field {tag} outside of a record: no TY line before it")
-            return
+def _by_tag(tags: list[str], values: list[str]) -> dict[str, list[str]]:
+    fields: dict[str, list[str]] = {}
+    for tag, value in zip(tags, values, strict=False):
+        if tag in fields:
+            fields[tag].append(value)
+        else:
+            fields[tag] = [value]
+    return fields
 
 
-def _entry(fields: list[tuple[str, str]], line: int) -> _Entry:
-    """The record of these tags and values, the first of which is its type."""
-    values: dict[str, list[str]] = {}
-    for tag, value in fields[1:]:
-        text = _without_blank_lines(value) if "\n" in value else value.strip()
-        values.setdefault(_SAME_TAG.get(tag, tag), []).append(text)
-    return _Entry(line, fields[0][1].partition("\n")[0].strip().upper(), values)
-
-
-def _without_blank_lines(value: str) -> str:
-    return "\n".join(filter(None, map(str.strip, value.split("\n"))))
+def _stray(tags: list[str], values: list[str], last_line: int) -> Problem:
+    """The problem of fields, the last ones of a block, that no record holds."""
+    first = next(at for at, tag in enumerate(tags) if tag != "ER")
+    line = last_line - "\n".join(values[first:]).count("\n")
+    return Problem(line, f"field {tags[first]} outside of a record: no TY line before it")
 
 
 # --- Documents ------------------------------------------------------------------------------
@@ -160,27 +157,20 @@ def _without_blank_lines(value: str) -> str:
 
 def _document(entry: _Entry) -> Document | Problem:
     """The document of a record; one that has no title, author or identifier is skipped."""
-    kind = _TYPES.get(entry.type, "misc")
-    book_title = ("BT",) if kind == "book" else ()
-    title = entry.first("T1", "CT", *book_title, "ST")
-    authors = _people(entry.all("AU"))
-    editors = _people(entry.all("A2") or entry.all("A3"))
-    date, doi = _date(entry), _doi(entry)
-    doc_id = one_word(entry.first("ID")) or doi or one_word(entry.first("AN"))
+    kind = _TYPES.get(entry.fields["TY"][0].partition("\n")[0].strip().upper(), "misc")
+    own_title, in_book = (("BT",), ()) if kind == "book" else ((), ("BT",))
+    title = entry.first("TI", "T1", "CT", *own_title, "ST")
+    authors = _each(_names, entry.all("AU", "A1"))
+    editors = _each(_names, entry.all("A2", "ED") or entry.all("A3"))
+    date, doi = _date(*entry.all("PY", "Y1", "DA")), _doi(entry)
+    doc_id = entry.first("ID") or doi or entry.first("AN")
     if not doc_id and (authors or editors or title):
         doc_id = made_up_id(authors or editors, date[:4] if date else "", title)
     if not doc_id:
         return Problem(entry.line, "record without title, author or identifier")
     return Document(
-        doc_id,
-        kind,
-        title,
-        authors,
-        editors,
-        int(date[:4]) if date else None,
-        date,
-        venue=entry.first("T2", "JF", "JO", *(() if book_title else ("BT",)), "C3", "J2", "JA")
-        or None,
+        *(one_word(doc_id), kind, title, authors, editors, int(date[:4]) if date else None, date),
+        venue=entry.first("T2", "JF", "JO", *in_book, "C3", "J2", "JA") or None,
         volume=entry.first("VL") or None,
         number=entry.first("IS") or None,
         pages=_pages(entry.first("SP"), entry.first("EP")),
@@ -188,20 +178,22 @@ def _document(entry: _Entry) -> Document | Problem:
         doi=doi,
         url=_url(entry),
         abstract=html_to_text(" ".join(entry.all("AB") or entry.all("N2"))) or None,
-        keywords=_keywords(entry.all("KW")),
+        keywords=_each(_keywords, entry.all("KW")),
         language=entry.first("LA") or None,
         line=entry.line,
     )
 
 
-def _keywords(values: list[str]) -> tuple[str, ...]:
+def _each(parts: Callable[[str], tuple[str, ...]], values: list[str]) -> tuple[str, ...]:
+    """The parts of all values, without repetitions; most values are a single one."""
+    return unique([part for value in values for part in parts(value)]) if values else ()
+
+
+@lru_cache(maxsize=1 << 14)
+def _keywords(value: str) -> tuple[str, ...]:
     """Single keywords: EndNote writes one per line under one tag, others set semicolons."""
-    lines = (html_to_text(line) for value in values for line in value.split("\n"))
-    return unique([fold(keyword) for line in lines for keyword in line.split(";")])
-
-
-def _people(values: list[str]) -> tuple[str, ...]:
-    return unique([name for value in values for name in _names(value)])
+    lines = map(html_to_text, value.split("\n"))
+    return tuple(fold(keyword) for line in lines for keyword in line.split(";"))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -229,12 +221,10 @@ def _name(name: str) -> str:
     return name if is_organisation(name) else name_from_display(name)
 
 
-_cached_date = lru_cache(maxsize=1 << 12)(date_in)
-
-
-def _date(entry: _Entry) -> str | None:
-    """The most exact date among ``PY``, ``Y1`` and ``DA`` that agrees with the first of them."""
-    dates = [date for value in entry.all("PY", "Y1", "DA") if (date := _cached_date(fold(value)))]
+@lru_cache(maxsize=1 << 12)
+def _date(*values: str) -> str | None:
+    """The most exact date among the values that agrees with the first of them."""
+    dates = [date for value in values if (date := date_in(fold(value)))]
     return max((date for date in dates if date[:4] == dates[0][:4]), key=len, default=None)
 
 
@@ -249,16 +239,21 @@ def _pages(first: str, last: str) -> str | None:
 def _doi(entry: _Entry) -> str | None:
     """The DOI under ``DO``, else one that is the whole of a link or a word of ``M3``."""
     for value in entry.all("DO", "UR", "L3", "M3"):
-        for candidate in (value, *value.split()):
-            if (doi := normalise_doi(fold(candidate))) is not None:
+        if (doi := normalise_doi(fold(value))) is not None:
+            return doi
+        for word in value.split():
+            if (doi := normalise_doi(fold(word))) is not None:
                 return doi
     return None
 
 
 def _url(entry: _Entry) -> str | None:
     """The first address under ``UR``, else under ``LK``."""
-    words = (word for value in entry.all("UR", "LK") for word in value.split())
-    return next((url for word in words if (url := fold_or_none(word))), None)
+    for value in entry.all("UR", "LK"):
+        for word in value.split():
+            if url := fold(word):
+                return url
+    return None
 
 
 RIS = Format("ris", "RIS (EndNote, Mendeley, Scopus, Zotero)", sniff, parse, cut)

@@ -1,0 +1,51 @@
+# `make demo` and `make test` do all their own set-up: they need Python 3.11 or later, pip and make.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN     = $(VENV)/bin
+WORKERS ?= 2
+
+.PHONY: demo test lint bench docs lock clean
+
+demo: $(VENV)/.ready
+	$(BIN)/citebed demo demo-collection
+
+test: lint
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+lint: $(VENV)/.ready-dev
+	$(BIN)/ruff check src tests bench docs
+	$(BIN)/ruff format --check src tests bench docs
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.ready-dev
+	for script in bench/*.py; do $(BIN)/python $$script || exit 1; done
+
+docs: $(VENV)/.ready-dev
+	$(BIN)/python docs/build.py
+
+# Debian ships `venv` without `ensurepip`; then the pip that is there installs into the new place.
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV) > /dev/null 2>&1 || ( \
+	  $(PYTHON) -m venv --clear --without-pip $(VENV) && \
+	  $(PYTHON) -m pip --python $(VENV)/bin/python install --quiet pip )
+
+$(VENV)/.ready: $(VENV)/bin/python requirements.lock pyproject.toml
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	touch $@
+
+$(VENV)/.ready-dev: $(VENV)/bin/python requirements-dev.lock pyproject.toml
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	touch $@ $(VENV)/.ready
+
+# The lock files are made with uv, which is not needed for anything else.
+UV = uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
+     --no-emit-index-url --no-header --no-annotate --quiet
+lock:
+	$(UV) --output-file requirements.lock
+	$(UV) --group dev --all-extras --output-file requirements-dev.lock
+
+clean:
+	rm -rf $(VENV) demo-collection build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,88 @@
+"""The verbs, and what becomes of errors.
+
+Exit codes: 0 done, 1 something the user can fix, 2 a bug of ours, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import typer
+from typer.exceptions import TyperException
+
+from citebed.cli import collect
+from citebed.errors import CitebedError
+
+app = typer.Typer(
+    name="citebed",
+    help="A workbench for citation recommendation: collect, recommend, judge, evaluate, look.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from citebed._version import __version__
+
+        typer.echo(f"citebed {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: bool = typer.Option(
+        False, "--version", help="Print the version and stop.", callback=_version, is_eager=True
+    ),
+) -> None:
+    """A workbench for citation recommendation: collect, recommend, judge, evaluate, look."""
+
+
+collect.register(app)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; gives the exit code."""
+    try:
+        result = app(args=arguments, standalone_mode=False)
+        sys.stdout.flush()
+    except typer.Exit as stop:
+        return stop.exit_code
+    except TyperException as error:
+        typer.echo(f"citebed: {error.format_message()}", err=True)
+        typer.echo("Run 'citebed --help', or 'citebed VERB --help', for how it is used.", err=True)
+        return 1
+    except (KeyboardInterrupt, typer.Abort):
+        typer.echo("citebed: interrupted; nothing that was stored is changed", err=True)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except CitebedError as error:
+        typer.echo(f"citebed: {error}", err=True)
+        return 1
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        typer.echo(f"citebed: {place}{error.strerror or error}", err=True)
+        return 1
+    except Exception as error:
+        return _bug(error)
+    return result if isinstance(result, int) else 0
+
+
+def _bug(error: Exception) -> int:
+    if os.environ.get("CITEBED_DEBUG"):
+        traceback.print_exc()
+    else:
+        typer.echo(
+            f"citebed: a bug of ours: {type(error).__name__}: {error}\n"
+            "Set CITEBED_DEBUG=1 and run again for the details to report.",
+            err=True,
+        )
+    return 2

@@ -1,0 +1,73 @@
+"""What all verbs share: printing rows for machines, tables for people, progress on stderr."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from citebed.collection import Progress
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def print_json(rows: Rows) -> None:
+    """One array of flat rows, a row a line."""
+    lines = ",\n".join(json.dumps(row, ensure_ascii=False, default=str) for row in rows)
+    sys.stdout.write(f"[{lines}]\n")
+
+
+def print_csv(rows: Rows) -> None:
+    """Rows with a header of all their names."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.DictWriter(sys.stdout, names)
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """``1 file``, ``2,000 files``."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+@contextmanager
+def progress_bar(quiet: bool) -> Iterator[Progress]:
+    """Progress of an import on standard error: a bar with rate and time left on a terminal."""
+    from citebed.collection import Progress
+
+    if quiet or not sys.stderr.isatty():
+        yield Progress()
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+    from rich.progress import (
+        Progress as Bar,
+    )
+
+    columns = (
+        TextColumn("{task.description:<9}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TimeElapsedColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+
+        def step(name: str, total: int) -> None:
+            bar.update(task, description=name, **({"total": total, "completed": 0} if total else {}))
+
+        yield Progress(step=step, add=lambda amount: bar.advance(task, amount))

@@ -1,0 +1,15 @@
+"""The demo collection that comes with citebed."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+from citebed.collection.importing import ImportOptions, ImportReport, Progress, import_sources
+
+
+def import_demo(folder: str | Path, progress: Progress = Progress()) -> ImportReport:
+    """Make (or bring up to date) the demo collection at ``folder``."""
+    with resources.as_file(resources.files("citebed") / "demo") as data:
+        paths = [data / "landmarks.bib", data / "papers"]
+        return import_sources(folder, paths, ImportOptions(name="demo"), progress)
