@@ -35,7 +35,7 @@ _TOKEN = re.compile(
     rf"""[\\{{}}$~&<^_`'-](?:
     (?P<accent>  (?<=\\) (["'`^~=.]) \s*+ (?: \{{ \s*+ ((?:{_LETTER})?) \s*+ \}} | ({_LETTER}) ) )
   | (?P<mark>    (?<=\\) ([cvuHkrbdt])
-                 (?: \s*+ \{{ \s*+ ((?:{_LETTER})?) \s*+ \}} | \s++ ({_LETTER})(?![A-Za-z]) ) )
+                 (?: \s*+ \{{ \s*+ ((?:{_LETTER})?) \s*+ \}} | \s++ ({_LETTER}) ) )
   | (?P<frac>    (?<=\\) [dt]?frac \s*+ {_GROUP} \s*+ {_GROUP} )
   | (?P<sqrt>    (?<=\\) sqrt \s*+ (?:\[[^][{{}}]*+\])? {_GROUP} )
   | (?P<board>   (?<=\\) (?:mathbb|Bbb) \s*+ \{{? ([A-Za-z]) (?![A-Za-z]) \}}? )
@@ -51,6 +51,7 @@ _TOKEN = re.compile(
   | (?P<tie>     (?<=~) )
   | (?P<script>  (?<=[\^_]) {_GROUP} )
   | (?P<display> (?<=\$) \$ ([^$]*+) \$\$ )
+  | (?P<sign>    (?<=\$) (\\[A-Za-z]++\s*+|[<>=+]) \$ )
   | (?P<math>    (?<=\$) (?=[^\s$]) ((?:[^$\\]++|\\.)*+) (?<=\S) \$ (?!\d) )
   | (?P<entity>  (?<=&) {ENTITY_PATTERN[1:]} )
   | (?P<power>   (?<=<) (?:sup|superscript)> \s*+ ([-+−]?+\d++) \s*+ </(?:sup|superscript)> )
@@ -138,6 +139,7 @@ _HANDLERS: dict[str, Callable[[re.Match[str], int], str]] = {
     "escaped": lambda m, at: SPACES.get(m[at + 1], m[at + 1]),
     "script": lambda m, at: m[0][0] + _in_parentheses(m[at + 1]),
     "display": lambda m, at: _plain(m[at + 1]),
+    "sign": lambda m, at: _plain(m[at + 1]),
     "math": lambda m, at: _plain(m[at + 1]),
     "power": lambda m, at: "^" + m[at + 1],
     "tag": lambda m, at: tag_to_text(m[0]),

@@ -64,13 +64,13 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         fp: IO[bytes],
         code: int,
         msg: str,
-        headers: Message,
+        headers: http.client.HTTPMessage,
         newurl: str,
     ) -> urllib.request.Request | None:
         if urllib.parse.urlsplit(newurl).scheme not in ("http", "https"):
             what = f"redirection to {newurl} is not allowed"
-            raise urllib.error.HTTPError(req.full_url, code, what, headers, fp)  # type: ignore[arg-type]
-        return super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
+            raise urllib.error.HTTPError(req.full_url, code, what, headers, fp)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 @dataclass(frozen=True)

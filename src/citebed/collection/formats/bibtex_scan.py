@@ -4,7 +4,7 @@ There are three readers, each exact in what it accepts, tried in this order:
 
 1. ``_read_export``: an entry as programs write it, fields in braces, one after another on
    lines of their own. Cut with plain string methods, several times as fast as any pattern.
-2. ``_ENTRY``: one regular expression for any entry with braces or quotes, a few levels deep.
+2. ``_read_pattern``: one regular expression for any entry with braces or quotes, a few levels deep.
 3. ``_scan_carefully``: everything else (parentheses, ``#``, deep nesting, broken braces); it
    finds the place to go on from when an entry never ends.
 """
@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from citebed.collection.formats.base import MAX_RECORD_BYTES
+from citebed.collection.formats.base import MAX_RECORD_BYTES, decode, with_newlines
 from citebed.records import Problem
 
 
@@ -52,31 +52,92 @@ _ENTRY = re.compile(
 _EXPORT_HEADER = re.compile(r"@\s*+([A-Za-z]++)\s*+\{\s*+([^\s,{}\"#%=]*+)\s*+")
 _FIELD_NAME = re.compile(r"[A-Za-z][^\s=,{}\"#%()']*+")
 _HEADER = re.compile(r"@\s*+([A-Za-z]++)\s*+([{(])")
-_KEY = re.compile(r"\s*+([^,{}()=\n\"]*+)\s*+(,|(?=[})]))")
+# A key may hold blanks; a word before an equals sign is a field's name, and a comma is missing.
+_WORD = r"[^\s,{}=\"]++(?!\s*+=)"
+_KEY = re.compile(
+    rf"\s*+((?:{_WORD}(?:[ \t]++{_WORD})*+)?+)\s*+(?:,|(?=[}})])|(?=[A-Za-z][\w:-]*+\s*+=))"
+)
+_KEY_IN_PARENTHESES = re.compile(_KEY.pattern.replace('=\\"]', '=()\\"]'))
 _NEXT_ENTRY = re.compile(r"^[ \t]*+@\s*+[A-Za-z]++\s*+[{(]", re.MULTILINE)
 _LINE_FIELD = re.compile(
-    r"^[\s,]*+([A-Za-z][\w-]*+)[ \t]*+=[ \t]*+(?:\{([^\n]*?)\}|\"([^\n]*?)\"|(\w++))[ \t]*+,?[ \t\r]*+$",
+    r"^[ \t,]*+([A-Za-z][\w-]*+)[ \t]*+=[ \t]*+(?:\{([^\n]*?)\}|\"([^\n]*?)\"|(\w++))[ \t]*+,?[ \t]*+$",
     re.MULTILINE,
 )
-_BRACE = re.compile(r"[{}]")
+_BRACE, _ANY_BRACE = re.compile(r"[{}]"), re.compile(r"[{}()]")
+_NO_RECORD_START = r"(@\s*+(?:comment|preamble)\s*+)?+"
+_GROUPS = {
+    "{": re.compile(rf"{_NO_RECORD_START}\{{|\}}", re.IGNORECASE),
+    "(": re.compile(rf"{_NO_RECORD_START}[{{(]|[}})]", re.IGNORECASE),
+}
+_SEPARATOR = re.compile(r"[\s,]*+")
+_ANY_NAME = re.compile(r"([^\s=,{}\"#%()']++)\s*+=")
+_ANY_BARE = re.compile(r"\s*+([^\s,{}\"#%()=']++)?")
+_JOINT = re.compile(r"\s*+#")
+_MACRO_NAME = re.compile(r"\s*+([^\s=,{}\"#%()']++)\s*+=")
+_MACRO_END = re.compile(r"\s*+,?\s*+[})]")
 _QUOTE_OR_BRACE = re.compile(r"[{}\"]")
 _NOT_RECORDS = frozenset(("comment", "preamble", "string"))
+
+
+class _Source:
+    """A text in reading: its strings, and what was found out about it on the way.
+
+    The same question is not answered by two searches to the end of the text: a file that is
+    one long line, or full of braces that never close, is read in linear time too.
+    """
+
+    def __init__(self, text: str, macros: dict[str, str]) -> None:
+        self.text = text
+        self.macros = macros
+        self._next = -1
+        self._ends: dict[str, dict[int, int]] = {}
+
+    def next_entry(self, start: int) -> int:
+        """Where the next entry stands that starts a line; the end of the text without one."""
+        if self._next < start:
+            match = _NEXT_ENTRY.search(self.text, start)
+            self._next = len(self.text) if match is None else match.start()
+        return self._next
+
+    def end_of_no_record(self, start: int, opening: str) -> int | None:
+        """Where the comment or preamble ends whose contents begin at ``start``."""
+        if opening not in self._ends:
+            end = _end_of_group(self.text, start, len(self.text), opening)
+            if end is not None:
+                return end
+            self._ends[opening] = _ends_of_no_records(self.text, opening)
+        return self._ends[opening].get(start)
+
+
+def _ends_of_no_records(text: str, opening: str) -> dict[int, int]:
+    ends: dict[int, int] = {}
+    open_groups: list[int] = []
+    for match in _GROUPS[opening].finditer(text):
+        if match[0][-1] in "{(":
+            open_groups.append(match.end() if match[1] else 0)
+        elif open_groups and (start := open_groups.pop()):
+            ends[start] = match.end()
+    return ends
 
 
 def scan(text: str, line: int, macros: dict[str, str]) -> Iterator[RawEntry | Problem]:
     """The entries of ``text``, in order; ``@string`` definitions go into ``macros``."""
     names: dict[str, str] = {}
-    at, counted = text.find("@"), 0
+    source = _Source(text, macros)
+    at, counted, block_end = text.find("@"), 0, -1
     while at >= 0:
         line += text.count("\n", counted, at)
         counted = at
-        following = text.find("\n@", at)
-        block = (text[at:] if following < 0 else text[at:following]).rstrip()
-        entry: RawEntry | Problem | None = _read_export(block, line, macros, names)
+        entry: RawEntry | Problem | None = None
+        # Only the first entry of a block can be all of it; the others share its last line.
+        if at > block_end:
+            following = text.find("\n@", at)
+            block_end = len(text) if following < 0 else following
+            entry = _read_export(text[at:block_end].rstrip(), line, macros, names)
         if entry is not None:
-            end = len(text) if following < 0 else following
+            end = block_end
         else:
-            entry, end = _read_pattern(text, at, line, macros)
+            entry, end = _read_pattern(source, at, line)
         if entry is not None:
             yield entry if end - at <= MAX_RECORD_BYTES else _too_large(line, end - at)
         at = text.find("@", end)
@@ -106,8 +167,8 @@ def _read_pieces(
 ) -> dict[str, str] | None:
     """The fields, each given as ``name = {value`` without its closing brace."""
     flat = block.count("{") == block.count("}") == len(pieces) + 1
-    parts = [piece.partition(" = {") for piece in pieces]
     if flat:
+        parts = [piece.rpartition(" = {") for piece in pieces]
         try:
             fields = {names[name]: value for name, _, value in parts}
         except KeyError:
@@ -115,8 +176,9 @@ def _read_pieces(
         if len(fields) == len(pieces):
             return fields
     fields = {}
-    for piece, (name, _, value) in zip(pieces, parts, strict=True):
-        known: str | None = names.get(name)
+    for piece in pieces:
+        name, equals, value = piece.partition(" = {")
+        known = names.get(name) if equals else None
         if known is None:
             last = _read_unusual(piece, macros, names, fields)
             if last is None:
@@ -161,15 +223,13 @@ def _is_balanced(value: str) -> bool:
     return depth == 0
 
 
-def _read_pattern(
-    text: str, at: int, line: int, macros: dict[str, str]
-) -> tuple[RawEntry | Problem | None, int]:
-    match = _ENTRY.match(text, at)
+def _read_pattern(source: _Source, at: int, line: int) -> tuple[RawEntry | Problem | None, int]:
+    match = _ENTRY.match(source.text, at)
     if match is None or match[1].lower() in _NOT_RECORDS:
-        return _scan_carefully(text, at, line, macros)
+        return _scan_carefully(source, at, line)
     fields: dict[str, str] = {}
     for name, braced, quoted, bare in _FIELD.findall(match[3]):
-        fields.setdefault(name.lower(), braced or quoted or macros.get(bare.lower(), bare))
+        fields.setdefault(name.lower(), braced or quoted or source.macros.get(bare.lower(), bare))
     return RawEntry(match[1].lower(), match[2], fields, match[0], line), match.end()
 
 
@@ -178,39 +238,30 @@ def _too_large(line: int, size: int) -> Problem:
     return Problem(line, f"a record of {size >> 20} MiB; more than {limit} MiB is not read")
 
 
-def _scan_carefully(
-    text: str, at: int, line: int, macros: dict[str, str]
-) -> tuple[RawEntry | Problem | None, int]:
+def _scan_carefully(source: _Source, at: int, line: int) -> tuple[RawEntry | Problem | None, int]:
     """An entry of any shape that starts at ``at``, and where to go on; ``None`` for no record."""
-    header = _HEADER.match(text, at)
+    header = _HEADER.match(source.text, at)
     if header is None:
         return None, at + 1
-    kind, opening = header[1].lower(), header[2]
+    kind, opening, start = header[1].lower(), header[2], header.end()
     if kind == "comment":
-        return None, _end_of_group(text, header.end(), opening) or header.end()
-    limit = _next_entry(text, header.end())
-    body = text[at:limit]
-    start = header.end() - at
-    if kind == "string":
-        end = _read_macro(body, start, macros)
-        return (Problem(line, "a @string that is not `name = value`"), limit) if end is None else (None, at + end)
+        return None, source.end_of_no_record(start, opening) or start
+    limit = source.next_entry(start)
     if kind == "preamble":
-        return None, _end_of_group(text, header.end(), opening) or limit
-    entry, end = _read_entry(body, start, kind, line, macros)
+        return None, source.end_of_no_record(start, opening) or limit
+    if kind == "string":
+        end = _read_macro(source, start, limit)
+        return (None, end) if end else (Problem(line, "a @string that is not `name = value`"), limit)
+    entry, end = _read_entry(source, header, limit, line)
     if entry is None:
-        return _salvage(body.rstrip(), start, kind, line), limit
-    return entry, at + end
+        return _salvage(source, header, limit, line), limit
+    return entry, end
 
 
-def _next_entry(text: str, start: int) -> int:
-    match = _NEXT_ENTRY.search(text, start)
-    return len(text) if match is None else match.start()
-
-
-def _end_of_group(text: str, start: int, opening: str) -> int | None:
+def _end_of_group(text: str, start: int, limit: int, opening: str) -> int | None:
     """The position after the brace or parenthesis that closes the one before ``start``."""
     depth = 0
-    for match in (_BRACE if opening == "{" else re.compile(r"[{}()]")).finditer(text, start):
+    for match in (_BRACE if opening == "{" else _ANY_BRACE).finditer(text, start, limit):
         char = match[0]
         if char in "{(":
             depth += 1
@@ -221,89 +272,95 @@ def _end_of_group(text: str, start: int, opening: str) -> int | None:
     return None
 
 
-def _read_macro(body: str, at: int, macros: dict[str, str]) -> int | None:
-    name = re.compile(r"\s*+([^\s=,{}\"#%()']++)\s*+=").match(body, at)
+def _read_macro(source: _Source, at: int, limit: int) -> int | None:
+    name = _MACRO_NAME.match(source.text, at, limit)
     if name is None:
         return None
-    value, at = _read_value(body, name.end(), macros)
-    close = re.compile(r"\s*+,?\s*+[})]").match(body, at)
+    value, at = _read_value(source, name.end(), limit)
+    close = _MACRO_END.match(source.text, at, limit)
     if value is None or close is None:
         return None
-    macros[name[1].lower()] = value
+    source.macros[name[1].lower()] = value
     return close.end()
 
 
+def _key_at(header: re.Match[str], limit: int) -> re.Match[str] | None:
+    pattern = _KEY if header[2] == "{" else _KEY_IN_PARENTHESES
+    return pattern.match(header.string, header.end(), limit)
+
+
 def _read_entry(
-    body: str, at: int, kind: str, line: int, macros: dict[str, str]
+    source: _Source, header: re.Match[str], limit: int, line: int
 ) -> tuple[RawEntry | None, int]:
-    key = _KEY.match(body, at)
+    text, key = source.text, _key_at(header, limit)
     if key is None:
-        return None, at
+        return None, limit
     fields: dict[str, str] = {}
     at = key.end()
-    separator = re.compile(r"[\s,]*+")
-    name_pattern = re.compile(r"([^\s=,{}\"#%()']++)\s*+=")
     while True:
-        at = separator.match(body, at).end()  # type: ignore[union-attr]
-        if body[at : at + 1] in ("}", ")"):
-            return RawEntry(kind, key[1].strip(), fields, body[: at + 1], line), at + 1
-        name = name_pattern.match(body, at)
+        at = _SEPARATOR.match(text, at, limit).end()  # type: ignore[union-attr]
+        if at < limit and text[at] in "})":
+            whole = text[header.start() : at + 1]
+            return RawEntry(header[1].lower(), key[1], fields, whole, line), at + 1
+        name = _ANY_NAME.match(text, at, limit)
         if name is None:
             return None, at
-        value, end = _read_value(body, name.end(), macros)
+        value, at = _read_value(source, name.end(), limit)
         if value is None:
             return None, at
         fields.setdefault(name[1].lower(), value)
-        at = end
 
 
-def _read_value(body: str, at: int, macros: dict[str, str]) -> tuple[str | None, int]:
+def _read_value(source: _Source, at: int, limit: int) -> tuple[str | None, int]:
     """A value with its ``#`` joins resolved, and the position behind it."""
     parts: list[str] = []
-    word = re.compile(r"\s*+([^\s,{}\"#%()=']++)?")
     while True:
-        bare = word.match(body, at)
+        bare = _ANY_BARE.match(source.text, at, limit)
         assert bare is not None
         at = bare.end()
         if bare[1]:
-            parts.append(macros.get(bare[1].lower(), bare[1]))
+            parts.append(source.macros.get(bare[1].lower(), bare[1]))
         else:
-            part, at = _read_delimited(body, at)
+            part, at = _read_delimited(source.text, at, limit)
             if part is None:
                 return None, at
             parts.append(part)
-        joint = re.compile(r"\s*+#").match(body, at)
+        joint = _JOINT.match(source.text, at, limit)
         if joint is None:
             return "".join(parts), at
         at = joint.end()
 
 
-def _read_delimited(body: str, at: int) -> tuple[str | None, int]:
-    opening = body[at : at + 1]
+def _read_delimited(text: str, at: int, limit: int) -> tuple[str | None, int]:
+    opening = text[at] if at < limit else ""
     if opening == "{":
-        end = _end_of_group(body, at + 1, "{")
-        return (None, at) if end is None else (body[at + 1 : end - 1], end)
+        end = _end_of_group(text, at + 1, limit, "{")
+        return (None, at) if end is None else (text[at + 1 : end - 1], end)
     if opening != '"':
         return None, at
     depth = 0
-    for match in _QUOTE_OR_BRACE.finditer(body, at + 1):
+    for match in _QUOTE_OR_BRACE.finditer(text, at + 1, limit):
         if match[0] == '"' and depth <= 0:
-            return body[at + 1 : match.start()], match.end()
+            return text[at + 1 : match.start()], match.end()
         depth += {"{": 1, "}": -1}.get(match[0], 0)
     return None, at
 
 
-def _salvage(body: str, start: int, kind: str, line: int) -> RawEntry | Problem:
+def _salvage(
+    source: _Source, header: re.Match[str], limit: int, line: int
+) -> RawEntry | Problem:
     """What can be saved of an entry whose braces do not close: fields that end on their line."""
-    if len(body) > MAX_RECORD_BYTES:
-        return _too_large(line, len(body))
-    key = _KEY.match(body, start)
+    kind, key = header[1].lower(), _key_at(header, limit)
+    if limit - header.start() > MAX_RECORD_BYTES:
+        return _too_large(line, limit - header.start())
     fields: dict[str, str] = {}
-    for name, braced, quoted, bare in _LINE_FIELD.findall(body, start):
-        fields.setdefault(name.lower(), braced or quoted or bare)
+    rest = source.text[key.end() if key else limit : limit].rstrip()
+    for name, braced, quoted, bare in _LINE_FIELD.findall(rest):
+        fields.setdefault(name.lower(), braced or quoted or source.macros.get(bare.lower(), bare))
     if key is None or not fields.get("title"):
         return Problem(line, f"@{kind} entry whose braces or quotes do not close, and no title to keep")
-    return RawEntry(kind, key[1].strip(), fields, body, line, broken=True)
+    whole = source.text[header.start() : limit].rstrip()
+    return RawEntry(kind, key[1], fields, whole, line, broken=True)
 
 
 def cut(data: bytes) -> int:
@@ -318,7 +375,7 @@ def cut(data: bytes) -> int:
     return last
 
 
-_HEADER_BYTES = re.compile(rb"\n@[A-Za-z]++[ \t]*+\{\s*+[^\s,{}\"#%=]++\s*+,")
+_HEADER_BYTES = re.compile(rb"[\r\n]@[A-Za-z]++[ \t]*+\{\s*+[^\s,{}\"#%=]++\s*+,")
 
 
 _STRING_START = re.compile(rb"@[ \t]*string\s*[{(]", re.IGNORECASE)
@@ -327,7 +384,7 @@ _STRING_START = re.compile(rb"@[ \t]*string\s*[{(]", re.IGNORECASE)
 def carry(data: bytes, macros: dict[str, str]) -> None:
     """Put the strings that a piece defines into ``macros``, for the pieces that follow it."""
     for match in _STRING_START.finditer(data):
-        body = data[match.start() : match.start() + 4096].decode("utf-8", errors="replace")
+        body = with_newlines(decode(data[match.start() : match.start() + 4096])[0])
         header = _HEADER.match(body)
         if header is not None:
-            _read_macro(body, header.end(), macros)
+            _read_macro(_Source(body, macros), header.end(), len(body))

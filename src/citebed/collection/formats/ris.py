@@ -7,7 +7,7 @@ one blank or a tab instead of two blanks, lower-case tags, wrapped lines, a miss
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -21,7 +21,6 @@ from citebed.collection.formats.fields import (
 )
 from citebed.collection.text import (
     date_in,
-    fold,
     html_to_text,
     name_from_display,
     name_from_parts,
@@ -58,12 +57,8 @@ _END_LINE = re.compile(rb"(?:^|\n)(?:ER|er)[ \t]{1,2}-[^\n]*\n")
 _RANGE = re.compile(r"([^\s–—-]+)\s*[-–—]+\s*([^\s–—-]+)")
 
 
-# Venues, publishers, names and keywords recur thousands of times in a bibliography.
-_clean = lru_cache(maxsize=1 << 14)(html_to_text)
-
-
 class _Entry(NamedTuple):
-    """A record in reading: its line, and the values of each tag as they stand."""
+    """A record in reading: its line, and the clean values of each tag."""
 
     line: int
     fields: dict[str, list[str]]
@@ -72,12 +67,12 @@ class _Entry(NamedTuple):
         """The first value with text under the first of ``tags`` that has one, else ``""``."""
         for tag in tags:
             for value in self.fields.get(tag, ()):
-                if text := _clean(value):
-                    return text
+                if value:
+                    return value
         return ""
 
     def all(self, *tags: str) -> list[str]:
-        """Every value under ``tags``, as it was read."""
+        """Every value under ``tags``."""
         found: list[str] = []
         for tag in tags:
             if tag in self.fields:
@@ -126,7 +121,7 @@ def _records(block: str, line: int) -> Iterator[Record]:
         tags = [tag.upper() for tag in tags]
     if tags[:1] == ["TY"]:
         end = tags.index("ER") if "ER" in tags else len(tags)
-        yield _document(_Entry(line, _by_tag(tags[:end], values)))
+        yield _document(_entry(tags[:end], values[:end], line))
         if end == len(tags):
             what = "record without an ER line: taken to end where it stops"
             yield Problem(line, what, "mended")
@@ -135,14 +130,28 @@ def _records(block: str, line: int) -> Iterator[Record]:
         yield _stray(tags, values, line + block.count("\n"))
 
 
-def _by_tag(tags: list[str], values: list[str]) -> dict[str, list[str]]:
+def _entry(tags: list[str], values: list[str], line: int) -> _Entry:
+    """The record of these tags and values, once the values are clean."""
+    whole = "".join(values)
+    plain = whole.isascii() and whole.isprintable()
+    if plain and not ("<" in whole or "&" in whole or "  " in whole):
+        values = [value.strip() for value in values]
+    else:
+        values = [_clean(tag, value) for tag, value in zip(tags, values, strict=True)]
     fields: dict[str, list[str]] = {}
-    for tag, value in zip(tags, values, strict=False):
+    for tag, value in zip(tags, values, strict=True):
         if tag in fields:
             fields[tag].append(value)
         else:
             fields[tag] = [value]
-    return fields
+    return _Entry(line, fields)
+
+
+def _clean(tag: str, value: str) -> str:
+    """Plain text of a value; EndNote writes keywords one per line, others set semicolons."""
+    if tag == "KW" and "\n" in value:
+        return ";".join(map(html_to_text, value.split("\n")))
+    return html_to_text(value)
 
 
 def _stray(tags: list[str], values: list[str], last_line: int) -> Problem:
@@ -157,11 +166,11 @@ def _stray(tags: list[str], values: list[str], last_line: int) -> Problem:
 
 def _document(entry: _Entry) -> Document | Problem:
     """The document of a record; one that has no title, author or identifier is skipped."""
-    kind = _TYPES.get(entry.fields["TY"][0].partition("\n")[0].strip().upper(), "misc")
+    kind = _TYPES.get(entry.first("TY").partition(" ")[0].upper(), "misc")
     own_title, in_book = (("BT",), ()) if kind == "book" else ((), ("BT",))
     title = entry.first("TI", "T1", "CT", *own_title, "ST")
-    authors = _each(_names, entry.all("AU", "A1"))
-    editors = _each(_names, entry.all("A2", "ED") or entry.all("A3"))
+    authors = _people(entry.all("AU", "A1"))
+    editors = _people(entry.all("A2", "ED") or entry.all("A3"))
     date, doi = _date(*entry.all("PY", "Y1", "DA")), _doi(entry)
     doc_id = entry.first("ID") or doi or entry.first("AN")
     if not doc_id and (authors or editors or title):
@@ -177,33 +186,25 @@ def _document(entry: _Entry) -> Document | Problem:
         publisher=entry.first("PB") or None,
         doi=doi,
         url=_url(entry),
-        abstract=html_to_text(" ".join(entry.all("AB") or entry.all("N2"))) or None,
-        keywords=_each(_keywords, entry.all("KW")),
+        abstract=" ".join(entry.all("AB") or entry.all("N2")).strip() or None,
+        keywords=unique(map(str.strip, ";".join(entry.all("KW")).split(";"))),
         language=entry.first("LA") or None,
         line=entry.line,
     )
 
 
-def _each(parts: Callable[[str], tuple[str, ...]], values: list[str]) -> tuple[str, ...]:
-    """The parts of all values, without repetitions; most values are a single one."""
-    return unique([part for value in values for part in parts(value)]) if values else ()
-
-
-@lru_cache(maxsize=1 << 14)
-def _keywords(value: str) -> tuple[str, ...]:
-    """Single keywords: EndNote writes one per line under one tag, others set semicolons."""
-    lines = map(html_to_text, value.split("\n"))
-    return tuple(fold(keyword) for line in lines for keyword in line.split(";"))
+def _people(values: list[str]) -> tuple[str, ...]:
+    return unique([name for value in values for name in _names(value)]) if values else ()
 
 
 @lru_cache(maxsize=1 << 14)
 def _names(value: str) -> tuple[str, ...]:
     """The names in an author field: one as a rule, more where ``;`` or ``and`` parts them."""
     names: list[str] = []
-    for part in html_to_text(value).split(";"):
+    for part in value.split(";"):
         pieces = re.split(r",? and ", part) if " and " in part else [part]
         whole = pieces if all("," in piece for piece in pieces) else [part]
-        names += (_name(piece.strip()) for piece in whole)
+        names += [_name(piece.strip()) for piece in whole]
     return tuple(names)
 
 
@@ -217,14 +218,14 @@ def _name(name: str) -> str:
     if len(parts) == 3 and is_suffix(parts[2]):
         return name_from_parts(parts[0], parts[1], parts[2])
     if len(parts) > 1:
-        return fold(", ".join(filter(None, parts)))
+        return ", ".join(filter(None, parts))
     return name if is_organisation(name) else name_from_display(name)
 
 
 @lru_cache(maxsize=1 << 12)
 def _date(*values: str) -> str | None:
     """The most exact date among the values that agrees with the first of them."""
-    dates = [date for value in values if (date := date_in(fold(value)))]
+    dates = [date for value in values if (date := date_in(value))]
     return max((date for date in dates if date[:4] == dates[0][:4]), key=len, default=None)
 
 
@@ -239,21 +240,17 @@ def _pages(first: str, last: str) -> str | None:
 def _doi(entry: _Entry) -> str | None:
     """The DOI under ``DO``, else one that is the whole of a link or a word of ``M3``."""
     for value in entry.all("DO", "UR", "L3", "M3"):
-        if (doi := normalise_doi(fold(value))) is not None:
+        if (doi := normalise_doi(value)) is not None:
             return doi
         for word in value.split():
-            if (doi := normalise_doi(fold(word))) is not None:
+            if (doi := normalise_doi(word)) is not None:
                 return doi
     return None
 
 
 def _url(entry: _Entry) -> str | None:
     """The first address under ``UR``, else under ``LK``."""
-    for value in entry.all("UR", "LK"):
-        for word in value.split():
-            if url := fold(word):
-                return url
-    return None
+    return entry.first("UR", "LK").partition(" ")[0] or None
 
 
 RIS = Format("ris", "RIS (EndNote, Mendeley, Scopus, Zotero)", sniff, parse, cut)

@@ -1,0 +1,5 @@
+"""``python -m citebed``."""
+
+from citebed.cli import run
+
+run()
