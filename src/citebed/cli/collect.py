@@ -61,6 +61,10 @@ def import_(
         typer.Option("--no-future/--future", help="Leave out answers later than the citing paper.", show_default=False),
     ] = None,
     name: Annotated[str | None, typer.Option(help="The collection's name; its folder's by default.")] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Read only names like this, e.g. '*/papers/*.xml'; may be repeated."),
+    ] = None,
     prune: Annotated[bool, typer.Option("--prune", help="Forget sources that are no longer there.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first record that cannot be read.")] = False,
     workers: Annotated[int, typer.Option(help="Processes that parse; 0 for one a core.")] = 0,
@@ -87,7 +91,9 @@ def import_(
         languages=_items(languages),
         no_future=no_future,
     )
-    options = ImportOptions(rules=rules, name=name, strict=strict, prune=prune, workers=workers)
+    options = ImportOptions(
+        rules=rules, only=tuple(only or ()), name=name, strict=strict, prune=prune, workers=workers
+    )
     with progress_bar(quiet or as_json) as progress:
         report = import_sources(collection, sources or (), options, progress)
     if as_json:

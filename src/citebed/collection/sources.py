@@ -96,7 +96,7 @@ class _Watched(io.RawIOBase):
     def __init__(self, inner: BinaryIO, consumed: Callable[[], int]) -> None:
         self._inner = inner
         self._consumed = consumed
-        self._produced = 0
+        self.produced = 0
 
     def readable(self) -> bool:
         return True
@@ -104,8 +104,8 @@ class _Watched(io.RawIOBase):
     def readinto(self, buffer: object) -> int:
         view = memoryview(buffer)  # type: ignore[arg-type]
         data = self._inner.read(len(view))
-        self._produced += len(data)
-        if self._produced > max(BOMB_BYTES, BOMB_RATIO * self._consumed()):
+        self.produced += len(data)
+        if self.produced > max(BOMB_BYTES, BOMB_RATIO * self._consumed()):
             raise OSError(
                 f"unpacks to more than {BOMB_RATIO} times its size; looks like a decompression bomb"
             )
@@ -164,7 +164,13 @@ def _unwrap(stream: BinaryIO, magic: bytes) -> BinaryIO | None:
         inner = bz2.BZ2File(stream)  # type: ignore[assignment]
     else:
         return None
-    return io.BufferedReader(_Watched(inner, stream.tell), 1 << 20)  # type: ignore[return-value]
+    return io.BufferedReader(_Watched(inner, _position(stream)), 1 << 20)  # type: ignore[return-value]
+
+
+def _position(stream: BinaryIO) -> Callable[[], int]:
+    """How to learn what has been read of a stream: a decompressed one counts for itself."""
+    raw = getattr(stream, "raw", None)
+    return (lambda: raw.produced) if isinstance(raw, _Watched) else stream.tell
 
 
 class _Counted(io.FileIO):

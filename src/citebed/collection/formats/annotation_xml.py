@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from citebed.collection.formats.base import Chunk, Format
-from citebed.collection.formats.dois import not_a_doi, reference_from
+from citebed.collection.formats.dois import add_reference
+from citebed.collection.formats.fields import FreeIds
 from citebed.collection.formats.xml import (
     Element,
     attribute,
@@ -95,13 +96,7 @@ def _read_references(
         if not ref_id:
             ref_id = str(number)
             yield Problem(line, f"a reference without an id; numbered {ref_id}", "mended")
-        if ref_id in references:
-            yield Problem(line, f"reference {ref_id} is listed twice; the first is kept", "mended")
-            continue
-        reference, doubtful = reference_from(ref_id, inner_text(element))
-        references[ref_id] = reference
-        if doubtful:
-            yield not_a_doi(reference, line)
+        yield from add_reference(references, ref_id, inner_text(element), line)
 
 
 def _doubtful_sentences(
@@ -125,27 +120,18 @@ def _doubtful_sentences(
 
 def _read_contexts(root: Element, chunk: Chunk, contexts: dict[str, Context]) -> Iterator[Problem]:
     """Fill the contexts; a missing id is numbered, one that is taken gets ``-2`` and so on."""
-    copies: dict[str, int] = {}
+    ids = FreeIds()
     for number, element in enumerate(children(child(root, "contexts"), "context"), 1):
         line = line_of(element, chunk)
         given = fold(attribute(element, "id"))
         if not given:
             given = f"{number:02d}"
             yield Problem(line, f"a context without an id; numbered {given}", "mended")
-        context_id = _free(given, contexts, copies)
+        context_id = ids.take(given)
         if context_id != given:
             yield Problem(line, f"two contexts have the id {given}; now {context_id}", "mended")
         section = fold(attribute(element, "section"))
         contexts[context_id] = Context(context_id, section, _sentences(element))
-
-
-def _free(given: str, taken: dict[str, Context], copies: dict[str, int]) -> str:
-    """The id, or the id with the next number that is free; counts the copies of each."""
-    context_id = given
-    while context_id in taken:
-        copies[given] = copies.get(given, 1) + 1
-        context_id = f"{given}-{copies[given]}"
-    return context_id
 
 
 def _sentences(context: Element) -> tuple[Sentence, ...]:

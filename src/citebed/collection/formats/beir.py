@@ -9,10 +9,18 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from functools import partial
 
-from citebed.collection.formats.base import MAX_RECORD_BYTES, Chunk, Format, decode
-from citebed.collection.formats.jsonfiles import TOO_LONG, cut_lines, json_lines
-from citebed.collection.formats.jsonkinds import json_kind
+from citebed.collection.formats.base import (
+    MAX_RECORD_BYTES,
+    TOO_LONG,
+    Chunk,
+    Format,
+    cut_lines,
+    decode,
+)
+from citebed.collection.formats.jsonfiles import json_lines
+from citebed.collection.formats.jsonkinds import is_kind
 from citebed.collection.formats.jsonvalues import (
     Json,
     as_int,
@@ -24,12 +32,8 @@ from citebed.collection.formats.jsonvalues import (
     when,
     year_of,
 )
-from citebed.collection.text import fold, name_from_display
+from citebed.collection.text import fold
 from citebed.records import Document, Judgement, Problem, Query, Record
-
-
-def _name(value: object) -> str:
-    return name_from_display(value) if isinstance(value, str) else ""
 
 
 def _document(line: int, entry: Json) -> Document | Problem:
@@ -41,7 +45,7 @@ def _document(line: int, entry: Json) -> Document | Problem:
     return Document(
         doc_id=doc_id,
         title=text_of(entry, "title") or "",
-        authors=names_of(extra, "authors", _name),
+        authors=names_of(extra, "authors"),
         year=year,
         date=date,
         doi=doi_of(extra, "doi"),
@@ -91,18 +95,14 @@ def _parse_qrels(chunk: Chunk) -> Iterator[Record]:
             yield _judgement(line, row)
 
 
-def _sniff_corpus(head: str) -> bool:
-    return json_kind(head) == "beir-corpus"
-
-
-def _sniff_queries(head: str) -> bool:
-    return json_kind(head) == "beir-queries"
-
-
 def _sniff_qrels(head: str) -> bool:
     return _HEADER.match(head) is not None
 
 
-BEIR_CORPUS = Format("beir-corpus", "BEIR corpus", _sniff_corpus, _parse_corpus, cut_lines)
-BEIR_QUERIES = Format("beir-queries", "BEIR queries", _sniff_queries, _parse_queries, cut_lines)
+BEIR_CORPUS = Format(
+    "beir-corpus", "BEIR corpus", partial(is_kind, "beir-corpus"), _parse_corpus, cut_lines
+)
+BEIR_QUERIES = Format(
+    "beir-queries", "BEIR queries", partial(is_kind, "beir-queries"), _parse_queries, cut_lines
+)
 BEIR_QRELS = Format("beir-qrels", "BEIR judgements", _sniff_qrels, _parse_qrels, cut_lines)

@@ -6,9 +6,9 @@ import functools
 import re
 from collections.abc import Iterator, Mapping
 
-from citebed.collection.formats.base import Chunk, Format, decode
+from citebed.collection.formats.base import Chunk, Format, read_text, with_newlines
 from citebed.collection.formats.bibtex_names import names_of, write_names
-from citebed.collection.formats.bibtex_scan import RawEntry, carry, cut, scan
+from citebed.collection.formats.bibtex_scan import RawEntry, carry, cut, head_of, scan
 from citebed.collection.latex import is_plain, latex_to_text, text_to_latex
 from citebed.collection.text import (
     ENTITY_PATTERN,
@@ -18,6 +18,7 @@ from citebed.collection.text import (
     iso_date,
     month_in,
     normalise_doi,
+    page_range,
     unique,
     year_in,
 )
@@ -26,18 +27,16 @@ from citebed.records import Document, Problem, Record
 _KINDS = {"conference": "inproceedings"}
 _SNIFF = re.compile(r"^[ \t]*@[ \t]*[A-Za-z]+[ \t]*[{(][ \t]*[^\s{}]*", re.MULTILINE)
 _BARE_WORD = re.compile(r"[=#]\s*+([A-Za-z][^\s,{}\"#%()=']*+)")
+_ENTITY = re.compile(rf"(?<!\\){ENTITY_PATTERN}")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
 def parse(chunk: Chunk) -> Iterator[Record]:
     """The documents of a piece of BibTeX, and what had to be skipped or mended."""
-    text, mended = decode(chunk.data)
-    if mended:
-        yield Problem(chunk.line, "bytes that are not UTF-8 were read as Windows-1252", "mended")
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text, problems = read_text(chunk)
+    yield from problems
     macros = dict(chunk.macros)
-    for entry in scan(text, chunk.line, macros):
+    for entry in scan(with_newlines(text), chunk.line, macros):
         if isinstance(entry, Problem):
             yield entry
             continue
@@ -85,11 +84,11 @@ def document_of(entry: RawEntry) -> Document:
         venue=_first(entry.fields, "journal", "journaltitle", "booktitle"),
         volume=_first(entry.fields, "volume"),
         number=_first(entry.fields, "number", "issue"),
-        pages=_first(entry.fields, "pages"),
+        pages=_pages_of(get("pages", "")),
         publisher=_first(entry.fields, "publisher", "institution", "school", "organization"),
         # A publisher's export uses the DOI as key, and that is the more reliable of the two.
-        doi=normalise_doi(entry.key) or normalise_doi(get("doi")) or normalise_doi(url),
-        url=_url_of(url) if url else None,
+        doi=normalise_doi(entry.key) or _doi_of(get("doi")) or _doi_of(url),
+        url=_address_of(url) if url else None,
         abstract=(latex_to_text(get("abstract", "")) or None),
         keywords=_keywords_of(get("keywords") or get("keyword") or ""),
         language=_first(entry.fields, "language", "langid"),
@@ -110,14 +109,19 @@ def _first(fields: Mapping[str, str], *names: str) -> str | None:
     return None
 
 
+@functools.lru_cache(maxsize=1 << 14)
+def _pages_of(raw: str) -> str | None:
+    return page_range(latex_to_text(raw)) or None
+
+
 def _with_subtitle(title: str, subtitle: str | None) -> str:
     tail = latex_to_text(subtitle) if subtitle else ""
     return f"{title}: {tail}" if tail and tail not in title else title
 
 
 def _id_of(entry: RawEntry, authors: tuple[str, ...], date: str | None, title: str) -> str:
-    if "citebed-id" in entry.fields:
-        return latex_to_text(entry.fields["citebed-id"])
+    if given := entry.fields.get("citebed-id"):
+        return latex_to_text(given)
     if entry.key:
         return fold(entry.key)
     words = [authors[0].partition(",")[0] if authors else "", (date or "")[:4], *title.split()[:1]]
@@ -138,10 +142,18 @@ def _date_of(
     return iso_date(number, month_in(month) or month_in(issue), day_number)
 
 
-def _url_of(raw: str) -> str | None:
-    if "\\" not in raw and "{" not in raw:
-        return fold(raw) or None
-    return latex_to_text(raw.replace("~", r"\textasciitilde{}").replace("--", "-{}-")) or None
+def _doi_of(raw: str | None) -> str | None:
+    return normalise_doi(_address_of(raw)) if raw else None
+
+
+def _address_of(raw: str) -> str | None:
+    """An address or a DOI: often written without LaTeX, where tildes and dashes are plain."""
+    if "\\" in raw or "{" in raw:
+        raw = raw.replace("~", r"\textasciitilde{}").replace("--", "-{}-")
+        return latex_to_text(raw) or None
+    if "&" in raw:
+        raw = _ENTITY.sub(lambda m: entity_to_text(m[0]), raw)
+    return fold(raw) or None
 
 
 def _keywords_of(raw: str) -> tuple[str, ...]:
@@ -149,7 +161,7 @@ def _keywords_of(raw: str) -> tuple[str, ...]:
         parts = fold(raw).split(";" if ";" in raw else ",")
         return unique([part.strip() for part in parts])
     if "&" in raw and ";" in raw:
-        raw = re.sub(ENTITY_PATTERN, lambda m: text_to_latex(entity_to_text(m[0])), raw)
+        raw = _ENTITY.sub(lambda m: text_to_latex(entity_to_text(m[0])), raw)
     parts = _split_outside_braces(raw, ";")
     if len(parts) == 1:
         parts = _split_outside_braces(raw, ",")
@@ -169,15 +181,14 @@ def _split_outside_braces(raw: str, separator: str) -> list[str]:
 # --- Writing --------------------------------------------------------------------------------
 
 _SAFE_KEY = re.compile(r"[^\s,{}\"#%~\\=()@']+")
-_ENTRY_HEAD = re.compile(r"(@\s*+[A-Za-z]++\s*+[{(]\s*+)([^\s,{}()\"#%=]*+)(\s*+)(,?)")
 
 
 def entry_of(document: Document) -> str:
     """A BibTeX entry for the document, ready to paste: the original where there is one."""
     if document.bibtex is None:
         return write_entry(document)
-    head = _ENTRY_HEAD.match(document.bibtex)
-    if head is None or head[2] == document.doc_id or "citebed-id" in document.bibtex:
+    head = head_of(document.bibtex)
+    if head is None or head.key == document.doc_id or "citebed-id" in document.bibtex:
         return document.bibtex
     return with_fields(document.bibtex, {}, key=document.doc_id)
 
@@ -185,7 +196,7 @@ def entry_of(document: Document) -> str:
 def write_entry(document: Document) -> str:
     """An entry written from the document's fields, which reads back as an equal document."""
     kind = document.type if re.fullmatch("[a-z]+", document.type) else "misc"
-    key, fields = _key_fields(document.doc_id)
+    key, fields = _key_fields(document.doc_id, document.doi)
     venue = "journal" if kind == "article" else "booktitle"
     fields |= {
         "author": write_names(document.authors),
@@ -201,11 +212,16 @@ def write_entry(document: Document) -> str:
     return f"@{kind}{{{key},\n{''.join(lines)}}}"
 
 
-def _key_fields(doc_id: str) -> tuple[str, dict[str, str]]:
-    if _SAFE_KEY.fullmatch(doc_id):
+def _key_fields(doc_id: str, doi: str | None) -> tuple[str, dict[str, str]]:
+    """A key for the document, and its id as a field where that cannot be the key.
+
+    A key that is a DOI is read as the document's, so it is none unless it is the right one.
+    """
+    is_right = normalise_doi(doc_id) in (None, doi)
+    if is_right and _SAFE_KEY.fullmatch(doc_id):
         return doc_id, {}
     safe = "-".join(_SAFE_KEY.findall(doc_id)) or "x"
-    return safe, {"citebed-id": text_to_latex(doc_id)}
+    return safe if is_right else safe.replace("/", "-"), {"citebed-id": text_to_latex(doc_id)}
 
 
 def _date_fields(document: Document) -> dict[str, str]:
@@ -222,17 +238,19 @@ def _write_keyword(keyword: str) -> str:
 
 def with_fields(bibtex: str, fields: Mapping[str, str], key: str | None = None) -> str:
     """The entry with raw fields put in front of its own and, if given, another key."""
-    head = _ENTRY_HEAD.match(bibtex)
+    head = head_of(bibtex)
     if head is None:
         return bibtex
-    name, extra = head[2], dict(fields)
+    name, extra = head.key, dict(fields)
     if key is not None:
-        if normalise_doi(name) and "doi" not in fields_of(bibtex):
-            extra["doi"] = name
-        name, key_fields = _key_fields(key)
+        own = normalise_doi(head.key)
+        stated = _doi_of(extra.get("doi") or fields_of(bibtex).get("doi"))
+        if own and own != stated:
+            extra["doi"] = own
+        name, key_fields = _key_fields(key, own or stated)
         extra = key_fields | extra
     lines = "".join(f"\n  {field} = {{{value}}}," for field, value in extra.items() if value)
-    return f"{head[1]}{name},{lines}{bibtex[head.end():]}"
+    return f"{head.opening}{name},{lines}{bibtex[head.end:]}"
 
 
 def fields_of(bibtex: str) -> dict[str, str]:

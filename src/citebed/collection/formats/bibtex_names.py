@@ -7,7 +7,7 @@ import re
 from citebed.collection.latex import is_plain, latex_to_text, text_to_latex
 from citebed.collection.text import canonical_name, unique
 
-_AND = re.compile(r"[{}]|\s+and(?=\s)", re.IGNORECASE)
+_AND = re.compile(r"[{}]|(?<!\s)\s++and(?=\s)", re.IGNORECASE)
 _WORD_AND = re.compile(r"(?:^|\s)and(?:\s|$)", re.IGNORECASE)
 _WRAPPED = re.compile(r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}")
 _OTHERS = frozenset(("others", "et al", "et al."))
@@ -17,11 +17,11 @@ def names_of(raw: str) -> tuple[str, ...]:
     """The names of an ``author`` field as ``Family, Given``; ``and others`` is left out."""
     if not raw:
         return ()
-    if is_plain(raw) and raw.isprintable() and "  " not in raw:
-        names = [_plain_name(part) for part in raw.split(" and ")]
+    if is_plain(raw) and raw.isprintable() and "  " not in raw and " AND " not in raw:
+        names = [_plain_name(part) for part in raw.split(" and ") if part not in _OTHERS]
     else:
-        names = [_name_of(part) for part in _split_names(raw)]
-    return unique(name for name in names if name not in _OTHERS)
+        names = [_name_of(part) for part in _split_names(raw) if part.strip() not in _OTHERS]
+    return unique(names)
 
 
 def _plain_name(raw: str) -> str:
@@ -103,7 +103,8 @@ def _write_name(name: str) -> str:
     parts = name.split(", ")
     if len(parts) == 1:
         text = text_to_latex(name)
-        return f"{{{text}}}" if " " in name or name.lower() in _OTHERS or "\\" in text else text
+        plain = " " not in name and "\\" not in text and name.lower() not in ("others", "and")
+        return text if plain else f"{{{text}}}"
     return ", ".join(
         f"{{{text_to_latex(part)}}}" if _WORD_AND.search(part) else text_to_latex(part)
         for part in parts

@@ -289,6 +289,21 @@ def _key_at(header: re.Match[str], limit: int) -> re.Match[str] | None:
     return pattern.match(header.string, header.end(), limit)
 
 
+class Head(NamedTuple):
+    """How an entry begins: ``opening`` up to the key, which ends (with its comma) at ``end``."""
+
+    opening: str
+    key: str
+    end: int
+
+
+def head_of(bibtex: str) -> Head | None:
+    """The head of an entry that stands alone, or ``None`` if it is not one."""
+    header = _HEADER.match(bibtex)
+    key = _key_at(header, len(bibtex)) if header else None
+    return None if key is None else Head(bibtex[: key.start(1)], key[1], key.end())
+
+
 def _read_entry(
     source: _Source, header: re.Match[str], limit: int, line: int
 ) -> tuple[RawEntry | None, int]:
@@ -340,9 +355,11 @@ def _read_delimited(text: str, at: int, limit: int) -> tuple[str | None, int]:
         return None, at
     depth = 0
     for match in _QUOTE_OR_BRACE.finditer(text, at + 1, limit):
-        if match[0] == '"' and depth <= 0:
+        if match[0] == '"' and depth == 0:
             return text[at + 1 : match.start()], match.end()
         depth += {"{": 1, "}": -1}.get(match[0], 0)
+        if depth < 0:
+            break
     return None, at
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from citebed.collection.formats.base import Chunk, Format
 from citebed.collection.formats.jsonfiles import json_records
-from citebed.collection.formats.jsonkinds import json_kind
+from citebed.collection.formats.jsonkinds import is_kind
 from citebed.collection.formats.jsonvalues import (
     Json,
     as_int,
@@ -21,13 +22,14 @@ from citebed.collection.formats.jsonvalues import (
     keywords_of,
     list_of,
     markup_of,
+    name_of,
     names_of,
     object_of,
     objects_of,
     text_of,
     unknown_object,
 )
-from citebed.collection.text import date_in, iso_date, name_from_display, name_from_parts, unique
+from citebed.collection.text import date_in, iso_date, name_from_parts, unique
 from citebed.records import Document, Link, Problem, Record
 
 _TYPES = {
@@ -56,22 +58,11 @@ def _type(item: Json) -> str:
     return "mastersthesis" if masters else found
 
 
-def person(value: Any) -> str:
-    """A name from its CSL parts; ``literal`` and ``name`` are organisations.
-
-    A particle that is never dropped (``van der``) stands with the family name, a dropping one
-    with the given name.
-    """
-    if isinstance(value, str):
-        return name_from_display(value)
-    if not isinstance(value, dict):
-        return ""
-    family = [text_of(value, "non-dropping-particle"), text_of(value, "family")]
-    given = [text_of(value, "given"), text_of(value, "dropping-particle")]
-    name = name_from_parts(
-        " ".join(filter(None, family)), " ".join(filter(None, given)), text_of(value, "suffix")
-    )
-    return name or name_from_parts(text_of(value, "literal", "name"))
+def _person(value: Any) -> str:
+    """A name from its CSL parts; one that is only a ``name`` is an organisation's."""
+    known = {"family", "given", "literal"}
+    is_group = isinstance(value, dict) and not known & value.keys()
+    return name_from_parts(text_of(value, "name")) if is_group else name_of(value)
 
 
 def _date(value: Any) -> str | None:
@@ -130,8 +121,8 @@ def _document(item: Json, doc_id: str) -> Document:
         doc_id=doc_id,
         type=_type(item),
         title=_title(item),
-        authors=names_of(item, "author", person),
-        editors=names_of(item, "editor", person),
+        authors=names_of(item, "author", _person),
+        editors=names_of(item, "editor", _person),
         year=int(date[:4]) if date else None,
         date=date,
         venue=markup_of(item, "container-title") or text_of(object_of(item, "event"), "name"),
@@ -152,8 +143,4 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
         yield item if isinstance(item, Problem) else _record(*item)
 
 
-def _sniff(head: str) -> bool:
-    return json_kind(head) == "csl-json"
-
-
-CSL_JSON = Format("csl-json", "CSL-JSON and Crossref works", _sniff, _parse)
+CSL_JSON = Format("csl-json", "CSL-JSON and Crossref works", partial(is_kind, "csl-json"), _parse)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from citebed.collection.formats.base import Chunk, Format, decode
+from citebed.collection.formats.base import Chunk, Format, read_text, with_newlines
 from citebed.collection.text import fold, looks_like_url, normalise_doi
 from citebed.records import Problem, Record, Reference, ReferenceList
 
@@ -36,10 +36,20 @@ def reference_from(ref_id: str, text: str) -> tuple[Reference, bool]:
     return Reference(ref_id, doc_id=text), _DOI_LIKE.match(text) is not None
 
 
-def not_a_doi(reference: Reference, line: int) -> Problem:
-    """The problem of a reference that looks like a DOI but is none."""
-    what = f"reference {reference.ref_id}: '{reference.doc_id}' looks like a DOI but is none"
-    return Problem(line, f"{what}; kept as a key", "mended")
+def add_reference(
+    references: dict[str, Reference], ref_id: str, text: str, line: int
+) -> Iterator[Problem]:
+    """Add what ``text`` stands for to a reference list, and say what was wrong with it.
+
+    Of two references with one id the first is kept.
+    """
+    if ref_id in references:
+        yield Problem(line, f"reference {ref_id} is listed twice; the first is kept", "mended")
+        return
+    references[ref_id], doubtful = reference_from(ref_id, text)
+    if doubtful:
+        what = f"reference {ref_id}: '{fold(text)}' looks like a DOI but is none; kept as a key"
+        yield Problem(line, what, "mended")
 
 
 def _sniff(head: str) -> bool:
@@ -50,11 +60,10 @@ def _sniff(head: str) -> bool:
 
 def _parse(chunk: Chunk) -> Iterator[Record]:
     """One reference list; a line that is not a reference is skipped."""
-    text, mended = decode(chunk.data)
-    if mended:
-        yield Problem(chunk.line, "bytes that are not UTF-8 were read as Windows-1252", "mended")
+    text, problems = read_text(chunk)
+    yield from problems
     references: dict[str, Reference] = {}
-    for line, content in enumerate(re.split(r"\r\n?|\n", text), chunk.line):
+    for line, content in enumerate(with_newlines(text).split("\n"), chunk.line):
         if content.strip():
             yield from _read_line(line, content.strip(), references)
     if references:
@@ -70,15 +79,9 @@ def _read_line(line: int, content: str, references: dict[str, Reference]) -> Ite
         yield Problem(line, f"expected '[number] DOI, URL or None', found '{fold(content)[:80]}'")
         return
     ref_id, text = match.groups()
-    if ref_id in references:
-        yield Problem(line, f"reference {ref_id} is listed twice; the first is kept")
-        return
-    if not text:
+    if not text and ref_id not in references:
         yield Problem(line, f"reference {ref_id} has no DOI, URL or None; taken as None", "mended")
-    reference, doubtful = reference_from(ref_id, text)
-    references[ref_id] = reference
-    if doubtful:
-        yield not_a_doi(reference, line)
+    yield from add_reference(references, ref_id, text, line)
 
 
 DOIS = Format(

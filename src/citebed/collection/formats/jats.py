@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from citebed.collection.formats.base import Chunk, Format
+from citebed.collection.formats.fields import page_range
 from citebed.collection.formats.fulltext import (
     body_parts,
     contexts_of,
@@ -167,8 +168,8 @@ def _kind(date: Element) -> str:
 
 
 def _pages(meta: Element | None) -> str | None:
-    ends = unique(inner_text(child(meta, end)) for end in ("fpage", "lpage"))
-    return "–".join(ends) or inner_text(child(meta, "elocation-id")) or None
+    first, last = (inner_text(child(meta, end)) for end in ("fpage", "lpage"))
+    return page_range(first, last) or inner_text(child(meta, "elocation-id")) or None
 
 
 def _abstract(meta: Element | None) -> str | None:

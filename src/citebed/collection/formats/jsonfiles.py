@@ -13,13 +13,18 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from citebed.collection.formats.base import MAX_RECORD_BYTES, Chunk, decode
+from citebed.collection.formats.base import (
+    MAX_RECORD_BYTES,
+    NOT_UTF8,
+    TOO_LONG,
+    Chunk,
+    cut_lines,
+    decode,
+)
 from citebed.collection.formats.jsonvalues import Json
 from citebed.records import Problem
 
-TOO_LONG = f"a record of more than {MAX_RECORD_BYTES >> 20} MiB"
 ENDS_EARLY = "the JSON ends in the middle: what is whole before that was read"
-NOT_UTF8 = "bytes that are not UTF-8 were read as Windows-1252"
 
 
 class Member(NamedTuple):
@@ -103,11 +108,6 @@ _KINDS = {"NoneType": "null", "bool": "true or false", "str": "a string", "list"
 def _kind(value: Any) -> str:
     """The JSON name of a value's type."""
     return _KINDS.get(type(value).__name__, "a number")
-
-
-def cut_lines(buffer: bytes) -> int:
-    """The length up to and including the last newline."""
-    return buffer.rfind(b"\n") + 1
 
 
 _OPENING = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*([\[{])")

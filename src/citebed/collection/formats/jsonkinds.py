@@ -162,6 +162,11 @@ _RULES: tuple[tuple[str, Callable[[Keys], bool]], ...] = (
 )
 
 
+def is_kind(name: str, head: str) -> bool:
+    """Whether a file starts as the JSON format of this name."""
+    return json_kind(head) == name
+
+
 def json_kind(head: str) -> str:
     """The name of the JSON format that a file starts as; ``""`` where it is none of ours."""
     keys = keys_in(head)

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from citebed.collection.formats.base import MAX_RECORD_BYTES, Chunk, Format
+from citebed.collection.formats.fields import FreeIds
 from citebed.collection.formats.jsonfiles import cut_lines_or_document, json_records
-from citebed.collection.formats.jsonkinds import json_kind
+from citebed.collection.formats.jsonkinds import is_kind
 from citebed.collection.formats.jsonl_documents import (
     document_from_json,
     document_to_json,
     doi_or_id,
+    raw_of,
     year_and_date,
 )
 from citebed.collection.formats.jsonvalues import (
@@ -62,16 +65,15 @@ def _sentence(value: Any) -> Sentence:
 
 
 def _contexts(obj: Json) -> tuple[Context, ...]:
-    """The paragraphs; one without an id, or with one that is taken, is named by its place."""
-    contexts: dict[str, Context] = {}
+    """The paragraphs; one without an id is named by its place, a copy by ``-2``."""
+    contexts: list[Context] = []
+    ids = FreeIds()
     for place, value in enumerate(objects_of(obj, "contexts"), 1):
-        context_id = text_of(value, "context_id", "id") or str(place)
-        while context_id in contexts:
-            context_id = f"{context_id}.{place}"
+        context_id = ids.take(text_of(value, "context_id", "id") or str(place))
         parts = list_of(value, "sentences") if "sentences" in value else [value]
         section, sentences = text_of(value, "section") or "", tuple(map(_sentence, parts))
-        contexts[context_id] = Context(context_id, section, sentences)
-    return tuple(contexts.values())
+        contexts.append(Context(context_id, section, sentences))
+    return tuple(contexts)
 
 
 def _reference(place: int, value: Any) -> Reference:
@@ -83,6 +85,7 @@ def _reference(place: int, value: Any) -> Reference:
         url=text_of(value, "url"),
         doc_id=text_of(value, "doc_id"),
         title=text_of(value, "title"),
+        raw=raw_of(value, "raw"),
     )
 
 
@@ -191,8 +194,4 @@ def _cut(buffer: bytes) -> int:
     return end if end > MAX_RECORD_BYTES // 2 else 0
 
 
-def _sniff(head: str) -> bool:
-    return json_kind(head) == "jsonl"
-
-
-JSONL = Format("jsonl", "citebed JSON Lines", _sniff, _parse, _cut)
+JSONL = Format("jsonl", "citebed JSON Lines", partial(is_kind, "jsonl"), _parse, _cut)

@@ -26,20 +26,11 @@ from citebed.collection.text import (
     fold,
     iso_date,
     name_from_display,
-    name_from_parts,
     normalise_doi,
 )
 from citebed.records import Document, Link, Section
 
 _LINK_KINDS = ("cites", "linked", "coupled", "cocited")
-
-
-def _name(value: Any) -> str:
-    """A name as ``Family, Given`` or as printed, in parts, or ``literal`` (kept as it is)."""
-    if not isinstance(value, dict):
-        return name_from_display(as_text(value) or "")
-    parts = name_from_parts(*(text_of(value, name) for name in ("family", "given", "suffix")))
-    return parts or text_of(value, "literal") or name_from_display(text_of(value, "name") or "")
 
 
 def _iso(text: str | None) -> str | None:
@@ -80,9 +71,9 @@ def _links(obj: Json) -> Iterator[Link]:
             yield Link(target, known, float_of(link, "weight", 1.0))
 
 
-def _bibtex(obj: Json) -> str | None:
-    """The BibTeX entry with its line ends, without what UTF-8 cannot hold."""
-    value = obj.get("bibtex")
+def raw_of(obj: Json, name: str) -> str | None:
+    """Text to the letter, blanks and line ends included, without what UTF-8 cannot hold."""
+    value = obj.get(name)
     return value.encode("utf-8", "ignore").decode() or None if isinstance(value, str) else None
 
 
@@ -96,13 +87,13 @@ def document_from_json(line: int, doc_id: str, obj: Json) -> Document:
         doc_id=doc_id,
         type=fold((text_of(obj, "type") or "misc").lower()),
         title=text_of(obj, "title") or "",
-        authors=names_of(obj, "authors", _name),
-        editors=names_of(obj, "editors", _name),
+        authors=names_of(obj, "authors"),
+        editors=names_of(obj, "editors"),
         year=year,
         date=date,
         doi=doi_or_id(obj, doc_id),
         keywords=keywords_of(obj, "keywords"),
-        bibtex=_bibtex(obj),
+        bibtex=raw_of(obj, "bibtex"),
         crossref=text_of(obj, "crossref"),
         sections=tuple(map(_section, list_of(obj, "sections"))),
         links=tuple(_links(obj)),

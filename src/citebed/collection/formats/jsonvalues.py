@@ -16,6 +16,8 @@ from citebed.collection.text import (
     fold_or_none,
     html_to_text,
     iso_date,
+    name_from_display,
+    name_from_parts,
     normalise_doi,
     unique,
     year_in,
@@ -62,7 +64,7 @@ def text_of(obj: Json, *names: str) -> str | None:
 def markup_of(obj: Json, *names: str) -> str | None:
     """``text_of`` for text with HTML or JATS markup, which is taken off."""
     text = text_of(obj, *names)
-    return fold(html_to_text(text)) or None if text else None
+    return html_to_text(text) or None if text else None
 
 
 def texts_of(obj: Json, name: str) -> tuple[str, ...]:
@@ -103,7 +105,26 @@ def objects_of(obj: Json, name: str) -> list[Json]:
     return [item for item in list_of(obj, name) if isinstance(item, dict)]
 
 
-def names_of(obj: Json, name: str, one: Callable[[Any], str]) -> tuple[str, ...]:
+def name_of(value: Any) -> str:
+    """A name as it is printed or in parts, by the names that CSL or Semantic Scholar give them.
+
+    A particle that is never dropped (``van der``) stands with the family name, a dropping one
+    with the given name; ``literal`` (an organisation) is kept as it is.
+    """
+    if not isinstance(value, dict):
+        return name_from_display(as_text(value) or "")
+    given = [text_of(value, "given", "first"), *texts_of(value, "middle")]
+    given.append(text_of(value, "dropping-particle"))
+    family = [text_of(value, "non-dropping-particle"), text_of(value, "family", "last")]
+    parts = name_from_parts(_joined(family), _joined(given), text_of(value, "suffix"))
+    return parts or text_of(value, "literal") or name_from_display(text_of(value, "name") or "")
+
+
+def _joined(words: Iterable[str | None]) -> str:
+    return " ".join(filter(None, words))
+
+
+def names_of(obj: Json, name: str, one: Callable[[Any], str] = name_of) -> tuple[str, ...]:
     """The people in a list, each brought to one form by ``one``; empty ones are left out."""
     return tuple(person for person in map(one, list_of(obj, name)) if person)
 

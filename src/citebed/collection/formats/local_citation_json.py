@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from citebed.collection.formats.base import Chunk, Format
+from citebed.collection.formats.fields import FreeIds
 from citebed.collection.formats.jsonfiles import Member, json_document
-from citebed.collection.formats.jsonkinds import json_kind
+from citebed.collection.formats.jsonkinds import is_kind
 from citebed.collection.formats.jsonvalues import (
     Json,
     doi_of,
@@ -28,7 +30,6 @@ from citebed.collection.formats.jsonvalues import (
     when,
     year_of,
 )
-from citebed.collection.formats.semantic_scholar import author_name
 from citebed.collection.text import fold
 from citebed.records import (
     CitingPaper,
@@ -46,40 +47,43 @@ _CITED = ("refid", "ref_id", "cited_id", "refers_to", "positive_ids")
 _EXPECTED = "a context with 'masked_text', 'citing_id' and 'refid', or a paper with 'title'"
 
 
-class _Papers:
-    """Citing papers in the making, in the order in which they first appear."""
+class _CitingPaper:
+    """A citing paper in the making, with a context for each entry that names it."""
 
-    def __init__(self) -> None:
-        self._papers: dict[str, CitingPaper] = {}
-        self._contexts: dict[str, dict[str, Context]] = {}
-        self._references: dict[str, dict[str, Reference]] = {}
+    def __init__(self, paper: CitingPaper) -> None:
+        self._paper, self._ids = paper, FreeIds()
+        self._contexts: list[Context] = []
+        self._references: dict[str, Reference] = {}
 
-    def add(self, line: int, wanted_id: str | None, entry: Json) -> Problem | None:
-        """Take in a context; a ``Problem`` where it names no citing or cited paper or no text."""
-        citing, text = text_of(entry, "citing_id"), text_of(entry, "masked_text", "context")
-        cited = next((ids for name in _CITED if (ids := texts_of(entry, name))), ())
-        if citing is None or text is None or not cited:
-            return unknown_object(line, entry, _EXPECTED)
-        title, abstract = text_of(entry, "citing_title"), text_of(entry, "citing_abstract")
-        new = CitingPaper(citing, title=title or "", abstract=abstract, line=line)
-        self._papers.setdefault(citing, new)
-        contexts = self._contexts.setdefault(citing, {})
-        context_id = wanted_id or str(len(contexts) + 1)
-        while context_id in contexts:
-            context_id = f"{context_id}.{len(contexts) + 1}"
+    def add(self, wanted_id: str | None, text: str, cited: tuple[str, ...]) -> None:
+        """Take in a context and the papers it cites."""
+        context_id = self._ids.take(wanted_id or str(len(self._contexts) + 1))
         sentence = Sentence(_OTHER.sub("[OTHERCIT]", _TARGET.sub("[CIT]", text)), cited)
-        contexts[context_id] = Context(context_id, "", (sentence,))
-        references = self._references.setdefault(citing, {})
-        references.update((ref_id, reference_to(ref_id)) for ref_id in cited)
-        return None
+        self._contexts.append(Context(context_id, "", (sentence,)))
+        self._references.update((ref_id, reference_to(ref_id)) for ref_id in cited)
 
-    def finished(self) -> Iterator[CitingPaper]:
-        """The citing papers with all their contexts and references."""
-        for citing, paper in self._papers.items():
-            yield paper._replace(
-                contexts=tuple(self._contexts[citing].values()),
-                references=tuple(self._references[citing].values()),
-            )
+    def finished(self) -> CitingPaper:
+        """The paper with all its contexts and references."""
+        return self._paper._replace(
+            contexts=tuple(self._contexts), references=tuple(self._references.values())
+        )
+
+
+_Papers = dict[str, _CitingPaper]
+
+
+def _add(papers: _Papers, line: int, wanted_id: str | None, entry: Json) -> Problem | None:
+    """Take in a context; a ``Problem`` where it names no citing or cited paper or no text."""
+    citing, text = text_of(entry, "citing_id"), text_of(entry, "masked_text", "context")
+    cited = next((ids for name in _CITED if (ids := texts_of(entry, name))), ())
+    if citing is None or text is None or not cited:
+        return unknown_object(line, entry, _EXPECTED)
+    if citing not in papers:
+        title, abstract = text_of(entry, "citing_title"), text_of(entry, "citing_abstract")
+        paper = CitingPaper(citing, title=title or "", abstract=abstract, line=line)
+        papers[citing] = _CitingPaper(paper)
+    papers[citing].add(wanted_id, text, cited)
+    return None
 
 
 def _document(line: int, doc_id: str, entry: Json) -> Document:
@@ -87,7 +91,7 @@ def _document(line: int, doc_id: str, entry: Json) -> Document:
     return Document(
         doc_id=doc_id,
         title=text_of(entry, "title") or "",
-        authors=names_of(entry, "authors", author_name),
+        authors=names_of(entry, "authors"),
         year=year,
         date=date,
         venue=text_of(entry, "venue"),
@@ -103,7 +107,7 @@ def _read(member: Member, papers: _Papers) -> Document | Problem | None:
         return unknown_object(line, {member.key or "": entry}, _EXPECTED)
     name = fold(member.key or "")
     if "citing_id" in entry or "masked_text" in entry:
-        return papers.add(line, name or text_of(entry, "context_id"), entry)
+        return _add(papers, line, name or text_of(entry, "context_id"), entry)
     doc_id = name or text_of(entry, "paper_id", "id")
     if doc_id is None or not {"title", "abstract"} & entry.keys():
         return unknown_object(line, entry, _EXPECTED)
@@ -111,18 +115,17 @@ def _read(member: Member, papers: _Papers) -> Document | Problem | None:
 
 
 def _parse(chunk: Chunk) -> Iterator[Record]:
-    papers = _Papers()
+    papers: _Papers = {}
     for item in json_document(chunk):
         read: Any = item if isinstance(item, Problem) else _read(item, papers)
         if read is not None:
             yield read
-    yield from papers.finished()
-
-
-def _sniff(head: str) -> bool:
-    return json_kind(head) == "local-citation-json"
+    yield from (paper.finished() for paper in papers.values())
 
 
 LOCAL_CITATION_JSON = Format(
-    "local-citation-json", "local citation contexts and papers (Gu et al. 2022)", _sniff, _parse
+    "local-citation-json",
+    "local citation contexts and papers (Gu et al. 2022)",
+    partial(is_kind, "local-citation-json"),
+    _parse,
 )

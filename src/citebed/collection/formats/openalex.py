@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from citebed.collection.formats.base import Chunk, Format
 from citebed.collection.formats.csl_json import bibtex_type
+from citebed.collection.formats.fields import page_range
 from citebed.collection.formats.jsonfiles import cut_lines_or_document, json_records
-from citebed.collection.formats.jsonkinds import json_kind
+from citebed.collection.formats.jsonkinds import is_kind
 from citebed.collection.formats.jsonvalues import (
     Json,
     as_text,
@@ -27,7 +29,7 @@ from citebed.collection.formats.jsonvalues import (
     when,
     year_of,
 )
-from citebed.collection.text import fold, html_to_text, name_from_display, unique
+from citebed.collection.text import html_to_text, name_from_display, unique
 from citebed.records import Document, Link, Problem, Record
 
 _WORK = re.compile(r"(?:.*/)?(W[0-9]+)", re.IGNORECASE)
@@ -52,7 +54,7 @@ def abstract_text(index: Json) -> str | None:
         if isinstance(place, int) and not isinstance(place, bool)
     ]
     placed.sort(key=lambda pair: pair[0])
-    return fold(html_to_text(" ".join(word for _, word in placed))) or None
+    return html_to_text(" ".join(word for _, word in placed)) or None
 
 
 def _author(value: Any) -> str:
@@ -76,8 +78,7 @@ def _keywords(work: Json) -> tuple[str, ...]:
 
 
 def _pages(biblio: Json) -> str | None:
-    ends = [text_of(biblio, "first_page"), text_of(biblio, "last_page")]
-    return "-".join(unique(end or "" for end in ends)) or None
+    return page_range(text_of(biblio, "first_page"), text_of(biblio, "last_page"))
 
 
 def _type(work: Json, source: Json) -> str:
@@ -130,8 +131,6 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
         yield item if isinstance(item, Problem) else _record(*item)
 
 
-def _sniff(head: str) -> bool:
-    return json_kind(head) == "openalex"
-
-
-OPENALEX = Format("openalex", "OpenAlex works", _sniff, _parse, cut_lines_or_document)
+OPENALEX = Format(
+    "openalex", "OpenAlex works", partial(is_kind, "openalex"), _parse, cut_lines_or_document
+)

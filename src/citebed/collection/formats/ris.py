@@ -54,30 +54,26 @@ _NEXT_RECORD = re.compile(r"\n(?=(?:TY|ty)(?:  -|[ \t]{1,2}-(?:[ \t\r\n]|\Z)))")
 _TYPE_LINE = re.compile(r"^(?:TY|ty)[ \t]{1,2}-[ \t]*[A-Za-z]{2,8}[ \t]*\r?$", re.MULTILINE)
 _TAG_LINE = re.compile(r"[A-Za-z][A-Za-z0-9][ \t]{1,2}-")
 _END_LINE = re.compile(rb"(?:^|\n)(?:ER|er)[ \t]{1,2}-[^\n]*\n")
+_PLAIN_NAME = re.compile(r"[^\s,;][^,;]*+, [^\s,;][^,;]*+")
 _RANGE = re.compile(r"([^\s–—-]+)\s*[-–—]+\s*([^\s–—-]+)")
 
 
 class _Entry(NamedTuple):
-    """A record in reading: its line, and the clean values of each tag."""
+    """A record in reading: its line, and for each tag its values, clean and none empty."""
 
     line: int
     fields: dict[str, list[str]]
 
     def first(self, *tags: str) -> str:
-        """The first value with text under the first of ``tags`` that has one, else ``""``."""
+        """The first value of the first of ``tags`` that is there, else ``""``."""
         for tag in tags:
-            for value in self.fields.get(tag, ()):
-                if value:
-                    return value
+            if tag in self.fields:
+                return self.fields[tag][0]
         return ""
 
     def all(self, *tags: str) -> list[str]:
-        """Every value under ``tags``."""
-        found: list[str] = []
-        for tag in tags:
-            if tag in self.fields:
-                found += self.fields[tag]
-        return found
+        """Every value of these tags."""
+        return [value for tag in tags if tag in self.fields for value in self.fields[tag]]
 
 
 def sniff(head: str) -> bool:
@@ -132,26 +128,28 @@ def _records(block: str, line: int) -> Iterator[Record]:
 
 def _entry(tags: list[str], values: list[str], line: int) -> _Entry:
     """The record of these tags and values, once the values are clean."""
-    whole = "".join(values)
-    plain = whole.isascii() and whole.isprintable()
-    if plain and not ("<" in whole or "&" in whole or "  " in whole):
-        values = [value.strip() for value in values]
-    else:
-        values = [_clean(tag, value) for tag, value in zip(tags, values, strict=True)]
+    if not _all_clean(f" {' '.join(values)} "):
+        values = [_clean(value, tag == "KW") for tag, value in zip(tags, values, strict=True)]
     fields: dict[str, list[str]] = {}
     for tag, value in zip(tags, values, strict=True):
         if tag in fields:
             fields[tag].append(value)
-        else:
+        elif value:
             fields[tag] = [value]
     return _Entry(line, fields)
 
 
-def _clean(tag: str, value: str) -> str:
-    """Plain text of a value; EndNote writes keywords one per line, others set semicolons."""
-    if tag == "KW" and "\n" in value:
-        return ";".join(map(html_to_text, value.split("\n")))
-    return html_to_text(value)
+def _all_clean(values: str) -> bool:
+    """Whether values with one blank between them are plain text without markup, none empty."""
+    marked = "<" in values or "&" in values or "  " in values
+    return not marked and values.isascii() and values.isprintable()
+
+
+# Venues, publishers, names and keywords recur thousands of times in a bibliography.
+@lru_cache(maxsize=1 << 14)
+def _clean(value: str, is_list: bool) -> str:
+    """Plain text of a value; the lines of a list (EndNote's keywords) have ``;`` between them."""
+    return ";".join(map(html_to_text, value.split("\n"))) if is_list else html_to_text(value)
 
 
 def _stray(tags: list[str], values: list[str], last_line: int) -> Problem:
@@ -186,26 +184,28 @@ def _document(entry: _Entry) -> Document | Problem:
         publisher=entry.first("PB") or None,
         doi=doi,
         url=_url(entry),
-        abstract=" ".join(entry.all("AB") or entry.all("N2")).strip() or None,
-        keywords=unique(map(str.strip, ";".join(entry.all("KW")).split(";"))),
+        abstract=" ".join(entry.all("AB") or entry.all("N2")) or None,
+        keywords=unique([word.strip() for word in ";".join(entry.all("KW")).split(";")]),
         language=entry.first("LA") or None,
         line=entry.line,
     )
 
 
 def _people(values: list[str]) -> tuple[str, ...]:
-    return unique([name for value in values for name in _names(value)]) if values else ()
+    return tuple(dict.fromkeys([name for value in values for name in _names(value)]))
 
 
 @lru_cache(maxsize=1 << 14)
 def _names(value: str) -> tuple[str, ...]:
     """The names in an author field: one as a rule, more where ``;`` or ``and`` parts them."""
+    if _PLAIN_NAME.fullmatch(value) and " and " not in value:
+        return (value,)
     names: list[str] = []
     for part in value.split(";"):
         pieces = re.split(r",? and ", part) if " and " in part else [part]
         whole = pieces if all("," in piece for piece in pieces) else [part]
         names += [_name(piece.strip()) for piece in whole]
-    return tuple(names)
+    return tuple(filter(None, names))
 
 
 def _name(name: str) -> str:

@@ -9,11 +9,12 @@ https://github.com/allenai/s2orc.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from citebed.collection.formats.base import Chunk, Format
 from citebed.collection.formats.jsonfiles import cut_lines_or_document, json_records
-from citebed.collection.formats.jsonkinds import json_kind
+from citebed.collection.formats.jsonkinds import is_kind
 from citebed.collection.formats.jsonvalues import (
     Json,
     as_text,
@@ -28,7 +29,7 @@ from citebed.collection.formats.jsonvalues import (
     when,
     year_of,
 )
-from citebed.collection.text import name_from_display, name_from_parts, unique
+from citebed.collection.text import unique
 from citebed.records import Document, Link, Problem, Record
 
 _TYPES = {
@@ -54,19 +55,6 @@ def _paper(value: Json) -> Json:
     if "paper_id" in paper and isinstance(paper.get("metadata"), dict):
         return {**_lower(paper["metadata"]), **paper}
     return paper
-
-
-def author_name(value: Any) -> str:
-    """A name from its parts, or as it is printed."""
-    if isinstance(value, str):
-        return name_from_display(value)
-    if not isinstance(value, dict):
-        return ""
-    given = [text_of(value, "first") or "", *texts_of(value, "middle")]
-    parts = name_from_parts(
-        text_of(value, "last"), " ".join(filter(None, given)), text_of(value, "suffix")
-    )
-    return parts or name_from_display(text_of(value, "name") or "")
 
 
 def _target(value: Any) -> str | None:
@@ -130,7 +118,7 @@ def _document(paper: Json, ids: Json, doc_id: str) -> Document:
         doc_id=doc_id,
         type=_type(paper, in_journal is not None),
         title=markup_of(paper, "title") or "",
-        authors=names_of(paper, "authors", author_name),
+        authors=names_of(paper, "authors"),
         year=year,
         date=date,
         venue=in_venue or in_journal,
@@ -147,10 +135,10 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
         yield item if isinstance(item, Problem) else _record(*item)
 
 
-def _sniff(head: str) -> bool:
-    return json_kind(head) == "semantic-scholar"
-
-
 SEMANTIC_SCHOLAR = Format(
-    "semantic-scholar", "Semantic Scholar and S2ORC", _sniff, _parse, cut_lines_or_document
+    "semantic-scholar",
+    "Semantic Scholar and S2ORC",
+    partial(is_kind, "semantic-scholar"),
+    _parse,
+    cut_lines_or_document,
 )

@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from citebed.collection.formats.base import Chunk, Format, decode
+from citebed.collection.formats.base import Chunk, Format, read_text, with_newlines
+from citebed.collection.formats.fields import is_organisation, is_suffix, without_zeros
 from citebed.collection.text import (
     MONTHS,
     date_in,
@@ -33,10 +34,7 @@ _DATE_AT_END = re.compile(rf"\b(?:{'|'.join(MONTHS)})[\s,.]*\d{{4}}[\s.]*$", re.
 _YEAR = re.compile(r"(?:(?<![^\s,(])|(?<=[a-z]{3}\.))19\d\d(?!\d)")
 _INITIALS = re.compile(r"(?:[A-Za-z+]{1,2}(?:[.\s-]+|$))+")
 _TRAILING_INITIALS = re.compile(r"([^\s.]{3,})\.?\s+((?:[A-Za-z]\.\s*)+)")
-_SUFFIX = re.compile(r"(?:jr|jnr|sr|ii|iii)\.?", re.IGNORECASE)
-_ORGANISATION = re.compile(r"committee|staff|panel|group|department|\b(?:of|for|the)\b|\d", re.I)
 _FULL_NAME = re.compile(r"[^\s.]{3,}\s+(?:\w\.\s*)+[^\s.]{3,}")
-_NOT_UTF8 = "bytes that are not UTF-8 were read as Windows-1252"
 
 
 class _Entry(NamedTuple):
@@ -83,7 +81,7 @@ def parse_queries(chunk: Chunk) -> Iterator[Record]:
         if isinstance(item, Problem):
             yield item
         elif text := item.text("W"):
-            yield Query(_plain_number(item.number), text, line=item.line)
+            yield Query(without_zeros(item.number), text, line=item.line)
         else:
             yield Problem(item.line, f"query {item.number} has no text (.W)")
 
@@ -91,19 +89,12 @@ def parse_queries(chunk: Chunk) -> Iterator[Record]:
 # --- Records --------------------------------------------------------------------------------
 
 
-def _lines(text: str, start: int) -> Iterator[tuple[int, str]]:
-    """Numbered lines without their ends; a file without any ``\\n`` may use ``\\r`` alone."""
-    end = "\n" if "\n" in text else "\r"
-    return enumerate((line.rstrip("\r") for line in text.split(end)), start)
-
-
 def _entries(chunk: Chunk) -> Iterator[_Entry | Problem]:
     """The records, each after the problems found in it; text before the first is reported."""
-    text, mended = decode(chunk.data)
-    if mended:
-        yield Problem(chunk.line, _NOT_UTF8, "mended")
+    text, problems = read_text(chunk)
+    yield from problems
     start, number, lines = chunk.line, "", list[str]()
-    for place, line in _lines(text, chunk.line):
+    for place, line in enumerate(with_newlines(text).split("\n"), chunk.line):
         if not line.startswith(".I") or (match := _START.fullmatch(line)) is None:
             lines.append(line)
             continue
@@ -152,7 +143,7 @@ def _fields(lines: list[str]) -> tuple[dict[str, list[str]], list[str]]:
 
 
 def _document(entry: _Entry) -> Document:
-    doc_id = _plain_number(entry.number)
+    doc_id = without_zeros(entry.number)
     venue, date = _source(entry.text("B"))
     keywords = (fold(keyword) for keyword in re.split(r"[,;]", entry.text("K")))
     return Document(
@@ -168,10 +159,6 @@ def _document(entry: _Entry) -> Document:
         links=_links(entry.fields.get("X", []), doc_id),
         line=entry.line,
     )
-
-
-def _plain_number(number: str) -> str:
-    return number.lstrip("0") or "0"
 
 
 def _source(text: str) -> tuple[str | None, str | None]:
@@ -205,7 +192,7 @@ def _links(lines: list[str], doc_id: str) -> tuple[Link, ...]:
     for line, times in Counter(lines).items():
         parts = line.split()
         if len(parts) == 3 and parts[1] in _LINKS and parts[0].isdecimal():
-            weights[_LINKS[parts[1]], _plain_number(parts[0])] += times
+            weights[_LINKS[parts[1]], without_zeros(parts[0])] += times
     ties = [Link(target, kind, float(n)) for (kind, target), n in weights.items()]
     others = (link for link in ties if link.target != doc_id)
     return tuple(sorted(others, key=lambda link: _LINK_ORDER.index(link.kind)))
@@ -238,7 +225,7 @@ def _names_of_parts(parts: list[str]) -> Iterator[str]:
         part, after = parts[place], parts[place + 1] if place + 1 < len(parts) else ""
         printed = re.match(r"[A-Za-z]{1,2}\.", part) is not None
         place += 1
-        if _SUFFIX.fullmatch(after):
+        if is_suffix(after):
             family, _, given = name_from_display(part).partition(", ")
             yield name_from_parts(family, given, after)
             place += 1
@@ -263,7 +250,7 @@ def _single_name(name: str) -> str:
     if (match := _TRAILING_INITIALS.fullmatch(name)) is not None:
         return f"{match[1]}, {match[2]}"
     bare = re.sub(r"(?<=\w\w)\.$|\s+\.$", "", name)
-    whole = name.endswith(" .") or len(name.split()) > 4 or _ORGANISATION.search(name)
+    whole = name.endswith(" .") or is_organisation(name)
     return bare if whole else name_from_display(bare)
 
 

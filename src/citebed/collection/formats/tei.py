@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from citebed.collection.formats.base import Chunk, Format
+from citebed.collection.formats.fields import page_range
 from citebed.collection.formats.fulltext import (
     body_parts,
     contexts_of,
@@ -126,8 +127,8 @@ def _scope(monograph: Element | None, unit: str) -> str | None:
     """A volume, an issue or pages: the text, or ``from–to``."""
     for scope in children(child(monograph, "imprint"), "biblScope"):
         if scope.get("unit") == unit:
-            ends = unique((attribute(scope, "from"), attribute(scope, "to")))
-            return inner_text(scope) or "–".join(ends) or None
+            ends = page_range(attribute(scope, "from"), attribute(scope, "to"))
+            return inner_text(scope) or ends
     return None
 
 

@@ -6,18 +6,24 @@ Both readers and writers live here; what is written reads back equal.
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Iterable, Iterator
 
-from citebed.collection.formats.base import Chunk, Format, decode
+from citebed.collection.formats.base import (
+    Chunk,
+    Format,
+    cut_after,
+    cut_lines,
+    read_text,
+    with_newlines,
+)
+from citebed.collection.formats.fields import one_word, without_zeros
 from citebed.collection.text import ENTITY_PATTERN, entity_to_text, fold
 from citebed.errors import CitebedError
 from citebed.records import Document, Judgement, Problem, Query, Record
 
 _ENTITY = re.compile(ENTITY_PATTERN)
 _ANY_TAG = re.compile(r"</?[A-Za-z!][^<>]*>")
-_NOT_UTF8 = "bytes that are not UTF-8 were read as Windows-1252"
 
 
 def _unescape(text: str) -> str:
@@ -26,8 +32,7 @@ def _unescape(text: str) -> str:
 
 def _identifier(text: str) -> str:
     """An id as the other files have it: no white space, and no leading zeros in a number."""
-    name = "_".join(fold(text).split())
-    return (name.lstrip("0") or "0") if name.isascii() and name.isdigit() else name
+    return without_zeros(one_word(text))
 
 
 def _word(name: str) -> str:
@@ -115,16 +120,14 @@ def sniff_topics(head: str) -> bool:
 
 def cut_topics(data: bytes) -> int:
     """The end of the last closed topic; where topics are not closed, the last one's start."""
-    ends = [match.end() for match in _TOPIC_END.finditer(data)]
-    starts = [] if ends else [match.start() for match in _TOPIC_START.finditer(data)]
-    return (ends or starts or [0])[-1]
+    starts = (match.start() for match in _TOPIC_START.finditer(data))
+    return cut_after(_TOPIC_END, data) or max(starts, default=0)
 
 
 def parse_topics(chunk: Chunk) -> Iterator[Record]:
     """The queries of a topic file: the description is searched for, else the title."""
-    text, mended = decode(chunk.data)
-    if mended:
-        yield Problem(chunk.line, _NOT_UTF8, "mended")
+    text, problems = read_text(chunk)
+    yield from problems
     for line, _, parts in _elements(text, chunk.line, _TOPIC, _SGML_FIELDS | _XML_FIELDS):
         number = _NUMBER.search(parts["@"])
         found = _labelled(parts, "num") or (number[1] if number else "")
@@ -185,17 +188,13 @@ def sniff_documents(head: str) -> bool:
 
 def cut_documents(data: bytes) -> int:
     """The end of the last closed document, 0 where there is none."""
-    end = 0
-    for match in _DOC_END.finditer(data):
-        end = match.end()
-    return end
+    return cut_after(_DOC_END, data)
 
 
 def parse_documents(chunk: Chunk) -> Iterator[Record]:
     """The documents of a TREC file; ``<TEXT>`` is the abstract, else what is not the title."""
-    text, mended = decode(chunk.data)
-    if mended:
-        yield Problem(chunk.line, _NOT_UTF8, "mended")
+    text, problems = read_text(chunk)
+    yield from problems
     for line, closed, parts in _elements(text, chunk.line, _DOC, _DOC_FIELDS):
         doc_id = _identifier(_unescape(parts.get("docno", "")))
         if not doc_id:
@@ -243,23 +242,15 @@ def sniff_qrels(head: str) -> bool:
     return bool(fit) and fit[0] and sum(fit) >= 0.9 * len(fit)
 
 
-def cut_qrels(data: bytes) -> int:
-    """The end of the last line; a file in UTF-16 is not cut."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return 0
-    return data.rfind(b"\n") + 1
-
-
 def parse_qrels(chunk: Chunk) -> Iterator[Record]:
     """The judgements of ``qid iteration docid relevance`` or ``qid docid relevance`` lines.
 
     The iteration is not kept. CACM's ``01 1410 0 0`` (columns three and four are 0 throughout)
     lists relevant documents: relevance 1.
     """
-    text, mended = decode(chunk.data)
-    if mended:
-        yield Problem(chunk.line, _NOT_UTF8, "mended")
-    rows = [_columns(line) for line in text.split("\n" if "\n" in text else "\r")]
+    text, problems = read_text(chunk)
+    yield from problems
+    rows = [_columns(line) for line in with_newlines(text).split("\n")]
     pairs_only = _lists_pairs(rows)
     for line, row in enumerate(rows, chunk.line):
         if not row:
@@ -294,4 +285,4 @@ TREC_TOPICS = Format("trec-topics", "TREC topics", sniff_topics, parse_topics, c
 TREC_DOCUMENTS = Format(
     "trec-documents", "TREC documents", sniff_documents, parse_documents, cut_documents
 )
-TREC_QRELS = Format("trec-qrels", "TREC relevance judgements", sniff_qrels, parse_qrels, cut_qrels)
+TREC_QRELS = Format("trec-qrels", "TREC relevance judgements", sniff_qrels, parse_qrels, cut_lines)

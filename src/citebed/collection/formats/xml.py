@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from lxml import etree
 
-from citebed.collection.formats.base import Chunk, decode
+from citebed.collection.formats.base import NOT_UTF8, Chunk, decode
 from citebed.collection.latex import latex_to_text
 from citebed.collection.text import entity_to_text, fold
 from citebed.records import Problem
@@ -97,8 +97,8 @@ def _as_utf8(data: bytes) -> tuple[bytes, list[Problem]]:
         except (LookupError, ValueError):
             pass
     text, mended = decode(data)
-    what = "bytes that are not UTF-8 were read as Windows-1252"
-    return text.encode("utf-8", "replace"), [Problem(1, what, "mended")] if mended else []
+    problems = [Problem(1, NOT_UTF8, "mended")] if mended else []
+    return text.encode("utf-8", "replace"), problems
 
 
 def _breaks(errors: list[Any], blank_lines: int, nothing_read: bool) -> list[Problem]:

@@ -1,0 +1,74 @@
+"""BEIR datasets: a corpus, queries and judgements, as ``GenericDataLoader`` reads them.
+
+BEIR has one query file to a dataset. A collection with several query sets becomes several
+datasets, a folder each; they share one corpus file on disk where the file system allows.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import polars as pl
+
+from citebed.collection.collection import Collection
+from citebed.collection.exporting.base import BIBLIOGRAPHIC, Exporter, Output
+from citebed.collection.exporting.notes import left_out
+
+_METADATA = [name for name in BIBLIOGRAPHIC if name not in ("title", "abstract")]
+_QUERY_METADATA = ("title", "paper_id", "section", "exclude", "before")
+
+
+def write_beir(collection: Collection, output: Output) -> None:
+    """A BEIR dataset for each query set, in a folder of its name unless one was chosen."""
+    several = not (output.chosen and len(output.query_sets) == 1)
+    documents = collection.scan_documents().select("doc_id", *BIBLIOGRAPHIC).collect()
+    first: Path | None = None
+    for name in output.query_sets:
+        prefix = f"{name}/" if several else ""
+        path = output.file(f"{prefix}corpus.jsonl", documents.height)
+        if first is None:
+            first = path
+            _write_corpus(documents, path)
+        else:
+            _link(first, path)
+        _write_queries(collection.queries(name), prefix, output)
+        _write_qrels(collection.qrels(name), prefix, output)
+    if first is None:
+        _write_corpus(documents, output.file("corpus.jsonl", documents.height))
+    left_out(
+        collection, output, "BEIR",
+        "full text", "links", "aliases", "bibtex", "papers", "provenance",
+    )  # fmt: skip
+
+
+def _write_corpus(documents: pl.DataFrame, path: Path) -> None:
+    documents.select(
+        pl.col("doc_id").alias("_id"),
+        "title",
+        pl.col("abstract").fill_null("").alias("text"),
+        pl.struct(_METADATA).alias("metadata"),
+    ).write_ndjson(path)
+
+
+def _link(source: Path, path: Path) -> None:
+    try:
+        os.link(source, path)
+    except OSError:
+        shutil.copyfile(source, path)
+
+
+def _write_queries(queries: pl.DataFrame, prefix: str, output: Output) -> None:
+    queries.select(
+        pl.col("query_id").alias("_id"), "text", pl.struct(_QUERY_METADATA).alias("metadata")
+    ).write_ndjson(output.file(f"{prefix}queries.jsonl", queries.height))
+
+
+def _write_qrels(qrels: pl.DataFrame, prefix: str, output: Output) -> None:
+    names = {"query_id": "query-id", "doc_id": "corpus-id", "relevance": "score"}
+    path = output.file(f"{prefix}qrels/test.tsv", qrels.height)
+    qrels.rename(names).write_csv(path, separator="\t")
+
+
+BEIR = Exporter("beir", "BEIR datasets", write_beir)

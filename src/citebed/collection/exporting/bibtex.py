@@ -1,0 +1,138 @@
+"""One BibTeX file with all documents, each under a key of its own.
+
+An entry that was read from BibTeX is written as it was. All others are written from the
+document's fields, and read back at once: what differs then is counted and told.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import polars as pl
+
+from citebed.collection.collection import Collection
+from citebed.collection.exporting.base import BIBLIOGRAPHIC, Exporter, Output, write_lines
+from citebed.collection.exporting.notes import count, left_out
+from citebed.collection.formats.bibtex import document_of, entry_of, write_entry
+from citebed.collection.formats.bibtex_scan import RawEntry, scan
+from citebed.records import Document
+
+FILE = "documents.bib"
+_KEY = r'^@\s*[A-Za-z]+\s*[{(]\s*([^,{}="\n]*?)\s*,'
+
+
+def write_bibtex(collection: Collection, output: Output) -> None:
+    """All documents as BibTeX entries, in the collection's order."""
+    documents = collection.documents
+    ready = documents.select(_is_ready(collection).alias("ready")).to_series()
+    entries = _Entries(documents.filter(ready)["doc_id"])
+    made = [entries.add(document) for document in _documents(documents.filter(~ready))]
+    others = pl.DataFrame(
+        {"doc_id": documents.filter(~ready)["doc_id"], "made": pl.Series(made, dtype=pl.String)}
+    )
+    lines = documents.with_columns(ready=ready).join(
+        others, on="doc_id", how="left", maintain_order="left"
+    )
+    text = pl.when("ready").then("bibtex").otherwise("made").alias("entry")
+    write_lines(output.file(FILE, documents.height), lines.select(text), end="\n\n")
+    output.notes += entries.notes()
+    _note_case(documents["doc_id"], output)
+    left_out(
+        collection, output, "BibTeX",
+        "full text", "links", "aliases", "papers", "queries", "provenance",
+    )  # fmt: skip
+
+
+def _documents(documents: pl.DataFrame) -> Iterator[Document]:
+    for part in documents.select("doc_id", "bibtex", *BIBLIOGRAPHIC).iter_slices(10_000):
+        for row in part.iter_rows(named=True):
+            lists = {name: tuple(row[name]) for name in ("authors", "editors", "keywords")}
+            yield Document(**{**row, **lists})
+
+
+def _is_ready(collection: Collection) -> pl.Expr:
+    """Whether the entry can be written as it is: read from BibTeX, alone, and under this id."""
+    files = collection.files
+    given = files.filter(pl.col("format").str.contains("jsonl", literal=True))["source"]
+    top = pl.col("source").str.split("!").list.first()
+    entry = pl.col("bibtex")
+    return (
+        (entry.str.extract(_KEY, 1) == pl.col("doc_id"))
+        & (pl.col("records") == 1)
+        & ~entry.str.contains("citebed-id", literal=True)
+        & ~top.is_in(given.to_list())
+    ).fill_null(value=False)
+
+
+class _Entries:
+    """Entries that are put together here, under keys that are not ``taken``."""
+
+    def __init__(self, taken: pl.Series) -> None:
+        self._taken = set(taken)
+        self._differs: Counter[str] = Counter()
+        self._rewritten = 0
+
+    def add(self, document: Document) -> str:
+        """The entry of one more document."""
+        entry = entry_of(document)
+        read = _read(entry)
+        if read is None or _differences(document, read[1]) or read[0] in self._taken:
+            self._rewritten += document.bibtex is not None
+            entry = write_entry(document)
+            read = _read(entry)
+        if read is None:
+            self._differs["entry"] += 1
+            return entry
+        self._differs.update(_differences(document, read[1]))
+        return self._under_free_key(entry, read[0])
+
+    def _under_free_key(self, entry: str, key: str) -> str:
+        """The entry with a number behind its key if that is taken; its id stands in a field."""
+        fresh, number = key, 1
+        while fresh in self._taken:
+            number += 1
+            fresh = f"{key}-{number}"
+        self._taken.add(fresh)
+        if fresh == key:
+            return entry
+        kind, _, rest = entry.partition("{")
+        return f"{kind}{{{fresh}{rest[len(key) :]}"
+
+    def notes(self) -> list[str]:
+        """What reads back differently, and which entries are not those that were given."""
+        told = [
+            f"{name} of {count(number, 'document')} reads back differently"
+            for name, number in self._differs.items()
+        ]
+        if self._rewritten:
+            given = count(self._rewritten, "document")
+            told.append(
+                f"the given entry of {given} did not fit the fields; written from the fields"
+            )
+        return told
+
+
+def _read(entry: str) -> tuple[str, Document] | None:
+    """Key and document of a text that is one entry and nothing else."""
+    found = list(scan(entry, 1, {}))
+    if len(found) != 1 or not isinstance(found[0], RawEntry):
+        return None
+    if found[0].broken or found[0].text != entry:
+        return None
+    return found[0].key, document_of(found[0])
+
+
+def _differences(document: Document, read: Document) -> list[str]:
+    names = ("doc_id", *BIBLIOGRAPHIC)
+    return [name for name in names if getattr(document, name) != getattr(read, name)]
+
+
+def _note_case(names: pl.Series, output: Output) -> None:
+    repeated = int(names.str.to_lowercase().is_duplicated().sum())
+    if repeated:
+        keys = count(repeated, "key")
+        output.notes.append(f"{keys} differ in case only, which BibTeX does not tell apart")
+
+
+BIBTEX = Exporter("bibtex", "BibTeX", write_bibtex, file=FILE)

@@ -1,0 +1,140 @@
+"""citebed's own JSON Lines: read back, it is the same collection.
+
+The query sets ``paragraphs`` and ``sentences`` are made from ``papers.jsonl`` when it is
+imported again, so they are written only where the user asks for them.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from citebed.collection.collection import Collection
+from citebed.collection.exporting.base import (
+    BIBLIOGRAPHIC,
+    DERIVED_SETS,
+    Exporter,
+    Output,
+    write_lines,
+)
+from citebed.collection.exporting.notes import left_out
+
+# Where one of these is left out, the reader derives it from others; so null is written too.
+_DERIVED = frozenset(("year", "date", "doi"))
+_LITERAL = '{"literal":'
+
+
+def write_jsonl(collection: Collection, output: Output) -> None:
+    """``documents.jsonl``, ``papers.jsonl``, ``queries/`` and ``qrels/``."""
+    lines = document_lines(collection)
+    write_lines(output.file("documents.jsonl", lines.height), lines)
+    papers = _papers(collection)
+    if papers.height:
+        papers.write_ndjson(output.file("papers.jsonl", papers.height))
+    for name in output.query_sets:
+        if output.chosen or name not in DERIVED_SETS:
+            _write_set(collection, name, output)
+    _note_rules(collection, output)
+    left_out(collection, output, "our JSON Lines", "aliases", "provenance")
+
+
+def document_lines(collection: Collection) -> pl.DataFrame:
+    """The documents, each as the text of a JSON object without empty members."""
+    members = [_member(name) for name in (*BIBLIOGRAPHIC, "bibtex")]
+    table = collection.documents.lazy()
+    for name, nested in _nested(collection).items():
+        table = table.join(nested, on="doc_id", how="left", maintain_order="left")
+        members.append(_member(name))
+    start = pl.struct("doc_id").struct.json_encode().str.head(-1)
+    return table.select(pl.concat_str([start, *members, pl.lit("}")]).alias("json")).collect()
+
+
+def _member(name: str) -> pl.Expr:
+    value = pl.col(name)
+    if name in _DERIVED:
+        return _encoded(name)
+    if name in ("authors", "editors"):
+        return pl.when(value.list.len() > 0).then(_names(name)).otherwise(pl.lit(""))
+    if name in ("keywords", "sections", "links"):
+        return pl.when(value.list.len() > 0).then(_encoded(name)).otherwise(pl.lit(""))
+    return pl.when(value.is_not_null()).then(_encoded(name)).otherwise(pl.lit(""))
+
+
+def _encoded(name: str) -> pl.Expr:
+    """``,"name":value``, made from an object with that one member."""
+    whole = pl.struct(name).struct.json_encode()
+    return pl.concat_str([pl.lit(","), whole.str.slice(1).str.head(-1)])
+
+
+def _names(name: str) -> pl.Expr:
+    """Names as text; one that would be read as ``Given Family`` (``IBM Research``) is literal."""
+    element = pl.element()
+    literal = pl.struct(element.alias("literal")).struct.json_encode()
+    plain = element.str.contains(",", literal=True) | ~element.str.contains(" ", literal=True)
+    text = literal.str.slice(len(_LITERAL)).str.head(-1)
+    items = pl.col(name).list.eval(pl.when(plain).then(text).otherwise(literal))
+    return pl.concat_str([pl.lit(f',"{name}":['), items.list.join(","), pl.lit("]")])
+
+
+def _nested(collection: Collection) -> dict[str, pl.LazyFrame]:
+    """Full text and links by document; a link names the document it was found to lead to."""
+    target = pl.coalesce("target_id", "target").alias("target")
+    nested = {}
+    for name, table, fields in (
+        ("sections", collection.sections, pl.struct("heading", "text")),
+        ("links", collection.links, pl.struct(target, "kind", "weight")),
+    ):
+        if table.height:
+            owned = table.lazy().drop_nulls("doc_id")
+            nested[name] = owned.group_by("doc_id", maintain_order=True).agg(fields.alias(name))
+    return nested
+
+
+# --- citing papers --------------------------------------------------------------------------
+
+
+def _papers(collection: Collection) -> pl.DataFrame:
+    contexts = (
+        collection.contexts.group_by("paper_id", "source", "context_id", maintain_order=True)
+        .agg(pl.col("section").first(), sentences=pl.struct("text", "cites", "anonymised"))
+        .group_by("paper_id", "source", maintain_order=True)
+        .agg(contexts=pl.struct("context_id", "section", "sentences"))
+    )
+    # The document that a reference was found as: its name elsewhere may not be exported.
+    reference = pl.struct("ref_id", "doi", "url", pl.coalesce("doc_id", "target"), "title", "raw")
+    references = collection.references.group_by("paper_id", maintain_order=True).agg(
+        references=reference
+    )
+    papers = collection.papers.drop("references", "found", "doc_id", "line")
+    return (
+        papers.join(contexts, on=["paper_id", "source"], how="left", maintain_order="left")
+        .join(references, on="paper_id", how="left", maintain_order="left")
+        .drop("source")
+    )
+
+
+def _note_rules(collection: Collection, output: Output) -> None:
+    rules = collection.rules.as_dict()
+    wanted = [name for name in ("references", "no_future") if name in rules]
+    if wanted and collection.papers.height:
+        same = " and ".join(f"{name} = {rules[name]}" for name in wanted)
+        output.notes.append(f"to get the same queries, import this with the rule {same}")
+
+
+# --- queries and judgements -----------------------------------------------------------------
+
+
+def _write_set(collection: Collection, name: str, output: Output) -> None:
+    """The name of the set stands in every line: files that are equal would be read once."""
+    own = pl.lit(name).alias("query_set")
+    queries, qrels = collection.queries(name), collection.qrels(name)
+    if queries.height:
+        path = output.file(f"queries/{name}.jsonl", queries.height)
+        queries.with_columns(own).write_ndjson(path)
+    if qrels.height:
+        path = output.file(f"qrels/{name}.jsonl", qrels.height)
+        qrels.with_columns(own).write_ndjson(path)
+    if name in DERIVED_SETS:
+        output.notes.append(f"query set {name}: imported again, these files are '{name}-given'")
+
+
+JSONL = Exporter("jsonl", "citebed JSON Lines", write_jsonl)

@@ -1,0 +1,64 @@
+"""The collection's tables as files: Parquet as they are, or CSV for spreadsheets."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import polars as pl
+
+from citebed.collection.collection import Collection
+from citebed.collection.exporting.base import Exporter, Output
+from citebed.collection.exporting.notes import count
+
+_TABLES = ("documents", "papers", "references", "contexts", "links", "sections")
+_ALWAYS = frozenset(("documents", "papers", "contexts"))
+_JOINT = "; "
+
+
+def _query_tables(collection: Collection, output: Output) -> Iterator[tuple[str, pl.DataFrame]]:
+    for name in output.query_sets:
+        yield f"queries/{name}", collection.queries(name)
+        yield f"qrels/{name}", collection.qrels(name)
+
+
+def write_parquet(collection: Collection, output: Output) -> None:
+    """Every table as Parquet, the queries and judgements too."""
+    for name in _TABLES:
+        source = collection.folder / f"{name}.parquet"
+        if source.exists():
+            height = pl.scan_parquet(source).select(pl.len()).collect().item()
+            shutil.copyfile(source, output.file(f"{name}.parquet", height))
+    for name, table in _query_tables(collection, output):
+        table.write_parquet(output.file(f"{name}.parquet", table.height))
+
+
+def write_csv(collection: Collection, output: Output) -> None:
+    """Every table as CSV in UTF-8, with a header.
+
+    Lists (authors, keywords …) are joined by ``; ``. An unknown value is an empty cell, an
+    empty text is ``""``; a cell with a comma, a quote or a line end stands in quotes.
+    """
+    for name in _TABLES:
+        table = getattr(collection, name)
+        if table.height or name in _ALWAYS:
+            _write_csv(name, table, output)
+    for name, table in _query_tables(collection, output):
+        _write_csv(name, table, output)
+
+
+def _write_csv(name: str, table: pl.DataFrame, output: Output) -> None:
+    lists = [column for column, kind in table.schema.items() if kind == pl.List(pl.String)]
+    for column in lists:
+        joint = pl.col(column).list.join("\n").str.contains(_JOINT, literal=True)
+        if number := int(table.select(joint.sum()).item()):
+            rows = count(number, "row")
+            output.notes.append(
+                f"{name}.csv: in {rows} an item of {column} has the joining '{_JOINT}' in it"
+            )
+    flat = table.with_columns(pl.col(column).list.join(_JOINT) for column in lists)
+    flat.write_csv(output.file(f"{name}.csv", table.height))
+
+
+PARQUET = Exporter("parquet", "Parquet tables", write_parquet)
+CSV = Exporter("csv", "CSV tables", write_csv)

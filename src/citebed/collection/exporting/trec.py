@@ -1,0 +1,42 @@
+"""TREC's files: documents, topics and relevance judgements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from citebed.collection.collection import Collection
+from citebed.collection.exporting.base import Exporter, Output
+from citebed.collection.exporting.notes import left_out
+from citebed.collection.formats.trec import write_documents, write_qrels, write_topics
+from citebed.records import Document
+
+_HELD = ("doc_id", "title", "abstract")
+
+
+def write_trec(collection: Collection, output: Output) -> None:
+    """``documents.trec``, and ``topics`` and ``qrels`` with a file for each query set."""
+    documents = collection.scan_documents().select(_HELD).collect()
+    with output.file("documents.trec", documents.height).open("w", encoding="utf-8") as handle:
+        handle.writelines(write_documents(_records(documents)))
+    for name in output.query_sets:
+        queries, qrels = collection.queries(name), collection.qrels(name)
+        if queries.height:
+            path = output.file(f"topics/{name}.topics", queries.height)
+            path.write_text("".join(write_topics(collection.iter_queries(name))), "utf-8")
+        if qrels.height:
+            path = output.file(f"qrels/{name}.qrels", qrels.height)
+            path.write_text("".join(write_qrels(collection.iter_judgements(name))), "utf-8")
+    left_out(
+        collection, output, "TREC's files",
+        "fields", "full text", "links", "papers", "query details",
+    )  # fmt: skip
+
+
+def _records(documents: pl.DataFrame) -> Iterator[Document]:
+    for doc_id, title, abstract in documents.iter_rows():
+        yield Document(doc_id, title=title, abstract=abstract)
+
+
+TREC = Exporter("trec", "TREC documents, topics and qrels", write_trec)

@@ -1,0 +1,233 @@
+"""A collection in one picture: its years, its venues, its passages, its reference lists."""
+
+from __future__ import annotations
+
+import math
+import os
+import textwrap
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from citebed.collection.statistics import Passages, References, Statistics
+from citebed.errors import UnknownName
+from citebed.report.collection_table import short_name
+
+ENDINGS = ("svg", "png", "pdf")
+_DARK, _MIDDLE, _LIGHT = "#27415f", "#8ba1b8", "#b4c3d3"
+_INK, _RULE = "#222222", "#d9d9d9"
+_VENUES = 12
+_BARS = 120
+"""More bars than this are drawn as one outline."""
+
+_STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 8,
+    "axes.titlesize": 9,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 10,
+    "axes.edgecolor": _INK,
+    "axes.labelcolor": _INK,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "text.color": _INK,
+    "text.parse_math": False,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "grid.color": _RULE,
+    "grid.linewidth": 0.5,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "svg.hashsalt": "citebed",
+}
+Panel = Callable[[SubFigure], None]
+
+
+def draw(statistics: Statistics, path: str | Path) -> None:
+    """Draw the statistics to a file, SVG, PNG or PDF by its ending.
+
+    What the collection does not have is left out of the picture. The file is written whole or
+    not at all, and the same statistics give the same file.
+    """
+    path = Path(path)
+    ending = path.suffix.lower().removeprefix(".")
+    if ending not in ENDINGS:
+        raise UnknownName("picture format", ending or path.name, ENDINGS)
+    with mpl.rc_context(_STYLE), warnings.catch_warnings():
+        # A name in a script the font lacks is drawn with boxes; that is no reason to complain.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        _save(_figure(statistics), path, ending)
+
+
+def _save(figure: Figure, path: Path, ending: str) -> None:
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": None}
+    try:
+        figure.savefig(draft, format=ending, dpi=200, metadata=undated[ending])
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _figure(statistics: Statistics) -> Figure:
+    panels = _panels(statistics)
+    lines = max(1, (len(panels) + 1) // 2)
+    layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1)
+    figure = Figure(figsize=(10, 0.6 + 3.5 * lines), layout=layout)
+    figure.suptitle(_heading(statistics), fontsize=11, fontweight="bold", x=0.012, ha="left")
+    if not panels:
+        figure.text(0.5, 0.45, "Nothing to draw yet.", ha="center")
+        return figure
+    grid = figure.add_gridspec(lines, 2)
+    for number, panel in enumerate(panels):
+        alone = number == len(panels) - 1 and number % 2 == 0
+        panel(
+            figure.add_subfigure(grid[number // 2, :] if alone else grid[number // 2, number % 2])
+        )
+    return figure
+
+
+def _heading(statistics: Statistics) -> str:
+    count = statistics.documents.count
+    parts = [f"{count:,} document{'' if count == 1 else 's'}"]
+    if statistics.references:
+        papers = statistics.references.papers
+        parts.append(f"{papers:,} citing paper{'' if papers == 1 else 's'}")
+    return f"{short_name(statistics.name, 60)}: {', '.join(parts)}"
+
+
+def _panels(statistics: Statistics) -> list[Panel]:
+    documents, references = statistics.documents, statistics.references
+    passages = [part for part in statistics.passages if part.lengths]
+    panels: list[Panel] = []
+    if documents.years:
+        panels.append(lambda figure: _draw_years(figure.subplots(), documents.years))
+    if documents.venues:
+        panels.append(lambda figure: _draw_venues(figure, documents.venues[:_VENUES]))
+    if passages:
+        panels.append(lambda figure: _draw_lengths(figure, passages))
+    if references and any(count for count, _ in references.per_paper):
+        panels.append(lambda figure: _draw_references(figure.subplots(), references))
+    return panels
+
+
+def _count_axis(axes: Axes) -> None:
+    """Whole numbers with thousands separators, and faint rules across."""
+    axes.yaxis.set_major_locator(_whole_numbers(6))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.grid(axis="y")
+    axes.tick_params(axis="y", length=0)
+
+
+def _whole_numbers(at_most: int) -> MaxNLocator:
+    return MaxNLocator(at_most, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1)
+
+
+def _bars(axes: Axes, places: list[int], heights: list[int], color: str, label: str) -> None:
+    if len(places) <= _BARS:
+        axes.bar(places, heights, width=0.82, color=color, label=label)
+    else:
+        edges = [place - 0.5 for place in (*places, places[-1] + 1)]
+        axes.stairs(heights, edges, fill=True, color=color, label=label)
+
+
+def _legend_above(axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    axes.legend(
+        handles[::-1],
+        labels[::-1],
+        loc="lower right",
+        bbox_to_anchor=(1, 1.008),
+        ncols=2,
+        borderaxespad=0,
+        handlelength=1,
+        columnspacing=1.5,
+    )
+
+
+def _draw_years(axes: Axes, years: tuple[tuple[int, int, int], ...]) -> None:
+    first, last = years[0][0], years[-1][0]
+    counts = {year: (documents, abstracts) for year, documents, abstracts in years}
+    places = list(range(first, last + 1))
+    _bars(axes, places, [counts.get(y, (0, 0))[0] for y in places], _LIGHT, "without abstract")
+    _bars(axes, places, [counts.get(y, (0, 0))[1] for y in places], _DARK, "with abstract")
+    axes.set_title("Documents per year")
+    axes.xaxis.set_major_locator(_whole_numbers(8))
+    axes.set_xlim(first - 0.7, last + 0.7)
+    _count_axis(axes)
+    _legend_above(axes)
+
+
+def _draw_venues(figure: SubFigure, venues: tuple[tuple[str, int], ...]) -> None:
+    figure.suptitle("Largest venues, documents", x=0.02, ha="left", fontsize=9, fontweight="bold")
+    axes = figure.subplots()
+    places = range(len(venues))
+    counts = [count for _, count in venues]
+    bars = axes.barh(places, counts, height=0.66, color=_DARK)
+    axes.bar_label(bars, [f"{count:,}" for count in counts], padding=3, fontsize=7)
+    axes.set_yticks(places, [_two_lines(name) for name, _ in venues], fontsize=6.5)
+    axes.set_ylim(max(len(venues), 4) - 0.4, -0.6)
+    axes.set_xlim(0, max(counts) * 1.16)
+    axes.set_xticks([])
+    axes.spines[["bottom", "left"]].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+
+
+def _two_lines(name: str) -> str:
+    return textwrap.fill(short_name(name, 74), 42, max_lines=2, placeholder="…")
+
+
+def _draw_lengths(figure: SubFigure, passages: list[Passages]) -> None:
+    row = figure.subplots(1, len(passages), squeeze=False)[0]
+    for axes, part in zip(row, passages, strict=True):
+        end = max(part.lengths) + 1
+        bins = min(25, end, 5 + math.isqrt(len(part.lengths)))
+        axes.hist(part.lengths, bins=bins, range=(0, end), color=_MIDDLE, rwidth=0.92)
+        _mark_mean(axes, part.all.tokens or 0, end)
+        axes.set_title(f"Length of {len(part.lengths):,} {part.name}")
+        axes.set_xlabel("tokens")
+        axes.set_ylabel(part.name)
+        axes.set_xlim(0, end * 1.04)
+        axes.xaxis.set_major_locator(_whole_numbers(5))
+        _count_axis(axes)
+        axes.margins(y=0.12)
+
+
+def _mark_mean(axes: Axes, mean: float, end: int) -> None:
+    axes.axvline(mean, color=_INK, linewidth=0.9, linestyle=(0, (4, 2)))
+    left = mean > 0.6 * end
+    axes.annotate(
+        f"mean {mean:.0f}",
+        (mean, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(-4 if left else 4, -2),
+        textcoords="offset points",
+        ha="right" if left else "left",
+        va="top",
+    )
+
+
+def _draw_references(axes: Axes, references: References) -> None:
+    papers = sorted(references.per_paper, reverse=True)
+    places = list(range(1, len(papers) + 1))
+    _bars(axes, places, [count for count, _ in papers], _LIGHT, "not found")
+    _bars(axes, places, [found for _, found in papers], _DARK, "found")
+    axes.set_title("References per citing paper")
+    axes.set_xlabel("citing papers, the longest list first")
+    axes.xaxis.set_major_locator(_whole_numbers(8))
+    axes.set_xlim(0.3, len(papers) + 0.7)
+    _count_axis(axes)
+    _legend_above(axes)

@@ -1,0 +1,252 @@
+"""The statistics of a collection as tables for a terminal of 80 columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from citebed.collection.statistics import (
+    Counts,
+    GivenSet,
+    Means,
+    Passages,
+    References,
+    Spread,
+    Statistics,
+)
+
+_NAME_WIDTH = 58
+_SHORTER = (
+    ("International", "Intl."),
+    ("Conference", "Conf."),
+    ("Symposium", "Symp."),
+    ("Proceedings", "Proc."),
+    ("Transactions", "Trans."),
+    ("Journal", "J."),
+    ("Information", "Inf."),
+    ("Computing", "Comp."),
+    ("Research and Development", "R&D"),
+)
+
+
+def short_name(name: str, width: int) -> str:
+    """A name in at most ``width`` characters: usual words abbreviated, then the end cut off."""
+    for long, short in _SHORTER:
+        if len(name) <= width:
+            return name
+        name = name.replace(long, short)
+    if len(name) <= width:
+        return name
+    cut = name[: width - 1]
+    words = cut.rsplit(" ", 1)[0].rstrip(" ,;:.-") or cut
+    return re.sub(r"(?: (?:and|for|in|of|on|the))+$", "", words) + "…"
+
+
+def statistics_tables(statistics: Statistics) -> list[Table]:
+    """One table for each thing there is to say; a table that would be empty is left out."""
+    references = statistics.references
+    made = [
+        _header(statistics),
+        _passages(statistics.passages),
+        _documents(statistics),
+        _references(references) if references else None,
+        _venues(statistics),
+        *(_given(given) for given in statistics.query_sets),
+        _import(statistics),
+    ]
+    return [table for table in made if table is not None]
+
+
+# --- cells ---
+
+
+def _count(value: int | None) -> str:
+    return "–" if value is None else f"{value:,}"
+
+
+def _mean(value: float | None, digits: int = 1) -> str:
+    return "–" if value is None else f"{value:,.{digits}f}"
+
+
+def _share(part: int, whole: int) -> str:
+    """A percentage that is 0 or 100 only where it is so exactly."""
+    if not whole:
+        return ""
+    percent = 100 * part / whole
+    if 0 < percent < 0.1:
+        return "<0.1 %"
+    if 99.9 < percent < 100:
+        return ">99.9 %"
+    return f"{percent:.1f} %"
+
+
+def _table(title: str, *columns: str, caption: str | None = None) -> Table:
+    table = Table(
+        title=Text(f"\n{title}", style="bold"),
+        title_justify="left",
+        caption=caption,
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+    )
+    table.add_column("", min_width=18, overflow="fold")
+    for column in columns:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def _add(table: Table, name: str, *cells: str, indent: int = 0) -> None:
+    # Text, not str: a name with square brackets is not markup.
+    table.add_row(Text(" " * indent + name), *cells)
+
+
+def _add_counts(table: Table, counts: Counts, whole: int, indent: int = 0) -> None:
+    for name, count in counts:
+        label = short_name(name, _NAME_WIDTH)
+        _add(table, label, _count(count), _share(count, whole), indent=indent)
+
+
+# --- tables ---
+
+
+def _header(statistics: Statistics) -> Table:
+    parts = [(statistics.documents.count, "document")]
+    if statistics.references:
+        parts.append((statistics.references.papers, "citing paper"))
+    line = [_plural(*part) for part in parts]
+    queries = sum(p.usable.count for p in statistics.passages)
+    queries += sum(given.queries for given in statistics.query_sets)
+    line.append(_plural(queries, "query", "queries"))
+    table = Table.grid(padding=(0, 2))
+    table.add_row(Text(statistics.name, style="bold"), Text(", ".join(line)))
+    return table
+
+
+def _plural(count: int, one: str, many: str | None = None) -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def _passages(passages: Iterable[Passages]) -> Table | None:
+    made = list(passages)
+    if not made:
+        return None
+    names = ("number", "tokens", "characters", "citations", "mentions")
+    caption = (
+        "Means per passage. Tokens are words and marks; citations are distinct references, "
+        "mentions count each time. Usable: cites something in the collection."
+    )
+    table = _table("Paragraphs and sentences", *names, caption=caption)
+    for part in made:
+        _add(table, part.name.capitalize(), *_mean_cells(part.all))
+        _add(table, "citing", *_mean_cells(part.citing), indent=2)
+        _add(table, "usable as queries", *_mean_cells(part.usable), indent=2)
+        _add(table, "pairs with documents", _count(part.pairs), indent=2)
+    return table
+
+
+def _mean_cells(means: Means) -> list[str]:
+    sizes = [_mean(value) for value in (means.tokens, means.characters)]
+    return [_count(means.count), *sizes, _mean(means.citations, 2), _mean(means.mentions, 2)]
+
+
+def _documents(statistics: Statistics) -> Table:
+    documents = statistics.documents
+    table = _table("Documents", "number", "share")
+    _add(table, "All", _count(documents.count))
+    having = tuple((f"with {name}", count) for name, count in documents.having)
+    _add_counts(table, having, documents.count, indent=2)
+    types = tuple((f"of type {name}", count) for name, count in documents.types)
+    _add_counts(table, types, documents.count, indent=2)
+    languages = tuple((f"in language {name}", count) for name, count in documents.languages)
+    _add_counts(table, languages, documents.count, indent=2)
+    _add(table, "Words per abstract", _mean(documents.words))
+    if documents.years:
+        _add(table, "Years", f"{documents.years[0][0]}–{documents.years[-1][0]}")
+    for name, count in statistics.links:
+        _add(table, f"Links: {name}", _count(count))
+    return table
+
+
+def _references(references: References) -> Table:
+    table = _table("Reference lists", "number", "mean", "least", "most", "share")
+    total, found = (sum(counts) for counts in zip(*references.per_paper, strict=True))
+    _add(table, "Citing papers", _count(references.papers))
+    _add(table, "References", _count(total), *_spread_cells(references.references))
+    _add(
+        table,
+        "found in the collection",
+        _count(found),
+        *_spread_cells(references.found),
+        _share(found, total),
+        indent=2,
+    )
+    for name, count in references.unfound:
+        _add(table, name, _count(count), "", "", "", _share(count, total), indent=2)
+    if references.paper_coverage is not None:
+        table.caption = f"A paper's own share found is {references.paper_coverage:.1%} on average."
+    return table
+
+
+def _spread_cells(spread: Spread) -> list[str]:
+    return [_mean(spread.mean, 2), _count(spread.least), _count(spread.most)]
+
+
+def _venues(statistics: Statistics) -> Table | None:
+    documents = statistics.documents
+    if not documents.venues:
+        return None
+    shown, all_venues = len(documents.venues), documents.all_venues
+    title = "Venues" if shown == all_venues else f"The {shown} largest of {all_venues:,} venues"
+    table = _table(title, "number", "share")
+    _add_counts(table, documents.venues, documents.count)
+    return table
+
+
+def _given(given: GivenSet) -> Table:
+    table = _table(f"Query set {given.name}", "number", "mean", "least", "most", "share")
+    _add(table, "Queries", _count(given.queries))
+    _add(table, "judged", _count(given.judged_queries), indent=2)
+    _add(table, "Judged pairs", _count(given.judged))
+    share = _share(given.relevant, given.judged)
+    _add(
+        table, "relevant", _count(given.relevant), *_spread_cells(given.per_query), share, indent=2
+    )
+    for grade, count in given.grades:
+        _add(
+            table,
+            f"grade {grade}",
+            _count(count),
+            "",
+            "",
+            "",
+            _share(count, given.judged),
+            indent=2,
+        )
+    return table
+
+
+def _import(statistics: Statistics) -> Table:
+    made = statistics.imported
+    table = _table("Import", "number", "share")
+    _add(table, "Files", _count(made.files))
+    _add_counts(table, made.formats, made.files, indent=2)
+    _add(table, "Bibliographic records", _count(made.records))
+    kept = statistics.documents.count
+    _add(table, "kept as documents", _count(kept), _share(kept, made.records), indent=2)
+    _add(
+        table,
+        "merged into another",
+        _count(made.merged),
+        _share(made.merged, made.records),
+        indent=2,
+    )
+    aside = tuple((f"left out: {reason}", count) for reason, count in made.set_aside)
+    _add_counts(table, aside, made.records, indent=2)
+    for kind, count in made.problems:
+        _add(table, f"Problems: {kind}", _count(count))
+    return table
