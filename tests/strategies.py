@@ -17,10 +17,11 @@ from citebed.records import Document
 # What some format takes for more than text: LaTeX, HTML, BibTeX, line breaks, odd letters.
 _NASTY = (
     *"\\{}$~&<>^_`'\"-#%@,;=()[]|:/.!?*+0aZ \t\n\r\0",
-    "--", "---", "``", "''", "&amp;", "&lt;", "&gt;", "&lt;i&gt;", "&#233;", "<i>", "</i>", "<br/>",
-    "<sup>2</sup>", "<!--", "-->", "\\'e", "\\alpha", "\\frac{1}{2}", "$x$", "{}", "{{", "}}", "},\n",
-    " and ", " others", "and", "@article{", "\n@misc{x,", "title = {", "jan", "10.1145/x",
-    "é", "e\u0301", "ß", "ﬁ", "𝔸", "漢字", "\u0338", "\u00ad", "\u200b", "\u200d", "\u2028", "\ufeff", "–", "…",
+    "--", "---", "``", "''", "{}", "{{", "}}", "},\n", "\\'e", "\\alpha", "\\frac{1}{2}", "$x$",
+    "&amp;", "&lt;", "&gt;", "&lt;i&gt;", "&#233;", "<i>", "</i>", "<br/>", "<sup>2</sup>",
+    "<!--", "-->", " and ", " others", "and", "@article{", "\n@misc{x,", "title = {", "jan",
+    "10.1145/x", "é", "e\u0301", "ß", "ﬁ", "𝔸", "漢字", "–", "…",
+    "\u0338", "\u00ad", "\u200b", "\u200d", "\u2028", "\ufeff",
 )  # fmt: skip
 
 ANY_TEXT = st.lists(st.sampled_from(_NASTY) | st.text(max_size=8), max_size=12).map("".join)
@@ -74,5 +75,9 @@ DOCUMENT = st.builds(
     keywords=st.lists(TEXT, max_size=3).map(unique),
     language=FIELD,
     crossref=FIELD,
+    bibtex=st.none(),
+    sections=st.just(()),
+    links=st.just(()),
+    line=st.just(1),
 ).map(_with_year)
 """A document in canonical form: what any format that writes documents should read back."""

@@ -19,6 +19,7 @@ from citebed.records import Problem
 
 CHUNK_BYTES = 4 << 20
 _HEAD_BYTES = 16 << 10
+_STEP_BYTES = 64 << 10
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
 
@@ -100,13 +101,20 @@ def _cut(name: str, format: Format, head: bytes, stream: BinaryIO) -> Iterator[P
 
 def _skip_record(format: Format, buffer: bytes, line: int, stream: BinaryIO) -> tuple[int, bytes]:
     """Read past a record that is too long; gives what follows it and the line that starts at."""
-    assert format.cut is not None
     keep = 1 << 10
     while True:
         line += buffer[:-keep].count(b"\n")
         buffer = buffer[-keep:]
-        block = stream.read(CHUNK_BYTES)
+        block = stream.read(_STEP_BYTES)
         buffer += block
-        end = format.cut(buffer) if block else len(buffer)
+        end = _first_cut(format, buffer) if block else len(buffer)
         if end:
             return line + buffer[:end].count(b"\n"), buffer[end:]
+
+
+def _first_cut(format: Format, buffer: bytes) -> int:
+    assert format.cut is not None
+    end = format.cut(buffer)
+    while end and (earlier := format.cut(buffer[: end - 1])):
+        end = earlier
+    return end

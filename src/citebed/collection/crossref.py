@@ -7,6 +7,7 @@ import re
 import polars as pl
 
 from citebed.collection.formats.bibtex import with_fields
+from citebed.collection.formats.bibtex_names import write_names
 from citebed.collection.latex import text_to_latex
 from citebed.collection.tables import RECORD
 
@@ -52,10 +53,7 @@ def _inherit(child: dict[str, object], parents: dict[str, dict[str, object]]) ->
 
 def _raw(gaps: dict[str, object], kind: str) -> dict[str, str]:
     names = {"venue": "journal" if kind == "article" else "booktitle", "editors": "editor"}
-    fields = {}
-    for name, value in gaps.items():
-        if name == "date":
-            continue
-        text = " and ".join(value) if isinstance(value, list) else str(value)
-        fields[names.get(name, name)] = text_to_latex(text)
-    return fields
+    return {
+        names.get(name, name): write_names(tuple(value)) if isinstance(value, list) else text_to_latex(str(value))
+        for name, value in gaps.items()
+    }

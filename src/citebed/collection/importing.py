@@ -330,9 +330,9 @@ class _Import:
         cited = citing.resolve(read, _all_records(documents, by_rule), self.rules)
         sets = citing.query_sets(cited, documents, self.rules)
         more, found = given_sets(state["topics"], state["judgements"], self.rules)
+        self.problems += found
         sources = self._sources(dropped)
-        problems = _problem_frame(self.problems)
-        all_problems = pl.concat([state["problems"], problems])
+        problems = pl.concat([state["problems"], _problem_frame(self.problems)])
         prepared = _Prepared(
             frames={
                 "documents": documents,
@@ -344,7 +344,7 @@ class _Import:
                 f"{IMPORT}/set_aside": aside,
                 f"{IMPORT}/topics": state["topics"],
                 f"{IMPORT}/judgements": state["judgements"],
-                f"{IMPORT}/problems": all_problems,
+                f"{IMPORT}/problems": problems,
                 f"{IMPORT}/sources": sources,
             },
             query_sets={**sets, **more},
@@ -366,7 +366,7 @@ class _Import:
             set_aside=_counts(by_rule["reason"]),
             papers=cited.papers.height,
             queries={name: made.queries.height for name, made in prepared.query_sets.items()},
-            problems=pl.concat([all_problems, _problem_frame(found)]),
+            problems=problems,
         )
         return report, prepared
 

@@ -128,13 +128,14 @@ def _command(match: re.Match[str], at: int) -> str:
     return "" if name in NOTHING or takes_argument else name + blank
 
 
+# Given the match and the number of its alternative's group; what is inside has the next numbers.
 _HANDLERS: dict[str, Callable[[re.Match[str], int], str]] = {
     "accent": _accent,
     "mark": _accent,
     "frac": lambda m, at: f"{_in_parentheses(m[at + 1])}/{_in_parentheses(m[at + 2])}",
     "sqrt": lambda m, at: "√" + _in_parentheses(m[at + 1]),
     "board": lambda m, at: BLACKBOARD.get(m[at + 1], m[at + 1]),
-    "drop": lambda m, at: "",
+    "drop": lambda _m, _at: "",
     "command": _command,
     "escaped": lambda m, at: SPACES.get(m[at + 1], m[at + 1]),
     "script": lambda m, at: m[0][0] + _in_parentheses(m[at + 1]),
@@ -142,12 +143,12 @@ _HANDLERS: dict[str, Callable[[re.Match[str], int], str]] = {
     "sign": lambda m, at: _plain(m[at + 1]),
     "math": lambda m, at: _plain(m[at + 1]),
     "power": lambda m, at: "^" + m[at + 1],
-    "tag": lambda m, at: tag_to_text(m[0]),
-    "entity": lambda m, at: entity_to_text(m[0]),
-    "dash": lambda m, at: "—" if len(m[0]) == 3 else "–",
-    "quote": lambda m, at: "“" if m[0] == "``" else "”",
-    "tie": lambda m, at: " ",
-    "brace": lambda m, at: "",
+    "tag": lambda m, _at: tag_to_text(m[0]),
+    "entity": lambda m, _at: entity_to_text(m[0]),
+    "dash": lambda m, _at: "—" if len(m[0]) == 3 else "–",
+    "quote": lambda m, _at: "“" if m[0] == "``" else "”",
+    "tie": lambda _m, _at: " ",
+    "brace": lambda _m, _at: "",
 }
 
 

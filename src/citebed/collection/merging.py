@@ -2,8 +2,10 @@
 
 Two records are the same document when they have the same DOI; or, when at least one of them
 has none, the same title (letters and digits only), first author's family name and year. A
-title of one or two words ("Editorial") must agree in venue, volume and pages too. Two
-different DOIs are two documents, however alike they look.
+title of one or two words ("Editorial") must agree in venue, volume and pages too, and where
+author or year is unknown, the abstract must be the same. Two different DOIs are two documents,
+however alike they look; so are two ids in one file of a curated collection (anything but a
+BibTeX file, where the same paper under two keys is an everyday slip).
 """
 
 from __future__ import annotations
@@ -29,28 +31,33 @@ def plain_title(title: pl.Expr) -> pl.Expr:
 def identities(records: pl.DataFrame) -> pl.Series:
     """A key for each record, equal for records of one document."""
     few_words = pl.col("title").str.count_matches(r"\S+") < 3
-    details = pl.concat_str(
-        [pl.col(name).fill_null("") for name in ("venue", "volume", "pages")], separator="|"
-    )
+    vague = pl.col("year").is_null() | (pl.col("authors").list.len() == 0)
     same = pl.concat_str(
         [
             plain_title(pl.col("title")),
             plain_title(pl.col("authors").list.first().fill_null("").str.split(",").list.first()),
             pl.col("year").cast(pl.String).fill_null(""),
-            pl.when(few_words).then(details).otherwise(pl.lit("")),
+            pl.when(few_words).then(_details("venue", "volume", "pages")).otherwise(pl.lit("")),
+            pl.when(vague).then(_details("abstract", "venue", "pages")).otherwise(pl.lit("")),
         ],
         separator="|",
     )
-    untitled = pl.col("title") == ""
     itself = pl.concat_str([pl.lit("itself:"), pl.int_range(pl.len()).cast(pl.String)])
+    curated = pl.col("bibtex").is_null()
+    told_apart = curated & (curated.sum().over("same", "source") > 1)
     return (
         records.lazy()
-        .select("doi", same=pl.when(untitled).then(itself).otherwise(same))
+        .select("doi", "source", "title", "bibtex", same=same)
+        .with_columns(same=pl.when(told_apart | (pl.col("title") == "")).then(itself).otherwise("same"))
         .with_columns(known=pl.col("doi").drop_nulls().first().over("same"))
         .select(pl.coalesce("doi", "known", "same").alias("identity"))
         .collect()
         .to_series()
     )
+
+
+def _details(*names: str) -> pl.Expr:
+    return pl.concat_str([pl.col(name).fill_null("") for name in names], separator="|")
 
 
 def merge(records: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -268,6 +268,7 @@ _CLEANING = (
     (r"\s*(?<!\w)(?:in )?(?:19|20)\d\d\b|\s*['’]\d\d\b", ""),
     (r"\b(\w+ Conference on) \1\b", r"\1"),  # a slip in hundreds of the ACM's records
     (r"\bon Conference\b", "Conference"),
+    (r"(?i)\bthe the\b", "the"),
     (r"\s*&\s*", " and "),
     (r"\(\s*\)", ""),
     (r"\s+", " "),

@@ -47,18 +47,25 @@ def fold_or_none(text: str | None) -> str | None:
 # --- HTML -----------------------------------------------------------------------------------
 
 _INLINE_TAGS = (
-    "i|em|b|bi|strong|u|s|a|tt|code|big|small|span|font|sup|sub|inf|scp|sc|smallcaps|it|italic|bold|roman"
-    "|underline|overline|monospace|emphasis|literal|subscript|superscript|inline-formula|tex-math|tex"
-    "|inlineequation|equationsource|math|mrow|mi|mn|mo|msup|msub|mfrac|mtext|mstyle|named-content"
-    "|externalref|refsource|reftarget|xref|ext-link|styled-content|fixed-case|abbr|cite|q|label|fn|alternatives"
+    "i|em|b|bi|strong|u|s|a|tt|code|big|small|span|font|sup|sub|inf|scp|sc|smallcaps|it|italic"
+    "|bold|roman|underline|overline|monospace|emphasis|literal|subscript|superscript"
+    "|inline-formula|tex-math|tex|inlineequation|equationsource|math|mrow|mi|mn|mo|msup|msub|mfrac"
+    "|mtext|mstyle|named-content|externalref|refsource|reftarget|xref|ext-link|styled-content"
+    "|fixed-case|abbr|cite|q|label|fn|alternatives"
 )
-_BLOCK_TAGS = "p|br|div|ul|ol|li|hr|h[1-6]|title|sec|list|list-item|abstract|table|tr|td|th|blockquote|disp-formula|para|section"
+_BLOCK_TAGS = (
+    "p|br|div|ul|ol|li|hr|h[1-6]|title|sec|list|list-item|abstract|table|tr|td|th|blockquote"
+    "|disp-formula|para|section"
+)
 TAG_PATTERN = rf"</?(?:\w+:)?(?:{_INLINE_TAGS}|{_BLOCK_TAGS})(?:\s[^<>]*)?/?>"
 ENTITY_PATTERN = r"&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
 
 _TAG = re.compile(TAG_PATTERN, re.IGNORECASE)
 _BLOCK = re.compile(rf"</?(?:\w+:)?(?:{_BLOCK_TAGS})\b", re.IGNORECASE)
-_POWER = re.compile(r"<(?:\w+:)?(?:sup|superscript)>\s*([-+−]?\d+)\s*</(?:\w+:)?(?:sup|superscript)>", re.IGNORECASE)
+_POWER = re.compile(
+    r"<(?:\w+:)?(?:sup|superscript)>\s*+([-+−]?+\d++)\s*+</(?:\w+:)?(?:sup|superscript)>",
+    re.IGNORECASE,
+)
 _ENTITY = re.compile(ENTITY_PATTERN)
 # A comment ends before another begins: one that is never closed costs no second look.
 _COMMENT = re.compile(r"<!--(?:[^<-]++|<(?!!--)|-(?!->))*+-->|<!\[CDATA\[|\]\]>")
@@ -152,7 +159,9 @@ MONTHS = {
     for name in names
 }
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
-_ISO = re.compile(r"(1[5-9]\d\d|20\d\d)(?:[-/](0?[1-9]|1[0-2])(?:[-/](0?[1-9]|[12]\d|3[01]))?)?(?![\d])")
+_ISO = re.compile(
+    r"(1[5-9]\d\d|20\d\d)(?:[-/](0?[1-9]|1[0-2])(?:[-/](0?[1-9]|[12]\d|3[01]))?)?(?!\d)"
+)
 _WORD = re.compile(r"[A-Za-z]+")
 
 
@@ -224,7 +233,7 @@ def name_from_parts(family: str | None, given: str | None = None, suffix: str | 
 
 
 _PARTICLES = frozenset(
-    "von van der den de del della di da dos das du la le ten ter zu zur af av al bin ibn".split()
+    "von van der den de del della di da dos das du la le ten ter zu zur af av al bin ibn".split()  # noqa: SIM905
 )
 
 

@@ -144,6 +144,16 @@ def _bars(axes: Axes, places: list[int], heights: list[int], color: str, label: 
         axes.stairs(heights, edges, fill=True, color=color, label=label)
 
 
+def _bar_axis(axes: Axes, places: list[int]) -> None:
+    """Few bars are each named, and kept from growing into walls; many get round numbers."""
+    room = max(0.0, (6 - len(places)) / 2)
+    axes.set_xlim(places[0] - 0.7 - room, places[-1] + 0.7 + room)
+    if len(places) <= 8:
+        axes.set_xticks(places)
+    else:
+        axes.xaxis.set_major_locator(_whole_numbers(8))
+
+
 def _legend_above(axes: Axes) -> None:
     handles, labels = axes.get_legend_handles_labels()
     axes.legend(
@@ -165,8 +175,7 @@ def _draw_years(axes: Axes, years: tuple[tuple[int, int, int], ...]) -> None:
     _bars(axes, places, [counts.get(y, (0, 0))[0] for y in places], _LIGHT, "without abstract")
     _bars(axes, places, [counts.get(y, (0, 0))[1] for y in places], _DARK, "with abstract")
     axes.set_title("Documents per year")
-    axes.xaxis.set_major_locator(_whole_numbers(8))
-    axes.set_xlim(first - 0.7, last + 0.7)
+    _bar_axis(axes, places)
     _count_axis(axes)
     _legend_above(axes)
 
@@ -179,7 +188,7 @@ def _draw_venues(figure: SubFigure, venues: tuple[tuple[str, int], ...]) -> None
     bars = axes.barh(places, counts, height=0.66, color=_DARK)
     axes.bar_label(bars, [f"{count:,}" for count in counts], padding=3, fontsize=7)
     axes.set_yticks(places, [_two_lines(name) for name, _ in venues], fontsize=6.5)
-    axes.set_ylim(max(len(venues), 4) - 0.4, -0.6)
+    axes.set_ylim(max(len(venues), 8) - 0.4, -0.6)
     axes.set_xlim(0, max(counts) * 1.16)
     axes.set_xticks([])
     axes.spines[["bottom", "left"]].set_visible(False)
@@ -227,7 +236,6 @@ def _draw_references(axes: Axes, references: References) -> None:
     _bars(axes, places, [found for _, found in papers], _DARK, "found")
     axes.set_title("References per citing paper")
     axes.set_xlabel("citing papers, the longest list first")
-    axes.xaxis.set_major_locator(_whole_numbers(8))
-    axes.set_xlim(0.3, len(papers) + 0.7)
+    _bar_axis(axes, places)
     _count_axis(axes)
     _legend_above(axes)

@@ -31,10 +31,8 @@ def read(path: Path) -> tuple[dict[str, bytes], list[str]]:
                 said.append(member.what)
                 continue
             try:
-                data = b""
-                while block := member.stream.read(1 << 16):
-                    data += block
-                found[member.name] = data
+                blocks = iter(lambda stream=member.stream: stream.read(1 << 20), b"")  # type: ignore[misc]
+                found[member.name] = b"".join(blocks)
             except BAD_DATA as error:
                 said.append(str(error))
     except BAD_DATA as error:
@@ -107,7 +105,7 @@ def test_links_devices_and_hidden_files_are_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
 def test_a_bomb_is_given_up(tmp_path: Path, pack: object) -> None:
     path = tmp_path / "bomb"
-    path.write_bytes(pack(bytes(400 << 20)))  # type: ignore[operator]
+    path.write_bytes(pack(bytes(1 << 20)) * 150)  # type: ignore[operator]
     found, said = read(path)
     assert not found and "decompression bomb" in said[0]
 
@@ -115,7 +113,7 @@ def test_a_bomb_is_given_up(tmp_path: Path, pack: object) -> None:
 def test_a_zip_bomb_is_given_up_and_the_next_member_read(tmp_path: Path) -> None:
     path = tmp_path / "bomb.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("bomb.bib", bytes(300 << 20))
+        archive.writestr("bomb.bib", bytes(120 << 20))
         archive.writestr("good.bib", BIB)
     found, said = read(path)
     assert found == {"bomb.zip!good.bib": BIB}

@@ -26,7 +26,7 @@ def write_bibtex(collection: Collection, output: Output) -> None:
     """All documents as BibTeX entries, in the collection's order."""
     documents = collection.documents
     ready = documents.select(_is_ready(collection).alias("ready")).to_series()
-    entries = _Entries(documents.filter(ready)["doc_id"])
+    entries = _Entries(documents["doc_id"])
     made = [entries.add(document) for document in _documents(documents.filter(~ready))]
     others = pl.DataFrame(
         {"doc_id": documents.filter(~ready)["doc_id"], "made": pl.Series(made, dtype=pl.String)}
@@ -66,10 +66,10 @@ def _is_ready(collection: Collection) -> pl.Expr:
 
 
 class _Entries:
-    """Entries that are put together here, under keys that are not ``taken``."""
+    """Entries that are put together here; the key is the id where BibTeX can hold that."""
 
-    def __init__(self, taken: pl.Series) -> None:
-        self._taken = set(taken)
+    def __init__(self, ids: pl.Series) -> None:
+        self._taken = set(ids)
         self._differs: Counter[str] = Counter()
         self._rewritten = 0
 
@@ -77,7 +77,7 @@ class _Entries:
         """The entry of one more document."""
         entry = entry_of(document)
         read = _read(entry)
-        if read is None or _differences(document, read[1]) or read[0] in self._taken:
+        if read is None or _differences(document, read[1]) or self._is_taken(read[0], document):
             self._rewritten += document.bibtex is not None
             entry = write_entry(document)
             read = _read(entry)
@@ -85,19 +85,21 @@ class _Entries:
             self._differs["entry"] += 1
             return entry
         self._differs.update(_differences(document, read[1]))
-        return self._under_free_key(entry, read[0])
+        fresh = self._free_key(read[0], document)
+        kind, _, rest = entry.partition("{")
+        return entry if fresh == read[0] else f"{kind}{{{fresh}{rest[len(read[0]) :]}"
 
-    def _under_free_key(self, entry: str, key: str) -> str:
-        """The entry with a number behind its key if that is taken; its id stands in a field."""
+    def _is_taken(self, key: str, document: Document) -> bool:
+        return key != document.doc_id and key in self._taken
+
+    def _free_key(self, key: str, document: Document) -> str:
+        """The key, with a number behind it if it is taken; the id then stands in a field."""
         fresh, number = key, 1
-        while fresh in self._taken:
+        while self._is_taken(fresh, document):
             number += 1
             fresh = f"{key}-{number}"
         self._taken.add(fresh)
-        if fresh == key:
-            return entry
-        kind, _, rest = entry.partition("{")
-        return f"{kind}{{{fresh}{rest[len(key) :]}"
+        return fresh
 
     def notes(self) -> list[str]:
         """What reads back differently, and which entries are not those that were given."""

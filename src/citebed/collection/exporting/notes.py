@@ -12,7 +12,7 @@ from citebed.collection.exporting.base import Output
 
 def count(number: int, noun: str) -> str:
     """``1 document``, ``12 documents``, ``1,200 queries``."""
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    plural = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
 
 

@@ -49,6 +49,7 @@ FORMATS = {
 
 def recognise(head: str) -> Format | None:
     """The format of a file, judged by its first few kilobytes; its name does not count."""
+    head = head.removeprefix("\ufeff")
     return next((format for format in FORMATS.values() if format.sniff(head)), None)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from functools import partial
 
 from citebed.collection.formats.base import (
     MAX_RECORD_BYTES,
@@ -20,7 +19,7 @@ from citebed.collection.formats.base import (
     decode,
 )
 from citebed.collection.formats.jsonfiles import json_lines
-from citebed.collection.formats.jsonkinds import is_kind
+from citebed.collection.formats.jsonkinds import JsonKind
 from citebed.collection.formats.jsonvalues import (
     Json,
     as_int,
@@ -100,9 +99,9 @@ def _sniff_qrels(head: str) -> bool:
 
 
 BEIR_CORPUS = Format(
-    "beir-corpus", "BEIR corpus", partial(is_kind, "beir-corpus"), _parse_corpus, cut_lines
+    "beir-corpus", "BEIR corpus", JsonKind("beir-corpus"), _parse_corpus, cut_lines
 )
 BEIR_QUERIES = Format(
-    "beir-queries", "BEIR queries", partial(is_kind, "beir-queries"), _parse_queries, cut_lines
+    "beir-queries", "BEIR queries", JsonKind("beir-queries"), _parse_queries, cut_lines
 )
 BEIR_QRELS = Format("beir-qrels", "BEIR judgements", _sniff_qrels, _parse_qrels, cut_lines)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from citebed.collection.formats.base import Chunk, Format, read_text, with_newlines
 from citebed.collection.formats.bibtex_names import names_of, write_names
 from citebed.collection.formats.bibtex_scan import RawEntry, carry, cut, head_of, scan
+from citebed.collection.formats.fields import made_up_id
 from citebed.collection.latex import is_plain, latex_to_text, text_to_latex
 from citebed.collection.text import (
     ENTITY_PATTERN,
@@ -40,9 +41,9 @@ def parse(chunk: Chunk) -> Iterator[Record]:
         if isinstance(entry, Problem):
             yield entry
             continue
-        if macros and _uses_macros(entry.text, macros):
-            entry = entry._replace(text=_rebuilt(entry))
         document = document_of(entry)
+        if macros and document.bibtex and _uses_macros(entry.text, macros):
+            document = document._replace(bibtex=_rebuilt(entry))
         if entry.broken:
             what = f"entry '{entry.key}' does not close; kept the fields that could be read"
             yield Problem(entry.line, what, "mended")
@@ -124,8 +125,7 @@ def _id_of(entry: RawEntry, authors: tuple[str, ...], date: str | None, title: s
         return latex_to_text(given)
     if entry.key:
         return fold(entry.key)
-    words = [authors[0].partition(",")[0] if authors else "", (date or "")[:4], *title.split()[:1]]
-    return "-".join(re.sub(r"\W+", "", word).lower() for word in words if word) or f"line-{entry.line}"
+    return made_up_id(authors, (date or "")[:4], title) or f"line-{entry.line}"
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -180,6 +180,9 @@ def _split_outside_braces(raw: str, separator: str) -> list[str]:
 
 # --- Writing --------------------------------------------------------------------------------
 
+_PLAIN_FIELDS = (
+    "volume", "number", "pages", "publisher", "doi", "url", "language", "crossref", "abstract",
+)  # fmt: skip
 _SAFE_KEY = re.compile(r"[^\s,{}\"#%~\\=()@']+")
 
 
@@ -188,9 +191,14 @@ def entry_of(document: Document) -> str:
     if document.bibtex is None:
         return write_entry(document)
     head = head_of(document.bibtex)
-    if head is None or head.key == document.doc_id or "citebed-id" in document.bibtex:
+    if head is None or _given_id(document.bibtex, head.key) == document.doc_id:
         return document.bibtex
     return with_fields(document.bibtex, {}, key=document.doc_id)
+
+
+def _given_id(bibtex: str, key: str) -> str:
+    given = fields_of(bibtex).get("citebed-id") if "citebed-id" in bibtex else None
+    return latex_to_text(given) if given else key
 
 
 def write_entry(document: Document) -> str:
@@ -206,7 +214,7 @@ def write_entry(document: Document) -> str:
         **_date_fields(document),
         "keywords": ", ".join(map(_write_keyword, document.keywords)),
     }
-    for name in ("volume", "number", "pages", "publisher", "doi", "url", "language", "crossref", "abstract"):
+    for name in _PLAIN_FIELDS:
         fields[name] = text_to_latex(getattr(document, name) or "")
     lines = [f"  {name} = {{{value}}},\n" for name, value in fields.items() if value]
     return f"@{kind}{{{key},\n{''.join(lines)}}}"
@@ -243,14 +251,16 @@ def with_fields(bibtex: str, fields: Mapping[str, str], key: str | None = None) 
         return bibtex
     name, extra = head.key, dict(fields)
     if key is not None:
-        own = normalise_doi(head.key)
-        stated = _doi_of(extra.get("doi") or fields_of(bibtex).get("doi"))
-        if own and own != stated:
-            extra["doi"] = own
-        name, key_fields = _key_fields(key, own or stated)
+        stated = fields_of(bibtex) | extra
+        own, other = normalise_doi(head.key), _doi_of(stated.get("doi"))
+        if own and own != other:
+            extra["doi"] = text_to_latex(own)
+        name, key_fields = _key_fields(key, own or other)
+        if "citebed-id" in stated:
+            key_fields = {"citebed-id": text_to_latex(key)}
         extra = key_fields | extra
     lines = "".join(f"\n  {field} = {{{value}}}," for field, value in extra.items() if value)
-    return f"{head.opening}{name},{lines}{bibtex[head.end:]}"
+    return f"{head.opening}{name},{lines}{bibtex[head.end :]}"
 
 
 def fields_of(bibtex: str) -> dict[str, str]:

@@ -27,9 +27,9 @@ def names_of(raw: str) -> tuple[str, ...]:
 def _plain_name(raw: str) -> str:
     """A name without any LaTeX; ``Family, Given`` is what it should be already."""
     family, comma, given = raw.partition(", ")
-    if comma and family.isascii() and "," not in family and "," not in given and given:
-        if family[:1] != " " and family[-1:] != " " and given[-1] != " " and given.isascii():
-            return raw
+    is_regular = comma and given and raw.isascii() and "," not in family and "," not in given
+    if is_regular and family[:1] != " " and family[-1:] != " " and given[-1] != " ":
+        return raw
     return _name_of(raw)
 
 

@@ -60,7 +60,8 @@ _KEY = re.compile(
 _KEY_IN_PARENTHESES = re.compile(_KEY.pattern.replace('=\\"]', '=()\\"]'))
 _NEXT_ENTRY = re.compile(r"^[ \t]*+@\s*+[A-Za-z]++\s*+[{(]", re.MULTILINE)
 _LINE_FIELD = re.compile(
-    r"^[ \t,]*+([A-Za-z][\w-]*+)[ \t]*+=[ \t]*+(?:\{([^\n]*?)\}|\"([^\n]*?)\"|(\w++))[ \t]*+,?[ \t]*+$",
+    r"^[ \t,]*+([A-Za-z][\w-]*+)[ \t]*+=[ \t]*+"
+    r"(?:\{([^\n]*?)\}|\"([^\n]*?)\"|(\w++))[ \t]*+,?[ \t]*+$",
     re.MULTILINE,
 )
 _BRACE, _ANY_BRACE = re.compile(r"[{}]"), re.compile(r"[{}()]")
@@ -250,8 +251,9 @@ def _scan_carefully(source: _Source, at: int, line: int) -> tuple[RawEntry | Pro
     if kind == "preamble":
         return None, source.end_of_no_record(start, opening) or limit
     if kind == "string":
-        end = _read_macro(source, start, limit)
-        return (None, end) if end else (Problem(line, "a @string that is not `name = value`"), limit)
+        after = _read_macro(source, start, limit)
+        what = "a @string that is not `name = value`"
+        return (Problem(line, what), limit) if after is None else (None, after)
     entry, end = _read_entry(source, header, limit, line)
     if entry is None:
         return _salvage(source, header, limit, line), limit
@@ -363,9 +365,7 @@ def _read_delimited(text: str, at: int, limit: int) -> tuple[str | None, int]:
     return None, at
 
 
-def _salvage(
-    source: _Source, header: re.Match[str], limit: int, line: int
-) -> RawEntry | Problem:
+def _salvage(source: _Source, header: re.Match[str], limit: int, line: int) -> RawEntry | Problem:
     """What can be saved of an entry whose braces do not close: fields that end on their line."""
     kind, key = header[1].lower(), _key_at(header, limit)
     if limit - header.start() > MAX_RECORD_BYTES:
@@ -375,7 +375,8 @@ def _salvage(
     for name, braced, quoted, bare in _LINE_FIELD.findall(rest):
         fields.setdefault(name.lower(), braced or quoted or source.macros.get(bare.lower(), bare))
     if key is None or not fields.get("title"):
-        return Problem(line, f"@{kind} entry whose braces or quotes do not close, and no title to keep")
+        what = f"@{kind} entry whose braces or quotes do not close, and no title to keep"
+        return Problem(line, what)
     whole = source.text[header.start() : limit].rstrip()
     return RawEntry(kind, key[1], fields, whole, line, broken=True)
 

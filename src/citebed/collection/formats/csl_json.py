@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from citebed.collection.formats.base import Chunk, Format
 from citebed.collection.formats.jsonfiles import json_records
-from citebed.collection.formats.jsonkinds import is_kind
+from citebed.collection.formats.jsonkinds import JsonKind
 from citebed.collection.formats.jsonvalues import (
     Json,
     as_int,
@@ -59,10 +58,9 @@ def _type(item: Json) -> str:
 
 
 def _person(value: Any) -> str:
-    """A name from its CSL parts; one that is only a ``name`` is an organisation's."""
-    known = {"family", "given", "literal"}
-    is_group = isinstance(value, dict) and not known & value.keys()
-    return name_from_parts(text_of(value, "name")) if is_group else name_of(value)
+    """A name from its CSL parts; one that has none (``literal``, ``name``) is a group's."""
+    is_group = isinstance(value, dict) and not {"family", "given"} & value.keys()
+    return name_from_parts(text_of(value, "literal", "name")) if is_group else name_of(value)
 
 
 def _date(value: Any) -> str | None:
@@ -143,4 +141,4 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
         yield item if isinstance(item, Problem) else _record(*item)
 
 
-CSL_JSON = Format("csl-json", "CSL-JSON and Crossref works", partial(is_kind, "csl-json"), _parse)
+CSL_JSON = Format("csl-json", "CSL-JSON and Crossref works", JsonKind("csl-json"), _parse)

@@ -26,14 +26,14 @@ def reference_from(ref_id: str, text: str) -> tuple[Reference, bool]:
     ``None``, ``N/A`` or nothing gives a reference that points nowhere; what is neither a DOI
     nor an address is taken as a key of the bibliography.
     """
-    text = fold(text)
+    raw, text = text, fold(text)
     if text.lower() in _NOTHING:
         return Reference(ref_id), False
     if (doi := normalise_doi(text)) is not None:
-        return Reference(ref_id, doi=doi), False
+        return Reference(ref_id, doi=doi, raw=raw), False
     if looks_like_url(text):
-        return Reference(ref_id, url=text), False
-    return Reference(ref_id, doc_id=text), _DOI_LIKE.match(text) is not None
+        return Reference(ref_id, url=text, raw=raw), False
+    return Reference(ref_id, doc_id=text, raw=raw), _DOI_LIKE.match(text) is not None
 
 
 def add_reference(

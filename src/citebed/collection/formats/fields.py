@@ -12,7 +12,8 @@ from citebed.collection.text import family_name, fold
 
 def one_word(text: str) -> str:
     """An id without white space: ``my key`` is ``my_key``."""
-    return "_".join(fold(text).split())
+    text = fold(text)
+    return text.replace(" ", "_") if " " in text else text
 
 
 def without_zeros(name: str) -> str:

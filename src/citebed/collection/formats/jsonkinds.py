@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -162,14 +163,19 @@ _RULES: tuple[tuple[str, Callable[[Keys], bool]], ...] = (
 )
 
 
-def is_kind(name: str, head: str) -> bool:
-    """Whether a file starts as the JSON format of this name."""
-    return json_kind(head) == name
-
-
 def json_kind(head: str) -> str:
     """The name of the JSON format that a file starts as; ``""`` where it is none of ours."""
     keys = keys_in(head)
     if keys is None:
         return ""
     return next((name for name, holds in _RULES if holds(keys)), "")
+
+
+@dataclass(frozen=True)
+class JsonKind:
+    """A test whether a file starts as the JSON format of this name."""
+
+    name: str
+
+    def __call__(self, head: str) -> bool:
+        return json_kind(head) == self.name

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from citebed.collection.formats.base import MAX_RECORD_BYTES, Chunk, Format
 from citebed.collection.formats.fields import FreeIds
 from citebed.collection.formats.jsonfiles import cut_lines_or_document, json_records
-from citebed.collection.formats.jsonkinds import is_kind
+from citebed.collection.formats.jsonkinds import JsonKind
 from citebed.collection.formats.jsonl_documents import (
     document_from_json,
     document_to_json,
@@ -194,4 +193,4 @@ def _cut(buffer: bytes) -> int:
     return end if end > MAX_RECORD_BYTES // 2 else 0
 
 
-JSONL = Format("jsonl", "citebed JSON Lines", partial(is_kind, "jsonl"), _parse, _cut)
+JSONL = Format("jsonl", "citebed JSON Lines", JsonKind("jsonl"), _parse, _cut)

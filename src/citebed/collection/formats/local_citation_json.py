@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from citebed.collection.formats.base import Chunk, Format
 from citebed.collection.formats.fields import FreeIds
-from citebed.collection.formats.jsonfiles import Member, json_document
-from citebed.collection.formats.jsonkinds import is_kind
+from citebed.collection.formats.jsonfiles import json_document
+from citebed.collection.formats.jsonkinds import JsonKind
 from citebed.collection.formats.jsonvalues import (
     Json,
     doi_of,
@@ -30,6 +29,7 @@ from citebed.collection.formats.jsonvalues import (
     when,
     year_of,
 )
+from citebed.collection.formats.jsonwalk import Member
 from citebed.collection.text import fold
 from citebed.records import (
     CitingPaper,
@@ -126,6 +126,6 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
 LOCAL_CITATION_JSON = Format(
     "local-citation-json",
     "local citation contexts and papers (Gu et al. 2022)",
-    partial(is_kind, "local-citation-json"),
+    JsonKind("local-citation-json"),
     _parse,
 )

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from citebed.collection.formats.base import Chunk, Format
 from citebed.collection.formats.csl_json import bibtex_type
 from citebed.collection.formats.fields import page_range
 from citebed.collection.formats.jsonfiles import cut_lines_or_document, json_records
-from citebed.collection.formats.jsonkinds import is_kind
+from citebed.collection.formats.jsonkinds import JsonKind
 from citebed.collection.formats.jsonvalues import (
     Json,
     as_text,
@@ -131,6 +130,4 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
         yield item if isinstance(item, Problem) else _record(*item)
 
 
-OPENALEX = Format(
-    "openalex", "OpenAlex works", partial(is_kind, "openalex"), _parse, cut_lines_or_document
-)
+OPENALEX = Format("openalex", "OpenAlex works", JsonKind("openalex"), _parse, cut_lines_or_document)

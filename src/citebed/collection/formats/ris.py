@@ -54,7 +54,7 @@ _NEXT_RECORD = re.compile(r"\n(?=(?:TY|ty)(?:  -|[ \t]{1,2}-(?:[ \t\r\n]|\Z)))")
 _TYPE_LINE = re.compile(r"^(?:TY|ty)[ \t]{1,2}-[ \t]*[A-Za-z]{2,8}[ \t]*\r?$", re.MULTILINE)
 _TAG_LINE = re.compile(r"[A-Za-z][A-Za-z0-9][ \t]{1,2}-")
 _END_LINE = re.compile(rb"(?:^|\n)(?:ER|er)[ \t]{1,2}-[^\n]*\n")
-_PLAIN_NAME = re.compile(r"[^\s,;][^,;]*+, [^\s,;][^,;]*+")
+_PLAIN_NAME = re.compile(r"[^\s,;][^,;]*+(?<! ), [^\s,;][^,;]*+")
 _RANGE = re.compile(r"([^\s–—-]+)\s*[-–—]+\s*([^\s–—-]+)")
 
 

@@ -9,12 +9,11 @@ https://github.com/allenai/s2orc.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from citebed.collection.formats.base import Chunk, Format
 from citebed.collection.formats.jsonfiles import cut_lines_or_document, json_records
-from citebed.collection.formats.jsonkinds import is_kind
+from citebed.collection.formats.jsonkinds import JsonKind
 from citebed.collection.formats.jsonvalues import (
     Json,
     as_text,
@@ -138,7 +137,7 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
 SEMANTIC_SCHOLAR = Format(
     "semantic-scholar",
     "Semantic Scholar and S2ORC",
-    partial(is_kind, "semantic-scholar"),
+    JsonKind("semantic-scholar"),
     _parse,
     cut_lines_or_document,
 )

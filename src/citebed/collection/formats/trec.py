@@ -23,6 +23,7 @@ from citebed.errors import CitebedError
 from citebed.records import Document, Judgement, Problem, Query, Record
 
 _ENTITY = re.compile(ENTITY_PATTERN)
+_PROLOG = r"\s*+(?:<\?xml[^<>]*>\s*+)?(?:<!--.*?-->\s*+)*+"
 _ANY_TAG = re.compile(r"</?[A-Za-z!][^<>]*>")
 
 
@@ -102,8 +103,7 @@ _TOPIC = frozenset({"top", "topic"})
 _SGML_FIELDS = frozenset({"num", "title", "desc", "narr", "dom", "smry", "con", "fac", "def"})
 _XML_FIELDS = frozenset({"query", "question", "description", "narrative"})
 _TOPIC_HEAD = re.compile(
-    r"\s*(?:<\?xml[^<>]*>\s*)?(?:<!--.*?-->\s*)*(?:<top>\s*<num>|<topics\b[^<>]*>\s*<topic\b"
-    r"|<topic\s+number\s*=)",
+    rf"{_PROLOG}(?:<top>\s*<num>|<topics\b[^<>]*>\s*<topic\b|<topic\s+number\s*=)",
     re.DOTALL | re.IGNORECASE,
 )
 _TOPIC_END = re.compile(rb"</top(?:ic)?\s*>", re.IGNORECASE)
@@ -176,7 +176,7 @@ def _escape_one(match: re.Match[str]) -> str:
 _DOC = frozenset({"doc"})
 _DOC_FIELDS = frozenset({"docno", "docid", "dochdr", "title", "headline", "text"})
 _DOC_HEAD = re.compile(
-    r"\s*(?:<\?xml[^<>]*>\s*)?(?:<(?:root|docs|xml)>\s*)?<doc>\s*<docno>", re.IGNORECASE
+    rf"{_PROLOG}(?:<(?:root|docs|xml)>\s*)?<doc>\s*<docno>", re.DOTALL | re.IGNORECASE
 )
 _DOC_END = re.compile(rb"</doc\s*>", re.IGNORECASE)
 

@@ -27,7 +27,9 @@ _DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NOT_FOR_FILES = frozenset(("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7"))
 _AMPERSAND = re.compile(
-    rb"<!\[CDATA\[.*?(?:\]\]>|\Z)|&(?:([A-Za-z][A-Za-z0-9]{1,31});|(?![A-Za-z_#]))", re.DOTALL
+    rb"<!\[CDATA\[.*?(?:\]\]>|\Z)"
+    rb"|&(?:([A-Za-z][A-Za-z0-9]{1,31});|#([0-9]+|x[0-9A-Fa-f]+);|(?![A-Za-z_#]))",
+    re.DOTALL,
 )
 # After these, whole elements can be missing; after other errors only a character or two is.
 _LOSING = frozenset(
@@ -72,11 +74,20 @@ def _parse(text: bytes) -> tuple[Element | None, list[Any]]:
 
 
 def _as_number(match: re.Match[bytes]) -> bytes:
-    """A known entity or a lone ``&`` as numbers; an unknown entity and CDATA stay."""
+    """Known entities and a lone ``&`` as numbers, half a character replaced; the rest stays."""
     if match[0] == b"&":
         return b"&#38;"
+    if match[2]:  # libxml2 would give text that is not UTF-8
+        return b"&#65533;" if _is_surrogate(match[2]) else match[0]
     characters = html5.get(f"{match[1].decode('ascii')};") if match[1] else None
     return "".join(f"&#{ord(c)};" for c in characters).encode() if characters else match[0]
+
+
+def _is_surrogate(digits: bytes) -> bool:
+    """Whether a number, decimal or with an ``x`` in front, is one from U+D800 to U+DFFF."""
+    base = 16 if digits.startswith(b"x") else 10
+    digits = digits.lstrip(b"x0")
+    return 4 <= len(digits) <= 5 and 0xD800 <= int(digits, base) <= 0xDFFF
 
 
 def _is_known_entity(error: Any) -> bool:

@@ -46,7 +46,7 @@ def test_bad_lines_are_named() -> None:
     assert [(p.line, p.kind) for p in problems if isinstance(p, Problem)] == [
         (12, "skipped"),
         (13, "mended"),
-        (14, "skipped"),
+        (14, "mended"),
         (15, "mended"),
     ]
     assert references == ReferenceList(

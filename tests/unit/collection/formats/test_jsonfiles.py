@@ -12,12 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from citebed.collection.formats import jsonfiles
-from citebed.collection.formats.base import Chunk, Format
+from citebed.collection.formats.base import NOT_UTF8, TOO_LONG, Chunk, Format, cut_lines
 from citebed.collection.formats.beir import BEIR_CORPUS, BEIR_QRELS, BEIR_QUERIES
 from citebed.collection.formats.csl_json import CSL_JSON
 from citebed.collection.formats.jsonfiles import (
-    Member,
-    cut_lines,
     cut_lines_or_document,
     json_document,
     json_lines,
@@ -40,6 +38,7 @@ from citebed.collection.formats.jsonvalues import (
     when,
     year_of,
 )
+from citebed.collection.formats.jsonwalk import ENDS_EARLY, Member
 from citebed.collection.formats.local_citation_json import LOCAL_CITATION_JSON
 from citebed.collection.formats.openalex import OPENALEX
 from citebed.collection.formats.semantic_scholar import SEMANTIC_SCHOLAR
@@ -90,13 +89,13 @@ def test_numbers_that_python_would_choke_on_are_read() -> None:
 def test_a_line_over_the_limit_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jsonfiles, "MAX_RECORD_BYTES", 20)
     found = list(json_lines(chunk('{"a": "%s"}\n{"b": 2}' % ("x" * 30))))
-    assert found == [Problem(1, jsonfiles.TOO_LONG), (2, {"b": 2})]
+    assert found == [Problem(1, TOO_LONG), (2, {"b": 2})]
 
 
 def test_windows_1252_and_utf_16_are_understood() -> None:
     found = list(json_lines(chunk('{"t": "é"}\n{"t": "“ü”"}\n'.encode("cp1252"))))
     assert found == [
-        Problem(1, jsonfiles.NOT_UTF8, "mended"),
+        Problem(1, NOT_UTF8, "mended"),
         (1, {"t": "é"}),
         (2, {"t": "“ü”"}),
     ]
@@ -109,7 +108,7 @@ def test_cuts() -> None:
     assert cut_lines(b'{"a": 1}\n{"b"') == 9
     assert cut_lines(b'{"a"') == 0
     assert cut_lines_or_document(b'{"a": 1}\n{"b"') == 9
-    assert cut_lines_or_document(b'{"a": 1\n{"b"') == 8
+    assert cut_lines_or_document(b'{"a": 1\n{"b"') == 0
     for document in (
         b'[{"a": 1},\n{"b"',
         b'{\n "a": 1}\n',
@@ -117,6 +116,21 @@ def test_cuts() -> None:
         b'{"a":1,\n"b"',
     ):
         assert cut_lines_or_document(document) == 0
+
+
+def test_the_middle_of_a_document_is_not_cut() -> None:
+    works = [{"id": f"W{n}", "authors": [{"name": "{x}"}, {"name": "y"}]} for n in range(9)]
+    one_per_line = "[\n" + ",\n".join(map(json.dumps, works))
+    for text in (json.dumps(works, indent=1), json.dumps(works, indent=4), one_per_line):
+        middle = text[: text.rindex('"id"')]
+        for start in range(1, len(middle)):
+            assert cut_lines_or_document(middle[start : start + 200].encode()) == 0
+
+
+def test_the_rest_of_a_long_line_is_cut_after_the_last_whole_line() -> None:
+    rest = b'xx", "b": "y"}\n{"a": "{"}\n{"a": 2}\r\n{"a"'
+    assert cut_lines_or_document(rest) == len(rest) - 4
+    assert cut_lines_or_document(b'xx"}\n{"a"') == 0
 
 
 # --- documents ------------------------------------------------------------------------------
@@ -138,7 +152,7 @@ def test_elements_of_a_document_carry_their_lines() -> None:
 def test_a_truncated_array_gives_what_is_whole(end: str) -> None:
     *whole, last = json_document(chunk('[{"a": 1},\n{"b": "]}"},\n' + end))
     assert whole[:2] == [Member(1, None, {"a": 1}), Member(2, None, {"b": "]}"})]
-    assert last == Problem(3, jsonfiles.ENDS_EARLY)
+    assert last == Problem(3, ENDS_EARLY)
 
 
 @pytest.mark.parametrize("bad", ["{'b': 2}", '{"b": 1 2}', "x", '{"b": tru}', DEEP.decode(), "{,}"])

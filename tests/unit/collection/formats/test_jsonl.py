@@ -188,7 +188,7 @@ def test_a_citing_paper_in_full() -> None:
             date="2020",
             contexts=(
                 Context("c", "Intro", (Sentence("One [1].", ("1",), True), Sentence("Two."))),
-                Context("c.2", "", (Sentence("Three.", ("2",)),)),
+                Context("c-2", "", (Sentence("Three.", ("2",)),)),
             ),
             references=(
                 Reference("1", doi="10.1234/x", title="R"),

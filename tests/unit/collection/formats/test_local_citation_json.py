@@ -75,7 +75,7 @@ def test_papers_become_documents() -> None:
 def test_repeated_context_ids_stay_apart() -> None:
     entry = CONTEXTS["A_B_0"]
     (paper,) = read([entry, entry, entry])
-    assert [c.context_id for c in paper.contexts] == ["A_B_0", "A_B_0.2", "A_B_0.3"]
+    assert [c.context_id for c in paper.contexts] == ["A_B_0", "A_B_0-2", "A_B_0-3"]
 
 
 def test_a_truncated_file_gives_the_contexts_that_are_whole() -> None:

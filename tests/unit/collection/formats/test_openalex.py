@@ -54,7 +54,7 @@ def test_a_work_in_full() -> None:
             date="2019-03-02",
             venue="Widget Conference",
             volume="1",
-            pages="5-9",
+            pages="5–9",
             publisher="Gear Press",
             doi="10.1234/abc",
             url="https://example.org/42",

@@ -224,9 +224,9 @@ def test_dois(lines: list[str], doi: str | None) -> None:
         (["ID  - my key", "DO  - 10.1234/ab", "AN  - 7"], "my_key"),
         (["DO  - 10.1234/ab", "AN  - 7"], "10.1234/ab"),
         (["AN  - WOS:7"], "WOS:7"),
-        (["AU  - O'Neill, Zoë", "PY  - 2010"], "ris-oneill2010trees"),
-        (["PY  - 2010"], "ris-2010trees"),
-        ([], "ris-trees"),
+        (["AU  - O'Neill, Zoë", "PY  - 2010"], "oneill-2010-trees"),
+        (["PY  - 2010"], "2010-trees"),
+        ([], "trees"),
     ],
 )
 def test_identifiers(lines: list[str], doc_id: str) -> None:
@@ -337,3 +337,7 @@ def test_any_lines_give_clean_records(text: str) -> None:
 def test_long_input_is_read_to_its_end() -> None:
     lines = "TY  - JOUR\nTI  - x\nAU  - " + "and , and " * 50_000 + "\nAB  - " + "x\n" * 200_000
     assert len(read(lines)) == 2
+
+
+def test_a_blank_before_the_comma_of_a_name_is_dropped() -> None:
+    assert one(record("TI  - A title", "AU  - Muster , Anna")).authors == ("Muster, Anna",)

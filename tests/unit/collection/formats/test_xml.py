@@ -303,3 +303,10 @@ def test_sniff_knows_its_own(form: Format) -> None:
     assert [head for head in OTHERS if sniff(head)] == []
     if own != "dois":
         assert sniff("<?xml version='1.0'?>\n<!-- about <TEI> -->" + SAMPLES[own])
+
+
+@pytest.mark.parametrize("number", ["xd800", "xDFFF", "x0000dabc", "55296", "0057343"])
+def test_half_a_character_by_its_number_is_replaced(number: str) -> None:
+    root, problems = parse_xml(f"<a>x &#{number}; &#233; y</a>".encode())
+    assert inner_text(root) == "x � é y"
+    assert len(problems) == 1

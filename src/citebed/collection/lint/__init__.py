@@ -1,0 +1,73 @@
+"""Lint: what is wrong or doubtful in a collection, where, and how to mend it.
+
+A check is a value in one table, ``CHECKS``; ``lint`` runs them.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+
+from citebed.collection.collection import Collection
+from citebed.collection.lint import citing, documents, duplicates, judgements, texts
+from citebed.collection.lint.base import Check, Finding, Severity, Subject
+from citebed.errors import UnknownName
+
+__all__ = ["CHECKS", "Check", "Finding", "Severity", "Subject", "lint"]
+
+CHECKS: dict[str, Check] = {
+    check.name: check
+    for check in (
+        judgements.ABSENT_DOCUMENTS,
+        judgements.ABSENT_QUERIES,
+        judgements.WITHOUT_RELEVANT,
+        judgements.QUERIES_WITHOUT_TEXT,
+        judgements.EQUAL_TO_DOCUMENTS,
+        citing.PAPERS_INSIDE,
+        citing.DUPLICATE_PAPERS,
+        citing.SAME_CONTEXT_IDS,
+        citing.UNKNOWN_CITES,
+        citing.SLOPPY_REFERENCES,
+        citing.LATER_REFERENCES,
+        citing.DUPLICATE_REFERENCES,
+        citing.SKIPPED,
+        documents.WITHOUT_TEXT,
+        documents.WITHOUT_TITLE,
+        documents.IN_FUTURE,
+        documents.IMPLAUSIBLE,
+        documents.DOI_DISAGREES,
+        documents.NUMBERED_IDS,
+        duplicates.DUPLICATE_DOIS,
+        duplicates.DUPLICATE_DOCUMENTS,
+        duplicates.NEAR_DUPLICATE_TITLES,
+        texts.ENCODING_REMAINS,
+        texts.MARKUP_REMAINS,
+    )
+}
+"""All checks by name, in the order in which they are reported."""
+
+
+def lint(
+    collection: Collection,
+    only: Iterable[str] | None = None,
+    *,
+    examples: int | None = 5,
+    today: datetime.date | None = None,
+) -> list[Finding]:
+    """Run the checks named in ``only`` (all of them for ``None``) on a collection.
+
+    Gives a finding for each check in the order of ``CHECKS``, with count 0 where nothing was
+    found; ``examples`` is how many places each lists (``None`` for all). ``today`` is what
+    dates are compared with. Raises ``UnknownName`` for a check that does not exist.
+    """
+    wanted = set(CHECKS) if only is None else set(only)
+    for name in sorted(wanted - CHECKS.keys()):
+        raise UnknownName("check", name, CHECKS)
+    subject = Subject(collection) if today is None else Subject(collection, today)
+    return [_run(check, subject, examples) for check in CHECKS.values() if check.name in wanted]
+
+
+def _run(check: Check, subject: Subject, examples: int | None) -> Finding:
+    rows = check.find(subject)
+    some = rows if examples is None else rows.head(examples)
+    return Finding(check, rows.height, some.to_dicts())

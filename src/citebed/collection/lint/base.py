@@ -1,0 +1,130 @@
+"""What a check is, what it finds, and what it looks at."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import polars as pl
+
+from citebed.collection.collection import Collection
+from citebed.collection.merging import plain_title
+
+Severity = Literal["error", "warning", "note"]
+
+FOUND: dict[str, pl.DataType] = {"place": pl.String(), "id": pl.String(), "what": pl.String()}
+"""The columns of what a check finds: where (``source:line``), which record, what about it."""
+
+
+def _today() -> datetime.date:
+    return datetime.datetime.now(tz=datetime.UTC).date()
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A collection under examination, with the columns that several checks read.
+
+    Only these columns are read, each once; ``today`` is what dates are compared with.
+    """
+
+    collection: Collection
+    today: datetime.date = field(default_factory=_today)
+
+    @cached_property
+    def documents(self) -> pl.DataFrame:
+        """The documents without their long texts, and ``plain``, the title folded."""
+        names = ("doc_id", "title", "authors", "year", "date", "venue", "volume", "pages", "doi")
+        return (
+            self.collection.scan_documents()
+            .select(*names, "source", "line", "aliases", plain=plain_title(pl.col("title")))
+            .collect()
+        )
+
+    @cached_property
+    def texts(self) -> pl.DataFrame:
+        """What there is to read of the documents: title and abstract."""
+        return (
+            self.collection.scan_documents()
+            .select("doc_id", "title", "abstract", "source", "line")
+            .collect()
+        )
+
+    @cached_property
+    def queries(self) -> pl.DataFrame:
+        """The queries of all sets: ``set``, ``query_id``, ``text``, ``place``."""
+        made = [
+            self.collection.queries(name).select(
+                "query_id", "text", set=pl.lit(name), place=pl.lit(f"queries/{name}.jsonl")
+            )
+            for name in self.collection.query_sets
+        ]
+        none = {name: pl.String() for name in ("query_id", "text", "set", "place")}
+        return pl.concat([pl.DataFrame(schema=none), *made])
+
+
+@dataclass(frozen=True)
+class Check:
+    """Something that can be wrong with a collection.
+
+    ``severity``: an ``error`` makes figures wrong, a ``warning`` makes them doubtful, a
+    ``note`` is worth a look. ``mend`` says what to do. ``find`` gives a row (``FOUND``) for
+    each place where it is so.
+    """
+
+    name: str
+    title: str
+    mend: str
+    severity: Severity
+    find: Callable[[Subject], pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found: how often, and some of the places; ``count`` 0 is a pass."""
+
+    check: Check
+    count: int
+    examples: list[dict[str, str | None]]
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing was found."""
+        return self.count == 0
+
+
+def place(source: str = "source", line: str | None = "line") -> pl.Expr:
+    """``source:line``, or the source alone where the line is not known."""
+    where = pl.col(source)
+    if line is None:
+        return where
+    return pl.when(pl.col(line).is_null()).then(where).otherwise(pl.format("{}:{}", where, line))
+
+
+def found(table: pl.DataFrame, *, name: str, what: pl.Expr, where: pl.Expr) -> pl.DataFrame:
+    """The rows of a table as findings; ``name`` is the column that identifies the record."""
+    return table.select(place=where, id=pl.col(name), what=what).cast(dict(FOUND))  # type: ignore[arg-type]
+
+
+def nothing() -> pl.DataFrame:
+    """No findings."""
+    return pl.DataFrame(schema=FOUND)
+
+
+def blank(text: str) -> pl.Expr:
+    """Whether a column has no text in a row."""
+    return pl.col(text).fill_null("").str.strip_chars() == ""
+
+
+def shown(text: str, length: int = 80) -> pl.Expr:
+    """A column's text in quotes, shortened for a message."""
+    column = pl.col(text).fill_null("")
+    cut = pl.when(column.str.len_chars() > length).then(column.str.slice(0, length - 1) + "…")
+    return pl.format("'{}'", cut.otherwise(column))
+
+
+def year_shown(year: str = "year") -> pl.Expr:
+    """A year for a message: ``2010``, or ``no year``."""
+    return pl.col(year).cast(pl.String).fill_null("no year")

@@ -1,0 +1,190 @@
+"""Checks on queries and judgements."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from citebed.collection import store, tables
+from citebed.collection.citing import lookup_table
+from citebed.collection.lint.base import (
+    FOUND,
+    Check,
+    Subject,
+    blank,
+    found,
+    nothing,
+    place,
+    shown,
+)
+from citebed.collection.lint.copies import copies_of_abstracts, copies_of_titles
+
+
+def _sets(subject: Subject) -> list[tuple[str, pl.DataFrame, pl.DataFrame]]:
+    collection = subject.collection
+    queries = subject.queries
+    return [
+        (name, queries.filter(pl.col("set") == name), collection.qrels(name))
+        for name in collection.query_sets
+    ]
+
+
+def _given(subject: Subject) -> pl.DataFrame:
+    """Where each judgement was read; judgements made from citing papers have no line."""
+    folder = subject.collection.folder
+    given = store.read_table(folder, "import/judgements", tables.JUDGEMENTS)
+    return given.select("query_id", "doc_id", "source", "line")
+
+
+def _absent_documents(subject: Subject) -> pl.DataFrame:
+    parts = [nothing()]
+    known = subject.documents.select("doc_id")
+    for name, _, qrels in _sets(subject):
+        absent = qrels.join(known, on="doc_id", how="anti", maintain_order="left")
+        if absent.height:
+            parts.append(_explained(subject, name, absent))
+    return pl.concat(parts)
+
+
+def _explained(subject: Subject, name: str, absent: pl.DataFrame) -> pl.DataFrame:
+    """A row for each absent document: how often it is judged, and what is known of it."""
+    rows = (
+        absent.join(
+            _given(subject).unique(["query_id", "doc_id"], keep="first", maintain_order=True),
+            on=["query_id", "doc_id"], how="left", maintain_order="left",
+        )
+        .group_by("doc_id", maintain_order=True)
+        .agg(
+            pl.col("source", "line").first(),
+            judged=pl.len(),
+            relevant=(pl.col("relevance") > 0).sum(),
+        )
+        .with_columns(lower=pl.col("doc_id").str.to_lowercase())
+        .join(lookup_table(subject.documents).rename({"name": "lower", "doc_id": "known"}),
+              on="lower", how="left", maintain_order="left")
+        .join(_aside(subject), on="lower", how="left", maintain_order="left")
+    )  # fmt: skip
+    why = (
+        pl.when(pl.col("known").is_not_null())
+        .then(pl.format("in the collection as {}", "known"))
+        .otherwise(pl.format("set aside: {}", "reason"))
+        .fill_null("not in any source")
+    )
+    what = pl.format("judged for {} queries, relevant to {}; {}", "judged", "relevant", why)
+    return found(rows, name="doc_id", what=what, where=_where(name))
+
+
+def _aside(subject: Subject) -> pl.DataFrame:
+    aside = subject.collection.set_aside
+    lower = pl.col("doc_id").str.to_lowercase()
+    return aside.select("reason", lower=lower).unique("lower", keep="first", maintain_order=True)
+
+
+def _where(name: str) -> pl.Expr:
+    return pl.coalesce(place(), pl.lit(f"qrels/{name}.qrels"))
+
+
+def _absent_queries(subject: Subject) -> pl.DataFrame:
+    parts = [nothing()]
+    given = _given(subject).unique("query_id", keep="first", maintain_order=True).drop("doc_id")
+    for name, queries, qrels in _sets(subject):
+        if qrels.height and queries.is_empty():
+            said = f"{qrels['query_id'].n_unique()} queries are judged, and none is here"
+            parts.append(_one(f"qrels/{name}.qrels", name, said))
+            continue
+        absent = (
+            qrels.join(queries, on="query_id", how="anti", maintain_order="left")
+            .group_by("query_id", maintain_order=True)
+            .agg(judged=pl.len())
+            .join(given, on="query_id", how="left", maintain_order="left")
+        )
+        what = pl.format("{} judgements for a query that is not in {}", "judged", pl.lit(name))
+        parts.append(found(absent, name="query_id", what=what, where=_where(name)))
+    return pl.concat(parts)
+
+
+def _one(where: str, name: str, what: str) -> pl.DataFrame:
+    return pl.DataFrame([(where, name, what)], schema=FOUND, orient="row")
+
+
+def _without_relevant(subject: Subject) -> pl.DataFrame:
+    parts = [nothing()]
+    for name, queries, qrels in _sets(subject):
+        if queries.height and qrels.is_empty():
+            said = f"none of {queries.height} queries is judged"
+            parts.append(_one(f"queries/{name}.jsonl", name, said))
+            continue
+        answered = qrels.filter(pl.col("relevance") > 0)
+        lost = queries.join(answered, on="query_id", how="anti", maintain_order="left")
+        what = pl.format("no relevant document: {}", shown("text"))
+        parts.append(found(lost, name="query_id", what=what, where=pl.col("place")))
+    return pl.concat(parts)
+
+
+def _without_text(subject: Subject) -> pl.DataFrame:
+    queries = subject.queries.filter(blank("text"))
+    sentences = subject.collection.contexts.filter(blank("text")).with_columns(
+        query_id=pl.format("{}:{}", "paper_id", "sentence_id")
+    )
+    of_papers = found(
+        sentences, name="query_id", where=place(line=None),
+        what=pl.format("a sentence without text, citing {}", pl.col("cites").list.join(", ")),
+    )  # fmt: skip
+    what = pl.lit("a query without text")
+    given = found(queries, name="query_id", what=what, where=pl.col("place"))
+    return pl.concat([of_papers, given])
+
+
+def _equal_to_documents(subject: Subject) -> pl.DataFrame:
+    if subject.queries.is_empty():
+        return nothing()
+    copies = pl.concat([copies_of_titles(subject), copies_of_abstracts(subject)])
+    return found(copies, name="query_id", what=pl.col("what"), where=pl.col("place"))
+
+
+ABSENT_DOCUMENTS = Check(
+    name="absent-documents",
+    title="judgements of documents that the collection does not have",
+    mend=(
+        "They count as never found. Import the sources that have them; one that was set aside "
+        "comes back with other rules (--front-matter keep, a shorter --exclude list)."
+    ),
+    severity="error",
+    find=_absent_documents,
+)
+ABSENT_QUERIES = Check(
+    name="absent-queries",
+    title="judgements for queries that are not there",
+    mend=(
+        "Import the query file that belongs to the judgements. Judgements that count the queries "
+        'from 1 in the order of the file need --profile cranfield (query_ids = "order").'
+    ),
+    severity="error",
+    find=_absent_queries,
+)
+WITHOUT_RELEVANT = Check(
+    name="queries-without-relevant",
+    title="queries without any relevant document",
+    mend=(
+        "Most measures are 0 or undefined for them: judge more, or take the queries out of their "
+        "file and import it again."
+    ),
+    severity="warning",
+    find=_without_relevant,
+)
+QUERIES_WITHOUT_TEXT = Check(
+    name="queries-without-text",
+    title="queries or citing sentences without text",
+    mend="Give them text in the source, or take them out, and import it again.",
+    severity="error",
+    find=_without_text,
+)
+EQUAL_TO_DOCUMENTS = Check(
+    name="queries-equal-to-documents",
+    title="queries that are a document's title or hold its abstract nearly whole",
+    mend=(
+        "Any search finds its own text first. List those documents in a file and import with "
+        "--exclude FILE, or take the queries out."
+    ),
+    severity="warning",
+    find=_equal_to_documents,
+)

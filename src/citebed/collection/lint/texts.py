@@ -1,0 +1,76 @@
+"""Checks on what is left in texts of how they were once written: markup and encodings."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from citebed.collection.lint.base import Check, Subject, found, place
+
+_COMMAND = r"\\[A-Za-z]{2,}"
+_TAG = r"</?[A-Za-z][A-Za-z0-9:-]*(?:\s+[A-Za-z:-]+\s*=[^<>]*)?\s*/?>"
+_ENTITY = r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
+MARKUP = rf"{_COMMAND}|{_TAG}|{_ENTITY}"
+
+# UTF-8 read as Windows-1252: a lead byte's letter and what the next byte looks like.
+# Å and Â are followed by other signs in earnest ("5 Å²", "3 Å”"), so less is taken for them.
+_NEXT = r"\u0080-\u00bfŒœŠšŸŽžƒˆ˜–—\u2018-\u203a€™"
+_LEADS = rf"Ã[{_NEXT}]|Â[\u0080-\u00bf]|Å[\u0080-\u009f‚„‘™›¡¯º¼½¾Ÿž]|[ÐÑÎÏ][\u0080-\u00bf]"
+_SIGNS = rf"â€[{_NEXT}]?|â[\u0080-\u009f][\u0080-\u00bf]|ï¿½|\x{{FFFD}}"
+ENCODING = rf"{_LEADS}|{_SIGNS}"
+
+
+def _matching(table: pl.DataFrame, pattern: str, fields: tuple[str, ...]) -> pl.DataFrame:
+    """Rows with the pattern in a field: which field, and the text around the first match."""
+    around = rf"(?s).{{0,20}}(?:{pattern}).{{0,20}}"
+    parts = [
+        table.lazy()
+        .filter(pl.col(name).str.contains(pattern))
+        .select(
+            "doc_id", "source", "line",
+            field=pl.lit(name), text=pl.col(name).str.extract(f"({around})"),
+        )
+        for name in fields
+    ]  # fmt: skip
+    return pl.concat(pl.collect_all(parts))
+
+
+def _markup(subject: Subject) -> pl.DataFrame:
+    left = _matching(subject.texts, MARKUP, ("title", "abstract"))
+    what = pl.format("{}: …{}…", "field", "text")
+    return found(left, name="doc_id", what=what, where=place())
+
+
+def _encoding(subject: Subject) -> pl.DataFrame:
+    names = subject.documents.select(
+        "doc_id", "source", "line", author=pl.col("authors").list.join("; ")
+    )
+    left = pl.concat(
+        [
+            _matching(subject.texts, ENCODING, ("title", "abstract")),
+            _matching(names, ENCODING, ("author",)),
+        ]
+    )
+    what = pl.format("{}: …{}…", "field", "text")
+    return found(left, name="doc_id", what=what, where=place())
+
+
+MARKUP_REMAINS = Check(
+    name="markup-remains",
+    title="LaTeX commands, HTML tags or entities left in titles or abstracts",
+    mend=(
+        "Retrieval takes them for words. Correct those that matter in the source and import it "
+        "again; program code and formulas in an abstract are no fault."
+    ),
+    severity="note",
+    find=_markup,
+)
+ENCODING_REMAINS = Check(
+    name="encoding-remains",
+    title="text that was read in a wrong encoding at some time (Ã©, â€™, U+FFFD)",
+    mend=(
+        "The fault is in the source: correct it there (the Python package ftfy does it for whole "
+        "files) and import it again."
+    ),
+    severity="warning",
+    find=_encoding,
+)

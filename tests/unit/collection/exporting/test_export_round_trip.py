@@ -1,0 +1,90 @@
+"""Any documents at all, exported and imported again: the same in every field."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from citebed.collection import Collection, ImportOptions, import_sources, open_collection
+from citebed.collection.exporting import export
+from citebed.collection.exporting.base import BIBLIOGRAPHIC
+from citebed.collection.formats.jsonl import document_to_json
+from citebed.records import Document
+from strategies import DOCUMENT
+
+DOCUMENTS = st.lists(
+    DOCUMENT.map(lambda document: document._replace(crossref=None)),
+    min_size=1,
+    max_size=6,
+    unique_by=lambda document: document.doc_id,
+)
+
+
+def imported(folder: Path, source: Path) -> Collection:
+    import_sources(folder, [source], ImportOptions(workers=1))
+    return open_collection(folder)
+
+
+def collection_of(documents: list[Document], folder: Path) -> Collection:
+    source = folder / "in.jsonl"
+    lines = (json.dumps(document_to_json(document)) + "\n" for document in documents)
+    source.write_text("".join(lines), encoding="utf-8")
+    return imported(folder / "first", source)
+
+
+@pytest.mark.parametrize(("form", "target"), [("bibtex", "out.bib"), ("jsonl", "out")])
+@given(documents=DOCUMENTS)
+@settings(max_examples=25, deadline=None)
+def test_documents_come_back(form: str, target: str, documents: list[Document]) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        first = collection_of(documents, folder)
+        report = export(first, form, folder / target)
+        again = imported(folder / "again", folder / target)
+        fields = ("doc_id", *BIBLIOGRAPHIC)
+        assert_frame_equal(first.documents.select(fields), again.documents.select(fields))
+        assert again.problems.is_empty()
+        assert not any("reads back" in note for note in report.notes)
+
+
+def test_what_bibtex_cannot_say_is_told(tmp_path: Path) -> None:
+    odd = Document("odd", type="journal-article", title="T", url="https://doi.org/10.5072/x")
+    with_entry = Document("other", title="Field", bibtex="@misc{a, title = {Entry}}\n@misc{b}")
+    first = collection_of([odd, with_entry], tmp_path)
+    report = export(first, "bibtex", tmp_path / "out.bib")
+    assert "type of 1 document reads back differently" in report.notes
+    assert "doi of 1 document reads back differently" in report.notes
+    assert any("entry of 1 document did not fit" in note for note in report.notes)
+    again = imported(tmp_path / "again", tmp_path / "out.bib")
+    assert again.documents["title"].to_list() == ["T", "Field"]
+
+
+def test_given_entries_are_kept_where_they_fit(tmp_path: Path) -> None:
+    entry = "@misc{key,\n  title = {A Title},\n  note = {kept}\n}"
+    documents = [
+        Document("key", title="A Title", bibtex=entry),
+        Document("renamed", title="B Title", bibtex=entry.replace("A T", "B T")),
+    ]
+    export(collection_of(documents, tmp_path), "bibtex", tmp_path / "out.bib")
+    text = (tmp_path / "out.bib").read_text("utf-8")
+    assert text.startswith(entry)
+    assert text.count("note = {kept}") == 2
+    assert "@misc{renamed," in text
+
+
+def test_keys_that_would_collide(tmp_path: Path) -> None:
+    ids = ["a,b", "a-b", "a{b", "A-B", "a-b-2"]
+    first = collection_of([Document(i, title=f"Title of {n}") for n, i in enumerate(ids)], tmp_path)
+    report = export(first, "bibtex", tmp_path / "out.bib")
+    again = imported(tmp_path / "again", tmp_path / "out.bib")
+    assert again.documents["doc_id"].to_list() == ids
+    assert "2 keys differ in case only, which BibTeX does not tell apart" in report.notes
+    text = (tmp_path / "out.bib").read_text("utf-8")
+    keys = [line.partition("{")[2] for line in text.splitlines() if line.startswith("@")]
+    assert len(set(keys)) == len(ids)

@@ -1,0 +1,75 @@
+"""What every format makes in the same way: ids, names, pages, and text out of bytes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from citebed.collection.formats.base import NOT_UTF8, Chunk, cut_after, read_text, with_newlines
+from citebed.collection.formats.fields import (
+    FreeIds,
+    is_organisation,
+    is_suffix,
+    made_up_id,
+    one_word,
+    page_range,
+    without_zeros,
+)
+from citebed.records import Problem
+
+
+def test_ids_of_one_word_and_numbers() -> None:
+    assert one_word(" my\town  key ") == "my_own_key"
+    assert [without_zeros(name) for name in ("007", "000", "07a", "٠١", "")] == [
+        *("7", "0", "07a", "٠١", "")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "year", "title", "made"),
+    [
+        (["O'Neill, Zoë", "Other"], 2010, "Trees, and more", "oneill-2010-trees"),
+        ([], "2010", "Trees", "2010-trees"),
+        (["Müller"], None, "…", "müller"),
+        ([], None, "", ""),
+    ],
+)
+def test_made_up_ids(names: list[str], year: int | str | None, title: str, made: str) -> None:
+    assert made_up_id(names, year, title) == made
+
+
+def test_each_id_is_given_out_once() -> None:
+    ids = FreeIds()
+    assert [ids.take(name) for name in ("a", "a", "a-2", "a", "b", "a-2")] == [
+        *("a", "a-2", "a-2-2", "a-3", "b", "a-2-3")
+    ]
+
+
+def test_names() -> None:
+    assert [is_suffix(part) for part in ("Jr.", "III", "PhD", "Anna")] == [True, True, True, False]
+    assert is_organisation("Fruit Research Group")
+    assert is_organisation("One Two Three Four Five")
+    assert not is_organisation("Anna van der Muster")
+
+
+def test_pages() -> None:
+    pages = [("1", "9"), ("1", "1"), ("1", None), (None, "9"), ("", None)]
+    assert [page_range(*ends) for ends in pages] == ["1–9", "1", "1", "9", None]
+
+
+def test_line_ends_are_made_one() -> None:
+    assert with_newlines("a\r\nb\nc\rd") == "a\nb\nc\rd"
+    assert with_newlines("a\rb") == "a\nb"
+
+
+def test_bytes_that_are_not_utf_8_are_read_and_noted_also_after_a_mark() -> None:
+    for mark in (b"", b"\xef\xbb\xbf"):
+        noted = [Problem(7, NOT_UTF8, "mended")]
+        assert read_text(Chunk(mark + b"caf\xe9", "x", 7)) == ("café", noted)
+        assert read_text(Chunk(mark + "café".encode(), "x")) == ("café", [])
+
+
+def test_cut_after_the_last_match() -> None:
+    assert cut_after(re.compile(b"b"), b"abcbd") == 4
+    assert cut_after(re.compile(b"x"), b"abcbd") == 0

@@ -1,0 +1,131 @@
+"""Checks on documents: texts, years, identifiers, remains of markup and encodings."""
+
+from __future__ import annotations
+
+import datetime
+
+import polars as pl
+import pytest
+
+from citebed.collection.store import write_table
+from citebed.collection.tables import DOCUMENTS, SECTIONS, frame
+
+TODAY = datetime.date(2024, 3, 1)
+
+
+def entry(key: str, **fields: object) -> str:
+    return f"@article{{{key},{''.join(f'{n} = {{{v}}},' for n, v in fields.items())}}}\n"
+
+
+def test_documents_without_title_and_without_text(collect, found) -> None:
+    text = entry("a", year=2000) + entry("b", abstract="Words.") + entry("c", title="A title")
+    collection = collect({"a.bib": text})
+    assert [name for name, _ in found(collection, "documents-without-title")] == ["a", "b"]
+    assert [name for name, _ in found(collection, "documents-without-text")] == ["a"]
+
+
+def test_a_document_with_full_text_is_not_empty(collect, found) -> None:
+    collection = collect({"a.bib": entry("a", year=2000)})
+    sections = frame(SECTIONS, {"doc_id": ["a"], "text": ["All of it."]}, 1)
+    write_table(collection.folder / "sections.parquet", sections, SECTIONS)
+    assert found(collection, "documents-without-text") == []
+
+
+def test_dates_in_future_leave_room_for_next_year(collect, found) -> None:
+    years = (2023, 2024, 2025, 2026)
+    collection = collect({"a.bib": "".join(entry(f"y{y}", title=f"T {y}", year=y) for y in years)})
+    assert found(collection, "dates-in-future", today=TODAY) == [
+        ("y2026", "is of 2026, and it is 2024 now")
+    ]
+
+
+def test_a_citing_paper_of_the_future(collect, found) -> None:
+    paper = "<doc><doi>10.1145/9.9</doi><year>2050</year><contexts/><references/></doc>"
+    collection = collect({"p.xml": paper})
+    assert [name for name, _ in found(collection, "dates-in-future", today=TODAY)] == [
+        "10.1145/9.9"
+    ]
+
+
+def test_implausible_years(collect, altered, found) -> None:
+    text = "".join(entry(f"y{y}", title=f"T {y}", year=y) for y in (1600, 1665, 2000))
+    collection = collect({"a.bib": text + entry("none", title="Undated")})
+    assert [name for name, _ in found(collection, "implausible-years")] == ["y1600"]
+    torn = pl.when(doc_id="y2000").then(pl.lit("2001-05")).otherwise("date")
+    assert found(altered(collection, "documents", DOCUMENTS, date=torn), "implausible-years")[
+        1:
+    ] == [("y2000", "year 2000, but date 2001-05")]
+
+
+def test_a_doi_field_that_disagrees_with_the_key(collect, found) -> None:
+    text = (
+        entry("10.1145/1.1", title="One", doi="10.1145/1.2")
+        + entry("10.1145/3.A_b", title="Two", doi=r"https://doi.org/10.1145/3.a\_B")
+        + entry("10.1145/4.4", title="Three", url="https://example.org", doi="unknown")
+        + entry("key", title="Four", doi="10.1145/5.5")
+        + entry("10.1145/6.6", title="Five")
+    )
+    assert found(collect({"a.bib": text}), "doi-disagrees") == [
+        ("10.1145/1.1", "its DOI field says 10.1145/1.2")
+    ]
+
+
+def test_different_documents_under_one_key(collect, found) -> None:
+    one, two = entry("key", title="One of them"), entry("key", title="Another one")
+    own = entry("key-7", title="Seven of nine", year=1990)
+    assert found(collect({"a.bib": one, "b.bib": two + own}), "numbered-ids") == [
+        ("key-2", "'Another one' has the key key of 'One of them'")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        (r"A proof that \mathsf holds", True),
+        ("The &thetas; function", True),
+        ("A <blink> of an eye", True),
+        ("Pages <foo a='b'> and </foo>", True),
+        ("For a < b and c > d", False),
+        ("AT&T; Bell and R&D", False),
+        ("Caf&eacute; and &#233;", True),
+        ("A path C:\\ and x<y>z in 3<4", True),
+        ("Triples <s, p, o> at 5 < 6", False),
+        ("Plain words, 10\\% of them", False),
+    ],
+)
+def test_markup_remains(collect, altered, found, text, seen) -> None:
+    collection = collect({"a.bib": entry("a", title="T", abstract="x")})
+    collection = altered(collection, "documents", DOCUMENTS, abstract=pl.lit(text))
+    assert [name for name, _ in found(collection, "markup-remains")] == ["a"] * seen
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("Ren\u00c3\u00a9 Descartes", True),
+        ("the user\u00e2\u20ac\u2122s needs", True),
+        ("lost \ufffd letters", True),
+        ("\u00c3\u2013sterreich", True),
+        ("\u00c3\u0153ber", True),
+        ("S\u00c3O PAULO, René, Ångström, Ðorđe", False),
+        ("a â la carte menu at 5 €", False),
+        ("\u0141ukasz as \u00c5\u0081ukasz, Luk\u00c3\u00a1\u00c5\u00a1", True),
+        ("a surface of 5 Å², “resolved to 3 Å”", False),
+    ],
+)
+def test_encoding_remains(collect, altered, found, text, seen) -> None:
+    collection = collect({"a.bib": entry("a", title="T", author="Doe, Jane")})
+    titled = altered(collection, "documents", DOCUMENTS, title=pl.lit(text))
+    assert [name for name, _ in found(titled, "encoding-remains")] == ["a"] * seen
+    plain = {"title": pl.lit("T"), "authors": pl.concat_list(pl.lit(text), "authors")}
+    signed = altered(collection, "documents", DOCUMENTS, **plain)
+    assert [name for name, _ in found(signed, "encoding-remains")] == ["a"] * seen
+
+
+def test_a_finding_shows_the_text_around(collect, altered, found) -> None:
+    long = f"{'before ' * 20}the &thetas; function{' after' * 20}"
+    collection = altered(
+        collect({"a.bib": entry("a", title="T")}), "documents", DOCUMENTS, abstract=pl.lit(long)
+    )
+    ((_, what),) = found(collection, "markup-remains")
+    assert what == "abstract: …e before before the &thetas; function after afte…"

@@ -1,0 +1,310 @@
+"""What a collection holds, in numbers counted by hand."""
+
+from __future__ import annotations
+
+import json
+import re
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from citebed.collection import Collection, ImportOptions, Rules, import_sources, open_collection
+from citebed.collection.statistics import (
+    TOKEN,
+    Means,
+    Spread,
+    Statistics,
+    rows,
+    statistics,
+    venue_series,
+)
+
+BIB = """
+@inproceedings{a, title = {Alpha of all things}, author = {Ash, Ann}, year = {2010},
+  booktitle = {Proceedings of the 1st ACM Workshop on Testing}, doi = {10.1234/a},
+  abstract = {One two  three
+  four.}, keywords = {this, that}}
+@inproceedings{b, title = {Beta of all things}, author = {Birch, Bob}, year = {2011},
+  booktitle = {Proceedings of the Second International Workshop on Testing}, doi = {10.1234/b}}
+@article{c, title = {Gamma of all things}, author = {Cedar, Cy}, year = {2011},
+  journal = {Journal of Tests}, abstract = {Five words [stand] right here}, language = {german}}
+@misc{d, title = {Delta of all things}}
+@article{e, title = {Epsilon of all things}, author = {Elm, Eve}, year = {1999}}
+"""
+AGAIN = """
+@inproceedings{other, title = {Alpha of all things}, author = {Ash, Ann}, year = {2010},
+  doi = {10.1234/A}}
+"""
+PAPER = """<doc><doi>10.5555/one</doi><title>One</title><contexts>
+<context id="01" section="introduction">
+  <s cites="1,3">Alpha did it [1, 3].</s><s>Nobody else did.</s><s cites="1">See [1].</s>
+</context>
+<context id="02" section="introduction"><s cites="3">Others [3].</s></context>
+<context id="03" section="introduction"><s>No one.</s></context>
+</contexts><references>
+<reference id="1">10.1234/a</reference><reference id="2">10.1234/b</reference>
+<reference id="3">10.9999/unknown</reference><reference id="4">https://example.org/x.pdf</reference>
+<reference id="5">None</reference>
+</references></doc>"""
+SHORT = """<doc><doi>10.5555/two</doi><title>Two</title><contexts>
+</contexts><references><reference id="1">10.1234/a</reference></references></doc>"""
+OPTIONS = ImportOptions(rules=Rules(exclude=("e",)), name="small", workers=1)
+
+
+def write(folder: Path, **files: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (folder / name.replace("_", ".")).write_text(text, encoding="utf-8")
+    return folder
+
+
+def collect(tmp_path: Path, options: ImportOptions = OPTIONS, **files: str) -> Collection:
+    import_sources(tmp_path / "collection", [write(tmp_path / "sources", **files)], options)
+    return open_collection(tmp_path / "collection")
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Statistics:
+    folder = tmp_path_factory.mktemp("small")
+    files = {"x_bib": BIB, "y_bib": AGAIN, "one_xml": PAPER, "two_xml": SHORT, "z_dat": "\0\1"}
+    return statistics(collect(folder, **files))
+
+
+def test_documents_are_counted_by_what_they_have(small: Statistics) -> None:
+    documents = small.documents
+    assert small.name == "small"
+    assert documents.count == 4
+    assert dict(documents.having) == {
+        "abstract": 2,
+        "keywords": 1,
+        "DOI": 2,
+        "full text": 0,
+        "year": 3,
+        "venue": 3,
+        "language": 1,
+    }
+    assert documents.words == 4.5
+    assert documents.types == (("inproceedings", 2), ("article", 1), ("misc", 1))
+    assert [count for _, count in documents.languages] == [1]
+    assert documents.years == ((2010, 1, 1), (2011, 2, 1))
+
+
+def test_the_years_of_an_event_are_one_venue(small: Statistics) -> None:
+    assert small.documents.venues == (
+        ("International Workshop on Testing", 2),
+        ("Journal of Tests", 1),
+    )
+    assert small.documents.all_venues == 2
+
+
+def test_only_the_largest_venues_are_named(tmp_path: Path) -> None:
+    documents = statistics(collect(tmp_path, x_bib=BIB), top_venues=1).documents
+    assert documents.venues == (("International Workshop on Testing", 2),)
+    assert documents.all_venues == 2
+
+
+def test_passages_are_measured_as_they_are_searched_for(small: Statistics) -> None:
+    paragraphs, sentences = small.passages
+    assert (paragraphs.name, sentences.name) == ("paragraphs", "sentences")
+    assert paragraphs.all == Means(3, 26 / 3, 64 / 3, 1.0, 4 / 3)
+    assert paragraphs.citing == Means(2, 11.5, 28.5, 1.5, 2.0)
+    assert paragraphs.usable == Means(1, 18.0, 46.0, 2.0, 3.0)
+    assert paragraphs.lengths == (18, 5, 3)
+    assert paragraphs.pairs == 1
+    assert sentences.all == Means(5, 26 / 5, 62 / 5, 4 / 5, 4 / 5)
+    assert sentences.citing == Means(3, 19 / 3, 13.0, 4 / 3, 4 / 3)
+    assert sentences.usable == Means(2, 7.0, 14.0, 1.5, 1.5)
+    assert sentences.lengths == (9, 4, 5, 5, 3)
+    assert sentences.pairs == 2
+
+
+def test_reference_lists_and_what_was_not_found(small: Statistics) -> None:
+    references = small.references
+    assert references is not None
+    assert references.papers == 2
+    assert references.per_paper == ((5, 2), (1, 1))
+    assert references.references == Spread(3.0, 1, 5)
+    assert references.found == Spread(1.5, 1, 2)
+    assert references.coverage == 0.5
+    assert references.paper_coverage == pytest.approx(0.7)
+    assert dict(references.unfound) == {"DOI not in the collection": 1, "URL only": 1, "nothing": 1}
+
+
+def test_the_import_adds_up(small: Statistics) -> None:
+    made = small.imported
+    assert made.files == 5
+    assert made.formats == (("annotation-xml", 2), ("bibtex", 2))
+    assert made.records == 6
+    assert made.merged == 1
+    assert made.set_aside == (("on the exclusion list", 1),)
+    assert made.problems == (("ignored", 1),)
+    assert made.records == small.documents.count + made.merged + 1
+
+
+def test_given_queries_links_and_full_text(tmp_path: Path) -> None:
+    records = [
+        {"doc_id": "p", "title": "P", "sections": [{"heading": "", "text": "Long text."}]},
+        {
+            "doc_id": "q",
+            "title": "Q",
+            "links": [{"target": "p"}, {"target": "r", "kind": "coupled"}],
+        },
+        *({"query_id": name, "text": f"query {name}"} for name in ("1", "2", "3")),
+        *(
+            {"query_id": query, "doc_id": document, "relevance": grade}
+            for query, document, grade in (("1", "p", 2), ("1", "q", 1), ("2", "p", 0))
+        ),
+    ]
+    text = "\n".join(map(json.dumps, records))
+    made = statistics(collect(tmp_path, topics_jsonl=text))
+    (given,) = made.query_sets
+    assert (given.name, given.queries, given.judged_queries) == ("topics", 3, 2)
+    assert (given.judged, given.relevant) == (3, 2)
+    assert given.per_query == Spread(1.0, 0, 2)
+    assert given.grades == ((0, 1), (1, 1), (2, 1))
+    assert made.links == (("cites", 1), ("coupled", 1))
+    assert dict(made.documents.having)["full text"] == 1
+    assert made.passages == ()
+    assert made.references is None
+
+
+def test_full_text_under_the_id_a_merge_gave_up(tmp_path: Path) -> None:
+    record = {
+        "doc_id": "own",
+        "title": "Alpha",
+        "doi": "10.1234/a",
+        "sections": [{"text": "Text."}],
+    }
+    made = statistics(collect(tmp_path, x_bib=BIB, y_jsonl=json.dumps(record)))
+    assert dict(made.documents.having)["full text"] == 1
+
+
+def test_an_empty_collection_has_nothing_of_anything(tmp_path: Path) -> None:
+    made = statistics(collect(tmp_path, x_bib="% nothing here\n"))
+    assert made.documents.count == 0
+    assert made.documents.words is None
+    assert made.documents.years == made.documents.venues == made.passages == made.query_sets == ()
+    assert made.references is None
+    assert {row["value"] for row in rows(made) if row["group"] == "documents"} == {0, None}
+
+
+def test_papers_without_documents_have_no_usable_passage(tmp_path: Path) -> None:
+    made = statistics(collect(tmp_path, one_xml=PAPER))
+    assert made.passages[0].citing.count == 2
+    assert made.passages[0].usable == Means(0, None, None, None, None)
+    assert made.references is not None
+    assert made.references.coverage == 0.0
+
+
+def test_rows_are_flat_and_named_once(small: Statistics) -> None:
+    made = rows(small)
+    assert all(list(row) == ["group", "name", "value", "share"] for row in made)
+    assert len({(row["group"], row["name"]) for row in made}) == len(made)
+    values = {(row["group"], row["name"]): (row["value"], row["share"]) for row in made}
+    assert values["documents", "with abstract"] == (2, 0.5)
+    assert values["years", "2011"] == (2, 0.5)
+    assert values["venues", "Journal of Tests"] == (1, 0.25)
+    assert values["paragraphs", "usable"] == (1, 1 / 3)
+    assert values["sentences", "tokens per passage, usable"] == (7.0, None)
+    assert values["sentences", "pairs"] == (2, None)
+    assert values["references", "found"] == (3, 0.5)
+    assert values["references", "per paper, most"] == (5, None)
+    assert values["unfound", "URL only"] == (1, 1 / 3)
+    assert values["import", "merged"] == (1, None)
+    assert values["set aside", "on the exclusion list"] == (1, 1 / 6)
+    assert json.loads(json.dumps(made)) == made
+
+
+def test_rows_of_a_given_set(tmp_path: Path) -> None:
+    qrels = "1 0 a 2\n1 0 b 0\n2 0 a 1\n"
+    made = rows(statistics(collect(tmp_path, x_bib=BIB, graded_qrels=qrels)))
+    values = {(row["group"], row["name"]): (row["value"], row["share"]) for row in made}
+    assert values["query set graded", "relevant pairs"] == (2, 2 / 3)
+    assert values["grades graded", "2"] == (1, 1 / 3)
+
+
+def test_what_a_token_is() -> None:
+    found = re.findall(TOKEN, "[3], state-of-the-art isn't 0.5%.")
+    assert found == ["[", "3", "]", ",", "state-of-the-art", "isn't", "0.5", "%", "."]
+
+
+@pytest.mark.parametrize(
+    ("name", "series"),
+    [
+        (
+            "Proceedings of the 27th ACM International Conference on Multimedia",
+            "ACM International Conference on Multimedia",
+        ),
+        (
+            "Proceedings of the Twenty-Ninth Conference on Uncertainty in Artificial Intelligence",
+            "Conference on Uncertainty in Artificial Intelligence",
+        ),
+        (
+            "Fourteenth ACM Conference on Recommender Systems",
+            "ACM Conference on Recommender Systems",
+        ),
+        (
+            "Proceedings of the 2017 ACM on Conference on Information & Knowledge Management",
+            "ACM Conference on Information and Knowledge Management",
+        ),
+        (
+            "Proceedings of the 33rd International Conference on International Conference on "
+            "Machine Learning - Volume 48",
+            "International Conference on Machine Learning",
+        ),
+        (
+            "CHI '13 Extended Abstracts on Human Factors in Computing Systems",
+            "CHI Extended Abstracts on Human Factors in Computing Systems",
+        ),
+        (
+            "Proceedings of the ACM/IEEE Joint Conference on Digital Libraries in 2020",
+            "ACM/IEEE Joint Conference on Digital Libraries",
+        ),
+        (
+            "Companion Proceedings of the The Web Conference 2018",
+            "Companion Proceedings of the Web Conference",
+        ),
+        (
+            "Advances in Neural Information Processing Systems 32",
+            "Advances in Neural Information Processing Systems",
+        ),
+        (
+            "The 38th SIGIR Conference on Research, SIGIR 2015, Santiago, Chile, August 9-13, 2015",
+            "SIGIR Conference on Research",
+        ),
+        (
+            "Annual Meeting of Everyone, Berlin, Germany, August 7-12, 2016",
+            "Annual Meeting of Everyone",
+        ),
+        ("First Monday", "First Monday"),
+        ("J. Am. Soc. Inf. Sci. Technol.", "J. Am. Soc. Inf. Sci. Technol."),
+        ("j. ae. scs. 29, 1962.", "j. ae. scs."),
+        ("Proceedings of the VLDB Endowment", "Proceedings of the VLDB Endowment"),
+        ("2001", "2001"),
+        ("", ""),
+    ],
+)
+def test_venue_series(name: str, series: str) -> None:
+    assert venue_series(name) == series
+    assert venue_series(series) == series
+
+
+def test_the_published_figures_of_acm_cr(shared_data: Path, tmp_path: Path) -> None:
+    data = shared_data / "acm-cr"
+    with tarfile.open(data / "acm-dl.tar.xz") as archive:
+        for _ in range(3):
+            member = next(item for item in archive if item.name.endswith(".bib"))
+            archive.extract(member, tmp_path / "bib", filter="data")
+    import_sources(tmp_path / "c", [data / "papers", tmp_path / "bib"], ImportOptions(workers=1))
+    made = statistics(open_collection(tmp_path / "c"))
+    references = made.references
+    assert references is not None
+    assert references.papers == 50
+    assert references.references == Spread(31.82, 8, 71)
+    paragraphs, sentences = made.passages
+    assert (paragraphs.all.count, paragraphs.citing.count) == (341, 341)
+    assert (sentences.all.count, sentences.citing.count) == (1800, 837)
+    assert sentences.citing.citations == pytest.approx(2.07, abs=0.005)
+    assert paragraphs.all.characters == pytest.approx(813, abs=1)
+    assert made.documents.count > 0

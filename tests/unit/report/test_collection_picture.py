@@ -1,0 +1,141 @@
+"""The picture of a collection: which panels it has, and how the file is written."""
+
+from __future__ import annotations
+
+import dataclasses
+from importlib import resources
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+from lxml import etree
+from matplotlib.figure import Figure
+
+from citebed.collection import ImportOptions, import_sources, open_collection
+from citebed.collection.statistics import (
+    Documents,
+    Imported,
+    Means,
+    Passages,
+    References,
+    Spread,
+    Statistics,
+    statistics,
+)
+from citebed.errors import UnknownName
+from citebed.report import collection_picture
+from citebed.report.collection_picture import draw
+
+PNG = b"\x89PNG\r\n\x1a\n"
+NOTHING = Means(0, None, None, None, None)
+EMPTY = Statistics(
+    name="nothing",
+    documents=Documents(0, (), None, (), (), (), (), 0),
+    passages=(),
+    references=None,
+    query_sets=(),
+    links=(),
+    imported=Imported(0, 0, (), 0, 0, (), ()),
+)
+ONE = dataclasses.replace(
+    EMPTY, documents=Documents(1, (), 3.0, (), (), ((2001, 1, 1),), (("Nature", 1),), 1)
+)
+
+
+def citing(lengths: tuple[int, ...], per_paper: tuple[tuple[int, int], ...]) -> Statistics:
+    mean = Means(len(lengths), sum(lengths) / len(lengths), 1.0, 1.0, 1.0)
+    spread = Spread(1.0, 1, 1)
+    return dataclasses.replace(
+        EMPTY,
+        passages=(Passages("paragraphs", mean, mean, NOTHING, 0, lengths),),
+        references=References(len(per_paper), spread, spread, 1.0, 1.0, (), per_paper),
+    )
+
+
+def titles(made: Statistics) -> list[str]:
+    figure: Figure = collection_picture._figure(made)
+    own = [axes.get_title("left") or axes.get_title() for axes in figure.axes]
+    return [title for title in own + [part.get_suptitle() for part in figure.subfigs] if title]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Statistics:
+    folder = tmp_path_factory.mktemp("demo") / "c"
+    with resources.as_file(resources.files("citebed") / "demo") as sources:
+        import_sources(folder, [sources], ImportOptions(name="demo", workers=1))
+    return statistics(open_collection(folder))
+
+
+def test_the_ending_says_which_format(demo: Statistics, tmp_path: Path) -> None:
+    draw(demo, tmp_path / "demo.PNG")
+    draw(demo, tmp_path / "demo.svg")
+    assert (tmp_path / "demo.PNG").read_bytes().startswith(PNG)
+    root = etree.parse(tmp_path / "demo.svg").getroot()
+    assert etree.QName(root).localname == "svg"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["demo.PNG", "demo.svg"]
+
+
+def test_everything_there_is_gets_a_panel(demo: Statistics) -> None:
+    made = sorted(titles(demo))
+    assert [title.split()[0] for title in made] == [
+        "Documents", "Largest", "Length", "Length", "References",
+    ]  # fmt: skip
+
+
+def test_the_same_statistics_give_the_same_file(demo: Statistics, tmp_path: Path) -> None:
+    for name in ("a.svg", "b.svg"):
+        draw(demo, tmp_path / name)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("made", "panels"),
+    [
+        (EMPTY, 0),
+        (ONE, 2),
+        (dataclasses.replace(ONE, documents=dataclasses.replace(ONE.documents, years=())), 1),
+        (citing((0,), ((0, 0),)), 1),
+        (citing((5,), ((1, 0),)), 2),
+        (citing((7,) * 300, tuple((n, n // 2) for n in range(300))), 2),
+    ],
+)
+def test_what_is_missing_is_left_out(made: Statistics, panels: int, tmp_path: Path) -> None:
+    draw(made, tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").read_bytes().startswith(PNG)
+    assert len(titles(made)) == panels
+
+
+@pytest.mark.parametrize("name", ["$x_1$ & [y]", "計算言語学", "<b>& Co", "A" * 200])
+def test_any_name_can_be_drawn(name: str, tmp_path: Path) -> None:
+    documents = dataclasses.replace(ONE.documents, venues=((name, 3),))
+    draw(dataclasses.replace(ONE, name=name, documents=documents), tmp_path / "picture.svg")
+    etree.parse(tmp_path / "picture.svg")
+
+
+def test_an_unknown_ending_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="jpg"):
+        draw(ONE, tmp_path / "picture.jpg")
+    with pytest.raises(UnknownName, match="picture"):
+        draw(ONE, tmp_path / "picture")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "picture.svg"
+    path.write_text("old", encoding="utf-8")
+
+    def fail(_figure: Figure, file: Path, **_options: object) -> None:
+        Path(file).write_text("half", encoding="utf-8")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Figure, "savefig", fail)
+    with pytest.raises(OSError, match="disk full"):
+        draw(ONE, path)
+    assert path.read_text("utf-8") == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_settings_of_matplotlib_stay_as_they_were(tmp_path: Path) -> None:
+    before = dict(mpl.rcParams)
+    draw(ONE, tmp_path / "picture.svg")
+    assert dict(mpl.rcParams) == before

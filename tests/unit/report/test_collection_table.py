@@ -1,0 +1,160 @@
+"""The statistics of a collection as tables for a terminal."""
+
+from __future__ import annotations
+
+import dataclasses
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from citebed.collection.statistics import (
+    Documents,
+    GivenSet,
+    Imported,
+    Means,
+    Passages,
+    References,
+    Spread,
+    Statistics,
+)
+from citebed.report.collection_table import short_name, statistics_tables
+
+LONG = "International Conference on the Theory of Everything and All the Rest of It in General"
+DOCUMENTS = Documents(
+    count=20000,
+    having=(("abstract", 18100), ("DOI", 20000), ("language", 1), ("year", 19999)),
+    words=149.93,
+    types=(("article", 20000),),
+    languages=(("de", 1),),
+    years=((1969, 1, 0), (2020, 19998, 18100)),
+    venues=((LONG, 12345), ("[bold]J. of Marks[/bold]", 7)),
+    all_venues=1250,
+)
+EMPTY = Statistics(
+    name="nothing",
+    documents=Documents(0, (("abstract", 0),), None, (), (), (), (), 0),
+    passages=(),
+    references=None,
+    query_sets=(),
+    links=(),
+    imported=Imported(1, 0, (), 0, 0, (), ()),
+)
+FULL = Statistics(
+    name="full",
+    documents=DOCUMENTS,
+    passages=(
+        Passages(
+            "paragraphs",
+            Means(2, 145.63, 1813.3, 4.7, 5.07),
+            Means(2, 145.63, 1813.3, 4.7, 5.07),
+            Means(0, None, None, None, None),
+            0,
+            (100, 191),
+        ),
+    ),
+    references=References(
+        papers=2,
+        references=Spread(31.82, 8, 71),
+        found=Spread(15.86, 1, 37),
+        coverage=0.5,
+        paper_coverage=0.507,
+        unfound=(("URL only", 39),),
+        per_paper=((71, 37), (8, 3)),
+    ),
+    query_sets=(
+        GivenSet("topics", 225, 225, 1837, 1612, Spread(7.16, 1, 39), ((0, 225), (1, 1612))),
+    ),
+    links=(("cites", 4321),),
+    imported=Imported(
+        files=1005,
+        size=10**8,
+        formats=(("bibtex", 903),),
+        records=20300,
+        merged=289,
+        set_aside=(("front matter", 11),),
+        problems=(("mended", 4),),
+    ),
+)
+
+
+def printed(statistics: Statistics, width: int = 80) -> str:
+    console = Console(file=StringIO(), width=width, color_system=None)
+    for table in statistics_tables(statistics):
+        console.print(table)
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+def line_of(text: str, start: str) -> list[str]:
+    return next(line for line in text.splitlines() if line.strip().startswith(start)).split()
+
+
+def test_numbers_have_separators_and_shares() -> None:
+    text = printed(FULL)
+    first = " ".join(text.splitlines()[0].split())
+    assert first == "full 20,000 documents, 2 citing papers, 225 queries"
+    assert line_of(text, "with abstract")[-3:] == ["18,100", "90.5", "%"]
+    assert line_of(text, "found in the collection")[-6:] == ["40", "15.86", "1", "37", "50.6", "%"]
+    assert line_of(text, "References")[-4:] == ["79", "31.82", "8", "71"]
+    assert line_of(text, "Years")[-1] == "1969–2020"
+    assert line_of(text, "Links: cites")[-1] == "4,321"
+    assert line_of(text, "grade 0")[-3:] == ["225", "12.2", "%"]
+    assert "A paper's own share found is 50.7% on average." in text
+
+
+def test_a_share_is_rounded_to_nothing_or_all_only_when_it_is() -> None:
+    text = printed(FULL)
+    assert line_of(text, "with language")[-3:] == ["1", "<0.1", "%"]
+    assert line_of(text, "with year")[-3:] == ["19,999", ">99.9", "%"]
+    assert line_of(text, "with DOI")[-3:] == ["20,000", "100.0", "%"]
+
+
+def test_means_and_the_mean_of_nothing() -> None:
+    text = printed(FULL)
+    assert line_of(text, "Paragraphs  ")[-5:] == ["2", "145.6", "1,813.3", "4.70", "5.07"]
+    assert line_of(text, "usable as queries")[-5:] == ["0", "–", "–", "–", "–"]
+
+
+def test_numbers_end_in_the_same_column() -> None:
+    lines = printed(FULL).splitlines()
+    shares = [line.rstrip() for line in lines if line.strip().startswith(("with ", "of type"))]
+    assert len({len(line) for line in shares}) == 1
+
+
+def test_names_are_no_markup_and_never_wrap() -> None:
+    text = printed(FULL)
+    assert "[bold]J. of Marks[/bold]" in text
+    assert "The 2 largest of 1,250 venues" in text
+    assert line_of(text, "Intl. Conf.")[-3:] == ["12,345", "61.7", "%"]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_every_line_fits(width: int) -> None:
+    assert max(map(len, printed(FULL, width).splitlines())) <= width
+
+
+def test_an_empty_collection_says_so_without_empty_tables() -> None:
+    text = printed(EMPTY)
+    assert " ".join(text.splitlines()[0].split()) == "nothing 0 documents, 0 queries"
+    assert len(statistics_tables(EMPTY)) == 3
+    assert "Venues" not in text
+
+
+def test_one_document_is_not_plural() -> None:
+    one = dataclasses.replace(EMPTY, documents=dataclasses.replace(EMPTY.documents, count=1))
+    assert "1 document," in printed(one)
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "short"),
+    [
+        ("Journal of Tests", 16, "Journal of Tests"),
+        ("International Conference on Tests", 30, "Intl. Conference on Tests"),
+        ("Symposium on the Design of the Tests", 25, "Symp. on the Design…"),
+        ("Undividedlylongname", 8, "Undivid…"),
+    ],
+)
+def test_short_names(name: str, width: int, short: str) -> None:
+    assert short_name(name, width) == short
+    assert len(short) <= width

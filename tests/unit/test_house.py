@@ -1,0 +1,43 @@
+"""Rules of the house that no tool checks."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2] / "src" / "citebed"
+FILES = sorted(SOURCE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_nobody_imports_the_root_package_from_inside(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            if node.module == "citebed":
+                assert path.name in ("__init__.py",) and path.parent == SOURCE
+        if isinstance(node, ast.Import):
+            assert all(alias.name != "citebed" for alias in node.names)
+
+
+def test_importing_citebed_is_light_and_does_nothing(tmp_path: Path) -> None:
+    code = (
+        "import sys, citebed; "
+        "heavy = {'polars', 'lxml', 'numpy', 'matplotlib', 'rich'} & set(sys.modules); "
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+    assert not any(tmp_path.iterdir())
+
+
+def test_the_command_line_answers_help_without_heavy_imports(tmp_path: Path) -> None:
+    code = (
+        "import sys; from citebed.cli.app import main; main(['import', '--help']); "
+        "heavy = {'polars', 'lxml', 'numpy', 'matplotlib'} & set(sys.modules); "
+        "assert not heavy, heavy"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, stdout=subprocess.DEVNULL)
