@@ -20,7 +20,7 @@ from citebed.errors import (
 
 if TYPE_CHECKING:
     from citebed.collection import Collection, ImportOptions, ImportReport, Rules, import_sources
-    from citebed.collection import open_collection as open  # noqa: A004
+    from citebed.collection import open_collection as open
 
 _PUBLIC = {
     "Collection": "Collection",

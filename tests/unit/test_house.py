@@ -19,7 +19,8 @@ def test_nobody_imports_the_root_package_from_inside(path: Path) -> None:
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0
             if node.module == "citebed":
-                assert path.name in ("__init__.py",) and path.parent == SOURCE
+                assert path.name in ("__init__.py",)
+                assert path.parent == SOURCE
         if isinstance(node, ast.Import):
             assert all(alias.name != "citebed" for alias in node.names)
 
@@ -40,4 +41,6 @@ def test_the_command_line_answers_help_without_heavy_imports(tmp_path: Path) -> 
         "heavy = {'polars', 'lxml', 'numpy', 'matplotlib'} & set(sys.modules); "
         "assert not heavy, heavy"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, "-c", code], check=True, cwd=tmp_path, stdout=subprocess.DEVNULL
+    )

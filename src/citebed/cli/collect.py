@@ -34,39 +34,61 @@ def import_(
     collection: Annotated[
         Path,
         typer.Argument(
-            metavar="COLLECTION", help="The collection's folder; made if it is not there.", show_default=False
+            metavar="COLLECTION",
+            help="The collection's folder; made if it is not there.",
+            show_default=False,
         ),
     ],
     sources: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[SOURCE]...", help="Files, folders and archives to read.", show_default=False),
+        typer.Argument(
+            metavar="[SOURCE]...", help="Files, folders and archives to read.", show_default=False
+        ),
     ] = None,
     profile: Annotated[
-        str | None, typer.Option(help="Named rules, or a TOML file of your own: acm-cr, anthology, cranfield.")
+        str | None,
+        typer.Option(help="Named rules, or a TOML file of your own: acm-cr, anthology, cranfield."),
     ] = None,
     types: Annotated[
-        str | None, typer.Option(help="Entry types to keep, e.g. article,inproceedings; 'all' for all.")
+        str | None,
+        typer.Option(help="Entry types to keep, e.g. article,inproceedings; 'all' for all."),
     ] = None,
-    exclude: Annotated[Path | None, typer.Option(help="A file of ids or DOIs to leave out, one a line.")] = None,
+    exclude: Annotated[
+        Path | None, typer.Option(help="A file of ids or DOIs to leave out, one a line.")
+    ] = None,
     front_matter: Annotated[
         str | None,
-        typer.Option(help="keep; drop headings, forewords, contents and the like; or only 'sessions'."),
+        typer.Option(
+            help="keep; drop headings, forewords, contents and the like; or only 'sessions'."
+        ),
     ] = None,
-    reviews: Annotated[str | None, typer.Option(help="keep or drop letters and book reviews.")] = None,
+    reviews: Annotated[
+        str | None, typer.Option(help="keep or drop letters and book reviews.")
+    ] = None,
     languages: Annotated[
         str | None, typer.Option(help="Languages to keep, e.g. en,de; 'all' for all.")
     ] = None,
     no_future: Annotated[
         bool | None,
-        typer.Option("--no-future/--future", help="Leave out answers later than the citing paper.", show_default=False),
+        typer.Option(
+            "--no-future/--future",
+            help="Leave out answers later than the citing paper.",
+            show_default=False,
+        ),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="The collection's name; its folder's by default.")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="The collection's name; its folder's by default.")
+    ] = None,
     only: Annotated[
         list[str] | None,
         typer.Option(help="Read only names like this, e.g. '*/papers/*.xml'; may be repeated."),
     ] = None,
-    prune: Annotated[bool, typer.Option("--prune", help="Forget sources that are no longer there.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first record that cannot be read.")] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Forget sources that are no longer there.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Stop at the first record that cannot be read.")
+    ] = False,
     workers: Annotated[int, typer.Option(help="Processes that parse; 0 for one a core.")] = 0,
     as_json: AsJson = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
@@ -149,7 +171,9 @@ def _print_report(report: ImportReport) -> None:
 
 def stats(
     collection: CollectionFolder,
-    plot: Annotated[Path | None, typer.Option(help="Draw a picture into this .svg or .png file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw a picture into this .svg or .png file.")
+    ] = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
@@ -157,7 +181,8 @@ def stats(
 
     Example: citebed stats acm-cr/ --plot acm-cr.svg
     """
-    from citebed.collection.statistics import rows, statistics
+    from citebed.collection.statistics import statistics
+    from citebed.collection.statistics_rows import rows
 
     found = statistics(_open(collection))
     if plot is not None:
@@ -185,7 +210,9 @@ def _print_tables(found: Any) -> None:
 
 def lint(
     collection: CollectionFolder,
-    only: Annotated[list[str] | None, typer.Option(help="Only this check; may be repeated.")] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only this check; may be repeated.")
+    ] = None,
     examples: Annotated[int, typer.Option(help="How many examples of each finding to show.")] = 3,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
@@ -197,25 +224,34 @@ def lint(
     Example: citebed lint acm-cr/
     """
     from citebed.collection.lint import lint as run_lint
-    from citebed.collection.lint import lint_rows, lint_text
+    from citebed.report.lint_report import lint_rows, lint_text
 
-    findings = run_lint(_open(collection), only=only)
+    findings = run_lint(_open(collection), only or None, examples=examples)
     if as_json:
         print_json(lint_rows(findings))
     elif as_csv:
         print_csv(lint_rows(findings))
     else:
-        sys.stdout.write(lint_text(findings, examples))
+        sys.stdout.write(lint_text(findings))
     return int(any(f.count and f.check.severity == "error" for f in findings))
 
 
 def export(
     collection: CollectionFolder,
-    target: Annotated[Path, typer.Argument(help="The file or folder to write.", show_default=False)],
-    form: Annotated[
-        str, typer.Option("--to", help="trec, beir, parquet, csv, bibtex, jsonl or ir_datasets.", show_default=False)
+    target: Annotated[
+        Path, typer.Argument(help="The file or folder to write.", show_default=False)
     ],
-    queries: Annotated[list[str] | None, typer.Option(help="Only this query set; may be repeated.")] = None,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            help="trec, beir, parquet, csv, bibtex, jsonl or ir_datasets.",
+            show_default=False,
+        ),
+    ],
+    queries: Annotated[
+        list[str] | None, typer.Option(help="Only this query set; may be repeated.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -234,9 +270,16 @@ def export(
 
 
 def fetch(
-    name: Annotated[str | None, typer.Argument(help="A public collection; none lists them.", show_default=False)] = None,
-    folder: Annotated[Path | None, typer.Argument(help="Where to put its files; NAME by default.", show_default=False)] = None,
-    mirror: Annotated[str | None, typer.Option(help="Another place to get the files from (https:// or file://).")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="A public collection; none lists them.", show_default=False)
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Argument(help="Where to put its files; NAME by default.", show_default=False),
+    ] = None,
+    mirror: Annotated[
+        str | None, typer.Option(help="Another place to get the files from (https:// or file://).")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Get a public collection from its origin; goes on where it was interrupted.
@@ -252,7 +295,9 @@ def fetch(
 
 
 def demo(
-    collection: Annotated[Path, typer.Argument(metavar="COLLECTION", help="Where to make it.")] = Path("demo-collection"),
+    collection: Annotated[
+        Path, typer.Argument(metavar="COLLECTION", help="Where to make it.")
+    ] = Path("demo-collection"),
 ) -> None:
     """Make the demo collection: landmark papers of information retrieval, cited by papers of ours.
 

@@ -37,7 +37,9 @@ def fetch_collection(name: str, folder: Path, mirror: str | None, as_json: bool)
         print_json(rows)
         return
     for file in report.files:
-        typer.echo(f"{file.state:8} {folder / file.path}  {file.bytes or 0:,} bytes  sha256 {file.sha256}")
+        typer.echo(
+            f"{file.state:8} {folder / file.path}  {file.bytes or 0:,} bytes  sha256 {file.sha256}"
+        )
     typer.echo(f"\nNow run:\n  {import_command(CATALOGUE[name], folder)}")
 
 
@@ -57,7 +59,7 @@ def import_command(item: PublicCollection, folder: Path) -> str:
 @contextmanager
 def _bar(quiet: bool) -> Iterator[Callable[[str, int, int | None], None]]:
     if quiet or not sys.stderr.isatty():
-        yield lambda path, done, total: None
+        yield lambda *_: None
         return
     from rich.console import Console
     from rich.progress import (

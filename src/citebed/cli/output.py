@@ -68,6 +68,8 @@ def progress_bar(quiet: bool) -> Iterator[Progress]:
         task = bar.add_task("reading", total=None)
 
         def step(name: str, total: int) -> None:
-            bar.update(task, description=name, **({"total": total, "completed": 0} if total else {}))
+            bar.update(task, description=name)
+            if total:
+                bar.update(task, total=total, completed=0)
 
         yield Progress(step=step, add=lambda amount: bar.advance(task, amount))

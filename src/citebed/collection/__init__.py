@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from citebed.collection.collection import Collection, open_collection
-from citebed.collection.importing import ImportOptions, ImportReport, Progress, import_sources
+from citebed.collection.import_report import ImportReport
+from citebed.collection.importing import ImportOptions, Progress, import_sources
 from citebed.collection.rules import Rules, load_profile, profiles, read_exclusions
 
 __all__ = [

@@ -57,9 +57,7 @@ def lookup_table(documents: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(names).unique("name", keep="first", maintain_order=True)
 
 
-def resolve(
-    read: Citing, records: pl.DataFrame, rules: Rules
-) -> Citing:
+def resolve(read: Citing, records: pl.DataFrame, rules: Rules) -> Citing:
     """Look up the papers and their references.
 
     ``records`` are all documents and those set aside, with ``kept`` telling which: a citing
@@ -89,7 +87,9 @@ def _with_lists(references: pl.DataFrame, papers: pl.DataFrame) -> pl.DataFrame:
         .select("paper_id", "ref_id", "doi", "url", "title", "target", "raw", "source")
     )
     unknown = pl.all_horizontal(pl.col("doi", "url", "target").is_null())
-    merged = own.join(given, on=["paper_id", "ref_id"], how="left", suffix="_list", maintain_order="left")
+    merged = own.join(
+        given, on=["paper_id", "ref_id"], how="left", suffix="_list", maintain_order="left"
+    )
     filled = merged.with_columns(
         pl.when(unknown).then(pl.col(f"{name}_list")).otherwise(pl.col(name)).alias(name)
         for name in ("doi", "url", "target", "raw")
@@ -118,7 +118,8 @@ def _resolve_papers(
         record="doc_id", record_year="year", record_date="date", kept="kept"
     )
     counts = references.group_by("paper_id").agg(
-        references=pl.len().cast(pl.Int32), found=pl.col("doc_id").is_not_null().sum().cast(pl.Int32)
+        references=pl.len().cast(pl.Int32),
+        found=pl.col("doc_id").is_not_null().sum().cast(pl.Int32),
     )
     return (
         papers.drop("references", "found", "doc_id")
@@ -151,7 +152,9 @@ def _resolve_contexts(contexts: pl.DataFrame, references: pl.DataFrame) -> pl.Da
         numbered.join(cited, on="row", how="left", maintain_order="left")
         .with_columns(
             cited=pl.col("cited").fill_null(pl.lit([], dtype=pl.List(pl.String))),
-            sentence_id=pl.concat_str("context_id", pl.col("sentence").cast(pl.String), separator="."),
+            sentence_id=pl.concat_str(
+                "context_id", pl.col("sentence").cast(pl.String), separator="."
+            ),
         )
         .select(list(CONTEXTS))
     )
@@ -166,11 +169,19 @@ def query_sets(citing: Citing, documents: pl.DataFrame, rules: Rules) -> dict[st
         pl.col("text").str.join(" "),
         cited=pl.col("cited").explode(empty_as_null=False).unique(maintain_order=True),
     )
-    sentences = citing.contexts.select("paper_id", "section", "text", "cited", context_id="sentence_id")
+    sentences = citing.contexts.select(
+        "paper_id", "section", "text", "cited", context_id="sentence_id"
+    )
     return {
         "paragraphs": _query_set(paragraphs, citing.papers, documents, rules),
         "sentences": _query_set(sentences, citing.papers, documents, rules),
     }
+
+
+def query_id(passage: pl.Expr) -> pl.Expr:
+    """A passage's id as a query: its paper's, a colon, its own; TREC files allow no blanks."""
+    parts = (part.str.replace_all(r"\s+", "_") for part in (pl.col("paper_id"), passage))
+    return pl.concat_str(*parts, separator=":")
 
 
 def _query_set(
@@ -178,11 +189,7 @@ def _query_set(
 ) -> QuerySet:
     own = papers.select("paper_id", "title", "date", own="doc_id").unique("paper_id", keep="first")
     named = passages.join(own, on="paper_id", how="left", maintain_order="left").with_columns(
-        query_id=pl.concat_str(
-            pl.col("paper_id").str.replace_all(r"\s+", "_"),
-            pl.col("context_id").str.replace_all(r"\s+", "_"),
-            separator=":",
-        )
+        query_id=query_id(pl.col("context_id"))
     )
     answers = (
         named.select("query_id", "own", "date", doc_id="cited")

@@ -192,7 +192,11 @@ class Collection:
         for row in self.papers.iter_rows(named=True):
             name = row["paper_id"]
             yield CitingPaper(
-                **{field: row[field] for field in CitingPaper._fields if field in row and field != "references"},
+                **{
+                    field: row[field]
+                    for field in CitingPaper._fields
+                    if field in row and field != "references"
+                },
                 references=tuple(_reference(ref) for ref in references.get(name, ())),
                 contexts=_contexts(contexts.get(name, [])),
             )
@@ -258,5 +262,3 @@ def _contexts(rows: list[dict[str, Any]]) -> tuple[Context, ...]:
 def open_collection(folder: str | Path) -> Collection:
     """Open the collection at ``folder``; raises ``CollectionError`` if there is none."""
     return Collection(folder)
-
-

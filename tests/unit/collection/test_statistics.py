@@ -15,10 +15,10 @@ from citebed.collection.statistics import (
     Means,
     Spread,
     Statistics,
-    rows,
     statistics,
-    venue_series,
 )
+from citebed.collection.statistics_rows import rows
+from citebed.collection.venues import venue_series
 
 BIB = """
 @inproceedings{a, title = {Alpha of all things}, author = {Ash, Ann}, year = {2010},

@@ -117,5 +117,8 @@ def test_a_damaged_manifest_is_said_to_be_one(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(CollectionError, match="cannot write"), store.locked(tmp_path / "file" / "c"):
+    with (
+        pytest.raises(CollectionError, match="cannot write"),
+        store.locked(tmp_path / "file" / "c"),
+    ):
         pass

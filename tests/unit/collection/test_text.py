@@ -110,8 +110,8 @@ def test_html_to_text_takes_anything_and_gives_clean_text(text: str) -> None:
 
 
 @pytest.mark.parametrize("unit", ["<!--", "<a ", "<sup>", "<sup> 1", "&lt;", "&#1", "</", "<b:"])
-def test_a_megabyte_of_broken_html_is_read(unit: str) -> None:
-    assert html_to_text(unit * ((1 << 20) // len(unit)) + " end").endswith("end")
+def test_much_broken_html_is_read(unit: str) -> None:
+    assert html_to_text(unit * ((1 << 18) // len(unit)) + " end").endswith("end")
 
 
 # --- Identifiers ----------------------------------------------------------------------------

@@ -96,7 +96,7 @@ def _read_references(
         if not ref_id:
             ref_id = str(number)
             yield Problem(line, f"a reference without an id; numbered {ref_id}", "mended")
-        yield from add_reference(references, ref_id, "".join(element.itertext()), line)
+        yield from add_reference(references, ref_id, "".join(map(str, element.itertext())), line)
 
 
 def _doubtful_sentences(

@@ -27,7 +27,9 @@ def names_of(raw: str) -> tuple[str, ...]:
 def _plain_name(raw: str) -> str:
     """A name without any LaTeX; ``Family, Given`` is what it should be already."""
     family, comma, given = raw.partition(", ")
-    is_regular = comma and given and raw.isascii() and "," not in family and "," not in given
+    is_regular = (
+        family and given and comma and raw.isascii() and "," not in family and "," not in given
+    )
     if is_regular and family[:1] != " " and family[-1:] != " " and given[-1] != " ":
         return raw
     return _name_of(raw)

@@ -75,6 +75,7 @@ def _kind(value: Any) -> str:
 
 
 _OPENING = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*([\[{])")
+_NEXT_OBJECT = re.compile(rb"\n[ \t\r]*\{")
 _BLANK_REST = re.compile(rb"[ \t\r\n]*\Z")
 
 
@@ -89,20 +90,16 @@ def _opens_document(data: bytes) -> bool:
 
 
 def cut_lines_or_document(buffer: bytes) -> int:
-    """The end of the last line that is an object; 0 for a JSON document, so that it is read whole.
+    """The last line end between two objects; 0 for a JSON document, so that it is read whole.
 
-    A buffer may also start in the middle of a document that is too large to be read. None of its
-    lines is an object from the first column on and without a comma after it, so that is 0 too.
+    This also holds for a buffer that starts in the middle of an object or a document that is
+    too large to be read: inside a document there is a comma between objects.
     """
-    if _opens_document(buffer):
-        return 0
-    at = len(buffer)
-    while at > 0:
-        at = 0 if (before := buffer.rfind(b"\n{", 0, at)) < 0 else before + 1
-        end = buffer.find(b"\n", at) + 1
-        line = buffer[at:end].removeprefix(codecs.BOM_UTF8)
-        if line.startswith(b"{") and line.rstrip().endswith(b"}"):
-            return end
+    end = 0 if _opens_document(buffer) else len(buffer)
+    while (end := buffer.rfind(b"\n", 0, end)) >= 0:
+        ended = buffer[max(0, end - 64) : end].rstrip().endswith(b"}")
+        if ended and _NEXT_OBJECT.match(buffer, end):
+            return end + 1
     return 0
 
 

@@ -127,10 +127,12 @@ def test_the_middle_of_a_document_is_not_cut() -> None:
             assert cut_lines_or_document(middle[start : start + 200].encode()) == 0
 
 
-def test_the_rest_of_a_long_line_is_cut_after_the_last_whole_line() -> None:
+def test_the_rest_of_a_long_line_is_cut_before_the_last_object() -> None:
     rest = b'xx", "b": "y"}\n{"a": "{"}\n{"a": 2}\r\n{"a"'
     assert cut_lines_or_document(rest) == len(rest) - 4
-    assert cut_lines_or_document(b'xx"}\n{"a"') == 0
+    assert cut_lines_or_document(b'xx"}\n{"a"') == 5
+    assert cut_lines_or_document(b'xx"},\n{"a"') == 0
+    assert cut_lines_or_document(b'{"a": 1}\n') == 0
 
 
 # --- documents ------------------------------------------------------------------------------

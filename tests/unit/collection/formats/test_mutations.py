@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, get_args
 
 import pytest
+from tests.samples import SAMPLES
 
 from citebed.collection.formats import FORMATS, Chunk
 from citebed.records import CitingPaper, Document, Judgement, Problem, Query, Record
-from samples import SAMPLES
 
 COUNT = int(os.environ.get("CITEBED_MUTATIONS", "300"))
 RECORDS = get_args(Record)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.samples import SAMPLES
 
 from citebed.collection.formats import FORMATS, recognise
 from citebed.collection.formats.base import decode
-from samples import SAMPLES
 
 HEADS: dict[str, list[str]] = {
     "bibtex": [

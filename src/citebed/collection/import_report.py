@@ -1,0 +1,87 @@
+"""What an import did, for people and for programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """What an import read, kept and left out; ``records`` counts the document records read."""
+
+    folder: Path
+    files: int
+    unchanged: int
+    records: int
+    documents: int
+    merged: int
+    set_aside: dict[str, int]
+    papers: int
+    queries: dict[str, int]
+    problems: pl.DataFrame
+    missing: list[str] = field(default_factory=list)
+
+    def lines(self) -> list[tuple[str, str]]:
+        """The report for people: a label and a sentence a line; nothing is left unsaid."""
+        lines = [
+            ("read", f"{self.records:,} records; {self._files()}"),
+            ("kept", f"{self.documents:,} documents, {self.merged:,} records merged into others"),
+        ]
+        if self.set_aside:
+            total = sum(self.set_aside.values())
+            parts = "; ".join(f"{reason} {count:,}" for reason, count in self.set_aside.items())
+            lines.append(("set aside", f"{total:,}: {parts}"))
+        if self.papers:
+            lines.append(("citing", f"{self.papers:,} papers"))
+        if self.queries:
+            lines.append(
+                ("queries", ", ".join(f"{count:,} {name}" for name, count in self.queries.items()))
+            )
+        if self.missing:
+            lines.append(
+                ("gone", f"{len(self.missing):,} sources are no longer there; --prune forgets them")
+            )
+        return lines + self._problem_lines()
+
+    def _files(self) -> str:
+        new = self.files - self.unchanged
+        return f"{new:,} new or changed files, {self.unchanged:,} unchanged"
+
+    def _problem_lines(self) -> list[tuple[str, str]]:
+        lines = []
+        for kind in ("skipped", "mended", "ignored"):
+            rows = self.problems.filter(pl.col("kind") == kind)
+            for number, row in enumerate(rows.head(3).iter_rows(named=True)):
+                label = f"{kind} {rows.height:,}" if number == 0 else ""
+                lines.append((label, f"{row['source']}:{row['line']}: {row['what']}"))
+            if rows.height > 3:
+                lines.append(
+                    (
+                        "",
+                        f"… and {rows.height - 3:,} more, in {self.folder}/import/problems.parquet",
+                    )
+                )
+        return lines
+
+    def rows(self) -> list[dict[str, object]]:
+        """The report for programs: flat rows of ``group``, ``name`` and ``value``."""
+        rows: list[tuple[str, str, int]] = [
+            ("read", "files", self.files),
+            ("read", "unchanged files", self.unchanged),
+            ("read", "records", self.records),
+            ("kept", "documents", self.documents),
+            ("kept", "merged records", self.merged),
+            ("kept", "papers", self.papers),
+            *(("set aside", reason, count) for reason, count in self.set_aside.items()),
+            *(("queries", name, count) for name, count in self.queries.items()),
+            *(("problems", kind, count) for kind, count in _counts(self.problems["kind"]).items()),
+            ("gone", "sources", len(self.missing)),
+        ]
+        return [{"group": group, "name": name, "value": value} for group, name, value in rows]
+
+
+def _counts(values: pl.Series) -> dict[str, int]:
+    return dict(values.value_counts(sort=True).iter_rows())

@@ -1,0 +1,394 @@
+"""Cutting BibTeX into entries: three readers, one answer, the same as the slow one's."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.reference.bibtex import Entry, read
+from tests.strategies import ANY_TEXT
+
+from citebed.collection.formats import bibtex_scan
+from citebed.collection.formats.bibtex_scan import RawEntry, carry, cut, head_of, scan
+from citebed.records import Problem
+
+
+def scanned(text: str) -> list[RawEntry | Problem]:
+    return list(scan(text, 1, {}))
+
+
+def only(text: str) -> RawEntry:
+    [entry] = scanned(text)
+    assert isinstance(entry, RawEntry)
+    return entry
+
+
+def as_read(text: str) -> list[Entry]:
+    return [Entry(*entry[:3], entry.line) for entry in scanned(text) if isinstance(entry, RawEntry)]
+
+
+# --- Shapes ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "key", "fields"),
+    [
+        ("@article{a, title = {T}}", "article", "a", {"title": "T"}),
+        ("@ARTICLE{a,\n  Title = {T},\n}", "article", "a", {"title": "T"}),
+        ("@ article {\n a ,\n title={T}\n ,year=2010}", "article", "a", {"title": "T", "year": "2010"}),
+        ("@article(a, title = {T})", "article", "a", {"title": "T"}),
+        ("@article(a, title = {(T)}, note = {:-)})", "article", "a", {"title": "(T)", "note": ":-)"}),
+        ('@misc{a, title = "A {"}q{"} b"}', "misc", "a", {"title": 'A {"}q{"} b'}),
+        ('@misc{a, title = "A {{"}} b", x = {"}}', "misc", "a", {"title": 'A {{"}} b', "x": '"'}),
+        ("@misc{a, t = {{{{{{deep}}}}}}}", "misc", "a", {"t": "{{{{{deep}}}}}"}),
+        ("@misc{a, t = {}, u = \"\"}", "misc", "a", {"t": "", "u": ""}),
+        ("@misc{a,}", "misc", "a", {}),
+        ("@misc{a}", "misc", "a", {}),
+        ("@misc{}", "misc", "", {}),
+        ("@misc{, title = {T}}", "misc", "", {"title": "T"}),
+        ("@misc{10.1145/a.b:c_d-e, title = {T}}", "misc", "10.1145/a.b:c_d-e", {"title": "T"}),
+        ("@misc{a(1), month = jan # {1}}", "misc", "a(1)", {"month": "jan1"}),
+        ("@misc{my key, title = {T}}", "misc", "my key", {"title": "T"}),
+        ("@misc{a, title = {A}, TITLE = {B}}", "misc", "a", {"title": "A"}),
+        ("@misc{a,\n title = {A},\n title = {B},\n}", "misc", "a", {"title": "A"}),
+        ("@misc{a, month = aug, year = 2010}", "misc", "a", {"month": "aug", "year": "2010"}),
+        ("@misc{a,\n month = aug,\n title = {T},\n}", "misc", "a", {"month": "aug", "title": "T"}),
+        ('@misc{a, month = "8~" # aug}', "misc", "a", {"month": "8~aug"}),
+        # commas that are missing, or too many
+        ("@misc{a, title = {A} year = 2010}", "misc", "a", {"title": "A", "year": "2010"}),
+        ("@misc{a\n title = {A},\n year = {2010}\n}", "misc", "a", {"title": "A", "year": "2010"}),
+        ("@misc{a title = {A}}", "misc", "a", {"title": "A"}),
+        ("@misc{title = {A}}", "misc", "", {"title": "A"}),
+        ("@misc{a,, title = {A},,}", "misc", "a", {"title": "A"}),
+        # braces and lines in values
+        ("@misc{a,\n t = {x {y},\n z},\n}", "misc", "a", {"t": "x {y},\n z"}),
+        ("@misc{a,\n t = {b = {c},\n d = {e}},\n}", "misc", "a", {"t": "b = {c},\n d = {e}"}),
+        ("@misc{a,\n t = {mail x@y.z,\n@misc and},\n}", "misc", "a", {"t": "mail x@y.z,\n@misc and"}),
+    ],
+)  # fmt: skip
+def test_an_entry(text: str, kind: str, key: str, fields: dict[str, str]) -> None:
+    entry = only(text)
+    assert (entry.type, entry.key, entry.fields) == (kind, key, fields)
+    assert entry.text == text
+    assert not entry.broken
+
+
+def test_strings_and_joins() -> None:
+    text = """\
+@string{ACM = "Assoc. for " # {Computing}}
+@STRING ( j = acm # " J." )
+@misc{a, publisher = ACM, journal = J # " (" # 12 # {)}, note = undefined}
+@misc{b,
+  publisher = acm,
+  title = {T},
+}
+"""
+    first, second = scanned(text)
+    assert isinstance(first, RawEntry)
+    assert isinstance(second, RawEntry)
+    assert first.fields == {
+        "publisher": "Assoc. for Computing",
+        "journal": "Assoc. for Computing J. (12)",
+        "note": "undefined",
+    }
+    assert second.fields == {"publisher": "Assoc. for Computing", "title": "T"}
+
+
+def test_what_is_no_record() -> None:
+    text = """\
+Free text with x@y.org and @ and @article without braces.
+% @misc in a comment
+@comment{@misc{no, title = {No}}}
+@Comment{jabref-meta: {nested {braces}};}
+@comment no braces here
+@preamble{"\\newcommand{\\x}{@y}" # { z }}
+@misc{yes, title = {Yes}} trailing @misc{too, title = {Too}}
+"""
+    assert as_read(text) == [
+        Entry("misc", "yes", {"title": "Yes"}, 7),
+        Entry("misc", "too", {"title": "Too"}, 7),
+    ]
+
+
+def test_an_unclosed_comment_hides_nothing() -> None:
+    text = (
+        "@comment{ open\n@misc{a, title = {A}}\n@comment{x}\n@comment( y {\n@misc{b, title = {B}}"
+    )
+    assert [entry.key for entry in as_read(text)] == ["a", "b"]
+
+
+# --- Broken entries -------------------------------------------------------------------------
+
+BROKEN = """\
+@misc{a, title = {A}}
+
+@article{b,
+  title = {B {unclosed},
+  author = {One, A},
+  year = 2010,
+  note = "x",
+  abstract = {over
+  two lines},
+
+@misc{c, title = {C}}
+"""
+
+
+def test_a_broken_entry_keeps_its_lines_and_spoils_no_other() -> None:
+    a, b, c = scanned(BROKEN)
+    assert isinstance(a, RawEntry)
+    assert isinstance(c, RawEntry)
+    assert (a.key, a.line, a.broken) == ("a", 1, False)
+    assert (c.key, c.line, c.broken) == ("c", 11, False)
+    assert isinstance(b, RawEntry)
+    assert (b.key, b.line, b.broken) == ("b", 3, True)
+    assert b.fields == {"title": "B {unclosed", "author": "One, A", "year": "2010", "note": "x"}
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        "@misc{b, title = {x",
+        "@misc{b, year = {2010},\n note = {x\n",
+        '@misc{b, note = "x } y"}',
+        '@misc{b,\n note = "x\n}',
+        "@misc{b, = {x}}",
+        "@misc{b, title {x}}",
+        "@misc{b, title = }",
+        "@misc{b, title = , year = 2010}",
+        "@misc{b",
+        "@misc{",
+        "@misc{{b}, title = {x}}",
+    ],
+)
+def test_an_entry_without_a_title_is_a_problem_on_its_line(broken: str) -> None:
+    a, problem, c = scanned(f"@misc{{a}}\n\n{broken}\n@misc{{c, title = {{C}}}}")
+    assert isinstance(a, RawEntry)
+    assert isinstance(problem, Problem)
+    assert (problem.line, problem.kind) == (3, "skipped")
+    assert "do not close" in problem.what
+    assert isinstance(c, RawEntry)
+    assert c.key == "c"
+
+
+def test_a_title_on_the_line_of_the_key_is_saved_too() -> None:
+    [entry] = scanned("@string{p = {P}}\n@misc{b, title = {T},\n publisher = p,\n note = {x\n")
+    assert isinstance(entry, RawEntry)
+    assert (entry.broken, entry.fields) == (True, {"title": "T", "publisher": "P"})
+
+
+@pytest.mark.parametrize(
+    "broken", ["@string{a}", "@string{a = }", "@string{a = {b}", "@string{= {b}}"]
+)
+def test_a_broken_string_is_a_problem(broken: str) -> None:
+    problem, entry = scanned(f"{broken}\n@misc{{c, title = {{C}}}}")
+    assert problem == Problem(1, "a @string that is not `name = value`")
+    assert isinstance(entry, RawEntry)
+
+
+def test_an_entry_that_is_too_large_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bibtex_scan, "MAX_RECORD_BYTES", 60)
+    long = "x" * 60
+    whole, open_, fine = scanned(
+        f"@misc{{a, t = {{{long}}}}}\n@misc{{b,\n title = {{{long}\n@misc{{c, title = {{C}}}}"
+    )
+    assert isinstance(whole, Problem)
+    assert isinstance(open_, Problem)
+    assert (whole.line, open_.line) == (1, 2)
+    assert "is not read" in whole.what
+    assert "is not read" in open_.what
+    assert isinstance(fine, RawEntry)
+
+
+@given(ANY_TEXT | st.text(alphabet='@ac{}(),="#\n '))
+def test_anything_is_scanned(text: str) -> None:
+    for entry in scanned(text):
+        assert 1 <= entry.line <= 1 + text.count("\n")
+        if isinstance(entry, RawEntry):
+            assert entry.text in text
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *("@", "@ ", "@a", "@a{", "@a{}", "@a{b}", "@a{b,", "@a{b, t = {", "@a{b, t={x}} ", "{", "\n"),
+        *("@string{a = ", '@string{a="b"}', "@string{", "@comment{", "\n@comment{", "@comment{{"),
+        *("@comment(", "@preamble{", "\n@preamble{{", "\n@a{b,\ntitle = {a}\n", "@a(b, t={x}, "),
+        *("@a{b,\n", "@a{b,\n\n\n\n", "\n@a{b, t = \"", "@a{b c ", "a = {b},\n", "@a{b, t = x # "),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("start", ["", "@a{b, t = ", "@a{b,\n"])
+def test_much_of_one_thing_is_scanned(start: str, unit: str) -> None:
+    """There is no time to assert: what is not linear here would take many minutes."""
+    end = "\n@misc{end, title = {End}}"
+    last = scanned(start + unit * ((1 << 17) // len(unit)) + end)[-1]
+    assert isinstance(last, Problem) or last.text
+
+
+# --- The same as the slow reader ------------------------------------------------------------
+
+BLANKS = st.sampled_from(["", "", " ", "\n", "\n  ", "\t", " \n\n "])
+NAMES = st.sampled_from(["title", "Title", "AUTHOR", "month", "x-y", "bdsk-url-1", "a:b", "note"])
+CHARS = st.sampled_from(
+    [*"abc ,=#%@\n\\'&~-()[]1", "},\n".replace("}", ""), " = ", "é", "@misc", "\n@misc", "and"]
+)
+PLAIN = st.lists(CHARS, max_size=8).map("".join)
+BALANCED = st.recursive(
+    PLAIN,
+    lambda inner: st.lists(inner | inner.map(lambda text: f"{{{text}}}"), max_size=3).map("".join),
+    max_leaves=8,
+)
+QUOTED = st.lists(PLAIN | BALANCED.map(lambda text: f"{{{text}}}"), max_size=3).map("".join)
+PARTS = st.one_of(
+    BALANCED.map(lambda text: f"{{{text}}}"),
+    QUOTED.map(lambda text: f'"{text}"'),
+    st.sampled_from(["2010", "jan", "acm", "ACM", "unknown", "1", "a-b", "x.y"]),
+)
+KEYS = st.sampled_from(["", "a", "b2010", "10.1145/x.y", "a:b_c", "O'Neill", "é"])
+KINDS = st.sampled_from(["article", "MISC", "InProceedings", "x"])
+
+
+@st.composite
+def values(draw: st.DrawFn) -> str:
+    parts = draw(st.lists(PARTS, min_size=1, max_size=3))
+    joint = draw(BLANKS) + "#" + draw(BLANKS)
+    return joint.join(parts) if draw(st.integers(0, 3)) == 0 else parts[0]
+
+
+@st.composite
+def weird_entries(draw: st.DrawFn) -> str:
+    """An entry with blanks anywhere, in braces or parentheses."""
+    blank = [draw(BLANKS) for _ in range(8)]
+    opening, closing = draw(st.sampled_from(["{}", "{}", "()"]))
+    fields = draw(st.lists(st.tuples(NAMES, values()), max_size=4))
+    body = ",".join(f"{blank[0]}{n}{blank[1]}={blank[2]}{v}{blank[3]}" for n, v in fields)
+    tail = draw(st.sampled_from(["", ",", ",\n"])) if fields else ""
+    key = draw(KEYS)
+    return f"@{draw(KINDS)}{blank[4]}{opening}{blank[5]}{key}{blank[6]},{body}{tail}{blank[7]}{closing}"
+
+
+@st.composite
+def exported_entries(draw: st.DrawFn) -> str:
+    """An entry as a program writes it: one field on a line, nearly all in braces."""
+    indent, equals = (
+        draw(st.sampled_from(["", "  ", "\t"])),
+        draw(st.sampled_from([" = ", "=", " ="])),
+    )
+    value = st.one_of(
+        PLAIN.map(lambda text: f"{{{text}}}"),
+        BALANCED.map(lambda text: f"{{{text}}}"),
+        st.sampled_from(["jan", "2010", "acm"]),
+    )
+    fields = draw(st.lists(st.tuples(NAMES, value), min_size=1, max_size=5))
+    body = ",\n".join(f"{indent}{name}{equals}{text}" for name, text in fields)
+    end = draw(st.sampled_from(["\n}", ",\n}", "}", ",}"]))
+    return f"@{draw(KINDS)}{{{draw(KEYS)},\n{body}{end}"
+
+
+OTHERS = st.sampled_from(
+    [
+        '@string{acm = "A {C} M"}',
+        "@STRING(acm = {ACM} # {!})",
+        "@comment{x {@misc{no,}} y}",
+        '@preamble{"x" # {y}}',
+        "% a remark",
+        "words, and = {more}",
+    ]
+)
+FILES = st.lists(
+    st.one_of(weird_entries(), exported_entries(), exported_entries(), OTHERS), max_size=5
+)
+BETWEEN = st.sampled_from(["\n", "\n\n", "\n\n\n", "\n \n"])
+
+
+@given(FILES, BETWEEN)
+def test_the_slow_reader_agrees(parts: list[str], between: str) -> None:
+    text = between.join(parts)
+    assert as_read(text) == read(text)
+
+
+@given(FILES)
+def test_the_slow_reader_agrees_on_a_single_line(parts: list[str]) -> None:
+    text = " ".join(part for part in parts if not part.startswith("%"))
+    assert as_read(text) == read(text)
+
+
+@given(exported_entries() | weird_entries(), st.booleans())
+def test_the_three_readers_agree_where_they_accept(text: str, seen: bool) -> None:
+    macros = {"acm": "A C M"}
+    source = bibtex_scan._Source(text, macros)
+    careful, end = bibtex_scan._scan_carefully(source, 0, 1)
+    # A line of a value that begins like an entry ends a careful reading, by design.
+    if isinstance(careful, RawEntry) and not careful.broken:
+        assert (careful.text, end) == (text, len(text))
+        by_pattern, end = bibtex_scan._read_pattern(source, 0, 1)
+        assert (by_pattern, end) == (careful, len(text))
+        names = {}
+        if seen:
+            bibtex_scan._read_export(text, 1, macros, names)
+        exported = bibtex_scan._read_export(text, 1, macros, names)
+        assert exported in (None, careful)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@misc{a,\n  title = {T},\n  year = {2010}\n}",
+        "@misc{a,\n  title = {{T} u},\n  month = jan,\n  year = {2010},\n}",
+    ],
+)
+def test_the_export_reader_takes_what_programs_write(text: str) -> None:
+    assert bibtex_scan._read_export(text, 1, {}, {}) == only(text)
+
+
+def test_the_export_reader_does_not_take_a_name_for_a_field() -> None:
+    names: dict[str, str] = {}
+    good = "@misc{a,\n  title = {T},\n  year = {2010}\n}"
+    assert bibtex_scan._read_export(good, 1, {}, names) is not None
+    bad = "@misc{a,\n  title},\n  year = {{2010}\n}"
+    assert bibtex_scan._read_export(bad, 1, {}, names) is None
+
+
+# --- Heads, cutting, carrying ---------------------------------------------------------------
+
+
+def test_head() -> None:
+    head = head_of("@misc{ my key , title = {T}}")
+    assert head is not None
+    assert head == ("@misc{ ", "my key", 15)
+    assert head_of("@misc{a(1), x = 1}") == ("@misc{", "a(1)", 11)
+    assert head_of("@misc(a, x = 1)") == ("@misc(", "a", 8)
+    assert head_of("no entry") is None
+    assert head_of("@misc{{a}}") is None
+
+
+@pytest.mark.parametrize(
+    ("data", "end"),
+    [
+        (b"", 0),
+        (b"@misc{a, t = {x}}", 0),
+        (b"@misc{a, t = {x}}\n@misc{b,", 18),
+        (b"@misc{a, t = {x}}\r\n@misc{b,", 19),
+        (b"@misc{a, t = {x}}\r@misc{b,", 18),
+        (b"@misc{a, t = {x}}\n@misc{b", 0),
+        (b"@misc{a, t = {mail\n@home is}}", 0),
+        (b"\n@misc{a,}" + b"x" * 200_000, 1),
+    ],
+)
+def test_cut(data: bytes, end: int) -> None:
+    assert cut(data) == end
+
+
+def test_a_header_on_the_edge_of_a_window_is_found() -> None:
+    for size in range((1 << 16) - 12, (1 << 16) + 2):
+        data = b"@misc{a,}\n@misc{b,}" + b"x" * size
+        assert cut(data) == 10
+
+
+def test_carry() -> None:
+    macros: dict[str, str] = {"old": "o"}
+    data = '@string{a = {A}}\n@misc{x, t = a}\r\n@STRING(b = old # a # "é\r\n")\n@string{broken'
+    carry(data.encode(), macros)
+    assert macros == {"old": "o", "a": "A", "b": "oAé\n"}
+    carry("@string{c = {é}}".encode("latin-1"), macros)
+    assert macros["c"] == "é"
