@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 from pathlib import Path
 
 import pytest
+
+from citebed.collection import ImportOptions, import_sources, load_profile, read_exclusions
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -23,4 +26,21 @@ def shared_data() -> Path:
     folder = find_shared_data()
     if folder is None:
         pytest.skip("real data is not here: set CITEBED_DATA to its folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def acm_cr(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """ACM-CR as a collection, imported once for all test processes; not to be changed."""
+    root = tmp_path_factory.getbasetemp()
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        root = root.parent
+    folder = root / "acm-cr"
+    with (root / "acm-cr.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "citebed.toml").exists():
+            data = shared_data / "acm-cr"
+            rules = load_profile("acm-cr").changed(exclude=read_exclusions(data / "blacklist.txt"))
+            paths = [data / "acm-dl.tar.xz", data / "papers"]
+            import_sources(folder, paths, ImportOptions(rules=rules))
     return folder

@@ -16,6 +16,8 @@ from typer.exceptions import TyperException
 from citebed.cli import collect
 from citebed.errors import CitebedError
 
+INTERRUPTED = 130
+
 app = typer.Typer(
     name="citebed",
     help="A workbench for citation recommendation: collect, recommend, judge, evaluate, look.",
@@ -53,14 +55,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         result = app(args=arguments, standalone_mode=False)
         sys.stdout.flush()
     except typer.Exit as stop:
-        return stop.exit_code
+        return _interrupted() if stop.exit_code == INTERRUPTED else stop.exit_code
     except TyperException as error:
         typer.echo(f"citebed: {error.format_message()}", err=True)
         typer.echo("Run 'citebed --help', or 'citebed VERB --help', for how it is used.", err=True)
         return 1
     except (KeyboardInterrupt, typer.Abort):
-        typer.echo("citebed: interrupted; nothing that was stored is changed", err=True)
-        return 130
+        return _interrupted()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -74,6 +75,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         return _bug(error)
     return result if isinstance(result, int) else 0
+
+
+def _interrupted() -> int:
+    typer.echo("citebed: interrupted; nothing that was stored is changed", err=True)
+    return INTERRUPTED
 
 
 def _bug(error: Exception) -> int:

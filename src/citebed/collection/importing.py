@@ -245,7 +245,7 @@ class _Import:
             table = (
                 kept if new is None else pl.concat([kept, new.select(list(schema))], rechunk=False)
             )
-            ordered = kept.is_empty() or new is None
+            ordered = table["source"].is_sorted()
             state[name] = table if ordered else table.sort("source", maintain_order=True)
         return state
 

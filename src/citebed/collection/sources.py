@@ -162,12 +162,12 @@ def _unwrap(stream: BinaryIO, magic: bytes) -> BinaryIO | None:
     if magic.startswith(b"\x1f\x8b"):
         inner: BinaryIO = gzip.GzipFile(fileobj=stream)  # type: ignore[assignment]
     elif magic.startswith((b"\xfd7zXZ\0", b"\x5d\0\0")):
-        inner = io.BufferedReader(_Xz(stream), 1 << 18)  # type: ignore[assignment]
+        inner = io.BufferedReader(_Xz(stream), 1 << 18)
     elif magic.startswith(b"BZh"):
         inner = bz2.BZ2File(stream)  # type: ignore[assignment]
     else:
         return None
-    return io.BufferedReader(_Watched(inner, _position(stream)), 1 << 20)  # type: ignore[return-value]
+    return io.BufferedReader(_Watched(inner, _position(stream)), 1 << 20)
 
 
 def _position(stream: BinaryIO) -> Callable[[], int]:
@@ -243,7 +243,7 @@ def _tar_members(stream: BinaryIO, name: str, depth: int) -> Iterator[Member | P
             if content is None:
                 yield Problem(1, f"{label}: a link or device, not a file", "ignored")
                 continue
-            yield from _members(content, label, depth + 1)  # type: ignore[arg-type]
+            yield from _members(content, label, depth + 1)
 
 
 def _zip_members(stream: BinaryIO, name: str, depth: int) -> Iterator[Member | Problem]:
@@ -262,6 +262,6 @@ def _zip_members(stream: BinaryIO, name: str, depth: int) -> Iterator[Member | P
                 with archive.open(info) as content:
                     packed = max(info.compress_size, 1)
                     watched = _Watched(content, lambda packed=packed: packed)  # type: ignore[misc,arg-type]
-                    yield from _members(io.BufferedReader(watched, 1 << 20), label, depth + 1)  # type: ignore[arg-type]
+                    yield from _members(io.BufferedReader(watched, 1 << 20), label, depth + 1)
             except BAD_DATA as error:
                 yield Problem(1, f"{label}: {error}")

@@ -159,8 +159,8 @@ def test_same_document_from_several_sources_is_one_record_with_the_richest_field
 
 def test_different_dois_are_different_documents_whatever_the_title(tmp_path: Path) -> None:
     text = "".join(
-        "@article{k%d, title={The Same Title Twice}, author={Doe, J}, year=2000, "
-        "doi={10.5072/x%d}}\n" % (n, n)
+        f"@article{{k{n}, title={{The Same Title Twice}}, author={{Doe, J}}, year=2000, "
+        f"doi={{10.5072/x{n}}}}}\n"
         for n in range(2)
     )
     write(tmp_path / "in", a__bib=text)

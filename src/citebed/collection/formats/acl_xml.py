@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 
 from citebed.collection.formats.base import Chunk, Format
+from citebed.collection.formats.fields import page_range
 from citebed.collection.formats.xml import (
     Element,
     child,
@@ -80,7 +81,7 @@ def _paper(entry: Element, fields: Document) -> Document:
         title=inner_text(child(entry, "title")),
         authors=_people(entry, "author"),
         editors=_people(entry, "editor") or fields.editors,
-        pages=inner_text(child(entry, "pages")) or None,
+        pages=page_range(inner_text(child(entry, "pages"))),
         abstract=inner_text(child(entry, "abstract")) or None,
         language=inner_text(child(entry, "language")) or None,
     )
@@ -93,7 +94,7 @@ def _front_matter(entry: Element, fields: Document) -> Document:
         type="proceedings",
         title=inner_text(child(volume, "meta", "booktitle")) or inner_text(child(entry, "title")),
         editors=fields.editors or _people(entry, "author"),
-        pages=inner_text(child(entry, "pages")) or None,
+        pages=page_range(inner_text(child(entry, "pages"))),
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from citebed.collection.formats.base import Chunk, Format, read_text, with_newlines
 from citebed.collection.formats.bibtex_names import names_of, write_names
 from citebed.collection.formats.bibtex_scan import RawEntry, carry, cut, head_of, scan
-from citebed.collection.formats.fields import made_up_id
+from citebed.collection.formats.fields import made_up_id, page_range
 from citebed.collection.latex import is_plain, latex_to_text, text_to_latex
 from citebed.collection.text import (
     ENTITY_PATTERN,
@@ -19,14 +19,18 @@ from citebed.collection.text import (
     iso_date,
     month_in,
     normalise_doi,
-    page_range,
     unique,
     year_in,
 )
 from citebed.records import Document, Problem, Record
 
 _KINDS = {"conference": "inproceedings"}
-_SNIFF = re.compile(r"^[ \t]*@[ \t]*[A-Za-z]+[ \t]*[{(][ \t]*[^\s{}]*", re.MULTILINE)
+_SNIFF = re.compile(
+    r"^[ \t]*@[ \t]*(?:(?:string|preamble|comment)[ \t]*[{(]"
+    r"|[a-z]+\s*\{\s*[^\s{}=,\"]*\s*,"
+    r"|[a-z]+\s*\(\s*[^\s(){}=,\"]*\s*,\s*[a-z][\w-]*\s*=\s*[{\"\w])",
+    re.MULTILINE | re.IGNORECASE,
+)
 _BARE_WORD = re.compile(r"[=#]\s*+([A-Za-z][^\s,{}\"#%()=']*+)")
 _ENTITY = re.compile(rf"(?<!\\){ENTITY_PATTERN}")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -112,7 +116,7 @@ def _first(fields: Mapping[str, str], *names: str) -> str | None:
 
 @functools.lru_cache(maxsize=1 << 14)
 def _pages_of(raw: str) -> str | None:
-    return page_range(latex_to_text(raw)) or None
+    return page_range(latex_to_text(raw))
 
 
 def _with_subtitle(title: str, subtitle: str | None) -> str:
@@ -265,21 +269,22 @@ def with_fields(bibtex: str, fields: Mapping[str, str], key: str | None = None) 
 
 def fields_of(bibtex: str) -> dict[str, str]:
     """The raw fields of one entry, or none if it is not one."""
-    entry = next(iter(scan(bibtex, 1, {})), None)
+    entry = next(scan(bibtex, 1, {}), None)
     return entry.fields if isinstance(entry, RawEntry) else {}
 
 
 def document_in(bibtex: str) -> Document:
     """The document that one entry, known to be well-formed, describes."""
-    entry = next(iter(scan(bibtex, 1, {})))
-    if isinstance(entry, Problem):
-        raise ValueError(f"not a BibTeX entry: {entry.what}")
+    entry = next(scan(bibtex, 1, {}), None)
+    if not isinstance(entry, RawEntry):
+        raise ValueError(f"not a BibTeX entry: {entry.what if entry else bibtex[:40]}")
     return document_of(entry)
 
 
 def sniff(head: str) -> bool:
     """Whether a file starts like BibTeX: an ``@word{`` at the start of a line."""
-    if head.lstrip("\ufeff \t\r\n")[:1] in ("<", "[", "{", ""):
+    head = head.lstrip("\ufeff \t\r\n")
+    if head[:1] in ("<", "[", "{", ""):
         return False
     return _SNIFF.search(head) is not None
 

@@ -40,17 +40,17 @@ def _nested(depth: int) -> str:
     return rf"[^{{}}]*+(?:\{{{_nested(depth - 1)}\}}[^{{}}]*+)*+"
 
 
-_NAME = r"([A-Za-z][^\s=,{}\"#%()']*+)"
-_BARE = r"([A-Za-z0-9_.:+/\-]++)"
-_QUOTED = rf"\"([^\"{{}}]*+(?:\{{{_nested(2)}\}}[^\"{{}}]*+)*+)\""
-_FIELD_TEXT = rf"\s*+{_NAME}\s*+=\s*+(?:\{{({_nested(3)})\}}|{_QUOTED}|{_BARE})\s*+"
-_FIELD = re.compile(_FIELD_TEXT)
-_PLAIN_FIELD = re.sub(r"(?<!\\)\((?!\?)", "(?:", _FIELD_TEXT)
+_NAME = r"[A-Za-z][^\s=,{}\"#%()']*+"
+_BARE = r"[A-Za-z0-9_.:+/\-]++"
+_BRACED = _nested(3)
+_QUOTED = rf"[^\"{{}}]*+(?:\{{{_nested(2)}\}}[^\"{{}}]*+)*+"
+_FIELD = re.compile(rf"\s*+({_NAME})\s*+=\s*+(?:\{{({_BRACED})\}}|\"({_QUOTED})\"|({_BARE}))\s*+")
+_PLAIN_FIELD = rf"\s*+{_NAME}\s*+=\s*+(?:\{{{_BRACED}\}}|\"{_QUOTED}\"|{_BARE})\s*+"
 _ENTRY = re.compile(
     rf"@\s*+([A-Za-z]++)\s*+\{{\s*+([^\s,{{}}\"#%=]*+)\s*+,((?:{_PLAIN_FIELD},)*+(?:{_PLAIN_FIELD})?+)\s*+\}}"
 )
 _EXPORT_HEADER = re.compile(r"@\s*+([A-Za-z]++)\s*+\{\s*+([^\s,{}\"#%=]*+)\s*+")
-_FIELD_NAME = re.compile(r"[A-Za-z][^\s=,{}\"#%()']*+")
+_FIELD_NAME = re.compile(_NAME)
 _HEADER = re.compile(r"@\s*+([A-Za-z]++)\s*+([{(])")
 # A key may hold blanks; a word before an equals sign is a field's name, and a comma is missing.
 _WORD = r"[^\s,{}=\"]++(?!\s*+=)"

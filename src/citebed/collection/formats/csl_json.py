@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from citebed.collection.formats.base import Chunk, Format
+from citebed.collection.formats.fields import page_range
 from citebed.collection.formats.jsonfiles import json_records
 from citebed.collection.formats.jsonkinds import JsonKind
 from citebed.collection.formats.jsonvalues import (
@@ -126,7 +127,7 @@ def _document(item: Json, doc_id: str) -> Document:
         venue=markup_of(item, "container-title") or text_of(object_of(item, "event"), "name"),
         volume=text_of(item, "volume"),
         number=text_of(item, "issue", "number"),
-        pages=text_of(item, "page", "article-number"),
+        pages=page_range(text_of(item, "page", "article-number")),
         publisher=markup_of(item, "publisher"),
         url=text_of(item, "URL", "url"),
         abstract=_abstract(item),

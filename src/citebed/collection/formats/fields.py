@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from citebed.collection.text import family_name, fold
+from citebed.collection.text import page_range as with_en_dash
 
 # --- Ids ------------------------------------------------------------------------------------
 
@@ -72,8 +73,7 @@ def is_organisation(name: str) -> bool:
 # --- Pages ----------------------------------------------------------------------------------
 
 
-def page_range(first: str | None, last: str | None) -> str | None:
-    """``12–20``; one page, or the same page twice, stands alone."""
-    if first and last and first != last:
-        return f"{first}–{last}"
-    return first or last or None
+def page_range(first: str | None, last: str | None = None) -> str | None:
+    """``12–20``, from its ends or as it was written; one page, or the same twice, stands alone."""
+    whole = f"{first}–{last}" if first and last and first != last else first or last
+    return with_en_dash(whole) or None if whole else None

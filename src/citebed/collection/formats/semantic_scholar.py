@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from citebed.collection.formats.base import Chunk, Format
+from citebed.collection.formats.fields import page_range
 from citebed.collection.formats.jsonfiles import cut_lines_or_document, json_records
 from citebed.collection.formats.jsonkinds import JsonKind
 from citebed.collection.formats.jsonvalues import (
@@ -122,7 +123,7 @@ def _document(paper: Json, ids: Json, doc_id: str) -> Document:
         date=date,
         venue=in_venue or in_journal,
         volume=text_of(journal, "volume") or text_of(paper, "journalvolume"),
-        pages=text_of(journal, "pages") or text_of(paper, "journalpages"),
+        pages=page_range(text_of(journal, "pages") or text_of(paper, "journalpages")),
         url=_url(paper, ids),
         abstract=_abstract(paper),
         links=_links(paper),

@@ -72,7 +72,7 @@ def _document(root: Element, chunk: Chunk) -> Document:
         venue=_title(monograph) or inner_text(child(monograph, "meeting")) or None,
         volume=_scope(monograph, "volume"),
         number=_scope(monograph, "issue"),
-        pages=_scope(monograph, "page"),
+        pages=page_range(_scope(monograph, "page")),
         publisher=inner_text(child(monograph, "imprint", "publisher"))
         or inner_text(child(file_desc, "publicationStmt", "publisher"))
         or None,

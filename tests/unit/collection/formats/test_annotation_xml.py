@@ -77,12 +77,12 @@ def test_paper() -> None:
             Context("01-2", "related work", (Sentence("Nobody knows [9].", ("9",)),)),
         ),
         references=(
-            Reference("1", doi="10.9999/x.1"),
-            Reference("2", url="https://example.org/honey"),
+            Reference("1", doi="10.9999/x.1", raw="10.9999/X.1 "),
+            Reference("2", url="https://example.org/honey", raw="https://example.org/honey"),
             Reference("3"),
             Reference("4"),
-            Reference("5", doc_id="ape:2001"),
-            Reference("6", doc_id="0.9999/12"),
+            Reference("5", doc_id="ape:2001", raw=" ape:2001 "),
+            Reference("6", doc_id="0.9999/12", raw="0.9999/12"),
         ),
     )
 
@@ -128,7 +128,7 @@ def test_missing_and_repeated_ids() -> None:
     paper = paper_in(parse(xml))
     assert [context.context_id for context in paper.contexts] == ["01", "a", "a-2", "a-2-2"]
     assert paper.contexts[0].sentences == (Sentence("A."),)
-    assert paper.references == (Reference("1", doi="10.9999/1"),)
+    assert paper.references == (Reference("1", doi="10.9999/1", raw="10.9999/1"),)
     assert len(parse(xml)) == 6
 
 
@@ -187,8 +187,8 @@ class TestRealPapers:
         assert paper.paper_id == "10.1145/3343413.3377957"
         assert paper.title.startswith("Enabling Predictive Number Entry")
         assert [len(s.cites) for s in paper.contexts[0].sentences] == [1, 0, 3, 0]
-        assert paper.references[11] == Reference("12", url="https://arxiv.org/abs/1702.05659")
-        assert paper.references[14] == Reference("15", doi="10.3115/v1/p15-1002")
+        assert paper.references[11][:3] == ("12", None, "https://arxiv.org/abs/1702.05659")
+        assert paper.references[14][:2] == ("15", "10.3115/v1/p15-1002")
 
     def test_the_lists_beside_them_agree(self, shared_data: Path) -> None:
         differing = {}
@@ -197,7 +197,7 @@ class TestRealPapers:
             (listed,) = (r for r in records if isinstance(r, ReferenceList))
             xml = path.with_suffix(".xml")
             paper = paper_in(list(ANNOTATION_XML.parse(Chunk(xml.read_bytes(), str(xml)))))
-            if listed.references != paper.references:
-                pairs = zip(listed.references, paper.references, strict=True)
-                differing[path.stem] = [one.ref_id for one, other in pairs if one != other]
+            pairs = zip(listed.references, paper.references, strict=True)
+            if differ := [one.ref_id for one, other in pairs if one[:4] != other[:4]]:
+                differing[path.stem] = differ
         assert differing == {"3397271.3401207": ["8"]}  # an address cut off at its & in the XML

@@ -72,7 +72,7 @@ def test_a_zotero_item_in_full() -> None:
             venue="Journal of Widgets",
             volume="12",
             number="3",
-            pages="1-20",
+            pages="1–20",
             publisher="Gear Press",
             doi="10.1234/abc.5",
             url="https://example.org/w",

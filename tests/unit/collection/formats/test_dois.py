@@ -30,12 +30,12 @@ def test_lines_of_every_kind() -> None:
     assert parse(text) == [
         ReferenceList(
             (
-                Reference("1", doi="10.1145/abc.1"),
+                Reference("1", doi="10.1145/abc.1", raw="10.1145/ABC.1"),
                 Reference("2"),
-                Reference("3", url="https://example.org/x"),
-                Reference("4", url="www.example.org/y"),
+                Reference("3", url="https://example.org/x", raw="https://example.org/x"),
+                Reference("4", url="www.example.org/y", raw="www.example.org/y"),
                 Reference("5"),
-                Reference("6", doc_id="some:key"),
+                Reference("6", doc_id="some:key", raw="some:key"),
             )
         )
     ]
@@ -50,7 +50,7 @@ def test_bad_lines_are_named() -> None:
         (15, "mended"),
     ]
     assert references == ReferenceList(
-        (Reference("1"), Reference("2"), Reference("3", doc_id="0.1145/7")), 11
+        (Reference("1"), Reference("2"), Reference("3", doc_id="0.1145/7", raw="0.1145/7")), 11
     )
 
 
@@ -63,7 +63,7 @@ def test_wrong_encoding() -> None:
     problem, references = parse(b"[1]\t10.1145/1\tcaf\xe9\n")
     assert isinstance(problem, Problem)
     assert problem.kind == "mended"
-    assert references == ReferenceList((Reference("1", doi="10.1145/1"),))
+    assert references == ReferenceList((Reference("1", doi="10.1145/1", raw="10.1145/1"),))
 
 
 @pytest.mark.parametrize(
@@ -80,6 +80,8 @@ def test_wrong_encoding() -> None:
     ],
 )
 def test_reference_from(text: str, expected: Reference, doubtful: bool) -> None:
+    if expected != Reference("1"):
+        expected = expected._replace(raw=text)
     assert reference_from("1", text) == (expected, doubtful)
 
 

@@ -57,7 +57,7 @@ def test_a_graph_paper_in_full() -> None:
         date="2019-03-02",
         venue="Widget Conference",
         volume="3",
-        pages="1-9",
+        pages="1–9",
         doi="10.1234/abc",
         url="https://www.semanticscholar.org/paper/abc1",
         abstract="About gears.",
@@ -97,7 +97,7 @@ def test_the_open_research_corpus() -> None:
     paper = {"id": "f0", "title": "T", "paperAbstract": "A.", "outCitations": ["e1"]}
     paper |= {"authors": [{"name": "A B", "ids": []}], "journalName": "J", "journalPages": "3-4"}
     (doc,) = read(paper)
-    assert (doc.doc_id, doc.abstract, doc.venue, doc.pages) == ("f0", "A.", "J", "3-4")
+    assert (doc.doc_id, doc.abstract, doc.venue, doc.pages) == ("f0", "A.", "J", "3–4")
     assert doc.links == (Link("e1"),)
 
 

@@ -1,0 +1,253 @@
+"""The verbs of collecting as a stranger types them: results, exit codes, messages."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from citebed.cli.app import main
+
+BIB = """@article{a, title={On Reading}, author={Ash, Ann}, year={2001}, journal={J. of Tests},
+  abstract={Reading is hard.}, doi={10.5072/a}}
+@inproceedings{b, title={On Writing}, author={Birch, Bo}, year={2003}, booktitle={Proc. of Pens}}
+@article{s, title={Session 2: Pens}, year={2003}}
+"""
+XML = """<doc><id>p</id><title>A Paper</title><year>2005</year><contexts><context id="1" section="intro">
+<s cites="1">As said before [1].</s></context></contexts>
+<references><reference id="1">10.5072/A</reference></references></doc>"""
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run the command line in an empty folder that holds ``in/``; gives code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/refs.bib").write_text(BIB)
+    (tmp_path / "in/p.xml").write_text(XML)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        code = main(arguments)
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+def test_import_says_what_it_read_kept_and_left_out(run: Run) -> None:
+    code, out, _ = run("import", "c", "in", "--front-matter", "sessions")
+    assert code == 0
+    assert "c: 2 documents" in out
+    assert re.search(r"read +3 records; 2 new or changed files, 0 unchanged", out)
+    assert re.search(r"set aside +1: session heading 1", out)
+    assert re.search(r"queries +1 paragraphs, 1 sentences", out)
+
+
+def test_import_as_json_gives_flat_rows(run: Run) -> None:
+    code, out, _ = run("import", "c", "in", "--json")
+    rows = {(row["group"], row["name"]): row["value"] for row in json.loads(out)}
+    assert code == 0
+    assert rows["kept", "documents"] == 3
+    assert rows["queries", "paragraphs"] == 1
+
+
+def test_rules_are_kept_and_options_change_only_what_they_name(run: Run) -> None:
+    assert run("import", "c", "in", "--types", "article", "--quiet")[:2] == (0, "")
+    assert "c: 2 documents" in run("import", "c")[1]
+    assert "c: 1 document\n" in run("import", "c", "--front-matter", "sessions")[1]
+    assert "c: 3 documents" in run("import", "c", "--types", "all", "--front-matter", "keep")[1]
+
+
+def test_profiles_and_exclusions(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "out.txt").write_text("# not these\n10.5072/A\n")
+    code, out, _ = run("import", "c", "in", "--profile", "acm-cr", "--exclude", "out.txt")
+    assert code == 0
+    assert "c: 1 document\n" in out
+    (tmp_path / "mine.toml").write_text('types = ["inproceedings"]\n')
+    assert "c: 1 document\n" in run("import", "c", "--profile", "mine.toml")[1]
+
+
+def test_only_reads_what_matches(run: Run) -> None:
+    assert "citing" not in run("import", "c", "in", "--only", "*.bib")[1]
+
+
+def test_stats_for_people_and_for_programs(run: Run, tmp_path: Path) -> None:
+    run("import", "c", "in", "--quiet")
+    code, out, _ = run("stats", "c")
+    assert code == 0
+    assert "3 documents, 1 citing paper" in out
+    rows = json.loads(run("stats", "c", "--json")[1])
+    named = {(row["group"], row["name"]): row["value"] for row in rows}
+    assert named["documents", "all"] == 3
+    table = list(csv.DictReader(io.StringIO(run("stats", "c", "--csv")[1])))
+    assert len(table) == len(rows)
+    code, _, err = run("stats", "c", "--plot", "c.png", "--json")
+    assert code == 0
+    assert "drew c.png" in err
+    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_lint_finds_counts_and_tells_how_to_mend(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "in/x.qrels").write_text("q1 0 nowhere 1\nq1 0 a 1\n")
+    run("import", "c", "in", "--quiet")
+    code, out, _ = run("lint", "c")
+    assert code == 1
+    assert re.search(r"error: .*\(1\)  \[absent-documents\]", out)
+    assert "mend:" in out
+    rows = json.loads(run("lint", "c", "--only", "absent-documents", "--json")[1])
+    assert [(row["check"], row["count"]) for row in rows] == [("absent-documents", 1)]
+    assert run("lint", "c", "--only", "absent-queries")[0] in (0, 1)
+    code, _, err = run("lint", "c", "--only", "absent-document")
+    assert code == 1
+    assert "Did you mean 'absent-documents'?" in err
+
+
+@pytest.mark.parametrize(
+    "form", ["trec", "beir", "parquet", "csv", "bibtex", "jsonl", "ir_datasets"]
+)
+def test_export_in_every_form(run: Run, tmp_path: Path, form: str) -> None:
+    run("import", "c", "in", "--quiet")
+    code, out, _ = run("export", "c", "target", "--to", form)
+    assert code == 0
+    assert (tmp_path / "target").exists()
+    assert "3" in out
+    code, _, err = run("export", "c", "target", "--to", form)
+    assert code == 1
+    assert "--overwrite" in err or "overwrite" in err
+    assert run("export", "c", "target", "--to", form, "--overwrite")[0] == 0
+
+
+def test_fetch_from_a_mirror_and_the_command_it_prints(run: Run, tmp_path: Path) -> None:
+    code, out, _ = run("fetch")
+    assert code == 0
+    assert "acm-cr" in out
+    (tmp_path / "mirror").mkdir()
+    (tmp_path / "mirror/cacm.tar.gz").write_bytes(b"not really")
+    code, out, _ = run("fetch", "cacm", "--mirror", (tmp_path / "mirror").as_uri())
+    assert code == 0
+    assert "citebed import cacm-collection cacm/cacm.tar.gz" in out
+    code, _, err = run("fetch", "cacmm")
+    assert code == 1
+    assert "Did you mean 'cacm'?" in err
+
+
+def test_demo_makes_a_collection_and_tells_about_it(run: Run) -> None:
+    code, out, _ = run("demo")
+    assert code == 0
+    assert "demo-collection: 153 documents" in out
+    assert "15 paragraphs" in out
+    assert run("lint", "demo-collection")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["import", "in/refs.bib"], "is a file. The first argument is the collection's folder"),
+        (["import", "c"], "name at least one file"),
+        (["import", "c", "nowhere.bib"], "no such file or folder: nowhere.bib"),
+        (["import", "c", "in", "--profile", "acmcr"], "Did you mean 'acm-cr'?"),
+        (["import", "c", "in", "--front-matter", "dorp"], "Did you mean 'drop'?"),
+        (["import", "c", "in", "--exclude", "nowhere.txt"], "cannot read the exclusion list"),
+        (["imprt"], "Did you mean 'import'?"),
+        (["import", "c", "in", "--tpyes", "article"], "No such option"),
+        (["stats", "nowhere"], "there is no collection at 'nowhere'"),
+        (["stats", "in"], "is not a collection"),
+        (["stats", "in/refs.bib"], "is a file; a collection is a folder"),
+        (["export", "c", "x"], "Missing option '--to'"),
+        (["lint", "nowhere"], "there is no collection"),
+    ],
+)
+def test_wrong_things_get_a_clear_message_and_exit_code_1(
+    run: Run, arguments: list[str], message: str
+) -> None:
+    code, out, err = run(*arguments)
+    assert code == 1
+    assert out == ""
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_every_verb_shows_a_working_example(run: Run) -> None:
+    for verb in ("import", "stats", "lint", "export", "fetch", "demo"):
+        code, out, _ = run(verb, "--help")
+        assert code == 0
+        assert f"Example: citebed {verb}" in out
+
+
+def test_a_bug_of_ours_is_exit_code_2(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr("citebed.cli.collect._open", broken)
+    code, _, err = run("stats", "c")
+    assert code == 2
+    assert "a bug of ours: ZeroDivisionError: oh" in err
+    assert "CITEBED_DEBUG" in err
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m citebed import --help | head -1"
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+
+
+def test_interrupting_leaves_no_half_made_collection(tmp_path: Path) -> None:
+    entry = "@article{{k{0}, title={{Paper {0} of Many}}, abstract={{{1}}}}}\n"
+    text = "".join(entry.format(n, "words " * 80) for n in range(40_000))
+    (tmp_path / "big.bib").write_text(text)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "citebed", "import", str(tmp_path / "c"), str(tmp_path / "big.bib")],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not list(tmp_path.glob("c/.staging/parts/*")):
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == 130
+    assert "interrupted" in err
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_terminal_shows_a_bar_with_rate_and_time_left(tmp_path: Path) -> None:
+    entry = "@article{{k{0}, title={{Paper {0} of Many}}, abstract={{{1}}}}}\n"
+    text = "".join(entry.format(n, "words " * 80) for n in range(30_000))
+    (tmp_path / "big.bib").write_text(text)
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "citebed", "import", str(tmp_path / "c"), str(tmp_path / "big.bib")],
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
+    )
+    os.close(theirs)
+    seen = b""
+    while select.select([ours], [], [], 60)[0]:
+        try:
+            block = os.read(ours, 4096)
+        except OSError:
+            break
+        if not block:
+            break
+        seen += block
+    os.close(ours)
+    assert process.wait() == 0
+    assert b"MB/s" in seen
+    assert b"left" in seen
