@@ -1,4 +1,4 @@
-"""Cranfield, CACM and the Anthology sample: counts pinned, first, middle and last record checked."""
+"""Cranfield, CACM, the Anthology sample: counts, and first, middle and last record."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         result = app(args=arguments, standalone_mode=False)
         sys.stdout.flush()
     except typer.Exit as stop:
-        return _interrupted() if stop.exit_code == INTERRUPTED else stop.exit_code
+        return stop.exit_code
     except TyperException as error:
         typer.echo(f"citebed: {error.format_message()}", err=True)
         typer.echo("Run 'citebed --help', or 'citebed VERB --help', for how it is used.", err=True)
@@ -74,6 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except Exception as error:
         return _bug(error)
+    if result == INTERRUPTED:  # how typer passes Ctrl-C on
+        return _interrupted()
     return result if isinstance(result, int) else 0
 
 
