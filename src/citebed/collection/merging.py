@@ -30,6 +30,8 @@ def plain_title(title: pl.Expr) -> pl.Expr:
 
 def identities(records: pl.DataFrame) -> pl.Series:
     """A key for each record, equal for records of one document."""
+    if not records["doi"].null_count():
+        return records["doi"].alias("identity")
     few_words = pl.col("title").str.count_matches(r"\S+") < 3
     vague = pl.col("year").is_null() | (pl.col("authors").list.len() == 0)
     same = pl.concat_str(

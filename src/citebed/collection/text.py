@@ -20,16 +20,18 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u200b\u200e\u200f\u2060\ufeff"
     "\ud800-\udfff\ufffe\uffff]+"
 )
-_LIGATURE = re.compile("[\ufb00-\ufb06]")
-_LIGATURES = dict(zip("ﬀﬁﬂﬃﬄﬅﬆ", ("ff", "fi", "fl", "ffi", "ffl", "st", "st"), strict=True))
+_LIGATURES = tuple(
+    zip("ﬀﬁﬂﬃﬄﬅﬆ", ("ff", "fi", "fl", "ffi", "ffl", "st", "st"), strict=True)
+)
 
 
 def fold(text: str) -> str:
     """Unicode NFC, runs of white space as one blank, none at the ends, no control characters;
     printers' ligatures (``ﬁ``) as letters."""
     if not text.isascii():
-        if _LIGATURE.search(text):
-            text = _LIGATURE.sub(lambda m: _LIGATURES[m[0]], text)
+        for ligature, letters in _LIGATURES:
+            if ligature in text:
+                text = text.replace(ligature, letters)
         if not unicodedata.is_normalized("NFC", text):
             text = unicodedata.normalize("NFC", text)
     if text.isprintable() and "  " not in text and text[:1] != " " and text[-1:] != " ":
@@ -279,4 +281,6 @@ def family_name(name: str) -> str:
 
 def unique(items: Iterable[str]) -> tuple[str, ...]:
     """The items without blanks and repetitions, in their first order."""
-    return tuple(dict.fromkeys(item for item in items if item))
+    found = dict.fromkeys(items)
+    found.pop("", None)
+    return tuple(found)

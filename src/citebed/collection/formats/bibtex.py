@@ -86,32 +86,29 @@ def document_of(entry: RawEntry) -> Document:
         editors=names_of(get("editor", "")),
         year=int(date[:4]) if date else None,
         date=date,
-        venue=_first(entry.fields, "journal", "journaltitle", "booktitle"),
-        volume=_first(entry.fields, "volume"),
-        number=_first(entry.fields, "number", "issue"),
+        venue=_recurring(get("journal") or get("journaltitle") or get("booktitle")),
+        volume=_recurring(get("volume")),
+        number=_recurring(get("number") or get("issue")),
         pages=_pages_of(get("pages", "")),
-        publisher=_first(entry.fields, "publisher", "institution", "school", "organization"),
+        publisher=_recurring(
+            get("publisher") or get("institution") or get("school") or get("organization")
+        ),
         # A publisher's export uses the DOI as key, and that is the more reliable of the two.
         doi=normalise_doi(entry.key) or _doi_of(get("doi")) or _doi_of(url),
         url=_address_of(url) if url else None,
         abstract=(latex_to_text(get("abstract", "")) or None),
         keywords=_keywords_of(get("keywords") or get("keyword") or ""),
-        language=_first(entry.fields, "language", "langid"),
+        language=_recurring(get("language") or get("langid")),
         bibtex=None if entry.broken else entry.text,
-        crossref=_first(entry.fields, "crossref"),
+        crossref=_recurring(get("crossref")),
         line=entry.line,
     )
 
 
-# Venues, publishers, volumes and dates recur thousands of times in a bibliography.
-_recurring = functools.lru_cache(maxsize=1 << 16)(latex_to_text)
-
-
-def _first(fields: Mapping[str, str], *names: str) -> str | None:
-    for name in names:
-        if name in fields and (text := _recurring(fields[name])):
-            return text
-    return None
+@functools.lru_cache(maxsize=1 << 16)
+def _recurring(raw: str | None) -> str | None:
+    """Clean text of a venue, publisher or volume, which recur thousands of times in a file."""
+    return (latex_to_text(raw) or None) if raw else None
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -162,7 +159,10 @@ def _address_of(raw: str) -> str | None:
 
 def _keywords_of(raw: str) -> tuple[str, ...]:
     if is_plain(raw):
-        parts = fold(raw).split(";" if ";" in raw else ",")
+        text = fold(raw)
+        if ";" not in text and ",," not in text and text.count(",") == text.count(", "):
+            return unique(text.split(", "))
+        parts = text.split(";" if ";" in text else ",")
         return unique([part.strip() for part in parts])
     if "&" in raw and ";" in raw:
         raw = _ENTITY.sub(lambda m: text_to_latex(entity_to_text(m[0])), raw)

@@ -10,6 +10,11 @@ from citebed.collection.text import canonical_name, unique
 _AND = re.compile(r"[{}]|(?<!\s)\s++and(?=\s)", re.IGNORECASE)
 _WORD_AND = re.compile(r"(?:^|\s)and(?:\s|$)", re.IGNORECASE)
 _WRAPPED = re.compile(r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}")
+# ``Family, Given and Family, Given`` in plain letters: most author fields are just that.
+_WORD = r"(?![Aa][Nn][Dd][ ,])[A-Za-z.'-]++"
+_NAME = rf"{_WORD}(?: {_WORD})*+, {_WORD}(?: {_WORD})*+"
+_REGULAR = re.compile(rf"{_NAME}(?: and {_NAME})*+")
+_ONE_REGULAR = re.compile(_NAME)
 _OTHERS = frozenset(("others", "et al", "et al."))
 
 
@@ -17,22 +22,14 @@ def names_of(raw: str) -> tuple[str, ...]:
     """The names of an ``author`` field as ``Family, Given``; ``and others`` is left out."""
     if not raw:
         return ()
-    if is_plain(raw) and raw.isprintable() and "  " not in raw and " AND " not in raw:
-        names = [_plain_name(part) for part in raw.split(" and ") if part not in _OTHERS]
-    else:
-        names = [_name_of(part) for part in _split_names(raw) if part.strip() not in _OTHERS]
-    return unique(names)
-
-
-def _plain_name(raw: str) -> str:
-    """A name without any LaTeX; ``Family, Given`` is what it should be already."""
-    family, comma, given = raw.partition(", ")
-    is_regular = (
-        family and given and comma and raw.isascii() and "," not in family and "," not in given
+    if _REGULAR.fullmatch(raw) and "--" not in raw and "''" not in raw:
+        return tuple(dict.fromkeys(raw.split(" and ")))
+    parts = (part.strip() for part in _split_names(raw))
+    return unique(
+        part if _ONE_REGULAR.fullmatch(part) and is_plain(part) else _name_of(part)
+        for part in parts
+        if part not in _OTHERS
     )
-    if is_regular and family[:1] != " " and family[-1:] != " " and given[-1] != " ":
-        return raw
-    return _name_of(raw)
 
 
 def _split_names(raw: str) -> list[str]:

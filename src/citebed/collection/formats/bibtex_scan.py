@@ -169,9 +169,9 @@ def _read_pieces(
     """The fields, each given as ``name = {value`` without its closing brace."""
     flat = block.count("{") == block.count("}") == len(pieces) + 1
     if flat:
-        parts = [piece.rpartition(" = {") for piece in pieces]
+        parts = [piece.partition(" = {") for piece in pieces]
         try:
-            fields = {names[name]: value for name, _, value in parts}
+            fields = {names[name]: value for name, equals, value in parts if equals}
         except KeyError:
             fields = {}
         if len(fields) == len(pieces):

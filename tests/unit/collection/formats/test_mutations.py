@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, get_args
 
 import pytest
+from tests.mutations import mutated
 from tests.samples import SAMPLES
 
 from citebed.collection.formats import FORMATS, Chunk
@@ -18,79 +19,6 @@ from citebed.records import CitingPaper, Document, Judgement, Problem, Query, Re
 
 COUNT = int(os.environ.get("CITEBED_MUTATIONS", "300"))
 RECORDS = get_args(Record)
-JUNK = [
-    *(b"\0", b"\x1a\x02", b"\x85", b"\xc3", b"\xff\xfe", b"\xed\xa0\x80", b"\xe2\x80\xa8", b"\r"),
-    *(b"{", b"}", b'"', b"\\", b"\\u", b"\\ud800", b"@", b"<", b">", b"&", b"]]>", b"<!--", b"-"),
-    *(b"&amp;", b"&bogus;", b"&#0;", b"&#xd800;", b"&#99999999;", b"\n\n", b"  ", b"9" * 30),
-    *(b"null", b"[[[[", b"10.1/", b"<![CDATA[", b"</doc>", b"\n.I 0\n", b"\nER  - \n", b"%"),
-]
-
-
-def truncated(data: bytes, rng: random.Random) -> bytes:
-    return data[: rng.randrange(len(data) + 1)]
-
-
-def beheaded(data: bytes, rng: random.Random) -> bytes:
-    return data[rng.randrange(len(data) + 1) :]
-
-
-def spans(data: bytes, rng: random.Random) -> tuple[bytes, bytes, bytes]:
-    start, end = sorted(rng.randrange(len(data) + 1) for _ in range(2))
-    return data[:start], data[start:end], data[end:]
-
-
-def deleted(data: bytes, rng: random.Random) -> bytes:
-    before, _, after = spans(data, rng)
-    return before + after
-
-
-def doubled(data: bytes, rng: random.Random) -> bytes:
-    before, span, after = spans(data, rng)
-    return before + span * rng.choice((2, 2, 3)) + after
-
-
-def swapped(data: bytes, rng: random.Random) -> bytes:
-    lines = data.splitlines(keepends=True) or [b""]
-    one, two = rng.randrange(len(lines)), rng.randrange(len(lines))
-    lines[one], lines[two] = lines[two], lines[one]
-    return b"".join(lines)
-
-
-def flipped(data: bytes, rng: random.Random) -> bytes:
-    changed = bytearray(data)
-    for _ in range(rng.randint(1, 8) if data else 0):
-        changed[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
-    return bytes(changed)
-
-
-def littered(data: bytes, rng: random.Random) -> bytes:
-    for _ in range(rng.randint(1, 4)):
-        at = rng.randrange(len(data) + 1)
-        data = data[:at] + rng.choice(JUNK) + data[at:]
-    return data
-
-
-def recoded(data: bytes, rng: random.Random) -> bytes:
-    text = data.decode("utf-8", errors="replace").replace("a", "ä")
-    coding = rng.choice(("latin-1", "utf-16", "utf-16-be", "utf-32", "utf-8-sig", "cp1252"))
-    return text.encode(coding, errors="replace")
-
-
-def spliced(data: bytes, rng: random.Random) -> bytes:
-    other = SAMPLES[rng.choice(sorted(SAMPLES))]
-    return truncated(data, rng) + beheaded(other, rng)
-
-
-MUTATIONS: tuple[Callable[[bytes, random.Random], bytes], ...] = (
-    *(truncated, beheaded, deleted, doubled, swapped),
-    *(flipped, littered, recoded, spliced),
-)
-
-
-def mutated(data: bytes, rng: random.Random) -> bytes:
-    for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        data = rng.choice(MUTATIONS)(data, rng)
-    return data
 
 
 def texts_in(value: Any) -> Iterator[str]:
