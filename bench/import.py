@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 import tarfile
 import tempfile
-import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+from common import REPOSITORY, watch
 
 
 def data_folder() -> Path:
@@ -44,42 +41,10 @@ def time_citebed(sources: list[Path], acm_cr: Path, target: Path) -> tuple[float
     """Seconds from shell to shell, and the peak memory of all processes together in MB."""
     command = [sys.executable, "-m", "citebed", "import", str(target), *map(str, sources)]
     command += ["--profile", "acm-cr", "--exclude", str(acm_cr / "blacklist.txt"), "--quiet"]
-    started = time.perf_counter()
-    process = subprocess.Popen(command)
-    peak = [0.0]
-    watcher = threading.Thread(target=_watch, args=(process.pid, peak), daemon=True)
-    watcher.start()
-    if process.wait() != 0:
-        sys.exit("the import failed")
-    return time.perf_counter() - started, peak[0]
-
-
-def _watch(pid: int, peak: list[float]) -> None:
-    while Path(f"/proc/{pid}").exists():
-        peak[0] = max(peak[0], sum(map(_megabytes, _family(pid))))
-        time.sleep(0.1)
-
-
-def _family(pid: int) -> Iterator[int]:
-    yield pid
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        threads = Path(f"/proc/{pid}/task").iterdir()
-        for thread in threads:
-            children += (thread / "children").read_text().split()
-    except OSError:
-        return
-    for child in set(children):
-        yield from _family(int(child))
-
-
-def _megabytes(pid: int) -> float:
-    """Proportional set size: pages that processes share count once."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0.0
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+    done = watch(command)
+    if done.code != 0:
+        sys.exit(f"the import failed: {done.err}")
+    return done.seconds, done.megabytes
 
 
 def main() -> None:

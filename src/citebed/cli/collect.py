@@ -42,7 +42,7 @@ def import_(
     sources: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="[SOURCE]...", help="Files, folders and archives to read.", show_default=False
+            metavar="SOURCE", help="Files, folders and archives to read.", show_default=False
         ),
     ] = None,
     profile: Annotated[

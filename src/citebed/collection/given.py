@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect
+from collections import Counter
 from pathlib import PurePosixPath
 
 import polars as pl
@@ -28,18 +30,20 @@ def given_sets(
     for source, part in _by_source(judgements).items():
         qrels[source], found = _qrels(part, rules)
         problems += [(source, problem) for problem in found]
-    partners = {source: _partner(source, part, queries) for source, part in qrels.items()}
+    partners = _partners(qrels, queries)
+    lent = Counter(partners.values())
     named: dict[str, QuerySet] = {}
+    numbers: dict[str, int] = {}
     for source, part in qrels.items():
         partner = partners[source]
-        shared = partner is None or list(partners.values()).count(partner) > 1
-        name = _name(source if shared or partner is None else partner, named)
+        shared = partner is None or lent[partner] > 1
+        name = _name(source if shared or partner is None else partner, named, numbers)
         own = queries[partner] if partner is not None else pl.DataFrame(schema=QUERIES)
         judged = own.join(part, on="query_id", how="semi", maintain_order="left") if shared else own
         named[name] = QuerySet(judged, part)
     for source, own in queries.items():
-        if source not in partners.values():
-            named[_name(source, named)] = QuerySet(own, pl.DataFrame(schema=QRELS))
+        if source not in lent:
+            named[_name(source, named, numbers)] = QuerySet(own, pl.DataFrame(schema=QRELS))
     return named, problems
 
 
@@ -92,26 +96,67 @@ def _qrels(judgements: pl.DataFrame, rules: Rules) -> tuple[pl.DataFrame, list[P
     return kept.unique(maintain_order=True), problems
 
 
-def _partner(source: str, qrels: pl.DataFrame, queries: dict[str, pl.DataFrame]) -> str | None:
-    ids = qrels["query_id"].unique()
-    scored = []
-    for other, table in queries.items():
-        shared = int(ids.is_in(table["query_id"].to_list()).sum())
-        if shared * 2 > len(ids):
-            scored.append((shared, _stem(other) == _stem(source), _nearness(other, source), other))
-    return max(scored)[-1] if scored else None
+def _partners(
+    qrels: dict[str, pl.DataFrame], queries: dict[str, pl.DataFrame]
+) -> dict[str, str | None]:
+    """For each judgement file the query file that it goes with."""
+    holders: dict[str, list[str]] = {}
+    for source, table in queries.items():
+        for query_id in table["query_id"]:
+            holders.setdefault(query_id, []).append(source)
+    by_ids: dict[frozenset[str], _Candidates] = {}
+    partners = {}
+    for source, table in qrels.items():
+        ids = frozenset(table["query_id"])
+        if ids not in by_ids:
+            by_ids[ids] = _Candidates(ids, holders)
+        partners[source] = by_ids[ids].nearest(source)
+    return partners
 
 
-def _nearness(left: str, right: str) -> int:
-    common = 0
-    for mine, theirs in zip(_parts(left), _parts(right), strict=False):
-        if mine != theirs:
-            break
-        common += 1
-    return common
+_Parts = tuple[str, ...]
 
 
-def _parts(source: str) -> tuple[str, ...]:
+class _Candidates:
+    """The query files that share the most of some query ids, and more than half of them.
+
+    Sorted by their paths, so that the nearest to a place is found without looking at all.
+    """
+
+    def __init__(self, ids: frozenset[str], holders: dict[str, list[str]]) -> None:
+        shared = Counter(source for name in ids for source in holders.get(name, ()))
+        most = max(shared.values(), default=0)
+        self._names: dict[_Parts, str] = {}
+        self._by_stem: dict[str | None, list[_Parts]] = {}
+        for source, count in shared.items():
+            if count == most and count * 2 > len(ids):
+                self._names[_parts(source)] = source
+                self._by_stem.setdefault(_stem(source), []).append(_parts(source))
+        self._by_stem[None] = list(self._names)
+        for places in self._by_stem.values():
+            places.sort()
+
+    def nearest(self, source: str) -> str | None:
+        """The one nearest to ``source``, of those with its name if there are any."""
+        if not self._names:
+            return None
+        places = self._by_stem.get(_stem(source)) or self._by_stem[None]
+        here = _parts(source)
+        at = bisect(places, here)
+        common = max(_common(here, place) for place in places[max(at - 1, 0) : at + 1])
+        last = bisect(places, (*here[:common], "\U0010ffff"))
+        return self._names[places[last - 1]]
+
+
+def _common(left: _Parts, right: _Parts) -> int:
+    """How many folders two places have in common, from the top."""
+    pairs = zip(left, right, strict=False)
+    return next(
+        (n for n, (mine, theirs) in enumerate(pairs) if mine != theirs), min(len(left), len(right))
+    )
+
+
+def _parts(source: str) -> _Parts:
     return PurePosixPath(source.replace("!", "/")).parts
 
 
@@ -120,11 +165,11 @@ def _stem(source: str) -> str:
     return name.split(".")[0] or name
 
 
-def _name(source: str, taken: dict[str, QuerySet]) -> str:
+def _name(source: str, taken: dict[str, QuerySet], numbers: dict[str, int]) -> str:
+    """A free name; ``numbers`` remembers how far each name has been counted."""
     stem = _stem(source)
     name = f"{stem}-given" if stem in _RESERVED else stem
-    number = 1
     while name in taken:
-        number += 1
-        name = f"{stem}-{number}"
+        numbers[stem] = numbers.get(stem, 1) + 1
+        name = f"{stem}-{numbers[stem]}"
     return name

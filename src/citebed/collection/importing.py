@@ -11,6 +11,7 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +26,14 @@ from citebed.collection.given import given_sets
 from citebed.collection.import_report import ImportReport
 from citebed.collection.parsing import parse_all, read_tables
 from citebed.collection.rules import Rules, reasons
-from citebed.collection.sources import BAD_DATA, Member, SourceFile, find_files, members
+from citebed.collection.sources import (
+    BAD_DATA,
+    Member,
+    NotAFile,
+    SourceFile,
+    find_files,
+    members,
+)
 from citebed.collection.store import Manifest
 from citebed.collection.tables import Frames, Schema
 from citebed.errors import CitebedError, FormatError
@@ -132,15 +140,16 @@ class _Import:
     def read(self, name: str) -> pl.DataFrame:
         return store.read_table(self.folder, name, _FILES[name])
 
-    def run(self, found: list[SourceFile | Problem], given: list[str]) -> ImportReport:
+    def run(self, found: list[SourceFile | NotAFile], given: list[str]) -> ImportReport:
         self.parts.mkdir()
         self.ready.mkdir()
         files = [item for item in found if isinstance(item, SourceFile)]
-        self.problems += [("", item) for item in found if isinstance(item, Problem)]
-        fresh = self._read_files(files)
+        self.problems += [item for item in found if isinstance(item, NotAFile)]
         gone = self._gone(files, given)
+        pruned = set(gone) if self.options.prune else set()
+        fresh = self._read_files(files, pruned)
         replaced = {str(row["source"]) for row in self.found_sources}
-        dropped = replaced | (set(gone) if self.options.prune else set())
+        dropped = replaced | pruned | {item.name for item in found if isinstance(item, NotAFile)}
         state = self._with_earlier(fresh, dropped)
         report, prepared = self._assemble(state, dropped, given, len(files))
         missing = [] if self.options.prune else gone
@@ -153,26 +162,44 @@ class _Import:
 
     # --- reading ---
 
-    def _read_files(self, files: list[SourceFile]) -> Frames:
+    def _read_files(self, files: list[SourceFile], pruned: set[str]) -> Frames:
         total = sum(file.path.stat().st_size for file in files)
         self.progress.step("reading", total)
         workers = self.options.workers or os.cpu_count() or 1
-        parsed = parse_all(self._pieces(files), self.parts, workers)
-        counts: dict[str, int] = {}
+        parsed = parse_all(self._pieces(files, pruned), self.parts, workers)
+        counts: Counter[str] = Counter()
         for job in parsed:
-            for source, count in job.counts.items():
-                top = source.partition("!")[0]
-                counts[top] = counts.get(top, 0) + count
+            counts.update(job.counts)
+        fresh = read_tables(parsed)
+        tops: Counter[str] = Counter()
+        for source, count in counts.items():
+            tops[_top(source)] += count
         for row in self.found_sources:
-            row["records"] = counts.get(str(row["source"]), 0)
-        return read_tables(parsed)
+            row["records"] = tops[str(row["source"])]
+        self._tell_of_silent(counts, fresh)
+        return fresh
 
-    def _pieces(self, files: list[SourceFile]) -> Iterator[Piece]:
+    def _tell_of_silent(self, counts: Counter[str], fresh: Frames) -> None:
+        """No source goes without a word: one that gave neither records nor problems gets one."""
+        told = {source for source, _ in self.problems}
+        told.update(fresh["problems"]["source"] if "problems" in fresh else ())
+        silent = [source for source, count in counts.items() if not count and source not in told]
+        if not self.options.only:
+            heard = {_top(source) for source in (*told, *counts)}
+            silent += [
+                str(row["source"]) for row in self.found_sources if row["source"] not in heard
+            ]
+        nothing = Problem(1, "no record was found in it", "ignored")
+        self.problems += [(source, nothing) for source in silent]
+
+    def _pieces(self, files: list[SourceFile], pruned: set[str]) -> Iterator[Piece]:
         hashes = dict(self.known.select("source", "sha256").iter_rows())
-        contents = set(hashes.values())
+        digests = {file.name: _sha256(file.path) for file in files if file.name in hashes}
+        stale = pruned | {name for name, digest in digests.items() if hashes[name] != digest}
+        contents = {digest for name, digest in hashes.items() if name not in stale}
         for file in files:
             size = file.path.stat().st_size
-            digest = _sha256(file.path)
+            digest = digests.get(file.name) or _sha256(file.path)
             if hashes.get(file.name) == digest or (file.name not in hashes and digest in contents):
                 self.progress.add(size)
                 continue
@@ -237,6 +264,12 @@ class _Import:
             "problems": self.read(f"{IMPORT}/problems"),
             "records": self._earlier_records(),
         }
+        # What was said of whole query sets is said again, if it still holds.
+        _, derived = given_sets(earlier["topics"], earlier["judgements"], self.manifest.rules)
+        said = _problem_frame(derived)
+        earlier["problems"] = earlier["problems"].join(
+            said, on=said.columns, how="anti", maintain_order="left"
+        )
         top = pl.col("source").str.split("!").list.first()
         state: Frames = {}
         for name, schema in tables.READ.items():
@@ -422,6 +455,11 @@ def _problem_frame(problems: list[tuple[str, Problem]]) -> pl.DataFrame:
 def _counts(values: pl.Series) -> dict[str, int]:
     counts = values.value_counts(sort=True)
     return dict(counts.iter_rows())
+
+
+def _top(source: str) -> str:
+    """The file on disk that a source is (in)."""
+    return source.partition("!")[0]
 
 
 def _sha256(path: Path) -> str:

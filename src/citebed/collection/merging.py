@@ -143,12 +143,13 @@ def _unique_ids(documents: pl.DataFrame) -> pl.DataFrame:
         return documents
     taken = set(documents["doc_id"])
     seen: set[str] = set()
+    numbers: dict[str, int] = {}  # how far each id has been counted
     names = []
     for name in documents["doc_id"]:
-        fresh, number = name, 1
-        while fresh in seen or (number > 1 and fresh in taken):
-            number += 1
-            fresh = f"{name}-{number}"
+        fresh = name
+        while fresh in seen or (fresh != name and fresh in taken):
+            numbers[name] = numbers.get(name, 1) + 1
+            fresh = f"{name}-{numbers[name]}"
         seen.add(fresh)
         names.append(fresh)
     return documents.with_columns(pl.Series("doc_id", names))

@@ -2,7 +2,8 @@
 
 Nothing is ever unpacked onto the disk, so a name inside an archive is only a label. Every
 stream is read piece by piece and watched: something that unpacks to hundreds of times its
-size is left alone once it passes ``BOMB_BYTES``.
+size is left alone once it passes ``BOMB_BYTES``, and all that one file unpacks to, through
+all its members and layers, ``FILE_BYTES``.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from citebed.errors import CitebedError
 from citebed.records import Problem
 
 BOMB_BYTES = 100 << 20
+FILE_BYTES = 400 << 20
 BOMB_RATIO = 200
 _XZ_MEMORY = 512 << 20
 _NESTED_ZIP_BYTES = 256 << 20
@@ -50,6 +52,13 @@ class SourceFile(NamedTuple):
     name: str
 
 
+class NotAFile(NamedTuple):
+    """Something that was found and cannot be read as a file, and why."""
+
+    name: str
+    problem: Problem
+
+
 class Member(NamedTuple):
     """A readable stream: a plain file, or one inside an archive (``a.tar.xz!b/c.bib``)."""
 
@@ -57,9 +66,9 @@ class Member(NamedTuple):
     stream: BinaryIO
 
 
-def find_files(paths: list[str | Path]) -> list[SourceFile | Problem]:
+def find_files(paths: list[str | Path]) -> list[SourceFile | NotAFile]:
     """All files under the given paths, sorted by name; hidden ones are left out."""
-    found: dict[str, SourceFile | Problem] = {}
+    found: dict[str, SourceFile | NotAFile] = {}
     for given in paths:
         root = Path(given)
         if not root.exists():
@@ -69,34 +78,68 @@ def find_files(paths: list[str | Path]) -> list[SourceFile | Problem]:
             )
         for path in _files_under(root):
             name = os.path.normpath(path).replace(os.sep, "/")
-            if stat.S_ISREG(path.stat().st_mode):
-                found[name] = SourceFile(path, name)
-            else:
-                found[name] = Problem(1, f"{name}: not a regular file", "ignored")
+            why = _why_no_file(path)
+            found[name] = (
+                NotAFile(name, Problem(1, why, "ignored")) if why else SourceFile(path, name)
+            )
     return [found[name] for name in sorted(found)]
+
+
+def _why_no_file(path: Path) -> str:
+    """Why a path cannot be read as a file, ``""`` if it can."""
+    if not os.path.exists(path):  # unlike Path.exists, does not raise where we may not look
+        return "a link that leads nowhere"
+    if path.is_dir():
+        a_link = "a link to a folder is not followed; name that folder to read it too"
+        return a_link if path.is_symlink() else "a folder that cannot be opened"
+    return "" if stat.S_ISREG(path.stat().st_mode) else "not a regular file"
 
 
 def _files_under(root: Path) -> Iterator[Path]:
     if not root.is_dir():
         yield root
         return
-    for folder, folders, files in os.walk(root):
+    closed: list[Path] = []
+    for folder, folders, files in os.walk(root, onerror=lambda e: closed.append(Path(e.filename))):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         if "citebed.toml" in files:
             folders.clear()
             continue
-        for name in files:
-            path = Path(folder, name)
-            if not name.startswith(".") and path.exists():
-                yield path
+        links = (name for name in folders if Path(folder, name).is_symlink())
+        for name in (*files, *links):
+            if not name.startswith("."):
+                yield Path(folder, name)
+    yield from closed
+
+
+class _Bomb(OSError):
+    """Something that unpacks to far too much."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"unpacks to more than {BOMB_RATIO} times its size; looks like a decompression bomb"
+        )
+
+
+class _Budget:
+    """What all streams in one file of ``size`` bytes may unpack to, together."""
+
+    def __init__(self, size: int) -> None:
+        self.left = max(FILE_BYTES, BOMB_RATIO * size)
+
+    def spend(self, count: int) -> None:
+        self.left -= count
+        if self.left < 0:
+            raise _Bomb
 
 
 class _Watched(io.RawIOBase):
     """A decompressed stream that refuses to grow without measure."""
 
-    def __init__(self, inner: BinaryIO, consumed: Callable[[], int]) -> None:
+    def __init__(self, inner: BinaryIO, consumed: Callable[[], int], budget: _Budget) -> None:
         self._inner = inner
         self._consumed = consumed
+        self._budget = budget
         self.produced = 0
 
     def readable(self) -> bool:
@@ -106,10 +149,9 @@ class _Watched(io.RawIOBase):
         view = memoryview(buffer)  # type: ignore[arg-type]
         data = self._inner.read(len(view))
         self.produced += len(data)
+        self._budget.spend(len(data))
         if self.produced > max(BOMB_BYTES, BOMB_RATIO * self._consumed()):
-            raise OSError(
-                f"unpacks to more than {BOMB_RATIO} times its size; looks like a decompression bomb"
-            )
+            raise _Bomb
         view[: len(data)] = data
         return len(data)
 
@@ -157,7 +199,7 @@ class _Xz(io.RawIOBase):
         return self._decoder.decompress(rest, max_length=limit)
 
 
-def _unwrap(stream: BinaryIO, magic: bytes) -> BinaryIO | None:
+def _unwrap(stream: BinaryIO, magic: bytes, budget: _Budget) -> BinaryIO | None:
     """The decompressed stream where the first bytes say that it is compressed."""
     if magic.startswith(b"\x1f\x8b"):
         inner: BinaryIO = gzip.GzipFile(fileobj=stream)  # type: ignore[assignment]
@@ -167,7 +209,7 @@ def _unwrap(stream: BinaryIO, magic: bytes) -> BinaryIO | None:
         inner = bz2.BZ2File(stream)  # type: ignore[assignment]
     else:
         return None
-    return io.BufferedReader(_Watched(inner, _position(stream)), 1 << 20)
+    return io.BufferedReader(_Watched(inner, _position(stream), budget), 1 << 20)
 
 
 def _position(stream: BinaryIO) -> Callable[[], int]:
@@ -195,12 +237,12 @@ def members(
     """The readable streams in a file; each must be read before the next is asked for."""
     try:
         with io.BufferedReader(_Counted(path, on_read), 1 << 20) as stream:
-            yield from _members(stream, name, depth=0)
+            yield from _members(stream, name, 0, _Budget(path.stat().st_size))
     except PermissionError:
         yield Problem(1, "permission denied", "skipped")
 
 
-def _members(stream: Any, name: str, depth: int) -> Iterator[Member | Problem]:
+def _members(stream: Any, name: str, depth: int, budget: _Budget) -> Iterator[Member | Problem]:
     buffered = stream
     if not isinstance(stream, io.BufferedReader):
         buffered = io.BufferedReader(stream, 1 << 20)
@@ -208,11 +250,11 @@ def _members(stream: Any, name: str, depth: int) -> Iterator[Member | Problem]:
     if depth > _MAX_DEPTH:
         yield Problem(1, f"{name}: archives nested more than {_MAX_DEPTH} deep")
     elif magic.startswith(b"PK\x03\x04"):
-        yield from _zip_members(buffered, name, depth)
+        yield from _zip_members(buffered, name, depth, budget)
     elif magic[257:262] == b"ustar":
-        yield from _tar_members(buffered, name, depth)
-    elif (inner := _unwrap(buffered, magic)) is not None:
-        yield from _members(inner, name, depth + 1)
+        yield from _tar_members(buffered, name, depth, budget)
+    elif (inner := _unwrap(buffered, magic, budget)) is not None:
+        yield from _members(inner, name, depth + 1, budget)
     else:
         yield Member(name, buffered)
 
@@ -233,7 +275,9 @@ def _is_hidden(member: str) -> bool:
     )
 
 
-def _tar_members(stream: BinaryIO, name: str, depth: int) -> Iterator[Member | Problem]:
+def _tar_members(
+    stream: BinaryIO, name: str, depth: int, budget: _Budget
+) -> Iterator[Member | Problem]:
     with tarfile.open(fileobj=stream, mode="r|") as archive:
         for info in archive:
             label = _label(name, info.name)
@@ -243,10 +287,12 @@ def _tar_members(stream: BinaryIO, name: str, depth: int) -> Iterator[Member | P
             if content is None:
                 yield Problem(1, f"{label}: a link or device, not a file", "ignored")
                 continue
-            yield from _members(content, label, depth + 1)
+            yield from _members(content, label, depth + 1, budget)
 
 
-def _zip_members(stream: BinaryIO, name: str, depth: int) -> Iterator[Member | Problem]:
+def _zip_members(
+    stream: BinaryIO, name: str, depth: int, budget: _Budget
+) -> Iterator[Member | Problem]:
     if depth:
         data = stream.read(_NESTED_ZIP_BYTES + 1)
         if len(data) > _NESTED_ZIP_BYTES:
@@ -261,7 +307,11 @@ def _zip_members(stream: BinaryIO, name: str, depth: int) -> Iterator[Member | P
             try:
                 with archive.open(info) as content:
                     packed = max(info.compress_size, 1)
-                    watched = _Watched(content, lambda packed=packed: packed)  # type: ignore[misc,arg-type]
-                    yield from _members(io.BufferedReader(watched, 1 << 20), label, depth + 1)
+                    watched = _Watched(content, lambda packed=packed: packed, budget)  # type: ignore[misc,arg-type]
+                    inside = io.BufferedReader(watched, 1 << 20)
+                    yield from _members(inside, label, depth + 1, budget)
             except BAD_DATA as error:
                 yield Problem(1, f"{label}: {error}")
+            if budget.left < 0:
+                yield Problem(1, f"{name}: unpacks to far too much; the rest of it is not read")
+                return

@@ -215,6 +215,26 @@ def test_the_same_content_under_another_name_is_not_read_twice(tmp_path: Path) -
     assert do_import(tmp_path / "c", tmp_path / "copy").unchanged == 1
 
 
+def test_a_copy_is_read_once_what_it_is_a_copy_of_is_gone_or_changed(tmp_path: Path) -> None:
+    source = write(tmp_path / "in", a__bib=BIB, b__bib=BIB)
+    documents = do_import(tmp_path / "c", source).documents
+    (source / "a.bib").write_text("@article{other, title={Another}}")
+    assert do_import(tmp_path / "c", source).documents == documents + 1
+    shutil.copy(source / "b.bib", source / "c.bib")
+    (source / "b.bib").unlink()
+    assert do_import(tmp_path / "c", source, prune=True).documents == documents + 1
+
+
+def test_problems_are_said_once_however_often_the_import_is_run(tmp_path: Path) -> None:
+    source = write(
+        tmp_path / "in", a__qrels="1 0 d 1\n1 0 d 2\n1 0 e 1\n", b__bib="% nothing\n@string{a={b}}"
+    )
+    os.mkfifo(source / "pipe")
+    first = do_import(tmp_path / "c", source).problems
+    assert sorted(Path(name).name for name in first["source"]) == ["a.qrels", "b.bib", "pipe"]
+    assert do_import(tmp_path / "c", source).problems.sort("source").equals(first.sort("source"))
+
+
 def test_a_source_that_is_gone_is_kept_unless_pruned(tmp_path: Path) -> None:
     write(tmp_path / "in", a__bib=BIB, b__bib="@article{x, title={An Unrelated Thing}, year=2003}")
     do_import(tmp_path / "c", tmp_path / "in")

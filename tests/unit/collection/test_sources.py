@@ -14,7 +14,14 @@ from pathlib import Path
 import pytest
 
 from citebed.collection.chunks import Piece, pieces
-from citebed.collection.sources import BAD_DATA, Member, SourceFile, find_files, members
+from citebed.collection.sources import (
+    BAD_DATA,
+    Member,
+    NotAFile,
+    SourceFile,
+    find_files,
+    members,
+)
 from citebed.errors import CitebedError
 from citebed.records import Problem
 
@@ -160,10 +167,36 @@ def test_folders_are_walked_in_order_without_hidden_files_or_collections(tmp_pat
 def test_pipes_are_not_read_and_missing_files_are_an_error(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (found,) = find_files([tmp_path])
-    assert isinstance(found, Problem)
-    assert "not a regular file" in found.what
+    assert isinstance(found, NotAFile)
+    assert "not a regular file" in found.problem.what
     with pytest.raises(CitebedError, match="no such file or folder"):
         find_files([tmp_path / "nowhere"])
+
+
+def test_links_are_told_of_and_only_links_to_files_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "x.bib").write_bytes(BIB)
+    (tmp_path / "good").symlink_to("x.bib")
+    (tmp_path / "nowhere").symlink_to("y.bib")
+    (tmp_path / "itself").symlink_to("itself")
+    (tmp_path / "up").symlink_to("..")
+    found = find_files([tmp_path])
+    names = [Path(item.name).name for item in found if isinstance(item, SourceFile)]
+    told = {Path(i.name).name: i.problem.what for i in found if isinstance(i, NotAFile)}
+    assert names == ["good", "x.bib"]
+    assert told["nowhere"] == told["itself"] == "a link that leads nowhere"
+    assert "not followed" in told["up"]
+
+
+def test_many_members_that_are_no_bomb_alone_are_one_together(tmp_path: Path) -> None:
+    path = tmp_path / "many.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in range(6):
+            archive.writestr(f"{number}.bib", b"%" * (90 << 20))
+        archive.writestr("late.bib", BIB)
+    found, said = read(path)
+    assert len(found) == 4
+    assert "decompression bomb" in said[0]
+    assert "the rest of it is not read" in said[1]
 
 
 def test_files_that_are_empty_or_not_ours_are_said_to_be() -> None:

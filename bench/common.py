@@ -1,0 +1,66 @@
+"""What the benchmarks share: running a command and watching its memory."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+class Watched(NamedTuple):
+    """A command that has ended: seconds, peak memory of all its processes in MB, and the rest."""
+
+    seconds: float
+    megabytes: float
+    code: int
+    out: str
+    err: str
+
+
+def watch(command: Sequence[str], timeout: float | None = None) -> Watched:
+    """Run a command to its end; one that takes longer than ``timeout`` seconds is killed."""
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace"
+    )
+    peak = [0.0]
+    threading.Thread(target=_watch, args=(process.pid, peak), daemon=True).start()
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        err += f"\nkilled after {timeout} s"
+    return Watched(time.perf_counter() - started, peak[0], process.returncode, out, err)
+
+
+def _watch(pid: int, peak: list[float]) -> None:
+    while Path(f"/proc/{pid}").exists():
+        peak[0] = max(peak[0], sum(map(_megabytes, _family(pid))))
+        time.sleep(0.05)
+
+
+def _family(pid: int) -> Iterator[int]:
+    yield pid
+    children: list[str] = []
+    try:
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            children += (thread / "children").read_text().split()
+    except OSError:
+        return
+    for child in set(children):
+        yield from _family(int(child))
+
+
+def _megabytes(pid: int) -> float:
+    """Proportional set size: pages that processes share count once."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024

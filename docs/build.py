@@ -1,0 +1,51 @@
+"""Makes what the pages show: figures drawn by the software itself, and the command reference.
+
+Run with `make docs`; a test checks that the committed files are up to date.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from citebed.cli.app import app
+from citebed.collection import open_collection
+from citebed.collection.demo import import_demo
+from citebed.collection.statistics import statistics
+from citebed.report.collection_picture import draw
+
+DOCS = Path(__file__).resolve().parent
+VERBS = ("import", "stats", "lint", "export", "fetch", "demo")
+
+
+def figures(folder: Path) -> None:
+    """The picture of the demo collection."""
+    with tempfile.TemporaryDirectory() as name:
+        import_demo(Path(name) / "demo")
+        draw(statistics(open_collection(Path(name) / "demo")), folder / "demo.svg")
+
+
+def command_reference() -> str:
+    """What `citebed VERB --help` says, for all verbs."""
+    os.environ["COLUMNS"] = "96"
+    runner = CliRunner()
+    parts = ["# Commands\n\nMade by `make docs` from the help texts.\n"]
+    for verb in VERBS:
+        text = runner.invoke(app, [verb, "--help"], prog_name="citebed").stdout
+        lines = "\n".join(line.rstrip() for line in text.strip().splitlines())
+        parts.append(f"## citebed {verb}\n\n```text\n{lines}\n```\n")
+    return "\n".join(parts)
+
+
+def main() -> None:
+    """Write everything into `docs/`."""
+    (DOCS / "figures").mkdir(exist_ok=True)
+    figures(DOCS / "figures")
+    (DOCS / "commands.md").write_text(command_reference(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

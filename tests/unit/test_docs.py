@@ -1,0 +1,154 @@
+"""The reference pages name what the code has, and nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from citebed.cli.app import app
+from citebed.collection import Rules, profiles, tables
+from citebed.collection.citing import QRELS, QUERIES
+from citebed.collection.exporting import EXPORTERS
+from citebed.collection.formats import FORMATS
+from citebed.collection.lint import CHECKS
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PAGES = [*sorted((REPOSITORY / "docs").glob("*.md")), REPOSITORY / "README.md"]
+TABLES = {
+    "documents": tables.DOCUMENTS,
+    "papers": tables.PAPERS,
+    "references": tables.REFERENCES,
+    "contexts": tables.CONTEXTS,
+    "links": tables.LINKS,
+    "sections": tables.SECTIONS,
+    "Queries and judgements": {**QUERIES, **QRELS},
+    "import/": {**tables.SOURCES, **tables.PROBLEMS, **tables.TOPICS, **tables.JUDGEMENTS},
+}
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_SHELL = ("", "sh", "bash", "shell", "console", "text")
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def read(name: str) -> str:
+    return (REPOSITORY / "docs" / f"{name}.md").read_text("utf-8")
+
+
+def section(text: str, heading: str) -> str:
+    """What stands under a heading, up to the next one of its level or above."""
+    start = re.search(rf"^(#+) {re.escape(heading)}$", text, re.MULTILINE)
+    assert start is not None, f"no heading '{heading}'"
+    rest = text[start.end() :]
+    end = re.search(rf"^#{{1,{len(start[1])}}} ", rest, re.MULTILINE)
+    return rest[: end.start()] if end else rest
+
+
+def first_cells(text: str) -> list[str]:
+    """The names in the first column of the tables of a text."""
+    return re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)
+
+
+def named(text: str) -> set[str]:
+    return set(re.findall(r"`([^`\n]+)`", text))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_column_is_in_the_data_model(table: str) -> None:
+    assert set(TABLES[table]) <= named(section(read("datamodel"), table))
+
+
+def test_every_column_of_what_was_set_aside_is_in_the_data_model() -> None:
+    assert set(tables.SET_ASIDE) <= named(read("datamodel"))
+    own = set(tables.SET_ASIDE) - set(tables.DOCUMENTS)
+    assert own <= named(section(read("datamodel"), "import/"))
+
+
+def test_the_formats_read_are_those_of_the_table() -> None:
+    assert sorted(first_cells(section(read("formats"), "Reading"))) == sorted(FORMATS)
+
+
+def test_formats_that_are_read_whole_are_named() -> None:
+    sizes = section(read("formats"), "Sizes")
+    whole = next(line for line in sizes.split("\n") if "are read whole" in line)
+    assert named(whole) == {name for name, format in FORMATS.items() if format.cut is None}
+
+
+def test_the_forms_written_are_those_of_the_table() -> None:
+    assert first_cells(section(read("formats"), "Writing")) == list(EXPORTERS)
+
+
+def test_the_rules_are_those_of_the_class() -> None:
+    fields = {field.name for field in dataclasses.fields(Rules)}
+    assert set(first_cells(section(read("rules"), "The rules"))) == fields
+    for name in fields:
+        assert f"- **`{name}`**" in read("rules")
+
+
+def test_the_profiles_are_those_that_come_with_citebed() -> None:
+    assert first_cells(section(read("rules"), "Profiles")) == profiles()
+
+
+def test_the_checks_and_their_severities_are_those_of_the_table() -> None:
+    rows = re.findall(r"^\| `([^`]+)` \| (\w+) \|", read("lint"), re.MULTILINE)
+    assert rows == [(check.name, check.severity) for check in CHECKS.values()]
+
+
+# --- all pages ------------------------------------------------------------------------------
+
+
+def commands() -> Iterator[tuple[str, list[str]]]:
+    """Every ``citebed`` command of a fenced block: its page, and its words."""
+    for page in PAGES:
+        for language, block in _FENCE.findall(page.read_text("utf-8")):
+            for line in block.replace("\\\n", " ").split("\n"):
+                if language in _SHELL and "citebed " in line:
+                    yield from ((page.name, words) for words in citebed_words(line))
+
+
+def citebed_words(line: str) -> Iterator[list[str]]:
+    """The words after ``citebed`` of each command of a shell line, redirections left out."""
+    lexer = shlex.shlex(line.removeprefix("$ "), posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    words: list[str] = []
+    for word in [*lexer, ";"]:
+        if set(word) <= set("();<>|&"):
+            if words[:1] == ["citebed"]:
+                yield words[1:]
+            words = []
+        else:
+            words.append(word)
+
+
+@pytest.mark.parametrize(("page", "words"), list(commands()))
+def test_every_command_parses(page: str, words: list[str]) -> None:
+    verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    if words and words[0].startswith("-"):
+        assert words[0] in ("--help", "-h", "--version"), page
+        return
+    assert words, page
+    assert words[0] in verbs, page
+    if {"--help", "-h"}.isdisjoint(words):
+        verbs[words[0]].make_context(words[0], words[1:])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_relative_links_lead_somewhere(page: Path) -> None:
+    for target in _LINK.findall(_FENCE.sub("", page.read_text("utf-8"))):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        other = (page.parent / name) if name else page
+        assert other.exists(), target
+        if anchor:
+            assert anchor in anchors(other.read_text("utf-8")), target
+
+
+def anchors(text: str) -> set[str]:
+    """The names that a reader of Markdown gives to the headings."""
+    headings = re.findall(r"^#+ (.+)$", _FENCE.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in headings}
