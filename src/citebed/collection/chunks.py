@@ -44,7 +44,11 @@ def _pieces(name: str, stream: BinaryIO) -> Iterator[Piece | Problem]:
         yield Problem(1, "an empty file", "ignored")
         return
     if head.startswith(_WIDE_MARKS):
-        head, stream = _from_wide(head + stream.read(MAX_WHOLE_FILE_BYTES)), _NOTHING
+        wide = head + stream.read(MAX_WHOLE_FILE_BYTES)
+        if stream.read(1):
+            limit = MAX_WHOLE_FILE_BYTES >> 20
+            yield Problem(1, f"UTF-16 and UTF-32 are read up to {limit} MiB; the rest was not")
+        head, stream = _from_wide(wide), _NOTHING
     format = recognise(decode(head[:_HEAD_BYTES])[0])
     if format is None:
         yield Problem(1, "not in a format that citebed reads", "ignored")
@@ -85,6 +89,9 @@ def _cut(name: str, format: Format, head: bytes, stream: BinaryIO) -> Iterator[P
     while block := stream.read(CHUNK_BYTES):
         buffer += block
         end = format.cut(buffer)
+        if end == 0 and len(buffer) > MAX_RECORD_BYTES and format.or_whole and line == 1:
+            yield from _whole(name, format, buffer, stream)
+            return
         if end == 0 and len(buffer) > MAX_RECORD_BYTES:
             start = line
             line, buffer = _skip_record(format, buffer, line, stream)

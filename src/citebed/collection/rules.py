@@ -100,13 +100,21 @@ def rules_from(values: Mapping[str, Any], origin: str) -> Rules:
     for name, value in values.items():
         if name not in known:
             raise UnknownName(f"rule in {origin}", name, known)
-        if name == "relevance":
-            options[name] = _relevance(value, origin)
-        elif isinstance(value, list):
-            options[name] = tuple(map(str, value))
-        else:
-            options[name] = value
+        options[name] = (
+            _relevance(value, origin) if name == "relevance" else _plain(name, value, origin)
+        )
     return Rules(**options)
+
+
+def _plain(name: str, value: Any, origin: str) -> Any:
+    """A value of the type that the rule has; a list is given as a tuple of strings."""
+    kind = type(getattr(Rules(), name))
+    if kind is tuple and isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    if kind is tuple or not isinstance(value, kind):
+        wanted = {tuple: 'a list of strings, like ["article"]', bool: "true or false"}
+        raise CitebedError(f"{origin}: {name} is {wanted.get(kind, 'a string')}; found {value!r}")
+    return value
 
 
 def _relevance(value: Any, origin: str) -> dict[int, int]:

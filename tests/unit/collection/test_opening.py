@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_fetching import CONTENT, HALF, OTHER, Try, enter, sha256
+from tests.unit.collection.test_fetching import CONTENT, HALF, OTHER, Try, enter, sha256
 
 from citebed._version import __version__
 from citebed.collection.fetching import CATALOGUE, RemoteFile

@@ -226,3 +226,12 @@ def test_a_record_without_end_is_passed_over_and_reading_goes_on() -> None:
     last = next(piece for piece in reversed(found) if isinstance(piece, Piece))
     before = data[: data.index(last.chunk.data[:60], len(BIB) + len(huge))]
     assert last.chunk.line == before.count(b"\n") + 1
+
+
+def test_one_large_json_document_is_read_whole() -> None:
+    work = '{{"id": "https://openalex.org/W{}", "display_name": "T", "authorships": [], "x": "{}"}}'
+    works = ",\n".join(work.format(number, "x" * 1000) for number in range(18_000))
+    data = ('{"meta": {"count": 3},\n"results": [\n' + works + "\n]}").encode()
+    (piece,) = pieces(Member("x", io.BytesIO(data)))
+    assert isinstance(piece, Piece)
+    assert (piece.format, piece.chunk.data) == ("openalex", data)

@@ -17,12 +17,12 @@ def count(number: int, noun: str) -> str:
 
 
 def _full_text(collection: Collection, _: Output) -> str | None:
-    number = collection.sections["doc_id"].n_unique()
+    number = collection.sections["doc_id"].drop_nulls().n_unique()
     return f"full text of {count(number, 'document')} is" if number else None
 
 
 def _links(collection: Collection, _: Output) -> str | None:
-    number = collection.links["doc_id"].n_unique()
+    number = collection.links["doc_id"].drop_nulls().n_unique()
     return f"the links of {count(number, 'document')} are" if number else None
 
 

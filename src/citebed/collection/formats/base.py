@@ -41,7 +41,8 @@ class Format:
     lazily, in file order, and never raises for what it finds in the data. ``cut`` gives the
     length of the longest prefix of a buffer that ends between records (0 where there is none);
     a format without ``cut`` is parsed whole. ``carry`` takes from a piece what later pieces of
-    the same file need to know (BibTeX's strings).
+    the same file need to know (BibTeX's strings). ``or_whole``: a file in which no place to cut
+    is found may be one document, and is then parsed whole.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Format:
     parse: Callable[[Chunk], Iterator[Record]]
     cut: Callable[[bytes], int] | None = None
     carry: Callable[[bytes, dict[str, str]], None] | None = None
+    or_whole: bool = False
 
 
 # --- Text -----------------------------------------------------------------------------------

@@ -193,4 +193,4 @@ def _cut(buffer: bytes) -> int:
     return end if end > MAX_RECORD_BYTES // 2 else 0
 
 
-JSONL = Format("jsonl", "citebed JSON Lines", JsonKind("jsonl"), _parse, _cut)
+JSONL = Format("jsonl", "citebed JSON Lines", JsonKind("jsonl"), _parse, _cut, or_whole=True)

@@ -130,4 +130,6 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
         yield item if isinstance(item, Problem) else _record(*item)
 
 
-OPENALEX = Format("openalex", "OpenAlex works", JsonKind("openalex"), _parse, cut_lines_or_document)
+OPENALEX = Format(
+    "openalex", "OpenAlex works", JsonKind("openalex"), _parse, cut_lines_or_document, or_whole=True
+)

@@ -141,4 +141,5 @@ SEMANTIC_SCHOLAR = Format(
     JsonKind("semantic-scholar"),
     _parse,
     cut_lines_or_document,
+    or_whole=True,
 )
