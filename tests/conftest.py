@@ -7,8 +7,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from citebed.collection import ImportOptions, import_sources, load_profile, read_exclusions
+
+# Machines differ in speed, and a test that fails must fail for everyone.
+settings.register_profile("citebed", deadline=None, derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "citebed"))
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

@@ -42,6 +42,7 @@ class Citing(NamedTuple):
     papers: pl.DataFrame
     references: pl.DataFrame
     contexts: pl.DataFrame
+    lists: pl.DataFrame
 
 
 def lookup_table(documents: pl.DataFrame) -> pl.DataFrame:
@@ -64,24 +65,29 @@ def resolve(read: Citing, records: pl.DataFrame, rules: Rules) -> Citing:
     paper that was excluded still lends its year.
     """
     names = lookup_table(records.filter("kept"))
-    references = _resolve_references(_with_lists(read.references, read.papers), names)
+    references = _resolve_references(_with_lists(read), names)
     if rules.references == "exact":
-        to_the_letter = pl.col("raw").is_null() | (pl.col("raw") == pl.col("doc_id"))
+        to_the_letter = (
+            pl.col("raw").is_null()
+            | (pl.col("raw") == pl.col("doc_id"))
+            | (pl.col("raw") == pl.col("doi"))
+        )
         references = references.with_columns(doc_id=pl.when(to_the_letter).then("doc_id"))
     papers = _resolve_papers(read.papers, references, records)
-    return Citing(papers, references, _resolve_contexts(read.contexts, references))
+    return Citing(papers, references, _resolve_contexts(read.contexts, references), read.lists)
 
 
-def _with_lists(references: pl.DataFrame, papers: pl.DataFrame) -> pl.DataFrame:
-    """Reference lists in files of their own fill what the paper of the same name lacks."""
+def _with_lists(read: Citing) -> pl.DataFrame:
+    """The references; lists in files of their own fill what the paper of the same name lacks."""
+    if read.lists.is_empty():
+        return read.references
+    own, papers = read.references, read.papers
+    # What a list added at an earlier import is added anew.
+    own = own.filter(~pl.col("source").is_in(read.lists["source"].unique().to_list()))
     stem = pl.col("source").str.replace(r"\.[^./]*$", "")
-    lists = references.filter(pl.col("paper_id").is_null())
-    own = references.filter(pl.col("paper_id").is_not_null())
-    if lists.is_empty():
-        return own
     owners = papers.select("paper_id", stem=stem).unique("stem", keep="first", maintain_order=True)
     given = (
-        lists.drop("paper_id")
+        read.lists.drop("paper_id")
         .with_columns(stem=stem)
         .join(owners, on="stem", how="inner", maintain_order="left")
         .select("paper_id", "ref_id", "doi", "url", "title", "target", "raw", "source")

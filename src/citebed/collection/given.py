@@ -52,6 +52,7 @@ def _by_source(table: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def _queries(topics: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+    topics = topics.with_columns(pl.col("query_id").str.replace_all(r"\s+", "_"))
     if rules.query_ids == "order":
         order = pl.int_range(1, pl.len() + 1).cast(pl.String)
         topics = topics.with_columns(query_id=order)
@@ -69,7 +70,9 @@ def _queries(topics: pl.DataFrame, rules: Rules) -> pl.DataFrame:
 
 
 def _qrels(judgements: pl.DataFrame, rules: Rules) -> tuple[pl.DataFrame, list[Problem]]:
-    table = judgements.select(list(QRELS))
+    table = judgements.select(list(QRELS)).with_columns(
+        pl.col("query_id", "doc_id").str.replace_all(r"\s+", "_")
+    )
     problems: list[Problem] = []
     codes = set(table["relevance"].unique().to_list())
     if rules.relevance:

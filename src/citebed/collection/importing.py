@@ -50,6 +50,7 @@ _FILES: dict[str, Schema] = {
     "links": tables.LINKS,
     "sections": tables.SECTIONS,
     f"{IMPORT}/set_aside": tables.SET_ASIDE,
+    f"{IMPORT}/lists": tables.REFERENCES,
     f"{IMPORT}/topics": tables.TOPICS,
     f"{IMPORT}/judgements": tables.JUDGEMENTS,
     f"{IMPORT}/problems": tables.PROBLEMS,
@@ -154,7 +155,8 @@ class _Import:
         report, prepared = self._assemble(state, dropped, given, len(files))
         missing = [] if self.options.prune else gone
         if self.options.strict:
-            self._refuse_problems(report.problems)
+            new = _problem_frame(self.problems)
+            self._refuse_problems(pl.concat([fresh.get("problems", new.clear()), new]))
         self.progress.step("writing", 0)
         remove = self._write(prepared)
         store.commit(self.folder, self.ready, remove)
@@ -194,12 +196,12 @@ class _Import:
 
     def _pieces(self, files: list[SourceFile], pruned: set[str]) -> Iterator[Piece]:
         hashes = dict(self.known.select("source", "sha256").iter_rows())
-        digests = {file.name: _sha256(file.path) for file in files if file.name in hashes}
+        digests = {file.name: self._digest(file) for file in files if file.name in hashes}
         stale = pruned | {name for name, digest in digests.items() if hashes[name] != digest}
         contents = {digest for name, digest in hashes.items() if name not in stale}
         for file in files:
             size = file.path.stat().st_size
-            digest = digests.get(file.name) or _sha256(file.path)
+            digest = digests.get(file.name) or self._digest(file)
             if hashes.get(file.name) == digest or (file.name not in hashes and digest in contents):
                 self.progress.add(size)
                 continue
@@ -215,6 +217,13 @@ class _Import:
                     "records": 0,
                 }
             )
+
+    def _digest(self, file: SourceFile) -> str:
+        """The hash of what is read of a file: with ``only``, it is of the patterns too."""
+        digest = _sha256(file.path)
+        if not self.options.only:
+            return digest
+        return hashlib.sha256("\n".join([digest, *sorted(self.options.only)]).encode()).hexdigest()
 
     def _pieces_of(self, file: SourceFile, formats: dict[str, None]) -> Iterator[Piece]:
         try:
@@ -259,6 +268,7 @@ class _Import:
             "papers": self.read("papers"),
             "references": self.read("references"),
             "contexts": self.read("contexts"),
+            "lists": self.read(f"{IMPORT}/lists"),
             "topics": self.read(f"{IMPORT}/topics"),
             "judgements": self.read(f"{IMPORT}/judgements"),
             "problems": self.read(f"{IMPORT}/problems"),
@@ -285,8 +295,7 @@ class _Import:
     def _earlier_records(self) -> pl.DataFrame:
         """All records as they were read: a merged document is taken apart again."""
         documents = self.read("documents").filter(pl.col("records") == 1)
-        nothing = pl.lit(None, dtype=pl.String).alias("crossref")
-        single = documents.with_columns(nothing).select(list(tables.RECORD))
+        single = documents.select(list(tables.RECORD))
         aside = self.read(f"{IMPORT}/set_aside").select(list(tables.RECORD))
         if aside.is_empty():
             return single
@@ -306,7 +315,9 @@ class _Import:
         aside = pl.concat([by_rule.select(list(tables.SET_ASIDE)), merged])
         names = citing.lookup_table(documents)
         self.progress.step("citing", 0)
-        read = citing.Citing(state["papers"], state["references"], state["contexts"])
+        read = citing.Citing(
+            state["papers"], state["references"], state["contexts"], state["lists"]
+        )
         cited = citing.resolve(read, _all_records(documents, by_rule), self.rules)
         sets = citing.query_sets(cited, documents, self.rules)
         more, found = given_sets(state["topics"], state["judgements"], self.rules)
@@ -322,6 +333,7 @@ class _Import:
                 "links": _with_ids(state["links"], names),
                 "sections": _with_ids(state["sections"], names),
                 f"{IMPORT}/set_aside": aside,
+                f"{IMPORT}/lists": state["lists"],
                 f"{IMPORT}/topics": state["topics"],
                 f"{IMPORT}/judgements": state["judgements"],
                 f"{IMPORT}/problems": problems,

@@ -52,7 +52,7 @@ RECORD: Schema = {
 """A record as it was read; a document is a record that was kept."""
 
 DOCUMENTS: Schema = {
-    **{name: kind for name, kind in RECORD.items() if name != "crossref"},
+    **RECORD,
     "aliases": _LIST,
     "records": _INT,
 }
@@ -140,6 +140,7 @@ READ = {
     "sections": SECTIONS,
     "papers": PAPERS,
     "references": REFERENCES,
+    "lists": REFERENCES,
     "contexts": CONTEXTS,
     "topics": TOPICS,
     "judgements": JUDGEMENTS,
@@ -237,11 +238,12 @@ def _paper_columns(papers: list[CitingPaper], sources: list[str]) -> Iterable[Co
     values = {name: [getattr(paper, name) for paper in papers] for name in names}
     yield "papers", {**values, "source": sources}, len(papers)
     yield _reference_columns(
+        "references",
         [
             (paper.paper_id, source, reference)
             for paper, source in zip(papers, sources, strict=True)
             for reference in paper.references
-        ]
+        ],
     )
     rows = [
         (paper.paper_id, source, context.context_id, context.section, order, number, *sentence)
@@ -264,9 +266,9 @@ def _paper_columns(papers: list[CitingPaper], sources: list[str]) -> Iterable[Co
         yield "contexts", dict(zip(fields, zip(*rows, strict=True), strict=True)), len(rows)
 
 
-def _reference_columns(rows: list[tuple[str | None, str, Reference]]) -> Columns:
+def _reference_columns(table: str, rows: list[tuple[str | None, str, Reference]]) -> Columns:
     return (
-        "references",
+        table,
         {
             "paper_id": [paper_id for paper_id, _, _ in rows],
             "source": [source for _, source, _ in rows],
@@ -283,11 +285,12 @@ def _reference_columns(rows: list[tuple[str | None, str, Reference]]) -> Columns
 
 def _reference_list_columns(lists: list[ReferenceList], sources: list[str]) -> Iterable[Columns]:
     yield _reference_columns(
+        "lists",
         [
             (None, source, reference)
             for given, source in zip(lists, sources, strict=True)
             for reference in given.references
-        ]
+        ],
     )
 
 

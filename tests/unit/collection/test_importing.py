@@ -383,3 +383,53 @@ def test_killed_at_any_moment_the_previous_or_the_next_state_is_whole(tmp_path: 
 def _run_import(target: Path, source: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-m", "citebed", "import", str(target), str(source), "--quiet"]
     return subprocess.Popen(command, start_new_session=True)
+
+
+def test_a_parent_imported_later_still_lends_its_fields(tmp_path: Path) -> None:
+    child = "@inproceedings{chen2010, title={Counting Sheep at Scale}, crossref={sheep10}}"
+    parent = "@proceedings{sheep10, title={Proceedings of the Sheep Conference}, year=2010}"
+    do_import(tmp_path / "c", write(tmp_path / "one", a__bib=child))
+    assert open_collection(tmp_path / "c").document("chen2010").venue is None
+    do_import(tmp_path / "c", write(tmp_path / "two", b__bib=parent))
+    document = open_collection(tmp_path / "c").document("chen2010")
+    assert (document.venue, document.year) == ("Proceedings of the Sheep Conference", 2010)
+
+
+def test_a_reference_list_waits_for_its_paper_and_outlives_a_change_of_it(tmp_path: Path) -> None:
+    source = write(tmp_path / "in", refs__bib=BIB, p__dois="[3]\t10.5072/cats.1\n[1]\tNone\n")
+    do_import(tmp_path / "c", source)
+    xml = XML.replace("https://example.org/x", "None")
+    for text in (xml, xml.replace("Elsewhere", "Somewhere")):
+        write(source, p__xml=text)
+        do_import(tmp_path / "c", source)
+        references = open_collection(tmp_path / "c").references
+        assert references.filter(pl.col("ref_id") == "3")["doc_id"].to_list() == ["adams2001"]
+        assert references.height == 3
+
+
+def test_what_only_passed_over_is_read_without_it(tmp_path: Path) -> None:
+    source = write(tmp_path / "in", refs__bib=BIB, paper__xml=XML)
+    assert do_import(tmp_path / "c", source, only=("*.bib",)).papers == 0
+    assert do_import(tmp_path / "c", source, only=("*.bib",)).unchanged == 2
+    assert do_import(tmp_path / "c", source).papers == 1
+
+
+def test_strict_is_about_what_is_read_now(tmp_path: Path) -> None:
+    do_import(tmp_path / "c", write(tmp_path / "bad", a__bib="@article{bad, author = {Nobody"))
+    good = write(tmp_path / "good", b__bib=BIB)
+    assert do_import(tmp_path / "c", good, strict=True).documents == 4
+
+
+def test_ids_of_given_queries_and_judgements_have_no_blanks(tmp_path: Path) -> None:
+    lines = (
+        '{"doc_id": "d 1", "title": "A Document of Ours"}\n',
+        '{"query_id": "q 1", "text": "a document"}\n',
+        '{"query_id": "q 1", "doc_id": "d 1", "relevance": 1}\n',
+    )
+    source = write(tmp_path / "in", d__jsonl=lines[0], q__jsonl=lines[1], j__jsonl=lines[2])
+    do_import(tmp_path / "c", source)
+    collection = open_collection(tmp_path / "c")
+    (name,) = collection.query_sets
+    assert collection.queries(name)["query_id"].to_list() == ["q_1"]
+    assert collection.qrels(name).rows() == [("q_1", "d_1", 1)]
+    assert collection.documents["doc_id"].to_list() == ["d_1"]

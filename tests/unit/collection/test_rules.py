@@ -1,0 +1,170 @@
+"""Rules as values: profiles, what they keep, and what a wrong one says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from citebed.collection.languages import language_code, language_of
+from citebed.collection.rules import (
+    Rules,
+    load_profile,
+    profiles,
+    read_exclusions,
+    reasons,
+    rules_from,
+)
+from citebed.collection.tables import RECORD, frame
+from citebed.errors import CitebedError, FormatError, UnknownName
+
+
+def reasons_for(rules: Rules, *records: dict[str, object]) -> list[str | None]:
+    names = ("doc_id", "type", "title", "abstract", "doi", "language")
+    base: dict[str, object] = {"doc_id": "x", "type": "article", "title": "T"}
+    rows = [base | record for record in records]
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    return reasons(frame(RECORD, columns, len(rows)), rules).to_list()
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "Foreword",
+        "Preface",
+        "Table of Contents",
+        "Session 3A: Ranking",
+        "Author Index",
+        "Front Matter",
+        "Program Committee",
+        "Message from the Chairs",
+        "Proceedings of the 3rd Workshop on Things",
+    ],
+)
+def test_front_matter_is_dropped_unless_it_has_an_abstract(title: str) -> None:
+    rules = Rules(front_matter="drop")
+    with_text = {"title": title, "abstract": "But this is a paper."}
+    found = reasons_for(rules, {"title": title}, with_text)
+    assert found[0] in ("front matter", "session heading")
+    assert found[1] is None
+    assert reasons_for(Rules(), {"title": title}) == [None]
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["Sessions of Users in Web Search", "Committees of Classifiers", "Contents of Web Pages"],
+)
+def test_papers_that_only_sound_like_it_stay(title: str) -> None:
+    assert reasons_for(Rules(front_matter="drop"), {"title": title}) in (
+        [None],
+        ["session heading"],
+    )
+    assert reasons_for(Rules(front_matter="drop"), {"title": title, "abstract": "a"}) == [None]
+
+
+@pytest.mark.parametrize(
+    ("title", "dropped"),
+    [
+        ("Book Review: Retrieval for All", True),
+        ("Book Reviews", True),
+        ("Letter to the Editor", True),
+        ("Letters", True),
+        ("Review of Retrieval by A. Nobody", True),
+        ("Reviewing Reviews of Books", False),
+        ("Letter Frequencies in English", False),
+    ],
+)
+def test_letters_and_reviews(title: str, dropped: bool) -> None:
+    expected = ["letter or review"] if dropped else [None]
+    assert reasons_for(Rules(reviews="drop"), {"title": title}) == expected
+
+
+def test_other_languages_are_set_aside_with_their_name() -> None:
+    german = {"abstract": "Wir zeigen, dass die Suche mit der neuen Methode und den Daten geht"}
+    stated = {"language": "French", "title": "The of and to in is for"}
+    english = {"abstract": "We show that the search is better with the new method and the data"}
+    found = reasons_for(Rules(languages=("en",)), german, stated, english, {"title": "BM25"})
+    assert found == ["language de", "language fr", None, None]
+
+
+@pytest.mark.parametrize(
+    ("stated", "title", "expected"),
+    [
+        ("en-GB", "", "en"),
+        (None, "信息检索系统", "zh"),
+        (None, "情報検索のシステム", "ja"),
+        (None, "Поиск информации", "ru"),
+        (None, "BM25", None),
+    ],
+)
+def test_language_of(stated: str | None, title: str, expected: str | None) -> None:
+    assert language_of(stated, title, None) == expected
+
+
+def test_language_code() -> None:
+    assert [language_code(name) for name in ("eng", "USenglish", "de_AT", "x")] == [
+        "en",
+        "en",
+        "de",
+        "x",
+    ]
+
+
+def test_exclusions_match_ids_and_dois_whatever_the_case(tmp_path: Path) -> None:
+    (tmp_path / "list").write_text("# these\n10.5072/ABC # a paper\n\nSmith2010\n")
+    rules = Rules(exclude=read_exclusions(tmp_path / "list"))
+    assert rules.exclude == ("10.5072/ABC", "Smith2010")
+    records = ({"doi": "10.5072/abc"}, {"doc_id": "smith2010"}, {"doc_id": "other"})
+    assert reasons_for(rules, *records) == ["on the exclusion list"] * 2 + [None]
+
+
+def test_the_first_rule_that_holds_gives_the_reason() -> None:
+    rules = Rules(types=("book",), exclude=("x",))
+    assert reasons_for(rules, {}) == ["type article"]
+
+
+def test_profiles_load_and_say_what_they_are_for() -> None:
+    assert profiles() == ["acm-cr", "anthology", "cranfield"]
+    acm_cr = load_profile("acm-cr")
+    assert (acm_cr.types, acm_cr.front_matter) == (("article", "inproceedings"), "sessions")
+    assert load_profile("cranfield").relevance == {1: 4, 2: 3, 3: 2, 4: 1, 5: 0, -1: 0}
+
+
+def test_rules_survive_being_written_down() -> None:
+    for name in profiles():
+        rules = load_profile(name)
+        plain = {k: list(v) if isinstance(v, tuple) else v for k, v in rules.as_dict().items()}
+        assert rules_from(plain, "here") == rules
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("tpyes = []", "Did you mean 'types'?"),
+        ('types = "article"', "types is a list of strings"),
+        ("types = [1]", "types is a list of strings"),
+        ('no_future = "yes"', "no_future is true or false"),
+        ("front_matter = true", "front_matter is a string"),
+        ('front_matter = "dropp"', "Did you mean 'drop'?"),
+        ("relevance = 3", "maps codes to grades"),
+    ],
+)
+def test_wrong_profiles_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(CitebedError) as caught:
+        load_profile(str(path))
+    assert message in str(caught.value)
+
+
+def test_a_profile_that_is_not_toml_or_not_there(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("types = ")
+    with pytest.raises(FormatError, match="not TOML"):
+        load_profile(str(tmp_path / "mine.toml"))
+    with pytest.raises(UnknownName):
+        load_profile("nope")
+
+
+def test_no_records_no_reasons() -> None:
+    assert reasons(pl.DataFrame(schema=dict(RECORD)), Rules(types=("book",))).to_list() == []
