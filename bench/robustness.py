@@ -21,8 +21,8 @@ from common import REPOSITORY, Watched, watch
 
 sys.path.insert(0, str(REPOSITORY))
 
-from tests import accounting  # noqa: E402
-from tests.hostile import HOSTILE, Hostile  # noqa: E402
+from tests import accounting
+from tests.hostile import HOSTILE, Hostile
 
 PATIENCE = 300.0
 KINDS = ("skipped", "mended", "ignored")
@@ -147,13 +147,15 @@ def one_hostile(study: Study, item: Hostile, collection: Path, source: Path) -> 
     size = sum(path.stat().st_size for path in files) / 1e6
     done = study.import_(item.name, collection, source)
     if done.code != 0:
-        print(f"{item.name:<22}{size:>11.2f}{done.seconds:>11.1f}{done.megabytes:>11,.0f}  failed")
+        print(
+            f"{item.name:<22}{size:>11.2f}{done.seconds:>11.1f}{done.megabytes:>11,.0f}  failed",
+            flush=True,
+        )
         return
     study.check(f"{item.name}: accounted for", accounting.unaccounted(collection, source))
     study.check(f"{item.name}: nothing from outside", accounting.leaked(collection))
     records = value(done, "records")
-    if item.records is not None:
-        study.check(f"{item.name}: records", [] if records == item.records else [str(records)])
+    study.check(f"{item.name}: records", [] if item.gives(records) else [str(records)])
     said = list(accounting.table(collection, "import/problems")["what"])
     found = [what for what in said if re.search(item.says, what)] if item.says else not said
     study.check(f"{item.name}: says what is wrong", [] if found else said[:3] or ["nothing said"])

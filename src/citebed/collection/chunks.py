@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import io
 from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from citebed.collection.formats import recognise
 from citebed.collection.formats.base import (
@@ -32,23 +33,52 @@ class Piece(NamedTuple):
 
 def pieces(member: Member) -> Iterator[Piece | Problem]:
     """The pieces of a stream, in order, and what could not be read of it."""
-    try:
-        yield from _pieces(member.name, member.stream)
-    except BAD_DATA as error:
-        yield Problem(1, f"could not be read to the end: {error}")
+    stream = _Patient(member.stream)
+    yield from _pieces(member.name, stream)
+    if stream.error is not None:
+        yield Problem(1, f"could not be read to the end: {stream.error}")
 
 
-def _pieces(name: str, stream: BinaryIO) -> Iterator[Piece | Problem]:
+class _Patient:
+    """A stream that ends where it breaks, so that what came before is not lost."""
+
+    def __init__(self, inner: BinaryIO) -> None:
+        self._inner: Any = inner
+        self.error: Exception | None = None
+
+    def read(self, size: int) -> bytes:
+        """``size`` bytes, fewer only at the end."""
+        blocks: list[bytes] = []
+        while size > 0 and self.error is None:
+            try:
+                block = self._inner.read1(size)
+            except BAD_DATA as error:
+                self.error = error
+                break
+            if not block:
+                break
+            blocks.append(block)
+            size -= len(block)
+        return b"".join(blocks)
+
+
+def _pieces(name: str, stream: _Patient) -> Iterator[Piece | Problem]:
     head = stream.read(_HEAD_BYTES)
     if not head.strip():
-        yield Problem(1, "an empty file", "ignored")
+        if stream.error is None:
+            yield Problem(1, "an empty file", "ignored")
         return
     if head.startswith(_WIDE_MARKS):
         wide = head + stream.read(MAX_WHOLE_FILE_BYTES)
         if stream.read(1):
             limit = MAX_WHOLE_FILE_BYTES >> 20
             yield Problem(1, f"UTF-16 and UTF-32 are read up to {limit} MiB; the rest was not")
-        head, stream = _from_wide(wide), _NOTHING
+        yield from _recognised(name, _from_wide(wide), _Patient(io.BytesIO()))
+    else:
+        yield from _recognised(name, head, stream)
+
+
+def _recognised(name: str, head: bytes, stream: _Patient) -> Iterator[Piece | Problem]:
     format = recognise(decode(head[:_HEAD_BYTES])[0])
     if format is None:
         yield Problem(1, "not in a format that citebed reads", "ignored")
@@ -58,19 +88,11 @@ def _pieces(name: str, stream: BinaryIO) -> Iterator[Piece | Problem]:
         yield from _cut(name, format, head, stream)
 
 
-class _Nothing:
-    def read(self, _: int = -1) -> bytes:
-        return b""
-
-
-_NOTHING: BinaryIO = _Nothing()  # type: ignore[assignment]
-
-
 def _from_wide(data: bytes) -> bytes:
     return decode(data)[0].encode("utf-8", errors="replace")
 
 
-def _whole(name: str, format: Format, head: bytes, stream: BinaryIO) -> Iterator[Piece | Problem]:
+def _whole(name: str, format: Format, head: bytes, stream: _Patient) -> Iterator[Piece | Problem]:
     data = head + stream.read(MAX_WHOLE_FILE_BYTES + 1 - len(head))
     if len(data) > MAX_WHOLE_FILE_BYTES:
         limit = MAX_WHOLE_FILE_BYTES >> 20
@@ -83,40 +105,47 @@ def _whole(name: str, format: Format, head: bytes, stream: BinaryIO) -> Iterator
     yield Piece(format.name, Chunk(data, name))
 
 
-def _cut(name: str, format: Format, head: bytes, stream: BinaryIO) -> Iterator[Piece | Problem]:
+def _cut(name: str, format: Format, head: bytes, stream: _Patient) -> Iterator[Piece | Problem]:
     assert format.cut is not None
-    line, buffer, macros = 1, head, dict[str, str]()
+    line, buffer, macros = 1, head + stream.read(CHUNK_BYTES), dict[str, str]()
     while block := stream.read(CHUNK_BYTES):
-        buffer += block
         end = format.cut(buffer)
         if end == 0 and len(buffer) > MAX_RECORD_BYTES and format.or_whole and line == 1:
-            yield from _whole(name, format, buffer, stream)
+            yield from _whole(name, format, buffer + block, stream)
             return
         if end == 0 and len(buffer) > MAX_RECORD_BYTES:
             start = line
-            line, buffer = _skip_record(format, buffer, line, stream)
+            line, buffer = _skip_record(format, (buffer, block), line, stream)
             yield Problem(start, f"a record of more than {MAX_RECORD_BYTES >> 20} MiB is not read")
-        elif end:
-            data, buffer = buffer[:end], buffer[end:]
+            continue
+        if end:
+            data = buffer[:end]
             yield Piece(format.name, Chunk(data, name, line, dict(macros)))
             if format.carry is not None:
                 format.carry(data, macros)
             line += data.count(b"\n")
+        buffer = buffer[end:] + block
     if buffer.strip():
         yield Piece(format.name, Chunk(buffer, name, line, macros))
 
 
-def _skip_record(format: Format, buffer: bytes, line: int, stream: BinaryIO) -> tuple[int, bytes]:
-    """Read past a record that is too long; gives what follows it and the line that starts at."""
+def _skip_record(
+    format: Format, read: tuple[bytes, bytes], line: int, stream: _Patient
+) -> tuple[int, bytes]:
+    """Pass over a record that is too long; gives what follows it and the line that starts at.
+
+    ``read`` is what has been read: what is known to belong to the record, and what comes next.
+    """
+    buffer, ahead = read
     keep = 1 << 10
     while True:
         line += buffer[:-keep].count(b"\n")
-        buffer = buffer[-keep:]
-        block = stream.read(_STEP_BYTES)
-        buffer += block
-        end = _first_cut(format, buffer) if block else len(buffer)
+        step, ahead = ahead[:_STEP_BYTES], ahead[_STEP_BYTES:]
+        buffer = buffer[-keep:] + step
+        end = _first_cut(format, buffer) if step else len(buffer)
         if end:
-            return line + buffer[:end].count(b"\n"), buffer[end:]
+            return line + buffer[:end].count(b"\n"), buffer[end:] + ahead
+        ahead = ahead or stream.read(CHUNK_BYTES)
 
 
 def _first_cut(format: Format, buffer: bytes) -> int:

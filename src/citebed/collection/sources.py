@@ -30,6 +30,7 @@ BOMB_RATIO = 200
 _XZ_MEMORY = 512 << 20
 _NESTED_ZIP_BYTES = 256 << 20
 _MAX_DEPTH = 3
+_ENCRYPTED = 0x1
 
 BAD_DATA = (
     OSError,
@@ -136,7 +137,7 @@ class _Budget:
 class _Watched(io.RawIOBase):
     """A decompressed stream that refuses to grow without measure."""
 
-    def __init__(self, inner: BinaryIO, consumed: Callable[[], int], budget: _Budget) -> None:
+    def __init__(self, inner: Any, consumed: Callable[[], int], budget: _Budget) -> None:
         self._inner = inner
         self._consumed = consumed
         self._budget = budget
@@ -147,7 +148,7 @@ class _Watched(io.RawIOBase):
 
     def readinto(self, buffer: object) -> int:
         view = memoryview(buffer)  # type: ignore[arg-type]
-        data = self._inner.read(len(view))
+        data = self._inner.read1(len(view))  # not read: it would lose what precedes a break
         self.produced += len(data)
         self._budget.spend(len(data))
         if self.produced > max(BOMB_BYTES, BOMB_RATIO * self._consumed()):
@@ -271,7 +272,7 @@ def _label(archive: str, member: str) -> str:
 def _is_hidden(member: str) -> bool:
     return any(
         part.startswith((".", "__MACOSX")) and part not in (".", "..")
-        for part in PurePosixPath(member).parts
+        for part in PurePosixPath(member.replace("\\", "/")).parts
     )
 
 
@@ -304,10 +305,13 @@ def _zip_members(
             label = _label(name, info.filename)
             if info.is_dir() or _is_hidden(info.filename):
                 continue
+            if info.flag_bits & _ENCRYPTED:
+                yield Problem(1, f"{label}: encrypted; unpack it with its password and import that")
+                continue
             try:
                 with archive.open(info) as content:
                     packed = max(info.compress_size, 1)
-                    watched = _Watched(content, lambda packed=packed: packed, budget)  # type: ignore[misc,arg-type]
+                    watched = _Watched(content, lambda packed=packed: packed, budget)  # type: ignore[misc]
                     inside = io.BufferedReader(watched, 1 << 20)
                     yield from _members(inside, label, depth + 1, budget)
             except BAD_DATA as error:

@@ -235,3 +235,14 @@ def test_one_large_json_document_is_read_whole() -> None:
     (piece,) = pieces(Member("x", io.BytesIO(data)))
     assert isinstance(piece, Piece)
     assert (piece.format, piece.chunk.data) == ("openalex", data)
+
+
+def test_everything_behind_a_record_without_end_is_read_wherever_it_lies() -> None:
+    for size in (17 << 20, 18 << 20, 20 << 20, 25 << 20):
+        data = b"@misc{big, title={" + b"x" * size + b"}}\n"
+        data += b"".join(b"@misc{k%d, title={T}}\n" % number for number in range(9000))
+        found = list(pieces(Member("x", io.BytesIO(data))))
+        text = b"".join(piece.chunk.data for piece in found if isinstance(piece, Piece))
+        assert text.count(b"@misc{k") == 9000
+        first = next(piece for piece in found if isinstance(piece, Piece))
+        assert first.chunk.line == 2
