@@ -26,7 +26,8 @@ _MB = 1_000_000
 class Hostile(NamedTuple):
     """A hostile file: how to write it, the records an import must give, what it must say.
 
-    ``records`` (at least so many, of a file cut short) of ``None`` leaves the number open; ``says`` of ``""`` means no problem at all.
+    ``records`` (at least so many, of a file cut short) of ``None`` leaves the number open;
+    ``says`` of ``""`` means no problem at all.
     """
 
     name: str
@@ -79,7 +80,9 @@ _OPEN = b"@article{big, title={"
 def _packed(name: str, opener: Callable[[Path, str], Any]) -> Callable[[Path, int], None]:
     def write(folder: Path, megabytes: int) -> None:
         with opener(folder / name, "wb") as file:
-            file.writelines(_blocks(_OPEN, b"}}\n" + GOOD, megabytes * 8 * _MB))
+            file.write(_OPEN)
+            for _ in range(megabytes * 6):
+                file.write(b"x" * _MB)
 
     return write
 
@@ -87,7 +90,7 @@ def _packed(name: str, opener: Callable[[Path, str], Any]) -> Callable[[Path, in
 def _zip_bomb(folder: Path, megabytes: int) -> None:
     with zipfile.ZipFile(folder / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         with archive.open("bomb.bib", "w", force_zip64=True) as file:
-            file.writelines(_blocks(_OPEN, b"}}\n", megabytes * 8 * _MB))
+            file.writelines(_blocks(_OPEN, b"}}\n", megabytes * 6 * _MB))
         archive.writestr("good.bib", GOOD)
 
 
@@ -102,8 +105,8 @@ def _zip_of(data: Iterator[bytes]) -> bytes:
 
 
 def _overlapping_zip(folder: Path, megabytes: int) -> None:
-    """One member of 90 MB, listed 10 times per MB: kilobytes that unpack to gigabytes."""
-    data = _zip_of(_blocks(_OPEN, b"}}\n", 90 * _MB))
+    """One member of 45 MB, listed ten times per MB: kilobytes that unpack to gigabytes."""
+    data = _zip_of(_blocks(_OPEN, b"}}\n", 45 * _MB))
     end = data.rindex(b"PK\x05\x06")
     (start,) = struct.unpack("<I", data[end + 16 : end + 20])
     count = 10 * megabytes
@@ -113,11 +116,11 @@ def _overlapping_zip(folder: Path, megabytes: int) -> None:
 
 
 def _zips_in_zips(folder: Path, megabytes: int) -> None:
-    data = _zip_of(_blocks(_OPEN, b"}}\n", 90 * _MB))
+    data = _zip_of(_blocks(_OPEN, b"}}\n", 45 * _MB))
     for _ in range(2):
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-            for number in range(max(3, megabytes // 10)):
+            for number in range(max(4, megabytes // 10)):
                 archive.writestr(f"{number}.zip", data)
         data = buffer.getvalue()
     (folder / "zips.zip").write_bytes(data)
@@ -250,10 +253,15 @@ HOSTILE = (
     Hostile("zip cut short", _cut("a.zip", lambda data: _zip_of(iter([data]))), None, "to the end"),
     Hostile("encrypted zip", _encrypted_zip, 0, "encrypted"),
     Hostile("billion laughs", _laughs, None, "XML"),
-    Hostile("quadratic blow-up", _quadratic, 1, ""),
+    Hostile("quadratic blow-up", _quadratic, 1, "amplification"),
     Hostile("deep XML", _repeated("a.xml", b"<a>", _ACL[0]), None, "XML"),
     Hostile("deep JSON", _repeated("a.json", b"[", _CSL + b'b", "x": '), 1, "nested|ends"),
-    Hostile("deep JSON objects", _repeated("a.json", b'{"a":', _LINE), 1, "nested|JSON"),
+    Hostile(
+        "deep JSON objects",
+        _repeated("a.json", b'{"a":', _LINE[:-2] + b', "x": '),
+        0,
+        "nested|JSON",
+    ),
     Hostile("deep BibTeX", _repeated("a.bib", b"{", GOOD + _OPEN), 1, "do not close"),
     Hostile(
         "BibTeX without ends", _repeated("a.bib", b"@article{a, title={x\n", GOOD), None, "close"
@@ -262,10 +270,12 @@ HOSTILE = (
     Hostile(
         "BibTeX of joins", _repeated("a.bib", b' # "x"', GOOD + b'@a{b, title = "x"'), None, "close"
     ),
-    Hostile("RIS without ends", _repeated("a.ris", b"TY  - JOUR\nTI  - x\n"), None, "ER"),
+    Hostile(
+        "RIS without ends", _repeated("a.ris", b"TY  - JOUR\nTI  - x\n", share=0.02), None, "ER"
+    ),
     Hostile(
         "JSON lines cut", _repeated("a.jsonl", b'{"doc_id": "a", "title": "\n', _LINE), 1, "JSON"
     ),
-    Hostile("JSON of quotes", _repeated("a.json", b'"a",', _CSL[:-25]), None, "JSON"),
+    Hostile("JSON of quotes", _repeated("a.json", b'"a",', _CSL[:-25], 0.02), None, "JSON"),
     Hostile("XML of ampersands", _repeated("a.xml", b"&a &", _ACL[0]), None, "XML"),
 )

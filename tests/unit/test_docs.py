@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import re
 import shlex
 from collections.abc import Iterator
@@ -152,3 +153,12 @@ def anchors(text: str) -> set[str]:
     """The names that a reader of Markdown gives to the headings."""
     headings = re.findall(r"^#+ (.+)$", _FENCE.sub("", text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in headings}
+
+
+def test_the_command_reference_is_what_the_commands_say() -> None:
+    spec = importlib.util.spec_from_file_location("build", REPOSITORY / "docs" / "build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    assert read("commands") == build.command_reference()

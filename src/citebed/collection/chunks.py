@@ -51,7 +51,7 @@ class _Patient:
         blocks: list[bytes] = []
         while size > 0 and self.error is None:
             try:
-                block = self._inner.read1(size)
+                block = self._inner.read1(min(size, _STEP_BYTES))
             except BAD_DATA as error:
                 self.error = error
                 break

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from citebed.collection.catalogue import CATALOGUE, PublicCollection, RemoteFile, public_collection
+from citebed.collection.disk import sync_folder
 from citebed.collection.opening import Answer, Broken, Missing, Opener, read
 from citebed.errors import CitebedError, FormatError
 
@@ -243,7 +244,7 @@ def _fetched(
         with _local(job.target):
             job.part.replace(job.target)
             _forget(job)
-            _sync_folder(job.target.parent)
+            sync_folder(job.target.parent)
     earlier = record.get(job.path, {}).get("sha256", "")
     return FetchedFile(job.path, "fetched", size, found, earlier if earlier != found else "")
 
@@ -251,15 +252,6 @@ def _fetched(
 def _forget(job: _Job) -> None:
     job.part.unlink(missing_ok=True)
     job.notes.unlink(missing_ok=True)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename last through a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 @contextlib.contextmanager

@@ -47,6 +47,12 @@ def given_sets(
     return named, problems
 
 
+def judgement_problems(judgements: pl.DataFrame, rules: Rules) -> list[tuple[str, Problem]]:
+    """The problems that ``given_sets`` tells of."""
+    parts = _by_source(judgements).items()
+    return [(source, problem) for source, part in parts for problem in _qrels(part, rules)[1]]
+
+
 def _by_source(table: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return {str(key[0]): part for key, part in table.group_by("source", maintain_order=True)}
 

@@ -22,7 +22,7 @@ from citebed._version import __version__
 from citebed.collection import citing, crossref, merging, store, tables
 from citebed.collection.canonical import canonical_records
 from citebed.collection.chunks import Piece, pieces
-from citebed.collection.given import given_sets
+from citebed.collection.given import given_sets, judgement_problems
 from citebed.collection.import_report import ImportReport
 from citebed.collection.parsing import parse_all, read_tables
 from citebed.collection.rules import Rules, reasons
@@ -275,8 +275,7 @@ class _Import:
             "records": self._earlier_records(),
         }
         # What was said of whole query sets is said again, if it still holds.
-        _, derived = given_sets(earlier["topics"], earlier["judgements"], self.manifest.rules)
-        said = _problem_frame(derived)
+        said = _problem_frame(judgement_problems(earlier["judgements"], self.manifest.rules))
         earlier["problems"] = earlier["problems"].join(
             said, on=said.columns, how="anti", maintain_order="left"
         )

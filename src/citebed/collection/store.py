@@ -21,6 +21,7 @@ from typing import Any
 
 import polars as pl
 
+from citebed.collection.disk import sync_folder
 from citebed.collection.rules import Rules, rules_from
 from citebed.collection.tables import Schema, empty
 from citebed.errors import CollectionError
@@ -172,7 +173,7 @@ def commit(folder: Path, prepared: Path, remove: list[str]) -> None:
         handle.flush()
         os.fsync(handle.fileno())
     draft.replace(folder / _JOURNAL)
-    _sync_folder(folder)
+    sync_folder(folder)
     _finish_commit(folder)
 
 
@@ -188,16 +189,8 @@ def _finish_commit(folder: Path) -> None:
             ready.replace(folder / name)
     for name in journal["remove"]:
         (folder / name).unlink(missing_ok=True)
-    _sync_folder(folder)
+    sync_folder(folder)
     path.unlink()
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def write_table(path: Path, table: pl.DataFrame, schema: Schema) -> None:

@@ -10,7 +10,7 @@ from tests import accounting
 from tests.hostile import HOSTILE, Hostile
 
 FILES = 400
-MEGABYTES = 20
+MEGABYTES = 18
 
 
 def import_twice(collection: Path, source: Path) -> accounting.Ran:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from citebed.collection import sources
 from citebed.collection.chunks import Piece, pieces
 from citebed.collection.sources import (
     BAD_DATA,
@@ -187,11 +188,14 @@ def test_links_are_told_of_and_only_links_to_files_are_followed(tmp_path: Path) 
     assert "not followed" in told["up"]
 
 
-def test_many_members_that_are_no_bomb_alone_are_one_together(tmp_path: Path) -> None:
+def test_many_members_that_are_no_bomb_alone_are_one_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "FILE_BYTES", 4 << 20)
     path = tmp_path / "many.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(6):
-            archive.writestr(f"{number}.bib", b"%" * (90 << 20))
+            archive.writestr(f"{number}.bib", b"%" * 1_000_000)
         archive.writestr("late.bib", BIB)
     found, said = read(path)
     assert len(found) == 4
