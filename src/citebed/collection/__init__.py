@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from citebed.collection.collection import Collection, open_collection
 from citebed.collection.import_report import ImportReport
-from citebed.collection.importing import ImportOptions, Progress, import_sources
+from citebed.collection.importing import ImportOptions, import_sources
+from citebed.collection.reading import Progress
 from citebed.collection.rules import Rules, load_profile, profiles, read_exclusions
 
 __all__ = [

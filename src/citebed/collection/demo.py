@@ -6,7 +6,8 @@ from importlib import resources
 from pathlib import Path
 
 from citebed.collection.import_report import ImportReport
-from citebed.collection.importing import SILENT, ImportOptions, Progress, import_sources
+from citebed.collection.importing import ImportOptions, import_sources
+from citebed.collection.reading import SILENT, Progress
 
 
 def import_demo(folder: str | Path, progress: Progress = SILENT) -> ImportReport:

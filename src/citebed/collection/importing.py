@@ -8,11 +8,9 @@ sources and rules alone, not on the order in which they were imported.
 
 from __future__ import annotations
 
-import fnmatch
 import hashlib
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,19 +19,11 @@ import polars as pl
 from citebed._version import __version__
 from citebed.collection import citing, crossref, merging, store, tables
 from citebed.collection.canonical import canonical_records
-from citebed.collection.chunks import Piece, pieces
 from citebed.collection.given import given_sets, judgement_problems
 from citebed.collection.import_report import ImportReport
-from citebed.collection.parsing import parse_all, read_tables
+from citebed.collection.reading import SILENT, Progress, Reader
 from citebed.collection.rules import Rules, reasons
-from citebed.collection.sources import (
-    BAD_DATA,
-    Member,
-    NotAFile,
-    SourceFile,
-    find_files,
-    members,
-)
+from citebed.collection.sources import NotAFile, SourceFile, find_files
 from citebed.collection.store import Manifest
 from citebed.collection.tables import Frames, Schema
 from citebed.errors import CitebedError, FormatError
@@ -57,17 +47,6 @@ _FILES: dict[str, Schema] = {
     f"{IMPORT}/sources": tables.SOURCES,
 }
 _ALWAYS = frozenset(("documents", "papers", "contexts"))
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where an import tells how far it is: ``step`` names what is done, ``add`` counts bytes."""
-
-    step: Callable[[str, int], None] = lambda *_: None
-    add: Callable[[int], None] = lambda *_: None
-
-
-SILENT = Progress()
 
 
 @dataclass(frozen=True)
@@ -135,8 +114,8 @@ class _Import:
         self.manifest = store.read_manifest(folder) if exists else Manifest(folder.resolve().name)
         self.rules = self.manifest.rules if options.rules is None else options.rules
         self.known = self.read(f"{IMPORT}/sources")
-        self.found_sources: list[dict[str, object]] = []
-        self.problems: list[tuple[str, Problem]] = []
+        workers = options.workers or os.cpu_count() or 1
+        self.reader = Reader(self.known, self.parts, options.only, workers, progress)
 
     def read(self, name: str) -> pl.DataFrame:
         return store.read_table(self.folder, name, _FILES[name])
@@ -145,107 +124,22 @@ class _Import:
         self.parts.mkdir()
         self.ready.mkdir()
         files = [item for item in found if isinstance(item, SourceFile)]
-        self.problems += [item for item in found if isinstance(item, NotAFile)]
+        self.reader.problems += [item for item in found if isinstance(item, NotAFile)]
         gone = self._gone(files, given)
         pruned = set(gone) if self.options.prune else set()
-        fresh = self._read_files(files, pruned)
-        replaced = {str(row["source"]) for row in self.found_sources}
+        fresh = self.reader.read(files, pruned)
+        replaced = {str(row["source"]) for row in self.reader.sources}
         dropped = replaced | pruned | {item.name for item in found if isinstance(item, NotAFile)}
         state = self._with_earlier(fresh, dropped)
         report, prepared = self._assemble(state, dropped, given, len(files))
         missing = [] if self.options.prune else gone
         if self.options.strict:
-            new = _problem_frame(self.problems)
+            new = _problem_frame(self.reader.problems)
             self._refuse_problems(pl.concat([fresh.get("problems", new.clear()), new]))
         self.progress.step("writing", 0)
         remove = self._write(prepared)
         store.commit(self.folder, self.ready, remove)
         return replace(report, missing=missing)
-
-    # --- reading ---
-
-    def _read_files(self, files: list[SourceFile], pruned: set[str]) -> Frames:
-        total = sum(file.path.stat().st_size for file in files)
-        self.progress.step("reading", total)
-        workers = self.options.workers or os.cpu_count() or 1
-        parsed = parse_all(self._pieces(files, pruned), self.parts, workers)
-        counts: Counter[str] = Counter()
-        for job in parsed:
-            counts.update(job.counts)
-        fresh = read_tables(parsed)
-        tops: Counter[str] = Counter()
-        for source, count in counts.items():
-            tops[_top(source)] += count
-        for row in self.found_sources:
-            row["records"] = tops[str(row["source"])]
-        self._tell_of_silent(counts, fresh)
-        return fresh
-
-    def _tell_of_silent(self, counts: Counter[str], fresh: Frames) -> None:
-        """No source goes without a word: one that gave neither records nor problems gets one."""
-        told = {source for source, _ in self.problems}
-        told.update(fresh["problems"]["source"] if "problems" in fresh else ())
-        silent = [source for source, count in counts.items() if not count and source not in told]
-        if not self.options.only:
-            heard = {_top(source) for source in (*told, *counts)}
-            silent += [
-                str(row["source"]) for row in self.found_sources if row["source"] not in heard
-            ]
-        nothing = Problem(1, "no record was found in it", "ignored")
-        self.problems += [(source, nothing) for source in silent]
-
-    def _pieces(self, files: list[SourceFile], pruned: set[str]) -> Iterator[Piece]:
-        hashes = dict(self.known.select("source", "sha256").iter_rows())
-        digests = {file.name: self._digest(file) for file in files if file.name in hashes}
-        stale = pruned | {name for name, digest in digests.items() if hashes[name] != digest}
-        contents = {digest for name, digest in hashes.items() if name not in stale}
-        for file in files:
-            size = file.path.stat().st_size
-            digest = digests.get(file.name) or self._digest(file)
-            if hashes.get(file.name) == digest or (file.name not in hashes and digest in contents):
-                self.progress.add(size)
-                continue
-            contents.add(digest)
-            formats: dict[str, None] = {}
-            yield from self._pieces_of(file, formats)
-            self.found_sources.append(
-                {
-                    "source": file.name,
-                    "sha256": digest,
-                    "bytes": size,
-                    "format": ", ".join(formats),
-                    "records": 0,
-                }
-            )
-
-    def _digest(self, file: SourceFile) -> str:
-        """The hash of what is read of a file: with ``only``, it is of the patterns too."""
-        digest = _sha256(file.path)
-        if not self.options.only:
-            return digest
-        return hashlib.sha256("\n".join([digest, *sorted(self.options.only)]).encode()).hexdigest()
-
-    def _pieces_of(self, file: SourceFile, formats: dict[str, None]) -> Iterator[Piece]:
-        try:
-            for member in members(file.path, file.name, self.progress.add):
-                if isinstance(member, Problem):
-                    self.problems.append((file.name, member))
-                    continue
-                yield from self._pieces_of_member(member, formats)
-        except BAD_DATA as error:
-            what = f"could not be read to the end: {error}"
-            self.problems.append((file.name, Problem(1, what)))
-
-    def _pieces_of_member(self, member: Member, formats: dict[str, None]) -> Iterator[Piece]:
-        only = self.options.only
-        if only and not any(fnmatch.fnmatchcase(member.name, f"*{pattern}") for pattern in only):
-            return
-        for piece in pieces(member):
-            if isinstance(piece, Problem):
-                self.problems.append((member.name, piece))
-            else:
-                formats[piece.format] = None
-                yield piece
 
     def _gone(self, files: list[SourceFile], given: list[str]) -> list[str]:
         """Sources read before, under a path given now, that are no longer there."""
@@ -320,9 +214,9 @@ class _Import:
         cited = citing.resolve(read, _all_records(documents, by_rule), self.rules)
         sets = citing.query_sets(cited, documents, self.rules)
         more, found = given_sets(state["topics"], state["judgements"], self.rules)
-        self.problems += found
+        self.reader.problems += found
         sources = self._sources(dropped)
-        problems = pl.concat([state["problems"], _problem_frame(self.problems)])
+        problems = pl.concat([state["problems"], _problem_frame(self.reader.problems)])
         prepared = _Prepared(
             frames={
                 "documents": documents,
@@ -350,7 +244,7 @@ class _Import:
         report = ImportReport(
             folder=self.folder,
             files=files,
-            unchanged=files - len(self.found_sources),
+            unchanged=files - len(self.reader.sources),
             records=records.height,
             documents=documents.height,
             merged=merged.height - merged["kept_as"].n_unique(),
@@ -363,7 +257,7 @@ class _Import:
 
     def _sources(self, dropped: set[str]) -> pl.DataFrame:
         kept = self.known.filter(~pl.col("source").is_in(list(dropped)))
-        new = pl.DataFrame(self.found_sources, schema=dict(tables.SOURCES))
+        new = pl.DataFrame(self.reader.sources, schema=dict(tables.SOURCES))
         return pl.concat([kept, new]).sort("source")
 
     def _manifest_sources(
@@ -466,13 +360,3 @@ def _problem_frame(problems: list[tuple[str, Problem]]) -> pl.DataFrame:
 def _counts(values: pl.Series) -> dict[str, int]:
     counts = values.value_counts(sort=True)
     return dict(counts.iter_rows())
-
-
-def _top(source: str) -> str:
-    """The file on disk that a source is (in)."""
-    return source.partition("!")[0]
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
