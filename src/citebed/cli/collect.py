@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.output import count, print_csv, print_json, progress_bar
+from citebed.cli.importing import import_, print_report
+from citebed.cli.output import AsCsv, AsJson, print_csv, print_json, progress_bar
 
 if TYPE_CHECKING:
-    from citebed.collection import Collection, ImportReport, Rules
+    from citebed.collection import Collection
 
 CollectionFolder = Annotated[
     Path, typer.Argument(metavar="COLLECTION", help="The collection's folder.", show_default=False)
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print rows as JSON, for programs.")]
-AsCsv = Annotated[bool, typer.Option("--csv", help="Print rows as CSV, for programs.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -28,145 +27,6 @@ def register(app: typer.Typer) -> None:
     app.command("export")(export)
     app.command("fetch")(fetch)
     app.command("demo")(demo)
-
-
-def import_(
-    collection: Annotated[
-        Path,
-        typer.Argument(
-            metavar="COLLECTION",
-            help="The collection's folder; made if it is not there.",
-            show_default=False,
-        ),
-    ],
-    sources: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="SOURCE", help="Files, folders and archives to read.", show_default=False
-        ),
-    ] = None,
-    profile: Annotated[
-        str | None,
-        typer.Option(help="Named rules, or a TOML file of your own: acm-cr, anthology, cranfield."),
-    ] = None,
-    types: Annotated[
-        str | None,
-        typer.Option(help="Entry types to keep, e.g. article,inproceedings; 'all' for all."),
-    ] = None,
-    exclude: Annotated[
-        Path | None, typer.Option(help="A file of ids or DOIs to leave out, one a line.")
-    ] = None,
-    front_matter: Annotated[
-        str | None,
-        typer.Option(
-            help="keep; drop headings, forewords, contents and the like; or only 'sessions'."
-        ),
-    ] = None,
-    reviews: Annotated[
-        str | None, typer.Option(help="keep or drop letters and book reviews.")
-    ] = None,
-    languages: Annotated[
-        str | None, typer.Option(help="Languages to keep, e.g. en,de; 'all' for all.")
-    ] = None,
-    no_future: Annotated[
-        bool | None,
-        typer.Option(
-            "--no-future/--future",
-            help="Leave out answers later than the citing paper.",
-            show_default=False,
-        ),
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option(help="The collection's name; its folder's by default.")
-    ] = None,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(help="Read only names like this, e.g. '*/papers/*.xml'; may be repeated."),
-    ] = None,
-    prune: Annotated[
-        bool, typer.Option("--prune", help="Forget sources that are no longer there.")
-    ] = False,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Stop at the first record that cannot be read.")
-    ] = False,
-    workers: Annotated[int, typer.Option(help="Processes that parse; 0 for one a core.")] = 0,
-    as_json: AsJson = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
-) -> None:
-    """Read bibliographies, papers and judgements into a collection.
-
-    Formats are recognised by content, archives are read as they are, unchanged files are
-    skipped. Rules that are given replace the collection's own.
-
-    Example: citebed import acm-cr/ acm-dl.tar.xz papers/ --profile acm-cr --exclude blacklist.txt
-    """
-    from citebed.collection import ImportOptions, import_sources
-
-    _check_import_arguments(collection, sources)
-    rules = _rules(
-        collection,
-        profile,
-        types=_items(types),
-        exclude=exclude,
-        front_matter=front_matter,
-        reviews=reviews,
-        languages=_items(languages),
-        no_future=no_future,
-    )
-    options = ImportOptions(
-        rules=rules, only=tuple(only or ()), name=name, strict=strict, prune=prune, workers=workers
-    )
-    with progress_bar(quiet or as_json) as progress:
-        report = import_sources(collection, sources or (), options, progress)
-    if as_json:
-        print_json(report.rows())
-    elif not quiet:
-        _print_report(report)
-
-
-def _check_import_arguments(collection: Path, sources: list[Path] | None) -> None:
-    if collection.is_file():
-        hint = f"citebed import my-collection/ {collection}"
-        raise typer.BadParameter(
-            f"'{collection}' is a file. The first argument is the collection's folder, the files "
-            f"to read follow it: {hint}"
-        )
-    if not sources and not (collection / "citebed.toml").is_file():
-        raise typer.BadParameter("name at least one file, folder or archive to read")
-
-
-def _items(text: str | None) -> tuple[str, ...] | None:
-    if text is None:
-        return None
-    items = tuple(item.strip().lower() for item in text.split(",") if item.strip())
-    return () if items == ("all",) else items
-
-
-def _rules(collection: Path, profile: str | None, **given: Any) -> Rules | None:
-    """The rules to apply, or ``None`` to leave the collection's as they are."""
-    from citebed.collection import Rules, load_profile, open_collection, read_exclusions
-
-    options = {key: value for key, value in given.items() if value is not None}
-    if profile is None and not options:
-        return None
-    if "exclude" in options:
-        options["exclude"] = read_exclusions(options["exclude"])
-    if profile is not None:
-        return load_profile(profile).changed(**options)
-    exists = (collection / "citebed.toml").is_file()
-    return (open_collection(collection).rules if exists else Rules()).changed(**options)
-
-
-def _print_report(report: ImportReport) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table.grid(padding=(0, 2))
-    for label, text in report.lines():
-        table.add_row(label, text)
-    console = Console(highlight=False)
-    console.print(f"{report.folder}: {count(report.documents, 'document')}", markup=False)
-    console.print(table, markup=False)
 
 
 def stats(
@@ -307,7 +167,7 @@ def demo(
 
     with progress_bar(quiet=False) as progress:
         report = import_demo(collection, progress)
-    _print_report(report)
+    print_report(report)
     stats(collection)
 
 

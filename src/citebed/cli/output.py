@@ -7,12 +7,17 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 if TYPE_CHECKING:
     from citebed.collection import Progress
 
 Rows = Sequence[Mapping[str, Any]]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print rows as JSON, for programs.")]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print rows as CSV, for programs.")]
 
 
 def print_json(rows: Rows) -> None:
