@@ -259,7 +259,7 @@ HOSTILE = (
     Hostile(
         "deep JSON objects",
         _repeated("a.json", b'{"a":', _LINE[:-2] + b', "x": '),
-        0,
+        1,
         "nested|JSON",
     ),
     Hostile("deep BibTeX", _repeated("a.bib", b"{", GOOD + _OPEN), 1, "do not close"),
