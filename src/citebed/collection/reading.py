@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import shutil
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -62,6 +64,8 @@ class Reader:
         for job in parsed:
             counts.update(job.counts)
         fresh = read_tables(parsed)
+        # Giving hundreds of megabytes back to the disk takes a while, and nobody waits for it.
+        threading.Thread(target=shutil.rmtree, args=(self._folder, True)).start()
         tops: Counter[str] = Counter()
         for source, count in counts.items():
             tops[_top(source)] += count

@@ -197,7 +197,7 @@ def write_table(path: Path, table: pl.DataFrame, schema: Schema) -> None:
     """Write a table with exactly the stated columns."""
     path.parent.mkdir(parents=True, exist_ok=True)
     table.select(pl.col(name).cast(kind) for name, kind in schema.items()).write_parquet(
-        path, compression="zstd", compression_level=1, statistics=False
+        path, compression="zstd", compression_level=1, statistics=False, row_group_size=20_000
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from citebed.collection.latex import is_plain, latex_to_text, text_to_latex
@@ -43,6 +44,8 @@ def _split_names(raw: str) -> list[str]:
     return [*parts, raw[start:]]
 
 
+# Authors publish more than once, and the names that come here are those with accents.
+@functools.lru_cache(maxsize=1 << 15)
 def _name_of(raw: str) -> str:
     raw = raw.strip()
     if raw.startswith("{") and (whole := _WRAPPED.fullmatch(raw)) and not _accent_group(whole[1]):
