@@ -93,9 +93,9 @@ def _from_wide(data: bytes) -> bytes:
 
 
 def _whole(name: str, format: Format, head: bytes, stream: _Patient) -> Iterator[Piece | Problem]:
-    data = head + stream.read(MAX_WHOLE_FILE_BYTES + 1 - len(head))
-    if len(data) > MAX_WHOLE_FILE_BYTES:
-        limit = MAX_WHOLE_FILE_BYTES >> 20
+    data = head + stream.read(max(0, format.limit + 1 - len(head)))
+    if len(data) > format.limit:
+        limit = format.limit >> 20
         yield Problem(
             1,
             f"{format.title} is read whole and this file is larger than {limit} MiB; "

@@ -139,6 +139,7 @@ class _Import:
         self.progress.step("writing", 0)
         remove = self._write(prepared)
         store.commit(self.folder, self.ready, remove)
+        (self.folder / "runs").mkdir(exist_ok=True)
         return replace(report, missing=missing)
 
     def _gone(self, files: list[SourceFile], given: list[str]) -> list[str]:

@@ -2,7 +2,8 @@
 
 A change is prepared in ``.staging``, then a journal says which files are to be put in place,
 then they are. Killed before the journal is there, nothing has happened; killed after, whoever
-opens the folder next finishes the work. So every reader sees the state before or after.
+opens the folder next finishes the work. So whoever reads through citebed sees the state before
+or after, never one between.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from citebed.collection.formats.base import Chunk, Format
+from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
 from citebed.collection.formats.fields import page_range
 from citebed.collection.formats.xml import (
     Element,
@@ -182,8 +182,5 @@ def anthology_id(collection: str, volume: str, paper: str) -> str:
 
 
 ACL_XML = Format(
-    name="acl-xml",
-    title="ACL Anthology XML",
-    sniff=_sniff,
-    parse=_parse,
+    name="acl-xml", title="ACL Anthology XML", sniff=_sniff, parse=_parse, limit=MAX_XML_BYTES
 )

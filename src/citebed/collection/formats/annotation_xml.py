@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from citebed.collection.formats.base import Chunk, Format
+from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
 from citebed.collection.formats.dois import add_reference
 from citebed.collection.formats.fields import FreeIds
 from citebed.collection.formats.xml import (
@@ -155,4 +155,5 @@ ANNOTATION_XML = Format(
     title="ACM-CR annotated citing paper",
     sniff=_sniff,
     parse=_parse,
+    limit=MAX_XML_BYTES,
 )

@@ -14,7 +14,10 @@ MAX_RECORD_BYTES = 16 << 20
 """A single record larger than this is skipped: no bibliographic record needs 16 MiB."""
 
 MAX_WHOLE_FILE_BYTES = 256 << 20
-"""Formats that cannot be cut into pieces (XML, JSON documents) are read up to this size."""
+"""Formats that cannot be cut into pieces (JSON documents) are read up to this size."""
+
+MAX_XML_BYTES = 32 << 20
+"""XML of one paper or volume is far smaller, and broken XML takes many times its size to mend."""
 
 TOO_LONG = f"a record of more than {MAX_RECORD_BYTES >> 20} MiB is not read"
 NOT_UTF8 = "bytes that are not UTF-8 were read as Windows-1252"
@@ -42,7 +45,8 @@ class Format:
     length of the longest prefix of a buffer that ends between records (0 where there is none);
     a format without ``cut`` is parsed whole. ``carry`` takes from a piece what later pieces of
     the same file need to know (BibTeX's strings). ``or_whole``: a file in which no place to cut
-    is found may be one document, and is then parsed whole.
+    is found may be one document, and is then parsed whole. ``limit``: how many bytes are parsed
+    whole at most.
     """
 
     name: str
@@ -52,6 +56,7 @@ class Format:
     cut: Callable[[bytes], int] | None = None
     carry: Callable[[bytes, dict[str, str]], None] | None = None
     or_whole: bool = False
+    limit: int = MAX_WHOLE_FILE_BYTES
 
 
 # --- Text -----------------------------------------------------------------------------------

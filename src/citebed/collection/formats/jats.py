@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from citebed.collection.formats.base import Chunk, Format
+from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
 from citebed.collection.formats.fields import page_range
 from citebed.collection.formats.fulltext import (
     body_parts,
@@ -242,4 +242,5 @@ JATS = Format(
     title="JATS or PubMed Central article",
     sniff=_sniff,
     parse=_parse,
+    limit=MAX_XML_BYTES,
 )

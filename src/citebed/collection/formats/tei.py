@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from citebed.collection.formats.base import Chunk, Format
+from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
 from citebed.collection.formats.fields import page_range
 from citebed.collection.formats.fulltext import (
     body_parts,
@@ -175,8 +175,5 @@ def _cites(element: Element) -> tuple[str, ...]:
 
 
 TEI = Format(
-    name="tei",
-    title="GROBID TEI full text",
-    sniff=_sniff,
-    parse=_parse,
+    name="tei", title="GROBID TEI full text", sniff=_sniff, parse=_parse, limit=MAX_XML_BYTES
 )
