@@ -329,7 +329,8 @@ def test_a_file_is_the_same_in_pieces(size: int, encoding: str, newline: str) ->
 @given(st.lists(DOCUMENT, min_size=1, max_size=4), st.integers(1, 400))
 def test_written_documents_are_the_same_in_pieces(docs: list[Document], size: int) -> None:
     data = "\n\n".join(map(write_entry, docs)).encode()
-    assert read_in_pieces(data, 100, size) == records(data)
+    head = data.index(b",") + 1  # a key may be long, and BibTeX is known by the comma behind it
+    assert read_in_pieces(data, head, size) == records(data)
 
 
 def test_the_format_says_how_it_is_cut() -> None:
