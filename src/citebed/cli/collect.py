@@ -144,7 +144,9 @@ def fetch(
 ) -> None:
     """Get a public collection from its origin; goes on where it was interrupted.
 
-    Example: citebed fetch acm-cr && citebed import acm-cr-collection/ acm-cr/ --profile acm-cr
+    Ends by printing the command that imports it.
+
+    Example: citebed fetch acm-cr
     """
     from citebed.cli.fetch import fetch_collection, list_collections
 
