@@ -154,6 +154,8 @@ def print_report(report: ImportReport) -> None:
     from rich.table import Table
 
     table = Table.grid(padding=(0, 2))
+    table.add_column()
+    table.add_column(overflow="fold")  # a long path is broken, not cut
     for label, text in report.lines():
         table.add_row(label, text)
     console = Console(highlight=False)
