@@ -210,7 +210,8 @@ def read_table(folder: Path, name: str, schema: Schema) -> pl.DataFrame:
     try:
         return pl.read_parquet(path, columns=list(schema))
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise CollectionError(f"{path} is damaged ({error}). Import the sources again.") from None
+        reason = str(error).partition("\n")[0]
+        raise CollectionError(f"{path} is damaged ({reason}). Import the sources again.") from None
 
 
 def write_jsonl(path: Path, table: pl.DataFrame) -> None:
