@@ -189,7 +189,9 @@ class _Import:
     def _earlier_records(self) -> pl.DataFrame:
         """All records as they were read: a merged document is taken apart again."""
         documents = self.read("documents").filter(pl.col("records") == 1)
-        single = documents.select(list(tables.RECORD))
+        # One that was renamed since another document had its id goes by its own again.
+        own = pl.coalesce(pl.col("aliases").list.first(), "doc_id")
+        single = documents.with_columns(doc_id=own).select(list(tables.RECORD))
         aside = self.read(f"{IMPORT}/set_aside").select(list(tables.RECORD))
         if aside.is_empty():
             return single
@@ -224,8 +226,8 @@ class _Import:
                 "papers": cited.papers,
                 "references": cited.references,
                 "contexts": cited.contexts,
-                "links": _with_ids(state["links"], names),
-                "sections": _with_ids(state["sections"], names),
+                "links": _with_ids(state["links"], documents, names),
+                "sections": _with_ids(state["sections"], documents, names),
                 f"{IMPORT}/set_aside": aside,
                 f"{IMPORT}/lists": state["lists"],
                 f"{IMPORT}/topics": state["topics"],
@@ -325,14 +327,31 @@ def _all_records(documents: pl.DataFrame, aside: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([kept, others])
 
 
-def _with_ids(table: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
-    """The rows of records that are (part of) a document now, under that document's id."""
+def _with_ids(table: pl.DataFrame, documents: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
+    """The rows of records that are (part of) a document now, under that document's id.
+
+    Two documents that were read under one id are told apart by their sources.
+    """
     if table.is_empty():
         return table
-    found = table.drop("doc_id", "target_id", strict=False).with_columns(
-        name=pl.col("record").str.replace_all(r"\s+", "_").str.to_lowercase()
+    here = documents.select(
+        "source",
+        here="doc_id",
+        name=pl.concat_list("doc_id", "aliases").list.eval(pl.element().str.to_lowercase()),
+    ).explode("name")
+    found = (
+        table.drop("doc_id", "target_id", strict=False)
+        .with_columns(name=pl.col("record").str.replace_all(r"\s+", "_").str.to_lowercase())
+        .join(names, on="name", how="left", maintain_order="left")
+        .join(
+            here.unique(["source", "name"], keep="first", maintain_order=True),
+            on=["source", "name"],
+            how="left",
+            maintain_order="left",
+        )
+        .with_columns(doc_id=pl.coalesce("here", "doc_id"))
+        .drop("name", "here")
     )
-    found = found.join(names, on="name", how="left", maintain_order="left").drop("name")
     if "target" in table.columns:
         targets = names.select(name="name", target_id="doc_id")
         found = (

@@ -137,7 +137,8 @@ def _document(row: dict[str, object]) -> Document:
 
 
 def _unique_ids(documents: pl.DataFrame) -> pl.DataFrame:
-    """Different documents under one id: all but the first get a number behind it."""
+    """Different documents under one id: all but the first get a number behind it, and keep the
+    id they had as an alias."""
     documents = documents.select(list(DOCUMENTS))
     if not documents["doc_id"].is_duplicated().any():
         return documents
@@ -152,4 +153,9 @@ def _unique_ids(documents: pl.DataFrame) -> pl.DataFrame:
             fresh = f"{name}-{numbers[name]}"
         seen.add(fresh)
         names.append(fresh)
-    return documents.with_columns(pl.Series("doc_id", names))
+    fresh_ids = pl.Series("fresh", names, dtype=pl.String)
+    renamed = pl.concat_list("doc_id", "aliases")
+    return documents.with_columns(
+        doc_id=fresh_ids,
+        aliases=pl.when(fresh_ids == pl.col("doc_id")).then("aliases").otherwise(renamed),
+    )

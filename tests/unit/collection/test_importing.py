@@ -433,3 +433,22 @@ def test_ids_of_given_queries_and_judgements_have_no_blanks(tmp_path: Path) -> N
     assert collection.queries(name)["query_id"].to_list() == ["q_1"]
     assert collection.qrels(name).rows() == [("q_1", "d_1", 1)]
     assert collection.documents["doc_id"].to_list() == ["d_1"]
+
+
+def test_full_texts_of_two_documents_under_one_id_stay_apart(tmp_path: Path) -> None:
+    line = '{{"doc_id": "1", "title": "{0}", "sections": [{{"heading": "", "text": "{0}"}}]}}\n'
+    source = write(
+        tmp_path / "in",
+        a__jsonl=line.format("First of All Papers"),
+        b__jsonl=line.format("Second of All Papers"),
+    )
+    for _ in range(2):
+        do_import(tmp_path / "c", source)
+        texts = {
+            document.doc_id: [section.text for section in document.sections]
+            for document in open_collection(tmp_path / "c").iter_documents(full_text=True)
+        }
+        assert texts == {"1": ["First of All Papers"], "1-2": ["Second of All Papers"]}
+    write(source, a__jsonl="% nothing of ours\n")
+    do_import(tmp_path / "c", source)
+    assert open_collection(tmp_path / "c").documents["doc_id"].to_list() == ["1"]
