@@ -82,6 +82,22 @@ def is_plain(text: str) -> bool:
     )
 
 
+_HARMLESS = bytes(set(range(0x20, 0x7F)) - set(b"\\{}$~&<`"))
+
+
+def _is_clean(text: str) -> bool:
+    """Whether this is ASCII that needs nothing done, found out as quickly as can be."""
+    return (
+        text.isascii()
+        and not text.encode("ascii").translate(None, _HARMLESS)
+        and "  " not in text
+        and "--" not in text
+        and "''" not in text
+        and text[:1] != " "
+        and text[-1:] != " "
+    )
+
+
 def latex_to_text(text: str) -> str:
     """Clean Unicode text of a LaTeX string: accents, symbols and dashes resolved, braces gone.
 
@@ -89,6 +105,8 @@ def latex_to_text(text: str) -> str:
     leave their contents, an unknown command leaves its name. HTML tags and entities are
     resolved too. Never fails: what is not LaTeX stays as it is.
     """
+    if _is_clean(text):
+        return text
     if is_plain(text):
         return fold(text)
     if "&lt;" in text:
