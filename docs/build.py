@@ -18,7 +18,7 @@ from citebed.collection.statistics import statistics
 from citebed.report.collection_picture import draw
 
 DOCS = Path(__file__).resolve().parent
-VERBS = ("import", "stats", "lint", "export", "fetch", "demo")
+VERBS = ("import", "stats", "lint", "export", "fetch", "index", "search", "recommend", "demo")
 
 
 def figures(folder: Path) -> None:

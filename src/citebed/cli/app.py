@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import typer
 from typer.exceptions import TyperException
 
-from citebed.cli import collect
+from citebed.cli import collect, demo, retrieve
 from citebed.errors import CitebedError
 
 INTERRUPTED = 130
@@ -47,6 +47,8 @@ def _main(
 
 
 collect.register(app)
+retrieve.register(app)
+demo.register(app)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""The verbs of collecting: import, stats, lint, export, fetch, demo."""
+"""The verbs of collecting: import, stats, lint, export, fetch."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.importing import import_, print_report
-from citebed.cli.output import AsCsv, AsJson, print_csv, print_json, progress_bar
+from citebed.cli.importing import import_
+from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
 
 if TYPE_CHECKING:
     from citebed.collection import Collection
+    from citebed.retrieval.index.statistics import IndexStatistics
 
 CollectionFolder = Annotated[
     Path, typer.Argument(metavar="COLLECTION", help="The collection's folder.", show_default=False)
@@ -26,7 +27,6 @@ def register(app: typer.Typer) -> None:
     app.command("lint")(lint)
     app.command("export")(export)
     app.command("fetch")(fetch)
-    app.command("demo")(demo)
 
 
 def stats(
@@ -37,7 +37,7 @@ def stats(
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
-    """Tell what is in a collection: documents, citing contexts, queries, coverage.
+    """Tell what is in a collection: documents, citing contexts, queries, coverage, its index.
 
     Example: citebed stats acm-cr/ --plot acm-cr.svg
     """
@@ -45,26 +45,44 @@ def stats(
     from citebed.collection.statistics_rows import rows
 
     found = statistics(_open(collection))
+    of_index = _index_statistics(collection)
     if plot is not None:
         from citebed.report.collection_picture import draw
 
         draw(found, plot)
         typer.echo(f"drew {plot}", err=True)
-    if as_json:
-        print_json(rows(found))
-    elif as_csv:
-        print_csv(rows(found))
+    if as_json or as_csv:
+        from citebed.retrieval.index.statistics import index_rows
+
+        every = [*rows(found), *(index_rows(of_index) if of_index else ())]
+        (print_json if as_json else print_csv)(every)
     else:
-        _print_tables(found)
+        _print_tables(found, of_index)
 
 
-def _print_tables(found: Any) -> None:
+def _index_statistics(folder: Path) -> IndexStatistics | None:
+    """The index in numbers; ``None`` if there is none, and a note if it cannot be read."""
+    from citebed.retrieval.index.index import open_index
+    from citebed.retrieval.index.layout import DESCRIPTION, FOLDER, DamagedIndex
+    from citebed.retrieval.index.statistics import index_statistics
+
+    if not (folder / FOLDER / DESCRIPTION).exists():
+        return None
+    try:
+        return index_statistics(open_index(folder))
+    except DamagedIndex as error:
+        typer.echo(f"note: {error}", err=True)
+        return None
+
+
+def _print_tables(found: Any, of_index: IndexStatistics | None) -> None:
     from rich.console import Console
 
     from citebed.report.collection_table import statistics_tables
+    from citebed.report.index_table import index_table
 
     console = Console(highlight=False)
-    for table in statistics_tables(found):
+    for table in (*statistics_tables(found), *([index_table(of_index)] if of_index else ())):
         console.print(table)
 
 
@@ -154,23 +172,6 @@ def fetch(
         list_collections(as_json)
     else:
         fetch_collection(name, folder or Path(name), mirror, as_json)
-
-
-def demo(
-    collection: Annotated[
-        Path, typer.Argument(metavar="COLLECTION", help="Where to make it.")
-    ] = Path("demo-collection"),
-) -> None:
-    """Make the demo collection: landmark papers of information retrieval, cited by papers of ours.
-
-    Example: citebed demo && citebed stats demo-collection/
-    """
-    from citebed.collection.demo import import_demo
-
-    with progress_bar(quiet=False) as progress:
-        report = import_demo(collection, progress)
-    print_report(report)
-    stats(collection)
 
 
 def _open(folder: Path) -> Collection:

@@ -40,8 +40,8 @@ def count(number: int, one: str, many: str | None = None) -> str:
 
 
 @contextmanager
-def progress_bar(quiet: bool) -> Iterator[Progress]:
-    """Progress of an import on standard error: a bar with rate and time left on a terminal."""
+def progress_bar(quiet: bool, unit: str = "bytes") -> Iterator[Progress]:
+    """Progress on standard error: a bar with rate and time left on a terminal."""
     from citebed.collection import Progress
 
     if quiet or not sys.stderr.isatty():
@@ -51,6 +51,7 @@ def progress_bar(quiet: bool) -> Iterator[Progress]:
     from rich.progress import (
         BarColumn,
         DownloadColumn,
+        MofNCompleteColumn,
         TextColumn,
         TimeElapsedColumn,
         TimeRemainingColumn,
@@ -60,11 +61,15 @@ def progress_bar(quiet: bool) -> Iterator[Progress]:
         Progress as Bar,
     )
 
+    amount = (
+        (DownloadColumn(), TransferSpeedColumn())
+        if unit == "bytes"
+        else (MofNCompleteColumn(), TextColumn(unit))
+    )
     columns = (
         TextColumn("{task.description:<9}"),
         BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
+        *amount,
         TextColumn("left"),
         TimeRemainingColumn(),
         TimeElapsedColumn(),

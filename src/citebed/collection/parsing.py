@@ -1,37 +1,29 @@
 """Parsing pieces into tables, in this process or in several of our own.
 
-Parsing is Python work, so it runs in worker processes, one per core: plain children that take
-jobs on their standard input and write tables as Arrow files. They need no guard in the user's
-script (as ``multiprocessing`` does), and one that dies on a piece costs that piece alone.
+Parsing is Python work, so it runs in worker processes, one per core, which write their tables
+as Arrow files; one that dies on a piece costs that piece alone.
 """
 
 from __future__ import annotations
 
 import contextlib
-import gc
-import os
-import pickle
 import queue
-import signal
-import struct
-import subprocess
-import sys
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 
 from citebed.collection.chunks import Piece
 from citebed.collection.formats import FORMATS
 from citebed.collection.tables import Batch, Frames, frames_of
+from citebed.collection.workers import Worker
 from citebed.records import Problem, Record
 
 JOB_BYTES = 4 << 20
 IN_PROCESS_BYTES = 6 << 20
 """Less than this is parsed in the calling process: starting workers would take longer."""
-_PATIENCE = 300.0
 
 
 class Job(NamedTuple):
@@ -155,7 +147,7 @@ class _Pool:
         return sorted(self._results)
 
     def _feed(self) -> None:
-        worker: _Worker | None = None
+        worker: Worker | None = None
         try:
             while not self._stop.is_set():
                 try:
@@ -164,7 +156,7 @@ class _Pool:
                     continue
                 if job is None:
                     return
-                worker = worker or _Worker(self._folder, self._stop)
+                worker = worker or self._new_worker()
                 worker = self._run(worker, job)
         except BaseException as error:
             self._failure = error
@@ -173,24 +165,27 @@ class _Pool:
             if worker is not None:
                 worker.close()
 
-    def _run(self, worker: _Worker, job: Job) -> _Worker:
+    def _new_worker(self) -> Worker:
+        return Worker("citebed.collection.parsing:run_job", self._stop, self._folder)
+
+    def _run(self, worker: Worker, job: Job) -> Worker:
         parsed = worker.run(job)
         if parsed is None and not self._stop.is_set():
             worker.close()
-            worker = _Worker(self._folder, self._stop)
+            worker = self._new_worker()
             parsed, worker = self._run_apart(worker, job)
         if parsed is not None:
             self._results.append(parsed)
         return worker
 
-    def _run_apart(self, worker: _Worker, job: Job) -> tuple[Parsed, _Worker]:
+    def _run_apart(self, worker: Worker, job: Job) -> tuple[Parsed, Worker]:
         """A worker died on this job: run its pieces one by one to find which did it."""
         batches: list[Batch] = []
         for piece in job.pieces:
             records = worker.run(Job(-1, [piece]))
             if records is None:
                 worker.close()
-                worker = _Worker(self._folder, self._stop)
+                worker = self._new_worker()
                 what = "reading this piece took too much time or memory; it was given up"
                 problem = Problem(piece.chunk.line, what)
                 batches.append(Batch(piece.chunk.source, [problem]))
@@ -199,75 +194,6 @@ class _Pool:
         counts = {b.source: sum(not isinstance(r, Problem) for r in b.records) for b in batches}
         files = _write(frames_of(batches), self._folder, job.number)
         return Parsed(job.number, files, counts), worker
-
-
-class _Worker:
-    """A child process that parses jobs, one at a time."""
-
-    def __init__(self, folder: Path, stop: threading.Event) -> None:
-        self._stop = stop
-        command = "from citebed.collection.parsing import serve; serve()"
-        package_root = str(Path(__file__).resolve().parents[2])
-        path = os.pathsep.join(filter(None, (package_root, os.environ.get("PYTHONPATH"))))
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", command, str(folder)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": path, "POLARS_MAX_THREADS": "1"},
-            start_new_session=True,
-        )
-
-    def run(self, job: Job) -> Parsed | None:
-        """The job's tables, or ``None`` if the child died or was too slow and was killed."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        watchdog = threading.Timer(_PATIENCE, self._process.kill)
-        watchdog.start()
-        try:
-            _send(self._process.stdin, job)
-            answer: Parsed | None = _receive(self._process.stdout)
-            return answer
-        except (BrokenPipeError, ConnectionResetError):
-            return None
-        finally:
-            watchdog.cancel()
-
-    def close(self) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        with contextlib.suppress(OSError):
-            self._process.stdin.close()
-        if self._stop.is_set():
-            self._process.kill()
-        self._process.wait()
-        self._process.stdout.close()
-
-
-def _send(stream: IO[bytes], message: object) -> None:
-    data = pickle.dumps(message, protocol=5)
-    stream.write(struct.pack("<Q", len(data)))
-    stream.write(data)
-    stream.flush()
-
-
-def _receive(stream: IO[bytes]) -> Any:
-    head = stream.read(8)
-    if len(head) < 8:
-        return None
-    (size,) = struct.unpack("<Q", head)
-    data = stream.read(size)
-    return pickle.loads(data) if len(data) == size else None
-
-
-def serve() -> None:
-    """The life of a worker: answer jobs from standard input until it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints must not get between the answers
-    gc.disable()  # records hold no cycles, and collecting took half of the time
-    folder = Path(sys.argv[1])
-    while (job := _receive(sys.stdin.buffer)) is not None:
-        _send(answers, run_job(job, folder))
 
 
 def read_tables(parsed: Iterable[Parsed]) -> Frames:

@@ -1,0 +1,54 @@
+"""``citebed demo``: the whole loop on data of ours, each step shown as the command it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from citebed.cli import collect, retrieve
+from citebed.cli.importing import print_report
+from citebed.cli.output import progress_bar
+
+PARAGRAPH = (
+    "Probabilistic models rank documents by the odds that they are relevant. The weighting of "
+    "terms by inverse document frequency and the normalisation of document length made them "
+    "hard to beat, and language models with smoothing are their closest rivals. When a query "
+    "is short, pseudo-relevance feedback adds terms from the documents found first."
+)
+MODELS = ("bm25", "kl(mu=1000)", "bm25+rocchio(docs=5,terms=20)")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb of this file."""
+    app.command("demo")(demo)
+
+
+def demo(
+    collection: collect.CollectionFolder = Path("demo-collection"),
+) -> None:
+    """Make the demo collection, index it, recommend from it, and run three models over it.
+
+    Its documents are landmark papers of information retrieval, cited by papers of ours.
+
+    Example: citebed demo demo-collection/
+    """
+    from citebed.collection.demo import import_demo
+
+    _say(f"citebed import {collection} landmarks.bib papers/")
+    with progress_bar(quiet=False) as progress:
+        report = import_demo(collection, progress)
+    print_report(report)
+    _say(f"citebed index {collection}")
+    retrieve.index(collection)
+    _say(f"citebed stats {collection}")
+    collect.stats(collection)
+    _say(f'citebed recommend {collection} "{PARAGRAPH[:44]}…" -k 5')
+    retrieve.recommend(collection, PARAGRAPH, k=5)
+    for model in MODELS:
+        _say(f"citebed search {collection} --queries paragraphs --model '{model}'")
+        retrieve.search(collection, "paragraphs", model=model, overwrite=True)
+
+
+def _say(command: str) -> None:
+    typer.echo(f"\n$ {command}")

@@ -1,0 +1,214 @@
+"""The verbs of recommending: index, search, recommend."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citebed.cli.collect import CollectionFolder
+from citebed.cli.output import AsJson, count, print_json, progress_bar
+
+if TYPE_CHECKING:
+    from citebed.collection import Collection
+    from citebed.retrieval.index.building import IndexReport
+    from citebed.retrieval.index.index import Index
+
+Model = Annotated[
+    str, typer.Option("--model", "-m", help="The model, e.g. 'bm25(k1=0.9,b=0.4)+rm3'.")
+]
+FieldWeights = Annotated[
+    str,
+    typer.Option(
+        "--fields", help="The fields that count, e.g. 'title=2,abstract,keywords,citing=0.5'."
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
+DEFAULT_FIELDS = "title,abstract,keywords"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs of this file."""
+    app.command("index")(index)
+    app.command("search")(search)
+    app.command("recommend")(recommend)
+
+
+def index(
+    collection: CollectionFolder,
+    analyser: Annotated[
+        str, typer.Option(help="How text becomes terms: english, snowball(german), none …")
+    ] = "english",
+    citing: Annotated[
+        list[Path] | None,
+        typer.Option(help="Contexts of citations (JSON Lines) to index; may be repeated."),
+    ] = None,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Count everything anew.")] = False,
+    workers: Annotated[int, typer.Option(help="Processes that count; 0 for one a core.")] = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Index a collection for searching, or bring its index up to date.
+
+    Only what is new since the last time is counted. What the collection's citing papers say of
+    a document is indexed too, as its field 'citing'.
+
+    Example: citebed index acm-cr/
+    """
+    from citebed.retrieval.index.building import IndexOptions, build_index
+
+    options = IndexOptions(analyser, tuple(citing or ()), workers, rebuild)
+    with progress_bar(quiet or as_json, unit="documents") as progress:
+        report = build_index(collection, options, progress)
+    if as_json:
+        print_json([report._asdict()])
+    elif not quiet:
+        for line in _index_lines(collection, report):
+            typer.echo(line)
+
+
+def _index_lines(collection: Path, report: IndexReport) -> list[str]:
+    size = f"{report.bytes / 1e6:.1f} MB"
+    if report.unchanged:
+        return [f"{collection}: the index is up to date ({count(report.documents, 'document')})"]
+    kept = report.documents - report.counted
+    lines = [
+        f"{collection}: indexed {count(report.documents, 'document')}, "
+        f"{count(report.terms, 'term')}, {count(report.postings, 'posting')}, {size}"
+    ]
+    if kept:
+        lines.append(f"{count(report.counted, 'document')} new or changed, {kept:,} as before")
+    if report.contexts:
+        lines.append(f"citing text: {count(report.contexts, 'context')}")
+    if report.contexts_elsewhere:
+        what = count(report.contexts_elsewhere, "context")
+        lines.append(f"{what} of the files cite what is not in the collection")
+    return lines
+
+
+def search(
+    collection: CollectionFolder,
+    queries: Annotated[
+        str,
+        typer.Option("--queries", help="A query set of the collection, or a file of queries."),
+    ],
+    model: Model = "bm25",
+    depth: Annotated[int, typer.Option(min=1, help="Documents a query.")] = 1000,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="The run's file (.parquet for a table); runs/… by default."
+        ),
+    ] = None,
+    fields: FieldWeights = DEFAULT_FIELDS,
+    as_is: Annotated[
+        bool,
+        typer.Option(
+            "--as-is", help="Take queries as they are: citation markers and single letters count."
+        ),
+    ] = False,
+    threads: Annotated[int, typer.Option(min=0, help="0 for one a core.")] = 0,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the run.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Search with every query of a set and write a TREC run, with a file that says how.
+
+    Example: citebed search acm-cr/ --queries paragraphs --model bm25 --depth 1000 -o bm25.run
+    """
+    from citebed.retrieval.index.layout import file_hash
+    from citebed.retrieval.pipeline import pipeline_of
+    from citebed.retrieval.queries import read_queries
+    from citebed.retrieval.run_files import run_facts, write_run
+    from citebed.retrieval.running import RunOptions, run_queries
+    from citebed.retrieval.search.fields import fields_of
+
+    pipeline = pipeline_of(model)
+    options = RunOptions(depth, fields_of(fields), threads, as_is)
+    opened, its_index = _open(collection, quiet)
+    table = read_queries(opened, queries)
+    path = output or collection / "runs" / f"{_file_name(model)}.{Path(queries).stem}.run"
+    if path.exists() and not overwrite:
+        raise typer.BadParameter(f"'{path}' is there already; add --overwrite to replace it")
+    with progress_bar(quiet, unit="queries") as progress:
+        run = run_queries(opened, its_index, table, pipeline, options, progress)
+    named = Path(queries)
+    source = named if named.is_file() else opened.folder / "queries" / f"{queries}.jsonl"
+    about = {"set": queries, "number": table.height, "sha256": file_hash(source)}
+    facts = run_facts(its_index, pipeline, options, run, about, ["citebed", *sys.argv[1:]])
+    written = write_run(path, run, str(pipeline).replace(" ", ""), facts)
+    if quiet:
+        return
+    for note in run.notes:
+        typer.echo(f"note: {note}", err=True)
+    typer.echo(
+        f"{count(table.height, 'query', 'queries')}, {count(run.table.height, 'result')} "
+        f"with {pipeline}: {written[0]} (and {written[1].name})"
+    )
+
+
+def _file_name(model: str) -> str:
+    return "".join(c if c.isalnum() or c in ".-=" else "_" for c in model).strip("_")
+
+
+def recommend(
+    collection: CollectionFolder,
+    text: Annotated[
+        str,
+        typer.Argument(help="A text, a .tex, .md or .txt file, or - for standard input."),
+    ] = "-",
+    k: Annotated[int, typer.Option("-k", min=1, help="Documents for each piece of text.")] = 10,
+    each: Annotated[
+        str | None,
+        typer.Option(
+            help="Ask for each 'paragraph' or 'sentence', or with the whole 'text' at once. "
+            "By default: paragraphs of a file, otherwise the text."
+        ),
+    ] = None,
+    model: Model = "bm25",
+    fields: FieldWeights = DEFAULT_FIELDS,
+    before: Annotated[
+        str | None, typer.Option(help="Nothing later than this date, e.g. 2019 or 2019-07-31.")
+    ] = None,
+    keep_cited: Annotated[
+        bool, typer.Option("--keep-cited", help="Also show what the text cites already.")
+    ] = False,
+    bibtex: Annotated[
+        bool, typer.Option("--bibtex", help="Print BibTeX entries, ready to paste.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Recommend papers that a text should cite, and say why.
+
+    What the text cites already, and the paper itself, are left out.
+
+    Example: citebed recommend acm-cr/ "BM25 is hard to beat." -k 5
+    """
+    from citebed.cli.recommending import Asked, print_recommendations
+
+    opened, its_index = _open(collection, quiet=False)
+    asked = Asked(text=text, k=k, each=each, before=before, keep_cited=keep_cited)
+    form = "bibtex" if bibtex else "json" if as_json else "text"
+    print_recommendations(opened, its_index, model, fields, asked, form)
+
+
+def _open(folder: Path, quiet: bool) -> tuple[Collection, Index]:
+    """The collection and its index, checked; an index that is out of date is told."""
+    from citebed.collection import open_collection
+    from citebed.retrieval.index.index import open_index
+
+    collection = open_collection(folder)
+    index = open_index(folder)
+    index.verify()
+    if not quiet and not index.is_current():
+        typer.echo(
+            f"note: {folder} has changed since it was indexed; run: citebed index {folder}",
+            err=True,
+        )
+    return collection, index
+
+
+def open_both(folder: Path) -> tuple[Any, Any]:
+    """The collection and its index, for other verbs."""
+    return _open(folder, quiet=True)

@@ -1,0 +1,49 @@
+"""Recommendations for people: a few lines each, with the reasons."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterator
+
+from citebed.retrieval.drafts import Passage
+from citebed.retrieval.recommend import Recommendation
+
+_WIDEST = 100
+
+
+def passage_lines(passage: Passage, found: list[Recommendation], *, alone: bool) -> Iterator[str]:
+    """A passage and what it should cite; the passage is only named where there are several."""
+    width = min(shutil.get_terminal_size().columns, _WIDEST)
+    if not alone:
+        place = " · ".join(filter(None, (passage.section, f"line {passage.line}")))
+        yield f"── {place}: {_cut(passage.text, width - len(place) - 6)}"
+    if not found:
+        yield "nothing found"
+    several = len(passage.sentences) > 1
+    for each in found:
+        yield from _lines(each, width, several)
+    yield ""
+
+
+def _lines(each: Recommendation, width: int, several: bool) -> Iterator[str]:
+    indent = " " * 4
+    title = textwrap.wrap(each.title or each.doc_id, width - 4) or [each.doc_id]
+    yield f"{each.rank:>2}. {title[0]}"
+    yield from (indent + line for line in title[1:])
+    about = (_authors(each.authors), str(each.year or ""), each.venue, each.doi)
+    yield from textwrap.wrap(
+        " · ".join(filter(None, about)), width, initial_indent=indent, subsequent_indent=indent
+    )
+    yield f"{indent}{each.score:.2f}  because of: {', '.join(each.terms)}"
+    if several and each.sentence:
+        yield f"{indent}asked by: {_cut(each.sentence, width - 15)}"
+
+
+def _authors(names: tuple[str, ...]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{names[0]} and {len(names) - 1} others"
+
+
+def _cut(text: str, width: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= width else text[: max(width - 1, 1)].rstrip() + "…"

@@ -1,0 +1,165 @@
+"""Porter's stemmer for English, as Lucene has it.
+
+Porter, M. F. (1980). An algorithm for suffix stripping. Program, 14(3), 130-137.
+
+The paper's rules, with the three departures that Porter made in his own programs and that Lucene
+kept: words of one or two letters stay as they are, ``bli`` becomes ``ble`` (the paper has
+``abli``), and ``logi`` becomes ``log``. Snowball's stemmer ``porter`` has the paper's rules for
+these, and undoubles only some of the consonants (``revving`` is ``revv`` there, ``rev`` here), so
+it is not used.
+
+Letters other than ``aeiou`` and some of the ``y`` are consonants, digits and accented letters too.
+A letter beyond Unicode's first 65,536, such as a mathematical ``𝑥``, counts as two, as in Java.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+# A word is [C](VC){m}[V]: C a run of consonants, V of vowels. A y is a vowel after a consonant.
+_C = "[^aeiou][^aeiouy]*+"
+_V = "[aeiouy][aeiou]*+"
+_has_vowel = re.compile(f"(?:{_C})?+[aeiouy]").match
+_m_over_0 = re.compile(f"(?:{_C})?+{_V}{_C}").match
+_m_over_1 = re.compile(f"(?:{_C})?+{_V}{_C}{_V}{_C}").match
+# Consonants, one vowel, one consonant: m is 1, and an e was lost or is to be kept.
+_is_short = re.compile(f"{_C}[aeiouy][^aeiouwxy]").fullmatch
+
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+# Never in a word, and a consonant.
+_SECOND_HALF = "\ue000"
+
+_STEP_2 = {
+    "ational": "ate",
+    "tional": "tion",
+    "enci": "ence",
+    "anci": "ance",
+    "izer": "ize",
+    "bli": "ble",
+    "alli": "al",
+    "entli": "ent",
+    "eli": "e",
+    "ousli": "ous",
+    "ization": "ize",
+    "ation": "ate",
+    "ator": "ate",
+    "alism": "al",
+    "iveness": "ive",
+    "fulness": "ful",
+    "ousness": "ous",
+    "aliti": "al",
+    "iviti": "ive",
+    "biliti": "ble",
+    "logi": "log",
+}
+_STEP_3 = {
+    "icate": "ic",
+    "ative": "",
+    "alize": "al",
+    "iciti": "ic",
+    "ical": "ic",
+    "ful": "",
+    "ness": "",
+}
+_STEP_4 = (
+    *("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent"),
+    *("sion", "tion", "ou", "ism", "ate", "iti", "ous", "ive", "ize"),
+)
+
+
+def _by_last_two(endings: Iterable[str]) -> dict[str, list[str]]:
+    """The endings under their last two letters, longest first."""
+    groups: dict[str, list[str]] = {}
+    for ending in sorted(endings, key=len, reverse=True):
+        groups.setdefault(ending[-2:], []).append(ending)
+    return groups
+
+
+_STEP_2_ENDINGS, _STEP_3_ENDINGS, _STEP_4_ENDINGS = map(_by_last_two, (_STEP_2, _STEP_3, _STEP_4))
+
+
+def porter(word: str) -> str:
+    """The stem of an English word in lower case."""
+    if not word.isascii() and _ASTRAL.search(word) is not None:
+        return _stem(_ASTRAL.sub(rf"\g<0>{_SECOND_HALF}", word)).replace(_SECOND_HALF, "")
+    return _stem(word)
+
+
+def _stem(word: str) -> str:
+    if len(word) <= 2:
+        return word
+    if word[-1] == "s":
+        word = _without_plural(word)
+    if word[-1] in "dg":
+        word = _without_ending(word)
+    if word[-1] == "y" and _has_vowel(word[:-1]):
+        word = word[:-1] + "i"
+    if (endings := _STEP_2_ENDINGS.get(word[-2:])) is not None:
+        word = _replaced(word, endings, _STEP_2)
+    if (endings := _STEP_3_ENDINGS.get(word[-2:])) is not None:
+        word = _replaced(word, endings, _STEP_3)
+    if (endings := _STEP_4_ENDINGS.get(word[-2:])) is not None:
+        word = _without_suffix(word, endings)
+    return _tidied(word) if word[-1] in "el" else word
+
+
+def _without_plural(word: str) -> str:
+    """Step 1a, for a word that ends in ``s``."""
+    if word.endswith(("sses", "ies")):
+        return word[:-2]
+    return word if word[-2] == "s" else word[:-1]
+
+
+def _without_ending(word: str) -> str:
+    """Step 1b: ``ed`` and ``ing`` go, and what they did to the stem is undone."""
+    if word.endswith("eed"):
+        return word[:-1] if _m_over_0(word[:-3]) else word
+    stem = word[:-2] if word.endswith("ed") else word[:-3] if word.endswith("ing") else ""
+    if not stem or not _has_vowel(stem):
+        return word
+    if stem.endswith(("at", "bl", "iz")):
+        return stem + "e"
+    if stem[-1] == stem[-2:-1] and stem[-1] not in "aeioulsz" and not _ends_in_vowel(stem):
+        return stem[:-1]
+    return stem + "e" if _is_short(stem) else stem
+
+
+def _ends_in_vowel(stem: str) -> bool:
+    """Whether the last letter is a vowel; only a ``y`` needs a look at the letters before it."""
+    ys = len(stem) - len(stem.rstrip("y"))
+    if ys == 0 or stem[-1] != "y":
+        return stem[-1] in "aeiou"
+    before = stem[: len(stem) - ys]
+    first_is_vowel = bool(before) and before[-1] not in "aeiou"
+    return first_is_vowel == (ys % 2 == 1)
+
+
+def _replaced(word: str, endings: list[str], by: dict[str, str]) -> str:
+    """Steps 2 and 3: the longest ending replaced, if a measure of more than 0 stands before it."""
+    for ending in endings:
+        if word.endswith(ending):
+            stem = word[: -len(ending)]
+            return stem + by[ending] if _m_over_0(stem) else word
+    return word
+
+
+def _without_suffix(word: str, suffixes: list[str]) -> str:
+    """Step 4: the longest suffix goes, if a measure of more than 1 stands before it.
+
+    Of ``sion`` and ``tion`` the first letter stays.
+    """
+    for suffix in suffixes:
+        if word.endswith(suffix):
+            stem = word[: -3 if suffix.endswith("ion") else -len(suffix)]
+            return stem if _m_over_1(stem) else word
+    return word
+
+
+def _tidied(word: str) -> str:
+    """Step 5: a last ``e``, and one ``l`` of two, go from words that are long enough."""
+    if word[-1] == "e":
+        stem = word[:-1]
+        if _m_over_1(stem) or (_m_over_0(stem) and not _is_short(stem)):
+            word = stem
+    return word[:-1] if word.endswith("ll") and _m_over_1(word) else word

@@ -1,0 +1,218 @@
+"""Words of a text: Unicode's word breaks (UAX #29), as Lucene's StandardTokenizer draws them.
+
+A word is a run of letters and digits, with what holds them together (``can't``, ``3.14``,
+``snake_case``); a run of katakana, or of a script without blanks such as Thai; a single ideograph
+or hiragana; an emoji. Accents and format characters belong to what stands before them. All else
+parts words. A word has at most 255 UTF-16 units; a longer one is cut there, as Lucene does.
+
+Lower case is letter by letter, as Lucene's LowerCaseFilter has it: ``İ`` is ``i``, and a sigma is
+never final.
+
+Most text is ASCII, and there the rules shrink to very little: what is no part of a word becomes a
+blank, and the blanks part the words. Text with some other characters is cut at blanks, which no
+rule reaches across, into stretches that are ASCII and stretches that are not. Those are read with
+one long expression, made when first needed, that takes the first kind of word that fits. Where
+several may fit, or a word may be too long, the longest is looked for at each place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from citebed.retrieval.analysis import word_break
+
+MAX_UNITS = 255
+# A word that is too long fills at least one of the stretches, this long, that a text is cut into.
+_STRETCH = (MAX_UNITS + 1) // 2
+
+_MID = ".,;:'"
+_ASCII_LOWER = "".join(
+    char.lower() if char.isalnum() or char == "_" or char in _MID else " "
+    for char in map(chr, range(128))
+)
+_LOOSE_MID = re.compile(r"['.:,;](?!(?<=[a-z]['.:])[a-z]|(?<=[0-9]['.,;])[0-9])")
+_OTHER = re.compile(r"[^\x00-\x7f]")
+# Letters that are emoji too: which of the two they are depends on what follows.
+_LETTER_AND_EMOJI = re.compile("[ℹⓂ🅰🅱🅾🅿]")
+
+
+def words(text: str) -> list[str]:
+    """The words of ``text``, in lower case and in their order."""
+    if text.isascii():
+        return _ascii_words(text)
+    if len(text.encode("utf-8", "surrogatepass")) > 1.2 * len(text):
+        return _other_words(text)
+    found: list[str] = []
+    for part in _parts(text):
+        found += _ascii_words(part) if part.isascii() else _other_words(part)
+    return found
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The text cut at blanks, into parts that are ASCII and parts that are not."""
+    at = 0
+    for match in _OTHER.finditer(text):
+        if match.start() >= at:
+            start = max(at, text.rfind(" ", at, match.start()))
+            end = text.find(" ", match.end())
+            if at < start:
+                yield text[at:start]
+            yield text[start : end if end >= 0 else len(text)]
+            at = end if end >= 0 else len(text)
+    yield text[at:]
+
+
+def _ascii_words(text: str) -> list[str]:
+    spaced = _LOOSE_MID.sub(" ", text.translate(_ASCII_LOWER))
+    if _may_be_too_long(spaced):
+        return _longest_words(text)
+    found = spaced.split()
+    if "_" in text:
+        found = [word for word in found if word.strip("_")]
+    return found
+
+
+def _may_be_too_long(spaced: str) -> bool:
+    """Whether some stretch of a text has no blank, as it would in a word that is too long."""
+    ends = len(spaced) - _STRETCH + 1
+    return any(" " not in spaced[at : at + _STRETCH] for at in range(0, ends, _STRETCH))
+
+
+def _other_words(text: str) -> list[str]:
+    if _LETTER_AND_EMOJI.search(text) is not None:
+        return _longest_words(text)
+    pattern = _pattern(astral=_units(text) > len(text))
+    found = pattern.findall(_lower(text))
+    if max(map(len, found), default=0) > MAX_UNITS // 2:
+        return _longest_words(text)
+    return found
+
+
+def _lower(text: str) -> str:
+    """Each letter's own lower case: Python's ``lower`` heeds neighbours for these two only."""
+    return text.replace("İ", "i").replace("Σ", "σ").lower()
+
+
+def _units(text: str) -> int:
+    """How many UTF-16 units a text has."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+# --- The rules as expressions ---------------------------------------------------------------
+
+_JOINER = "\u200d"
+_EMOJI_LOOK = "\ufe0f"
+_LOOKS = "\ufe0e\ufe0f"
+_FLAG_HALF = "[\U0001f1e6-\U0001f1ff]"
+_SKIN = "[\U0001f3fb-\U0001f3ff]"
+_TAGS = "[\U000e0020-\U000e007e]++\U000e007f"
+_KEYCAP = "\u20e3"
+# A word does not begin with more of what only joins; else a long row of it, with nothing to join,
+# would be walked again from each of its places.
+_ENOUGH = str(MAX_UNITS)
+
+
+def _one_of(*tables: str, astral: bool, without: str = "") -> str:
+    """A character class of the tables' code points: those of the BMP only, unless ``astral``."""
+    ranges = []
+    for part in " ".join(tables).split():
+        low, _, high = part.partition("-")
+        first, last = chr(int(low, 16)), chr(int(high or low, 16))
+        if astral or last <= "\uffff":
+            ranges.append(f"{first}-{last}")
+    members = f"[{''.join(ranges)}]"
+    return f"(?![{without}]){members}" if without else members
+
+
+def _run(table: str, astral: bool, most: str = "") -> str:
+    """Characters of one class, each with its accents."""
+    more = _one_of(table, word_break.EXTEND, astral=astral)
+    return f"{_one_of(table, astral=astral)}{more}{{0,{most}}}+"
+
+
+def _letters_and_digits(astral: bool) -> str:
+    """Letters and digits in any order: WB5 to WB12.
+
+    A Hebrew letter takes an apostrophe, or a quotation mark with the Hebrew letter behind it;
+    a letter that was reached so, or across a full stop, takes no other. (Unicode's own rules
+    would let it; Lucene's do not.)
+    """
+    accents = _one_of(word_break.EXTEND, astral=astral) + "*+"
+    hebrew = _one_of(word_break.HEBREW, astral=astral) + accents
+    letters = f"(?:{_run(word_break.LETTER, astral)}|{hebrew})"
+    digits = _run(word_break.DIGIT, astral)
+    mid_letter = _one_of(word_break.MID_LETTER, astral=astral) + accents
+    mid_digit = _one_of(word_break.MID_DIGIT, astral=astral) + accents
+    quoted = f"{hebrew}(?:'{accents}|\"{accents}{hebrew})"
+    return f"(?:{quoted}|{letters}(?:{mid_letter}{letters})*+|{digits}(?:{mid_digit}{digits})*+)++"
+
+
+def _word(astral: bool) -> str:
+    """Letters, digits and katakana, joined by such as ``_`` (WB13): what most words are."""
+    core = f"(?:{_letters_and_digits(astral)}|{_run(word_break.KATAKANA, astral)})"
+    first = _run(word_break.JOINER, astral, most=_ENOUGH)
+    return f"(?:{first})?+{core}(?:{_run(word_break.JOINER, astral)}{core}?+)*+"
+
+
+def _emoji(astral: bool) -> str:
+    """A pictograph with its modifiers, and those that a zero-width joiner ties to it.
+
+    Joiners before it belong to it if no word has taken them.
+    """
+    accents = f"(?:{_one_of(word_break.EXTEND, astral=astral, without=_LOOKS)})*+"
+    picture = f"{_one_of(word_break.EMOJI, astral=astral)}{accents}{_EMOJI_LOOK}?+"
+    more = f"(?:(?:(?<={_JOINER})|{_JOINER})(?:{_JOINER}*+{picture}|{_SKIN}{accents}))++"
+    first = f"(?:{_JOINER}{{0,{_ENOUGH}}}+{picture}|{_SKIN}{accents})"
+    return f"{first}(?:{more}|{_TAGS})?+"
+
+
+def _keycap(astral: bool) -> str:
+    """``#`` or ``*`` on a key; a digit on one is a number with an accent."""
+    accent = _one_of(word_break.EXTEND, astral=astral, without=_LOOKS)
+    other = _one_of(word_break.EXTEND, astral=astral, without=_LOOKS + _KEYCAP)
+    ends = (f"(?:{accent})*+{_EMOJI_LOOK}{_KEYCAP}", f"(?:{other})*+{_KEYCAP}")
+    return f"[#*](?:{'|'.join(ends)})(?:{accent})*+"
+
+
+def _others(astral: bool) -> list[str]:
+    accents = _one_of(word_break.EXTEND, astral=astral) + "*+"
+    single = _one_of(word_break.SINGLE, astral=astral) + accents
+    flag = f"{_FLAG_HALF}{accents}{_FLAG_HALF}{accents}"
+    return [_run(word_break.COMPLEX, astral), single, _emoji(astral), _keycap(astral), flag]
+
+
+@cache
+def _pattern(astral: bool) -> re.Pattern[str]:
+    """One expression for all kinds of words."""
+    return re.compile("|".join((_word(astral), *_others(astral))))
+
+
+# --- The longest word at each place ---------------------------------------------------------
+
+
+@cache
+def _kinds() -> list[re.Pattern[str]]:
+    return [re.compile(kind) for kind in (_word(astral=True), *_others(astral=True))]
+
+
+def _longest_words(text: str) -> list[str]:
+    """The words of ``text``: at each place the longest of any kind that is not too long."""
+    found, at = [], 0
+    while at < len(text):
+        window = _window(text, at)
+        matches = [match for kind in _kinds() if (match := kind.match(window)) is not None]
+        longest = max((match.end() for match in matches), default=0)
+        if longest:
+            found.append(_lower(window[:longest]))
+        at += longest or 1
+    return found
+
+
+def _window(text: str, at: int) -> str:
+    """As much of the text from ``at`` on as a word may take."""
+    window = text[at : at + MAX_UNITS]
+    while (excess := _units(window) - MAX_UNITS) > 0:
+        window = window[: len(window) - (excess + 1) // 2]
+    return window

@@ -1,0 +1,159 @@
+"""Files as text: what a draft is, and the files beside it that it names.
+
+A draft may name files in its folder, in folders beside or above it, or by a whole path (a
+bibliography kept elsewhere): all of them are read as LaTeX reads them, but only plain files
+with one of the endings of text, and no more than ``MAX_BYTES`` in all.
+"""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import NamedTuple
+
+from citebed.collection.formats.base import decode, with_newlines
+from citebed.errors import CitebedError
+
+MAX_BYTES = 256 << 20
+"""A draft with all that it includes is not read beyond this size."""
+_MAX_FILES = 1000
+
+_SIGNATURES = (
+    (b"%PDF", "a PDF", "turn it into text first, e.g. pdftotext paper.pdf"),
+    (b"%!PS", "PostScript", "turn it into text first, e.g. ps2ascii paper.ps paper.txt"),
+    (b"{\\rtf", "RTF", "save it as plain text first"),
+    (b"\xd0\xcf\x11\xe0", "an old Word document", "save it as plain text first"),
+    (b"\x89PNG", "a PNG image", "give the text itself"),
+    (b"\xff\xd8\xff", "a JPEG image", "give the text itself"),
+    (b"GIF8", "a GIF image", "give the text itself"),
+    (b"\x1f\x8b", "a gzip archive", "unpack it first"),
+    (b"\xfd7zXZ", "an xz archive", "unpack it first"),
+    (b"BZh", "a bzip2 archive", "unpack it first"),
+    (b"7z\xbc\xaf", "a 7-Zip archive", "unpack it first"),
+)
+_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\0\0\xfe\xff")
+_EXPECTED = "expected LaTeX, Markdown or plain text"
+
+
+def text_of(data: bytes, name: str) -> tuple[str, bool]:
+    """The text in ``data``, lines ending in ``\\n``, and whether some of it was not UTF-8.
+
+    Raises ``CitebedError``, with what was found and what to do, for anything but text.
+    """
+    for signature, kind, advice in _SIGNATURES:
+        if data.startswith(signature):
+            raise CitebedError(f"{name}: this is {kind}; {advice} ({_EXPECTED})")
+    if data.startswith(b"PK\x03\x04"):
+        raise CitebedError(f"{name}: this is {_zip_kind(data)} ({_EXPECTED})")
+    if data[:1024].lstrip().lower().startswith((b"<!doctype html", b"<html")):
+        advice = "turn it into text first, e.g. pandoc -t plain page.html"
+        raise CitebedError(f"{name}: this is HTML; {advice} ({_EXPECTED})")
+    text, mended = decode(_marked(data, name))
+    if not text.strip():
+        raise CitebedError(f"{name}: there is no text in it; {_EXPECTED}")
+    return with_newlines(text), mended
+
+
+def _zip_kind(data: bytes) -> str:
+    head = data[:4096]
+    if b"word/" in data or b"[Content_Types]" in head:
+        return "a Word (or other Office) document; turn it into text first, e.g. pandoc -t plain"
+    if b"opendocument" in head:
+        return "an OpenDocument file; turn it into text first, e.g. pandoc -t plain"
+    return "a zip archive; unpack it first"
+
+
+def _marked(data: bytes, name: str) -> bytes:
+    """The bytes, with a byte order mark put in front of UTF-16 that has none."""
+    head = data[:4096]
+    if b"\0" not in head or data.startswith(_MARKS):
+        if b"\0" in data and not data.startswith(_MARKS):
+            raise CitebedError(f"{name}: {_binary(data)}")
+        return data
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    half = len(head) // 2
+    if len(data) % 2 == 0 and odd > 0.6 * half and even < 0.1 * half:
+        return b"\xff\xfe" + data
+    if len(data) % 2 == 0 and even > 0.6 * half and odd < 0.1 * half:
+        return b"\xfe\xff" + data
+    raise CitebedError(f"{name}: {_binary(data)}")
+
+
+def _binary(data: bytes) -> str:
+    return f"this is binary data (a NUL byte at position {data.index(0)}); {_EXPECTED}"
+
+
+def bytes_of(path: Path) -> bytes:
+    """The contents of a file that a user named; raises ``CitebedError`` where it cannot be read."""
+    try:
+        if path.is_dir():
+            raise CitebedError(f"{path}: this is a folder; name the file of the draft itself")
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise CitebedError(f"{path}: no such file; expected a .tex, .md or .txt file") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise CitebedError(f"{path}: cannot be read: {reason}") from error
+    if len(data) > MAX_BYTES:
+        raise CitebedError(f"{path}: larger than {MAX_BYTES >> 20} MiB; give the text in parts")
+    return data
+
+
+class Neighbour(NamedTuple):
+    """A file that a draft names: its path, its name as shown, and its bytes."""
+
+    path: Path
+    shown: str
+    data: bytes
+
+
+class Neighbours:
+    """The files beside a draft, or none at all where the text came without a file."""
+
+    def __init__(self, draft: Path | None) -> None:
+        self.draft = draft
+        self._left = MAX_BYTES
+        self._files_left = _MAX_FILES
+
+    def read(self, name: str, endings: tuple[str, ...], beside: str = "") -> Neighbour | str:
+        """The file of a name that may lack its ending, or why it is not read.
+
+        It is looked for from the draft's folder, then from that of the file ``beside``.
+        """
+        if self.draft is None:
+            return "not read, since the text did not come from a file"
+        folders = [self.draft.parent]
+        if beside:
+            folders.append(self.draft.parent / Path(beside).parent)
+        for folder in folders:
+            for ending in ("", *endings):
+                path = folder / f"{name}{ending}"
+                if path.name.lower().endswith(endings) and _is_plain_file(path):
+                    return self._read(path)
+        return "not found"
+
+    def _read(self, path: Path) -> Neighbour | str:
+        self._files_left -= 1
+        if self._files_left < 0:
+            return f"not read: more than {_MAX_FILES} files are included"
+        try:
+            with path.open("rb") as file:
+                data = file.read(self._left + 1)
+        except OSError as error:
+            return f"cannot be read: {error.strerror or error}"
+        if len(data) > self._left:
+            return f"not read: all files together are larger than {MAX_BYTES >> 20} MiB"
+        self._left -= len(data)
+        return Neighbour(path, self._shown(path), data)
+
+    def _shown(self, path: Path) -> str:
+        folder = self.draft.parent if self.draft else Path()
+        return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
+
+
+def _is_plain_file(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,76 @@
+"""Rocchio's feedback in the model's own vector space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from citebed.retrieval.feedback.base import (
+    Feedback,
+    FeedbackDocuments,
+    TermWeights,
+    added,
+    best,
+)
+from citebed.retrieval.models.base import Model, Statistics, quotient
+from citebed.retrieval.models.parameters import number
+
+
+@dataclass(frozen=True)
+class Rocchio(Feedback):
+    """The query moved towards the relevant documents and away from the others.
+
+    A score is the product of the query's weights w and the document's impacts f, so w and f are
+    vectors of one space for any model.
+    """
+
+    name = "rocchio"
+    summary = "The query moves towards the documents, in the vector space of the model."
+    formula = (
+        "w' = α·w + ‖w‖·(β·mean of f/‖f‖ over relevant − γ·mean of f/‖f‖ over non-relevant)\n"
+        "w: the query's weights; f: the model's impacts in a document"
+    )
+    citation = (
+        "Rocchio (1971), Relevance Feedback in Information Retrieval; Salton & Buckley (1990), "
+        "Improving Retrieval Performance by Relevance Feedback"
+    )
+    edge_cases = (
+        "Only terms that gain are added: a term whose share of the documents is negative or 0 "
+        "after γ is left out, and the query's own terms keep at least α·w. gamma needs documents "
+        "judged not relevant; where there are none that part is 0. With beta=0 and alpha=1 the "
+        "query is what it was."
+    )
+    example = "bm25+rocchio(docs=10,terms=20,alpha=1,beta=0.75)"
+
+    alpha: float = number(1, 0, 1000, "weight of the query as it was")
+    beta: float = number(0.75, 0, 1000, "weight of the relevant documents")
+    gamma: float = number(0, 0, 1000, "weight of documents judged not relevant", quiet=True)
+
+    def expanded(
+        self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Statistics
+    ) -> TermWeights:
+        """α·w and the best terms of the documents."""
+        start = query.finished(model, stats)
+        direction = _centroid(model, relevant, stats, self.beta)
+        if self.gamma and relevant.nonrelevant is not None:
+            away = _centroid(model, relevant.nonrelevant, stats, -self.gamma)
+            direction = added(direction, away)
+        gained = best(direction, self.terms)
+        size = float(np.linalg.norm(start.weights))
+        return added(
+            start.reweighted(self.alpha * start.weights, final=True),
+            gained.reweighted(size * gained.weights, final=True),
+        )
+
+
+def _centroid(
+    model: Model, documents: FeedbackDocuments, stats: Statistics, factor: float
+) -> TermWeights:
+    """The mean of the documents' vectors, each of length 1, times a factor."""
+    x = documents.x[documents.owners]
+    impacts = model.impacts(documents.tf, documents.df, documents.cf, x, stats)
+    squares = np.bincount(documents.owners, weights=impacts**2, minlength=len(documents))
+    units = quotient(impacts, np.sqrt(squares)[documents.owners])
+    mean = documents.totals(units) / max(len(documents), 1)
+    return documents.vocabulary.reweighted(factor * mean, final=True)

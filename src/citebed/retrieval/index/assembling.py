@@ -1,0 +1,147 @@
+"""From packed postings to the arrays of an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citebed.errors import CitebedError
+from citebed.retrieval.index import counting
+from citebed.retrieval.index.columns import packed_column
+from citebed.retrieval.index.counting import Counts, Keys
+from citebed.retrieval.index.layout import FIELDS
+from citebed.retrieval.index.strings import Strings
+
+_AT_ONCE = 1 << 23
+
+
+@dataclass
+class Gathered:
+    """Postings as they come in, with one numbering of terms for all."""
+
+    documents: int
+    numbers: dict[str, int] = field(default_factory=dict)
+    parts: list[Keys] = field(default_factory=list)
+    lengths: dict[str, NDArray[np.uint32]] = field(default_factory=dict)
+
+    def renumber_terms(self, terms: list[str]) -> NDArray[np.int64]:
+        """Our numbers of some terms; new terms get one."""
+        numbers = self.numbers
+        found = [numbers.setdefault(term, len(numbers)) for term in terms]
+        if len(numbers) > counting.MOST_TERMS:
+            raise CitebedError(
+                f"this collection has more than {counting.MOST_TERMS:,} different terms, "
+                "which is as many as an index holds. Leave out fields, or split the collection."
+            )
+        return np.array(found, np.int64)
+
+    def add(self, counts: Counts, document_of_row: NDArray[np.int64]) -> Keys:
+        """Take in what a job counted; returns its postings with our term numbers, by row."""
+        terms = self.renumber_terms(counts.terms)
+        rows = document_of_row[counts.job.start : counts.job.start + counts.job.height]
+        self.parts.append(counting.renumbered(counts.keys, terms, rows))
+        for name, lengths in counts.lengths.items():
+            np.add.at(self.length(name), rows[rows >= 0], lengths[rows >= 0])
+        return counting.renumbered(counts.keys, terms, np.arange(len(rows)) + counts.job.start)
+
+    def length(self, name: str) -> NDArray[np.uint32]:
+        """The field's lengths, to be filled."""
+        return self.lengths.setdefault(name, np.zeros(self.documents, np.uint32))
+
+
+def assemble(gathered: Gathered) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
+    """The arrays of the postings, and the final number of each gathered term (-1: unused)."""
+    keys = np.concatenate([np.zeros(0, np.uint64), *gathered.parts])
+    gathered.parts.clear()
+    names, final = _final_numbers(gathered, keys)
+    for part in _slices(keys):
+        part[:] = counting.renumbered(part, final, np.arange(gathered.documents))
+    keys.sort()
+    arrays = _columns(keys, len(names), tuple(gathered.lengths))
+    arrays["terms"], arrays["terms.offsets"] = Strings.packed(names)
+    for name, lengths in gathered.lengths.items():
+        arrays[f"length.{name}"] = lengths
+    return arrays, final
+
+
+def _final_numbers(gathered: Gathered, keys: Keys) -> tuple[list[str], NDArray[np.int64]]:
+    used = np.zeros(len(gathered.numbers), bool)
+    for part in _slices(keys):
+        used[counting.terms_of(part)] = True
+    names = [name for name, there in zip(gathered.numbers, used, strict=True) if there]
+    names.sort(key=lambda name: name.encode("utf-8", "surrogatepass"))
+    final = np.full(len(gathered.numbers), -1, np.int64)
+    final[[gathered.numbers[name] for name in names]] = np.arange(len(names))
+    return names, final
+
+
+def _slices(keys: Keys) -> Iterator[Keys]:
+    for start in range(0, len(keys), _AT_ONCE):
+        yield keys[start : start + _AT_ONCE]
+
+
+def _columns(keys: Keys, terms: int, fields: tuple[str, ...]) -> dict[str, NDArray[Any]]:
+    pairs = keys >> np.uint64(counting.ROW_SHIFT)
+    first = np.r_[True, pairs[1:] != pairs[:-1]][: len(pairs)]
+    del pairs
+    starts = np.flatnonzero(first)
+    offsets = np.zeros(terms + 1, np.int64)
+    np.cumsum(np.bincount(counting.terms_of(keys[starts]), minlength=terms), out=offsets[1:])
+    arrays: dict[str, NDArray[Any]] = {
+        "offsets": offsets,
+        "docs": counting.rows_of(keys[starts]).astype(np.uint32),
+    }
+    number = np.cumsum(first, dtype=np.uint32) - np.uint32(1)
+    of_field, times = counting.fields_of(keys), counting.times_of(keys)
+    for name in fields:
+        chosen = of_field == FIELDS.index(name)
+        arrays |= packed_column(f"tf.{name}", number[chosen], times[chosen], len(starts))
+    return arrays
+
+
+def citing_shares(
+    rows: Keys,
+    final: NDArray[np.int64],
+    document_of_row: NDArray[np.int64],
+    paper_of_row: NDArray[np.int64],
+    arrays: dict[str, NDArray[Any]],
+) -> dict[str, NDArray[Any]]:
+    """What each citing paper added to the ``citing`` field, so that it can be taken out again.
+
+    ``rows`` are the field's postings by row. The shares are sorted by paper, then posting.
+    """
+    terms = final[counting.terms_of(rows)]
+    row = counting.rows_of(rows)
+    documents, papers = document_of_row[row], paper_of_row[row]
+    pairs = (
+        np.repeat(np.arange(len(arrays["offsets"]) - 1), np.diff(arrays["offsets"])) << 24
+    ) | arrays["docs"].astype(np.int64)
+    place = np.searchsorted(pairs, (terms << 24) | documents)
+    order = np.lexsort((place, papers))
+    bounds = np.zeros(int(paper_of_row.max(initial=-1)) + 2, np.int64)
+    np.cumsum(np.bincount(papers, minlength=len(bounds) - 1), out=bounds[1:])
+    return {
+        "share.offsets": bounds,
+        "share.postings": place[order].astype(np.uint32),
+        "share.times": counting.times_of(rows)[order],
+    }
+
+
+def citing_lengths(
+    lengths: NDArray[np.uint32],
+    document_of_row: NDArray[np.int64],
+    paper_of_row: NDArray[np.int64],
+) -> dict[str, NDArray[Any]]:
+    """How many tokens each citing paper added to which document, by paper."""
+    order = np.argsort(paper_of_row, kind="stable")
+    bounds = np.zeros(int(paper_of_row.max(initial=-1)) + 2, np.int64)
+    np.cumsum(np.bincount(paper_of_row, minlength=len(bounds) - 1), out=bounds[1:])
+    return {
+        "share.lengths.offsets": bounds,
+        "share.lengths.docs": document_of_row[order].astype(np.uint32),
+        "share.lengths": lengths[order],
+    }

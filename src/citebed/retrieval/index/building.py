@@ -1,0 +1,330 @@
+"""Building a collection's index: only what is new is counted, the rest is taken over."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from citebed._version import __version__
+from citebed.collection import Collection
+from citebed.collection.reading import SILENT, Progress
+from citebed.collection.store import locked
+from citebed.collection.workers import run_all
+from citebed.errors import CitebedError, CollectionError
+from citebed.retrieval.analysis import analyser_of
+from citebed.retrieval.index import assembling, counting, layout
+from citebed.retrieval.index.assembling import Gathered
+from citebed.retrieval.index.citing_text import citing_text, names_of
+from citebed.retrieval.index.counting import Counts, Keys, Rows
+from citebed.retrieval.index.index import Index
+from citebed.retrieval.index.layout import FOLDER, Description
+from citebed.retrieval.index.strings import Strings
+
+_ROWS_A_JOB = 5_000
+_IN_PROCESS_ROWS = 10_000
+"""Fewer rows than this are counted in the calling process: starting workers takes longer."""
+_TEXT = (("title", "title"), ("abstract", "abstract"), ("keywords", "keywords"))
+_INPUTS = ("documents", "sections", "contexts")
+
+
+@dataclass(frozen=True)
+class IndexOptions:
+    """How to index: the analyser, contexts files for the citing text, and how many processes.
+
+    ``rebuild`` counts everything anew even where the old index could be used.
+    """
+
+    analyser: str = "english"
+    citing: tuple[Path, ...] = ()
+    workers: int = 0
+    rebuild: bool = False
+
+
+class IndexReport(NamedTuple):
+    """What building did: documents taken over from the old index, counted anew, and all."""
+
+    documents: int
+    counted: int
+    terms: int
+    postings: int
+    bytes: int
+    contexts: int
+    contexts_elsewhere: int
+    unchanged: bool = False
+
+
+def build_index(
+    folder: Path, options: IndexOptions | None = None, progress: Progress = SILENT
+) -> IndexReport:
+    """Index the collection at ``folder``, or bring its index up to date."""
+    options = options or IndexOptions()
+    analyser_of(options.analyser)
+    collection = Collection(folder)
+    with locked(folder):
+        old = None if options.rebuild else _usable(folder / FOLDER, options)
+        if old is not None and old.is_current() and _same_citing(folder, old, options):
+            return _report(old.description, 0, 0, 0, unchanged=True)
+        return _Builder(collection, options, old, progress).build()
+
+
+def _usable(folder: Path, options: IndexOptions) -> Index | None:
+    """The old index, if one is there, whole, and made in the same way."""
+    try:
+        old = Index(folder)
+        old.verify()
+    except CollectionError:
+        return None
+    same = old.description.analyser == options.analyser and old.description.hashing == _hashing()
+    return old if same else None
+
+
+def _hashing() -> str:
+    return f"polars {pl.__version__}"
+
+
+def _same_citing(folder: Path, old: Index, options: IndexOptions) -> bool:
+    names = tuple(str(path.resolve()) for path in options.citing)
+    return old.description.citing_sources == names and folder.exists()
+
+
+@dataclass
+class _Builder:
+    collection: Collection
+    options: IndexOptions
+    old: Index | None
+    progress: Progress
+    contexts: int = 0
+    elsewhere: int = 0
+    counted: int = 0
+    citing: dict[str, Any] = field(default_factory=dict)
+
+    def build(self) -> IndexReport:
+        """All of it: find what is new, count, assemble, write."""
+        folder = self.collection.folder
+        states = self._states()
+        documents = self._documents()
+        gathered = Gathered(documents.height)
+        with tempfile.TemporaryDirectory(dir=_made(folder / FOLDER), prefix=".work-") as work:
+            jobs = self._plan(documents, gathered, Path(work))
+            self._count(jobs, gathered)
+        self.progress.step("writing", 0)
+        arrays, final = assembling.assemble(gathered)
+        arrays |= self._shares(final, arrays)
+        arrays["ids"], arrays["ids.offsets"] = Strings.packed(documents["doc_id"])
+        arrays["hashes"] = documents["hash"].to_numpy()
+        description = layout.write(
+            folder / FOLDER, self._describe(documents.height, arrays, states), arrays
+        )
+        return _report(description, self.counted, self.contexts, self.elsewhere)
+
+    def _states(self) -> dict[str, dict[str, Any]]:
+        paths = {name: self.collection.folder / f"{name}.parquet" for name in _INPUTS}
+        states = {n: layout.source_state(path) for n, path in paths.items() if path.is_file()}
+        for path in self.options.citing:
+            if not path.is_file():
+                raise CitebedError(f"there is no contexts file '{path}'")
+            states[str(path.resolve())] = layout.source_state(path)
+        return states
+
+    def _documents(self) -> pl.DataFrame:
+        """``doc_id``, ``row`` in the table and ``hash`` of the text, in the index's order."""
+        self.progress.step("looking for changes", 0)
+        text = pl.concat_str(
+            pl.col("title").fill_null(""),
+            pl.col("abstract").fill_null(""),
+            pl.col("keywords").list.join("\x1e"),
+            separator="\x1f",
+        )
+        found = self.collection.scan_documents().select("doc_id", text.hash(seed=0).alias("hash"))
+        documents = found.with_row_index("row").collect()
+        if documents.height > counting.MOST_ROWS:
+            raise CitebedError(
+                f"an index holds {counting.MOST_ROWS:,} documents; this collection has "
+                f"{documents.height:,}. Split it."
+            )
+        sections = self.collection.sections
+        if sections.height:
+            of_text = pl.struct("position", "text").hash(seed=0).sum().alias("full")
+            full = sections.group_by("doc_id").agg(of_text)
+            documents = documents.join(full, on="doc_id", how="left").with_columns(
+                pl.struct("hash", "full").hash(seed=0).alias("hash")
+            )
+        return documents.select("doc_id", "row", "hash").sort("doc_id")
+
+    def _plan(self, documents: pl.DataFrame, gathered: Gathered, work: Path) -> list[_Planned]:
+        numbered = documents.with_row_index("number").with_columns(pl.col("number").cast(pl.Int64))
+        new = numbered if self.old is None else self._take_over(self.old, numbered, gathered)
+        self.counted = new.height
+        rows = np.full(documents.height, -1, np.int64)
+        rows[new["row"].to_numpy()] = new["number"].to_numpy()
+        planned = [_Planned(self.collection.folder / "documents.parquet", _TEXT, rows)]
+        for name, _ in _TEXT:
+            gathered.length(name)
+        sections = self.collection.sections
+        if sections.height:
+            gathered.length("fulltext")
+            planned.append(
+                _Planned(
+                    self.collection.folder / "sections.parquet",
+                    (("fulltext", "text"),),
+                    _numbers(sections["doc_id"], new),
+                )
+            )
+        planned += self._plan_citing(numbered, gathered, work)
+        return planned
+
+    def _take_over(self, old: Index, numbered: pl.DataFrame, gathered: Gathered) -> pl.DataFrame:
+        """Take over what has not changed; returns the documents that have."""
+        before = pl.DataFrame(
+            {
+                "doc_id": pl.Series(list(old.ids), dtype=pl.String),
+                "hash": old.hashes,
+                "old": np.arange(len(old.ids)),
+            }
+        )
+        same = numbered.join(before, on=["doc_id", "hash"], how="inner")
+        to_new = np.full(len(old.ids), -1, np.int64)
+        to_new[same["old"].to_numpy()] = same["number"].to_numpy()
+        terms = gathered.renumber_terms(list(old.terms))
+        for name in old.fields:
+            if name == "citing":
+                continue
+            gathered.parts.append(counting.renumbered(old.packed(name), terms, to_new))
+            gathered.length(name)[to_new[to_new >= 0]] = old.lengths[name][to_new >= 0]
+        return numbered.join(same.select("number"), on="number", how="anti")
+
+    def _plan_citing(
+        self, numbered: pl.DataFrame, gathered: Gathered, work: Path
+    ) -> list[_Planned]:
+        named = self.collection.scan_documents().select("doc_id", "doi", "aliases").collect()
+        found = citing_text(self.collection, self.options.citing, names_of(named))
+        rows = found.rows.join(
+            numbered.select("doc_id", "number"), on="doc_id", maintain_order="left"
+        )
+        self.contexts, self.elsewhere = rows.height, found.elsewhere
+        if not rows.height:
+            return []
+        gathered.length("citing")
+        papers = sorted(rows["paper_id"].unique(), key=lambda name: name.encode())
+        place = {name: number for number, name in enumerate(papers)}
+        path = work / "citing.parquet"
+        rows.select("text").write_parquet(path)
+        self.citing = {
+            "papers": papers,
+            "paper": np.array([place[name] for name in rows["paper_id"]], np.int64),
+            "document": rows["number"].to_numpy().astype(np.int64),
+            "keys": [],
+            "lengths": np.zeros(rows.height, np.uint32),
+        }
+        return [_Planned(path, (("citing", "text"),), self.citing["document"])]
+
+    def _count(self, planned: list[_Planned], gathered: Gathered) -> None:
+        jobs = [job for plan in planned for job in plan.jobs(self.options.analyser)]
+        self.progress.step("counting terms", sum(job.height for job in jobs))
+        by_table = {plan.table: plan.document_of_row for plan in planned}
+        for counts in _counted(jobs, self.options.workers):
+            keys = gathered.add(counts, by_table[counts.job.table])
+            if counts.job.columns[0][0] == "citing":
+                self._remember_citing(counts, keys)
+            self.progress.add(counts.job.height)
+
+    def _remember_citing(self, counts: Counts, keys: Keys) -> None:
+        self.citing["keys"].append(keys)
+        start, lengths = counts.job.start, counts.lengths["citing"]
+        self.citing["lengths"][start : start + len(lengths)] = lengths
+
+    def _shares(
+        self, final: NDArray[np.int64], arrays: dict[str, NDArray[Any]]
+    ) -> dict[str, NDArray[Any]]:
+        if not self.citing:
+            return {}
+        keys = np.concatenate(self.citing["keys"])
+        document, paper = self.citing["document"], self.citing["paper"]
+        names, offsets = Strings.packed(self.citing["papers"])
+        return {
+            "papers": names,
+            "papers.offsets": offsets,
+            **assembling.citing_shares(keys, final, document, paper, arrays),
+            **assembling.citing_lengths(self.citing["lengths"], document, paper),
+        }
+
+    def _describe(
+        self, documents: int, arrays: dict[str, NDArray[Any]], states: dict[str, dict[str, Any]]
+    ) -> Description:
+        return Description(
+            analyser=self.options.analyser,
+            documents=documents,
+            terms=len(arrays["terms.offsets"]) - 1,
+            postings=len(arrays["docs"]),
+            citing_papers=len(self.citing.get("papers", ())),
+            citing_sources=tuple(str(path.resolve()) for path in self.options.citing),
+            sources=states,
+            hashing=_hashing(),
+            citebed=__version__,
+            generation=_next_generation(self.collection.folder / FOLDER),
+        )
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """A table to count: which columns, and the document of each row (-1: leave it out)."""
+
+    table: Path
+    columns: tuple[tuple[str, str], ...]
+    document_of_row: NDArray[np.int64]
+
+    def jobs(self, analyser: str) -> Iterator[Rows]:
+        """The table in parts; parts of which nothing is wanted are left out."""
+        wanted = self.document_of_row >= 0
+        for start in range(0, len(wanted), _ROWS_A_JOB):
+            keep = wanted[start : start + _ROWS_A_JOB]
+            if keep.any():
+                mask = None if keep.all() else keep
+                yield Rows(self.table, start, len(keep), self.columns, mask, analyser)
+
+
+def _numbers(doc_ids: pl.Series, documents: pl.DataFrame) -> NDArray[np.int64]:
+    joined = doc_ids.to_frame("doc_id").join(
+        documents.select("doc_id", "number"), on="doc_id", how="left", maintain_order="left"
+    )
+    return joined["number"].fill_null(-1).to_numpy()
+
+
+def _counted(jobs: list[Rows], workers: int) -> Iterator[Counts]:
+    workers = workers or os.cpu_count() or 1
+    if workers == 1 or sum(job.height for job in jobs) < _IN_PROCESS_ROWS:
+        return map(counting.count, jobs)
+    return run_all("citebed.retrieval.index.counting:count", jobs, min(workers, len(jobs)))
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def _next_generation(folder: Path) -> int:
+    used = [path.name.split(".")[-2] for path in folder.glob("*.npy")]
+    return max((int(number) for number in used if number.isdigit()), default=0) + 1
+
+
+def _report(
+    description: Description, counted: int, contexts: int, elsewhere: int, unchanged: bool = False
+) -> IndexReport:
+    return IndexReport(
+        documents=description.documents,
+        counted=counted,
+        terms=description.terms,
+        postings=description.postings,
+        bytes=sum(int(entry["bytes"]) for entry in description.files.values()),
+        contexts=contexts,
+        contexts_elsewhere=elsewhere,
+        unchanged=unchanged,
+    )

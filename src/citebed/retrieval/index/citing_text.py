@@ -1,0 +1,112 @@
+"""Citing text: what other papers say when they cite a document, as rows to be indexed.
+
+The rows come from the collection's own citing papers and from contexts files: JSON Lines (may
+be compressed with gzip or xz) whose objects have the citing paper, the text and the document
+it cites, as ``{"citing": …, "context": …, "cited": …}``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import polars as pl
+
+from citebed.collection import Collection
+from citebed.errors import FormatError
+from citebed.retrieval.analysis.markers import remove_markers
+
+_CITING = ("citing", "citing_id", "paper_id")
+_CITED = ("cited", "cited_id", "doc_id")
+_TEXT = ("context", "text", "sentence")
+_SCHEMA = {"paper_id": pl.String, "doc_id": pl.String, "text": pl.String}
+
+
+@dataclass(frozen=True)
+class CitingText:
+    """Rows of ``paper_id``, ``doc_id``, ``text``, and how many contexts cite something else."""
+
+    rows: pl.DataFrame
+    elsewhere: int
+
+
+def citing_text(collection: Collection, files: tuple[Path, ...], names: pl.DataFrame) -> CitingText:
+    """The citing text of a collection's documents; ``names`` has ``name`` and ``doc_id``."""
+    parts = [_own(collection)]
+    elsewhere = 0
+    for path in files:
+        found = _read(path)
+        linked = found.join(names, left_on="cited", right_on="name", how="inner")
+        elsewhere += found.height - linked.height
+        parts.append(linked.select(list(_SCHEMA)))
+    rows = pl.concat(parts)
+    cleaned = [remove_markers(text) for text in rows["text"]]
+    rows = rows.with_columns(pl.Series("text", cleaned, dtype=pl.String))
+    return CitingText(rows.unique(maintain_order=True), elsewhere)
+
+
+def _own(collection: Collection) -> pl.DataFrame:
+    found = collection.contexts.select("paper_id", pl.col("cited").alias("doc_id"), "text")
+    return found.explode("doc_id").filter(pl.col("doc_id").is_not_null()).select(list(_SCHEMA))
+
+
+def names_of(documents: pl.DataFrame) -> pl.DataFrame:
+    """Every name a document goes by (id, DOI, aliases), in lower case, with its id."""
+    by = [
+        documents.select(pl.col("doc_id").alias("name"), "doc_id"),
+        documents.select(pl.col("doi").alias("name"), "doc_id"),
+        documents.select(pl.col("aliases").alias("name"), "doc_id").explode("name"),
+    ]
+    names = pl.concat(by).filter(pl.col("name").is_not_null())
+    return names.with_columns(pl.col("name").str.to_lowercase()).unique("name", keep="first")
+
+
+def _read(path: Path) -> pl.DataFrame:
+    rows = list(_contexts(path))
+    columns = {
+        "paper_id": [row[0] for row in rows],
+        "text": [row[1] for row in rows],
+        "cited": [row[2].lower() for row in rows],
+    }
+    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
+
+
+def _contexts(path: Path) -> Iterator[tuple[str, str, str]]:
+    try:
+        with _open(path) as lines:
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield _context(path, number, line)
+    except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError) as error:
+        raise FormatError(path, None, f"cannot be read: {error}") from None
+
+
+def _open(path: Path) -> IO[str]:
+    openers: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
+    opened: IO[str] = openers.get(path.suffix, open)(path, "rt", encoding="utf-8")
+    return opened
+
+
+def _context(path: Path, number: int, line: str) -> tuple[str, str, str]:
+    expected = 'expected {"citing": …, "context": …, "cited": …}'
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        raise FormatError(path, number, f"is not JSON; {expected}") from None
+    found = [_first(row, names) for names in (_CITING, _TEXT, _CITED)]
+    if None in found:
+        keys = ", ".join(row) if isinstance(row, dict) else type(row).__name__
+        raise FormatError(path, number, f"has {keys or 'nothing'}; {expected}")
+    return found[0] or "", found[1] or "", found[2] or ""
+
+
+def _first(row: Any, names: tuple[str, ...]) -> str | None:
+    if not isinstance(row, dict):
+        return None
+    values = (row[name] for name in names if isinstance(row.get(name), str))
+    return next(values, None)

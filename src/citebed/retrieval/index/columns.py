@@ -1,0 +1,56 @@
+"""A field's frequencies along the postings; a column that is mostly empty is kept as its rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Where = slice | NDArray[np.int64]
+
+
+class Column:
+    """Frequencies by posting: all of them, or (with ``at``) those that are not 0."""
+
+    def __init__(
+        self, size: int, values: NDArray[Any], at: NDArray[np.uint32] | None = None
+    ) -> None:
+        self._size = size
+        self._values = values
+        self._at = at
+
+    def __getitem__(self, where: Where) -> NDArray[Any]:
+        """The frequencies of a run of postings, or of the postings at some places."""
+        if self._at is None:
+            return self._values[where]
+        if isinstance(where, slice):
+            first, last = np.searchsorted(self._at, (where.start, where.stop))
+            found = np.zeros(where.stop - where.start, self._values.dtype)
+            found[self._at[first:last] - np.int64(where.start)] = self._values[first:last]
+            return found
+        place = np.searchsorted(self._at, where)
+        place[place == len(self._at)] = 0
+        mine = self._at[place] == where if len(self._at) else np.zeros(len(where), bool)
+        return np.where(mine, self._values[place] if len(self._at) else 0, 0)
+
+    def filled(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """The places that are not 0, and what is there."""
+        if self._at is not None:
+            return self._at.astype(np.int64), self._values
+        there = np.flatnonzero(self._values)
+        return there, self._values[there]
+
+
+def packed_column(
+    name: str, number: NDArray[np.uint32], times: NDArray[np.uint16], postings: int
+) -> dict[str, NDArray[Any]]:
+    """The arrays of a column; ``number`` (ascending) may name a posting more than once."""
+    at, first = np.unique(number, return_index=True)
+    values = np.add.reduceat(times.astype(np.uint32), first) if len(at) else times
+    values = values.astype(np.min_scalar_type(int(values.max(initial=0))))
+    if len(at) * (4 + values.itemsize) < postings * values.itemsize:
+        return {name: values, f"{name}.at": at.astype(np.uint32)}
+    column = np.zeros(postings, values.dtype)
+    column[at] = values
+    return {name: column}

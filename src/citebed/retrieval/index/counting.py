@@ -1,0 +1,150 @@
+"""Counting words: rows of text become packed postings. This is what worker processes do.
+
+A posting is one unsigned 64-bit number: 24 bits of term, 24 of row (later: document), 3 of
+field, 13 of frequency. Sorted as numbers, postings are in the order of the index.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from citebed.retrieval.analysis import Analyser, analyser_of
+from citebed.retrieval.index.layout import FIELDS
+
+TERM_SHIFT, ROW_SHIFT, FIELD_SHIFT = 40, 16, 13
+MOST_TERMS = MOST_ROWS = 1 << 24
+MOST_TIMES = (1 << FIELD_SHIFT) - 1
+"""A term counts at most this often in one field of one document."""
+
+Keys = NDArray[np.uint64]
+
+
+class Rows(NamedTuple):
+    """A job: some rows of a table, and which column is which field."""
+
+    table: Path
+    start: int
+    height: int
+    columns: tuple[tuple[str, str], ...]
+    """Pairs of field and column."""
+    keep: NDArray[np.bool_] | None
+    """Which of the rows to count; ``None`` for all."""
+    analyser: str
+
+
+class Counts(NamedTuple):
+    """What was counted: ``keys`` number the terms by ``terms`` and the rows from ``start``."""
+
+    job: Rows
+    terms: list[str]
+    keys: Keys
+    lengths: dict[str, NDArray[np.uint32]]
+    """Tokens of each row, by field."""
+
+
+def count(job: Rows) -> Counts:
+    """Count the terms of some rows."""
+    numbers = TermNumbers(analyser_of(job.analyser))
+    table = _read(job)
+    parts: list[Keys] = []
+    lengths = {}
+    for field, column in job.columns:
+        ids, lengths[field] = _tokens(table[column], job.keep, numbers)
+        parts.append(_count(ids, lengths[field], FIELDS.index(field)))
+    return Counts(job, numbers.names(), np.concatenate(parts), lengths)
+
+
+class TermNumbers(dict[str, int]):
+    """Numbers for raw words: that of the word's term, or -1 where it is none."""
+
+    def __init__(self, analyser: Analyser) -> None:
+        super().__init__()
+        self.analyser = analyser
+        self._numbers: dict[str, int] = {}
+
+    def __missing__(self, word: str) -> int:
+        term = self.analyser.term(word)
+        number = -1 if term is None else self._numbers.setdefault(term, len(self._numbers))
+        self[word] = number
+        return number
+
+    def names(self) -> list[str]:
+        """The terms in the order of their numbers."""
+        return list(self._numbers)
+
+
+def _read(job: Rows) -> pl.DataFrame:
+    scan = pl.scan_parquet(job.table).slice(job.start, job.height)
+    kinds = scan.collect_schema()
+    columns = [column for _, column in job.columns]
+    return scan.select(
+        (pl.col(name).list.join(" ; ") if kinds[name] == pl.List else pl.col(name)).fill_null("")
+        for name in columns
+    ).collect()
+
+
+def _tokens(
+    texts: pl.Series, keep: NDArray[np.bool_] | None, numbers: TermNumbers
+) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
+    words, number = numbers.analyser.words, numbers.__getitem__
+    tokens: list[int] = []
+    ends = np.zeros(len(texts) + 1, np.int64)
+    for row, text in enumerate(texts):
+        if text and (keep is None or keep[row]):
+            tokens.extend(map(number, words(text)))
+        ends[row + 1] = len(tokens)
+    ids = np.array(tokens, np.int32)
+    terms_before = np.r_[0, np.cumsum(ids >= 0)]
+    return ids[ids >= 0], np.diff(terms_before[ends]).astype(np.uint32)
+
+
+def _count(ids: NDArray[np.int32], lengths: NDArray[np.uint32], field: int) -> Keys:
+    rows = np.repeat(np.arange(len(lengths), dtype=np.uint64), lengths)
+    keys: Keys = (
+        (ids.astype(np.uint64) << np.uint64(TERM_SHIFT))
+        | (rows << np.uint64(ROW_SHIFT))
+        | np.uint64(field << FIELD_SHIFT)
+    )
+    keys.sort()
+    first = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]][: len(keys)])
+    times = np.diff(np.r_[first, len(keys)])
+    counted: Keys = keys[first] | np.minimum(times, MOST_TIMES).astype(np.uint64)
+    return counted
+
+
+def terms_of(keys: Keys) -> NDArray[np.int64]:
+    """The terms of some postings."""
+    return (keys >> np.uint64(TERM_SHIFT)).astype(np.int64)
+
+
+def rows_of(keys: Keys) -> NDArray[np.int64]:
+    """The rows (or documents) of some postings."""
+    return ((keys >> np.uint64(ROW_SHIFT)) & np.uint64(MOST_ROWS - 1)).astype(np.int64)
+
+
+def fields_of(keys: Keys) -> NDArray[np.uint8]:
+    """The fields of some postings, as places in ``FIELDS``."""
+    return ((keys >> np.uint64(FIELD_SHIFT)) & np.uint64(7)).astype(np.uint8)
+
+
+def times_of(keys: Keys) -> NDArray[np.uint16]:
+    """The frequencies of some postings."""
+    return (keys & np.uint64(MOST_TIMES)).astype(np.uint16)
+
+
+def renumbered(keys: Keys, terms: NDArray[np.int64], rows: NDArray[np.int64]) -> Keys:
+    """The postings with their terms and rows given other numbers; a row of -1 is left out."""
+    row = rows[rows_of(keys)]
+    term = terms[terms_of(keys)]
+    low = keys & np.uint64((1 << ROW_SHIFT) - 1)
+    new: Keys = (
+        (term.astype(np.uint64) << np.uint64(TERM_SHIFT))
+        | (row.astype(np.uint64) << np.uint64(ROW_SHIFT))
+        | low
+    )
+    return new if (row >= 0).all() else new[row >= 0]

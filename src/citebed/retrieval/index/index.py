@@ -1,0 +1,138 @@
+"""An open index: memory-mapped arrays and the few questions asked of them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citebed.retrieval.analysis import Analyser, analyser_of
+from citebed.retrieval.index import counting, layout
+from citebed.retrieval.index.columns import Column
+from citebed.retrieval.index.counting import Keys
+from citebed.retrieval.index.layout import FIELDS, FOLDER
+from citebed.retrieval.index.strings import Strings
+
+
+class Share(NamedTuple):
+    """What one citing paper added to the ``citing`` field."""
+
+    postings: NDArray[np.uint32]
+    times: NDArray[np.uint16]
+    docs: NDArray[np.uint32]
+    lengths: NDArray[np.uint32]
+
+
+class Index:
+    """A collection's index. Documents are numbered in the order of their ids, terms likewise.
+
+    The postings of term ``t`` are ``docs[offsets[t]:offsets[t+1]]``; ``tf[field]`` has the
+    frequencies in a field, aligned with them (0 where the document has the term elsewhere).
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.description = layout.read_description(folder)
+        arrays = layout.open_arrays(folder, self.description)
+        self._arrays = arrays
+        try:
+            self.offsets: NDArray[np.int64] = arrays["offsets"]
+            self.docs: NDArray[np.uint32] = arrays["docs"]
+            self.hashes: NDArray[np.uint64] = arrays["hashes"]
+            self.terms = Strings(arrays["terms"], arrays["terms.offsets"])
+            self.ids = Strings(arrays["ids"], arrays["ids.offsets"])
+        except KeyError as error:
+            raise layout.DamagedIndex(folder, f"is damaged: it names no {error}") from None
+        self.fields = tuple(name for name in FIELDS if f"tf.{name}" in arrays)
+        self.tf = {
+            name: Column(len(self.docs), arrays[f"tf.{name}"], arrays.get(f"tf.{name}.at"))
+            for name in self.fields
+        }
+        self.lengths: dict[str, NDArray[np.uint32]] = {
+            name: arrays[f"length.{name}"] for name in self.fields
+        }
+        self._numbers: dict[str, int] = {}
+
+    @cached_property
+    def analyser(self) -> Analyser:
+        """The analyser the index was made with; queries are analysed alike."""
+        return analyser_of(self.description.analyser)
+
+    def verify(self) -> None:
+        """Compare every file with its checksum; raises ``DamagedIndex``."""
+        layout.verify(self.folder, self.description)
+
+    def is_current(self) -> bool:
+        """Whether the collection's files are still those that were indexed."""
+        for name, state in self.description.sources.items():
+            path = Path(name)
+            if not path.is_absolute():
+                path = self.folder.parent / f"{name}.parquet"
+            if not layout.is_same(path, state):
+                return False
+        present = {p.stem for p in self.folder.parent.glob("*.parquet")}
+        return present & {"sections", "contexts"} <= set(self.description.sources)
+
+    def term_number(self, term: str) -> int:
+        """The term's number, or -1."""
+        number = self._numbers.get(term)
+        if number is None:
+            number = self._numbers[term] = self.terms.find(term)
+        return number
+
+    @cached_property
+    def _by_document(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        order = np.argsort(self.docs, kind="stable")
+        starts = np.zeros(len(self.ids) + 1, np.int64)
+        np.cumsum(np.bincount(self.docs, minlength=len(self.ids)), out=starts[1:])
+        return order, starts
+
+    def places_of_document(self, number: int) -> NDArray[np.int64]:
+        """Where a document's postings are, by term; the first question reads the whole index."""
+        order, starts = self._by_document
+        return order[starts[number] : starts[number + 1]]
+
+    def terms_at(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The terms of the postings at some places."""
+        return np.searchsorted(self.offsets, places, side="right") - 1
+
+    def packed(self, field: str) -> Keys:
+        """A field's postings in packed form, as counting makes them."""
+        there, times = self.tf[field].filled()
+        terms = np.repeat(np.arange(len(self.terms), dtype=np.uint64), np.diff(self.offsets))
+        keys: Keys = (
+            (terms[there] << np.uint64(counting.TERM_SHIFT))
+            | (self.docs[there].astype(np.uint64) << np.uint64(counting.ROW_SHIFT))
+            | np.uint64(FIELDS.index(field) << counting.FIELD_SHIFT)
+            | np.minimum(times, counting.MOST_TIMES).astype(np.uint64)
+        )
+        return keys
+
+    @cached_property
+    def papers(self) -> Strings:
+        """The papers whose citing text is indexed."""
+        if "papers" not in self._arrays:
+            return Strings(*Strings.packed(()))
+        return Strings(self._arrays["papers"], self._arrays["papers.offsets"])
+
+    def share(self, paper_id: str) -> Share | None:
+        """What a paper added to the citing text; ``None`` if it added nothing."""
+        number = self.papers.find(paper_id)
+        if number < 0:
+            return None
+        a, arrays = self._arrays, ("share.offsets", "share.lengths.offsets")
+        postings, lengths = (slice(*a[name][number : number + 2].tolist()) for name in arrays)
+        return Share(
+            a["share.postings"][postings],
+            a["share.times"][postings],
+            a["share.lengths.docs"][lengths],
+            a["share.lengths"][lengths],
+        )
+
+
+def open_index(collection: Path) -> Index:
+    """The index of the collection at ``collection``."""
+    return Index(collection / FOLDER)

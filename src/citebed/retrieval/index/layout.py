@@ -1,0 +1,174 @@
+"""The index on disk: plain ``.npy`` arrays and an ``index.json`` that names and checks them.
+
+The arrays of a new index are written beside those of the old one; replacing ``index.json``
+makes the change, in one step. Whoever has the old arrays open keeps them.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citebed.collection.disk import sync_folder
+from citebed.errors import CitebedError, CollectionError
+
+FORMAT = 1
+FOLDER = "index"
+DESCRIPTION = "index.json"
+FIELDS = ("title", "abstract", "keywords", "fulltext", "citing")
+"""The fields of a document, kept apart in the index; ``citing`` is what others say of it."""
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+class DamagedIndex(CollectionError):
+    """An index that cannot be used; it can always be built anew from the collection."""
+
+    def __init__(self, folder: Path, what: str) -> None:
+        collection = folder.parent
+        super().__init__(f"the index {what}. Build it anew with: citebed index {collection}")
+
+
+@dataclass(frozen=True)
+class Description:
+    """What ``index.json`` says."""
+
+    analyser: str
+    documents: int
+    terms: int
+    postings: int
+    citing_papers: int
+    citing_sources: tuple[str, ...]
+    sources: Mapping[str, Mapping[str, Any]]
+    """The collection's files that were indexed, each with its size, time and hash."""
+    hashing: str
+    """How documents were hashed; another way makes the next build a full one."""
+    citebed: str
+    generation: int = 1
+    format: int = FORMAT
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def read_description(folder: Path) -> Description:
+    """The index's description; raises if there is none, or one of another format."""
+    path = folder / DESCRIPTION
+    if not path.is_file():
+        raise CollectionError(
+            f"{folder.parent} has no index yet. Build it with: citebed index {folder.parent}"
+        )
+    try:
+        values = json.loads(path.read_text("utf-8"))
+        if values["format"] != FORMAT:
+            what = f"has format {values['format']!r}, this citebed reads {FORMAT}"
+            raise DamagedIndex(folder, what)
+        values["citing_sources"] = tuple(values["citing_sources"])
+        return Description(**values)
+    except (ValueError, TypeError, KeyError) as error:
+        raise DamagedIndex(folder, f"is damaged ({DESCRIPTION}: {error})") from None
+
+
+def write(folder: Path, description: Description, arrays: Arrays) -> Description:
+    """Write an index; on any failure, what was there before stays as it was."""
+    folder.mkdir(exist_ok=True)
+    files: dict[str, dict[str, Any]] = {}
+    done: list[Path] = []
+    try:
+        for name, array in arrays.items():
+            path = folder / f"{name}.{description.generation}.npy"
+            done.append(path)
+            files[name] = _write_array(path, array)
+        complete = Description(**{**asdict(description), "files": files})
+        draft = folder / f"{DESCRIPTION}.new"
+        done.append(draft)
+        _write_text(draft, json.dumps(asdict(complete), indent=1))
+        draft.replace(folder / DESCRIPTION)
+    except BaseException as error:
+        for path in done:
+            path.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise CitebedError(
+                f"the disk is full: the index of {folder.parent} could not be written. "
+                "What was there before is unchanged; make room and try again."
+            ) from None
+        raise
+    sync_folder(folder)
+    _remove_others(folder, {entry["file"] for entry in files.values()})
+    return complete
+
+
+def _write_array(path: Path, array: NDArray[Any]) -> dict[str, Any]:
+    with path.open("wb") as handle:
+        np.lib.format.write_array(handle, np.ascontiguousarray(array), allow_pickle=False)
+        handle.flush()
+        os.fsync(handle.fileno())
+    return {"file": path.name, "bytes": path.stat().st_size, "sha256": file_hash(path)}
+
+
+def _write_text(path: Path, text: str) -> None:
+    with path.open("w", encoding="utf-8") as handle:
+        handle.write(text)
+        handle.flush()
+        os.fsync(handle.fileno())
+
+
+def _remove_others(folder: Path, keep: set[str]) -> None:
+    for path in folder.glob("*.npy"):
+        if path.name not in keep:
+            path.unlink(missing_ok=True)
+
+
+def file_hash(path: Path) -> str:
+    """The file's SHA-256."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def open_arrays(folder: Path, description: Description) -> dict[str, NDArray[Any]]:
+    """The arrays, memory-mapped; a file that is missing or not of its size is an error."""
+    arrays = {}
+    for name, entry in description.files.items():
+        path = folder / entry["file"]
+        size = path.stat().st_size if path.is_file() else None
+        if size is None:
+            raise DamagedIndex(folder, f"lacks its file {path.name}")
+        if size != entry["bytes"]:
+            what = f"is damaged: {path.name} has {size:,} bytes, not {entry['bytes']:,}"
+            raise DamagedIndex(folder, what)
+        try:
+            arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
+        except ValueError as error:
+            raise DamagedIndex(folder, f"is damaged: {path.name}: {error}") from None
+    return arrays
+
+
+def verify(folder: Path, description: Description) -> None:
+    """Read every file and compare its hash with the one that was written down."""
+    for entry in description.files.values():
+        path = folder / entry["file"]
+        if file_hash(path) != entry["sha256"]:
+            raise DamagedIndex(folder, f"is damaged: {path.name} is not as it was written")
+
+
+def source_state(path: Path) -> dict[str, Any]:
+    """What tells whether a file of the collection is still the one that was indexed."""
+    found = path.stat()
+    return {"bytes": found.st_size, "time": found.st_mtime_ns, "sha256": file_hash(path)}
+
+
+def is_same(path: Path, state: Mapping[str, Any]) -> bool:
+    """Whether the file is as it was; it is only read where its time says it may not be."""
+    if not path.is_file():
+        return False
+    found = path.stat()
+    if found.st_size != state["bytes"]:
+        return False
+    return bool(found.st_mtime_ns == state["time"] or file_hash(path) == state["sha256"])

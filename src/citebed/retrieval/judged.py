@@ -1,0 +1,91 @@
+"""Judged documents as a source of feedback."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from citebed.collection import Collection
+from citebed.errors import CitebedError, FormatError
+from citebed.retrieval.index.index import Index
+from citebed.retrieval.index.layout import file_hash
+from citebed.retrieval.search.hits import NOTHING, Hits
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Judgements by query: documents judged relevant, and not; and the file they come from."""
+
+    by_query: Mapping[str, tuple[Hits, Hits]]
+    pairs: frozenset[tuple[str, str]]
+    facts: Mapping[str, Any]
+
+    def hits(self, query_id: str) -> tuple[Hits, Hits]:
+        """The relevant and the other judged documents of a query."""
+        return self.by_query.get(query_id, (NOTHING, NOTHING))
+
+    def shared_with(self, collection: Collection, queries: Sequence[str]) -> set[str]:
+        """The collection's judgement sets that hold some of these judgements too."""
+        asked = set(queries)
+        mine = {pair for pair in self.pairs if pair[0] in asked}
+        sets = {}
+        for name in collection.query_sets:
+            qrels = collection.qrels(name).filter(pl.col("relevance") > 0)
+            sets[name] = set(qrels.select("query_id", "doc_id").iter_rows())
+        return {name for name, pairs in sets.items() if pairs & mine}
+
+
+def read_judged(collection: Collection, index: Index, source: str) -> Judged:
+    """The judgements of a qrels file, or of a set of the collection."""
+    path = Path(source)
+    if not path.is_file() and source in collection.query_sets:
+        path = collection.folder / "qrels" / f"{source}.qrels"
+    if not path.is_file():
+        known = ", ".join(collection.query_sets) or "none"
+        raise CitebedError(
+            f"there are no judgements '{source}' to take feedback from: expected a qrels file, "
+            f"or a set of the collection ({known})"
+        )
+    relevant: dict[str, list[int]] = {}
+    others: dict[str, list[int]] = {}
+    pairs = set()
+    missing = 0
+    for query_id, doc_id, relevance in _rows(path):
+        if relevance > 0:
+            pairs.add((query_id, doc_id))
+        number = index.ids.find(doc_id)
+        if number < 0:
+            missing += 1
+        else:
+            (relevant if relevance > 0 else others).setdefault(query_id, []).append(number)
+    both = {
+        name: (_hits(relevant.get(name, [])), _hits(others.get(name, [])))
+        for name in relevant.keys() | others.keys()
+    }
+    facts = {"file": path.name, "sha256": file_hash(path), "not_in_index": missing}
+    return Judged(both, frozenset(pairs), facts)
+
+
+def _rows(path: Path) -> list[tuple[str, str, int]]:
+    rows = []
+    for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1):
+        parts = line.split()
+        if not parts:
+            continue
+        try:
+            query_id, _, doc_id, relevance = parts
+            rows.append((query_id, doc_id, int(relevance)))
+        except ValueError:
+            what = "expected four columns: query, iteration, document, relevance"
+            raise FormatError(path, number, what) from None
+    return rows
+
+
+def _hits(numbers: list[int]) -> Hits:
+    docs = np.array(sorted(set(numbers)), np.int64)
+    return Hits(docs, np.ones(len(docs)))

@@ -1,0 +1,104 @@
+"""The cosine of tf-idf vectors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from citebed.retrieval.models.base import (
+    Floats,
+    Model,
+    NumberOrArray,
+    Numbers,
+    Postings,
+    Statistics,
+    floats,
+    quotient,
+)
+from citebed.retrieval.models.grammar import SpecError
+from citebed.retrieval.models.parameters import choice, number
+
+
+@dataclass(frozen=True)
+class Cosine(Model):
+    """The angle between query and document, each a vector of tf times idf.
+
+    The norms of documents take one pass over all postings.
+    """
+
+    name = "cosine"
+    summary = "The cosine of tf-idf vectors, with Lemur's variants of tf."
+    formula = (
+        "Σ q_t·d_t/(‖q‖·‖d‖), d_t = T(tf)·idf, q_t = T(qtf)·idf\n"
+        "T(tf): tf (raw), ln(1 + tf) (log), k1·tf/(tf + k1) (bm25)\n"
+        "idf: ln((N + 1)/(df + ½)) (lemur), ln(N/df) (plain), 1 (none)"
+    )
+    citation = (
+        "Salton, Wong & Yang (1975), A Vector Space Model for Automatic Indexing; Zhai (2001), "
+        "Notes on the Lemur TFIDF Model"
+    )
+    edge_cases = (
+        "The query's norm is that of its terms in the index. A document or query whose terms all "
+        "have idf 0 scores 0. tf=bm25 has no length normalisation b of its own: the norm does that."
+    )
+    example = "cosine(tf=log,idf=lemur)"
+
+    tf: str = choice("raw", "log", "bm25", about="what becomes of the number of occurrences")
+    idf: str = choice("lemur", "plain", "none", about="what rarity counts")
+    k1: float | None = number(None, 0.001, 1000, "how slowly repeated terms stop counting; tf=bm25")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.tf == "bm25" and self.k1 is None:
+            object.__setattr__(self, "k1", 1.0)
+        if self.tf != "bm25" and self.k1 is not None:
+            raise SpecError(f"cosine: k1 belongs to tf=bm25, and tf={self.tf}. Leave one out.")
+
+    def per_document(self, stats: Statistics, postings: Postings) -> Floats:
+        """The norm of each document's vector."""
+        squares = np.zeros(stats.documents)
+        for docs, tf, df, _ in postings.parts():
+            component = self.component(tf, df, stats)
+            squares += np.bincount(docs, weights=component**2, minlength=stats.documents)
+        return np.sqrt(squares)
+
+    def impacts(
+        self,
+        tf: Numbers,
+        df: NumberOrArray,
+        cf: NumberOrArray,
+        x: Numbers,
+        stats: Statistics,
+    ) -> Floats:
+        """The document's component, its vector being of length 1."""
+        return quotient(self.component(tf, df, stats), x)
+
+    def query_weights(
+        self,
+        qtf: Numbers,
+        df: Numbers,
+        cf: Numbers,
+        stats: Statistics,
+    ) -> Floats:
+        """The query's components, its vector being of length 1."""
+        components = self.component(qtf, df, stats)
+        return quotient(components, np.sqrt((components**2).sum()))
+
+    def component(self, tf: Numbers, df: NumberOrArray, stats: Statistics) -> Floats:
+        """T(tf)·idf."""
+        return self._tf_part(floats(tf)) * self._idf_part(floats(df), stats.documents)
+
+    def _tf_part(self, tf: Floats) -> Floats:
+        if self.tf == "log":
+            return np.log1p(tf)
+        if self.k1 is not None:
+            return self.k1 * tf / (tf + self.k1)
+        return tf
+
+    def _idf_part(self, df: Floats, documents: int) -> Floats:
+        if self.idf == "lemur":
+            return np.log((max(documents, 1) + 1) / (np.minimum(df, documents) + 0.5))
+        if self.idf == "plain":
+            return np.log(max(documents, 1) / np.clip(df, 1, max(documents, 1)))
+        return np.ones(df.shape)

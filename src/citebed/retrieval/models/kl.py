@@ -1,0 +1,118 @@
+"""The KL-divergence language model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from citebed.retrieval.models.base import (
+    Floats,
+    Model,
+    NumberOrArray,
+    Numbers,
+    Postings,
+    Statistics,
+    distribution,
+    floats,
+)
+from citebed.retrieval.models.grammar import SpecError
+from citebed.retrieval.models.parameters import number
+from citebed.retrieval.models.smoothing import DELTA, LAMBDA, MU, Smoothing, background
+
+
+@dataclass(frozen=True)
+class Kl(Model):
+    """Documents by how little their language model diverges from the query's.
+
+    What is given chooses the smoothing: ``mu`` Dirichlet, ``lambda`` Jelinek-Mercer, both of them
+    two-stage, ``delta`` absolute discounting; nothing means ``mu=1000``.
+    """
+
+    name = "kl"
+    summary = "KL-divergence of the document's language model from the query's, four smoothings."
+    formula = (
+        "−Σ p(t|Q) · ln(p(t|Q)/P(t|d)), p(t|Q) = qtf/|Q|\n"
+        "P(t|d): (tf + μ·p(t|C))/(|d| + μ)                      mu: Dirichlet\n"
+        "        (1 − λ)·tf/|d| + λ·p(t|C)                      lambda: Jelinek-Mercer\n"
+        "        (1 − λ)·(tf + μ·p(t|C))/(|d| + μ) + λ·p(t|C)   mu and lambda: two-stage\n"
+        "        max(tf − δ, 0)/|d| + δ·|d|ᵤ/|d|·p(t|C)         delta: absolute discounting"
+    )
+    citation = (
+        "Lafferty & Zhai (2001), Document Language Models, Query Models, and Risk Minimization; "
+        "Zhai & Lafferty (2001), A Study of Smoothing Methods; Zhai & Lafferty (2002), Two-Stage "
+        "Language Models"
+    )
+    edge_cases = (
+        "The score is the negative divergence itself, at most 0, with nothing dropped; it is the "
+        "negative cross entropy plus the entropy of the query, which is the same for every "
+        "document. Terms that are not in the index leave the query before it is made a "
+        "distribution. lambda is the weight of the collection. With weighted fields a tf below "
+        "delta is discounted to 0, and the probabilities of such a document sum to a little more "
+        "than 1."
+    )
+    example = "kl(mu=1000)"
+    log_scores = True
+
+    mu: float | None = number(
+        None, *MU, "tokens that the collection counts for; 1000 if nothing is given"
+    )
+    lam: float | None = number(None, *LAMBDA, "weight of the collection", name="lambda")
+    delta: float | None = number(None, *DELTA, "taken off each term's count")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.delta is not None and (self.mu is not None or self.lam is not None):
+            raise SpecError(
+                "kl: delta (absolute discounting) goes with neither mu nor lambda. Choose one of "
+                "kl(mu=…), kl(lambda=…), kl(mu=…,lambda=…), kl(delta=…)."
+            )
+        if self.mu is None and self.lam is None and self.delta is None:
+            object.__setattr__(self, "mu", 1000.0)
+
+    @cached_property
+    def smoothing(self) -> Smoothing:
+        """The smoothing that the parameters choose."""
+        return Smoothing(self.mu, self.lam, self.delta)
+
+    @property
+    def uses_unique(self) -> bool:
+        """Absolute discounting does."""
+        return self.delta is not None
+
+    def per_document(self, stats: Statistics, postings: Postings) -> Floats:
+        """The tokens that the collection's model counts for."""
+        return self.smoothing.collection_tokens(stats)
+
+    def impacts(
+        self,
+        tf: Numbers,
+        df: NumberOrArray,
+        cf: NumberOrArray,
+        x: Numbers,
+        stats: Statistics,
+    ) -> Floats:
+        """ln(P(t|d)/(α_d·p(t|C)))."""
+        return self.smoothing.log_gain(tf, cf, x, stats)
+
+    def document_scores(self, stats: Statistics) -> Floats:
+        """ln α_d."""
+        return self.smoothing.log_share(stats)
+
+    def query_weights(
+        self,
+        qtf: Numbers,
+        df: Numbers,
+        cf: Numbers,
+        stats: Statistics,
+    ) -> Floats:
+        """p(t|Q)."""
+        return distribution(qtf)
+
+    def constant(self, weights: Floats, df: Numbers, cf: Numbers, stats: Statistics) -> float:
+        """Σ p(t|Q)·ln p(t|C), and the entropy of the query."""
+        used = weights > 0
+        weights = floats(weights)[used]
+        logs = np.log(background(floats(cf)[used], stats)) - np.log(weights)
+        return float(weights @ logs)

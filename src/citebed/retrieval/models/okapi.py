@@ -1,0 +1,80 @@
+"""Okapi BM25 as Robertson and the Lemur toolkit have it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from citebed.retrieval.models.base import (
+    Floats,
+    Model,
+    NumberOrArray,
+    Numbers,
+    Postings,
+    Statistics,
+    floats,
+    length_ratio,
+    quotient,
+    relevance_idf,
+)
+from citebed.retrieval.models.parameters import number
+
+
+@dataclass(frozen=True)
+class Okapi(Model):
+    """BM25 with the relevance weight of Robertson and Spärck Jones.
+
+    That weight stands in the query's weights and not in the impacts, so that feedback can put
+    another in its place. It is negative for a term that most documents have.
+    """
+
+    name = "okapi"
+    summary = "Okapi BM25 as Robertson and Lemur have it, with the query's part k3."
+    formula = (
+        "Σ ln((N − df + ½)/(df + ½))\n"
+        "  · (k1 + 1)·tf/(tf + k1·(1 − b + b·|d|/avg)) · (k3 + 1)·qtf/(k3 + qtf)\n"
+        "avg: the average of |d|"
+    )
+    citation = (
+        "Robertson et al. (1995), Okapi at TREC-3; Robertson & Spärck Jones (1976), Relevance "
+        "Weighting of Search Terms"
+    )
+    edge_cases = (
+        "A term in more than half of the documents lowers the score, in exactly half it counts "
+        "nothing; nothing is cut off at zero. k3=0 counts every query term once."
+    )
+    example = "okapi(k1=1.2,b=0.75,k3=7)"
+    non_negative = False
+
+    k1: float = number(1.2, 0, 1000, "how slowly repeated terms stop counting")
+    b: float = number(0.75, 0, 1, "how much long documents are held back")
+    k3: float = number(7, 0, 1e6, "how slowly terms repeated in the query stop counting")
+
+    def per_document(self, stats: Statistics, postings: Postings) -> Floats:
+        """k1·(1 − b + b·|d|/avg)."""
+        return self.k1 * (1 - self.b + self.b * length_ratio(stats.lengths, stats))
+
+    def impacts(
+        self,
+        tf: Numbers,
+        df: NumberOrArray,
+        cf: NumberOrArray,
+        x: Numbers,
+        stats: Statistics,
+    ) -> Floats:
+        """(k1 + 1)·tf/(tf + x)."""
+        return (self.k1 + 1) * quotient(tf, tf + x)
+
+    def query_weights(
+        self,
+        qtf: Numbers,
+        df: Numbers,
+        cf: Numbers,
+        stats: Statistics,
+    ) -> Floats:
+        """ln((N − df + ½)/(df + ½)) · (k3 + 1)·qtf/(k3 + qtf)."""
+        return relevance_idf(df, stats.documents) * self.saturated(qtf)
+
+    def saturated(self, qtf: Numbers) -> Floats:
+        """(k3 + 1)·qtf/(k3 + qtf)."""
+        qtf = floats(qtf)
+        return quotient((self.k3 + 1) * qtf, self.k3 + qtf)

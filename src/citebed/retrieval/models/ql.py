@@ -1,0 +1,80 @@
+"""Query likelihood as Indri's ``#combine`` computes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from citebed.retrieval.models.base import (
+    Floats,
+    Model,
+    NumberOrArray,
+    Numbers,
+    Postings,
+    Statistics,
+    distribution,
+)
+from citebed.retrieval.models.parameters import number
+from citebed.retrieval.models.smoothing import MU, Smoothing, background
+
+
+@dataclass(frozen=True)
+class Ql(Model):
+    """The mean over the query's terms of the logarithm of their probability in the document."""
+
+    name = "ql"
+    summary = "Indri's query likelihood, #combine of the query's terms with Dirichlet smoothing."
+    formula = "1/|Q| · Σ qtf · ln((tf + μ·p(t|C))/(|d| + μ))"
+    citation = (
+        "Ponte & Croft (1998), A Language Modeling Approach to Information Retrieval; Metzler & "
+        "Croft (2004), Combining the Language Model and Inference Network Approaches to Retrieval"
+    )
+    edge_cases = (
+        "Ranks as kl with the same mu, and its scores are kl's less the entropy of the query. "
+        "Terms that are not in the index leave the query, and only documents with a term of the "
+        "query are ranked, where Indri can rank others."
+    )
+    example = "ql(mu=2500)"
+    log_scores = True
+
+    mu: float = number(2500, *MU, "tokens that the collection counts for")
+
+    @cached_property
+    def smoothing(self) -> Smoothing:
+        """Dirichlet's."""
+        return Smoothing(mu=self.mu)
+
+    def per_document(self, stats: Statistics, postings: Postings) -> Floats:
+        """The tokens that the collection's model counts for: μ."""
+        return self.smoothing.collection_tokens(stats)
+
+    def impacts(
+        self,
+        tf: Numbers,
+        df: NumberOrArray,
+        cf: NumberOrArray,
+        x: Numbers,
+        stats: Statistics,
+    ) -> Floats:
+        """ln(1 + tf/(μ·p(t|C)))."""
+        return self.smoothing.log_gain(tf, cf, x, stats)
+
+    def document_scores(self, stats: Statistics) -> Floats:
+        """ln(μ/(|d| + μ))."""
+        return self.smoothing.log_share(stats)
+
+    def query_weights(
+        self,
+        qtf: Numbers,
+        df: Numbers,
+        cf: Numbers,
+        stats: Statistics,
+    ) -> Floats:
+        """qtf/|Q|."""
+        return distribution(qtf)
+
+    def constant(self, weights: Floats, df: Numbers, cf: Numbers, stats: Statistics) -> float:
+        """Σ w·ln p(t|C)."""
+        return float(weights @ np.log(background(cf, stats)))

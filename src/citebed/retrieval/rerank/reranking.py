@@ -1,0 +1,115 @@
+"""The second stage: the first documents of a ranking, put in a new order by a neural model.
+
+The two-stage path of ACM-CR (Boudin 2021): BM25 finds 20 documents, which are ordered anew by the
+cosine between the mean hidden states of the citing text and of the document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from citebed.errors import CitebedError
+from citebed.retrieval.rerank.encoder import CrossEncoder, Encoder, Progress, unit_rows
+from citebed.retrieval.rerank.fusion import RUN, in_rank_order
+from citebed.retrieval.rerank.vector_cache import VectorCache
+
+DEPTH = 20  # of the seed of this method: ACM-CR re-ranks BM25's first 20
+
+
+class Candidate(NamedTuple):
+    """A document that the first stage found; ``score`` is the first stage's."""
+
+    doc_id: str
+    text: str
+    score: float = 0.0
+
+
+def rerank(
+    query_text: str,
+    candidates: Sequence[tuple[str, str, float]],
+    model: Encoder | CrossEncoder,
+    cache: VectorCache | None = None,
+) -> list[tuple[str, float]]:
+    """The candidates as ``(doc_id, score)``, best first; ties by ``doc_id`` descending.
+
+    The score is the cosine of an encoder's vectors, or a cross-encoder's own; the first stage's
+    score does not count (``fusion`` adds it). ``cache`` keeps the vectors of the documents.
+    """
+    run = pl.DataFrame(
+        [("", doc_id, score) for doc_id, _, score in candidates],
+        schema={"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64},
+        orient="row",
+    )
+    texts = {doc_id: text for doc_id, text, _ in candidates}
+    again = rerank_run(run, {"": query_text}, texts, model, depth=len(candidates), cache=cache)
+    return list(again.select("doc_id", "score").iter_rows())
+
+
+def rerank_run(  # noqa: PLR0913 - a run, two sources of text, a model, and how to use it
+    run: pl.DataFrame,
+    queries: Mapping[str, str],
+    texts: Mapping[str, str],
+    model: Encoder | CrossEncoder,
+    *,
+    depth: int = DEPTH,
+    cache: VectorCache | None = None,
+    progress: Progress | None = None,
+) -> pl.DataFrame:
+    """The first ``depth`` documents of each query of a run, with the model's scores.
+
+    ``queries`` and ``texts`` give the texts of queries and documents by id. Every distinct text
+    is encoded once, however many queries share it. What the run has below ``depth`` is left out.
+    """
+    first = in_rank_order(run.select(RUN)).filter(pl.int_range(pl.len()).over("query_id") < depth)
+    pairs = list(first.select("query_id", "doc_id").iter_rows())
+    asked = [_text_of(query_id, queries, "query") for query_id, _ in pairs]
+    found = [_text_of(doc_id, texts, "document") for _, doc_id in pairs]
+    if isinstance(model, CrossEncoder):
+        scores = model.scores(list(zip(asked, found, strict=True)), progress=progress)
+    else:
+        scores = cosines(asked, found, model, cache, progress)
+    return in_rank_order(first.with_columns(pl.Series("score", scores, pl.Float64)))
+
+
+def cosines(
+    left: Sequence[str],
+    right: Sequence[str],
+    encoder: Encoder,
+    cache: VectorCache | None = None,
+    progress: Progress | None = None,
+) -> NDArray[np.float32]:
+    """The cosine between the vectors of ``left[i]`` and ``right[i]``, for every ``i``.
+
+    Only the vectors of ``right`` (the documents) go into the cache: queries seldom come again.
+    """
+    left_places, left_texts = _distinct(left)
+    right_places, right_texts = _distinct(right)
+    left_vectors = unit_rows(encoder.encode(left_texts))
+    if cache is None:
+        right_vectors = encoder.encode(right_texts, progress=progress)
+    else:
+        right_vectors = cache.vectors(encoder, right_texts, progress=progress)
+    right_vectors = unit_rows(right_vectors)
+    products = np.einsum("ij,ij->i", left_vectors[left_places], right_vectors[right_places])
+    return np.asarray(np.clip(products, -1.0, 1.0), np.float32)
+
+
+def _distinct(texts: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:
+    """Each text's place in a list that has every text once."""
+    places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+    return np.array([places[text] for text in texts], np.int64), list(places)
+
+
+def _text_of(name: str, texts: Mapping[str, str], kind: str) -> str:
+    try:
+        return texts[name]
+    except KeyError:
+        raise CitebedError(
+            f"the run names {kind} '{name}', but there is no text for it: is the run of another "
+            "collection?"
+        ) from None

@@ -1,0 +1,111 @@
+"""Runs on disk: TREC or Parquet, with a sidecar that says how the run was made."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import tempfile
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from citebed._version import __version__
+from citebed.errors import CitebedError
+from citebed.retrieval.index.index import Index
+from citebed.retrieval.index.layout import DESCRIPTION, file_hash
+from citebed.retrieval.pipeline import Pipeline
+from citebed.retrieval.running import Run, RunOptions
+
+_PACKAGES = ("numpy", "polars", "numba", "PyStemmer", "onnxruntime", "tokenizers", "torch")
+
+
+def write_run(path: Path, run: Run, tag: str, facts: dict[str, Any]) -> list[Path]:
+    """Write a run (Parquet if the name ends so, else TREC) and ``NAME.json`` beside it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    sidecar = path.with_name(path.name + ".json")
+    if path.suffix == ".parquet":
+        _whole(path, run.table.write_parquet)
+    else:
+        _check_ids(run.table, path)
+        _whole(path, lambda handle: _trec(run.table, tag).write_csv(
+            handle, include_header=False, separator=" ", quote_style="never"
+        ))  # fmt: skip
+    facts = {**facts, "run": path.name, "sha256": file_hash(path)}
+    text = json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
+    _whole(sidecar, lambda handle: handle.write(text.encode()))
+    return [path, sidecar]
+
+
+def run_facts(
+    index: Index,
+    pipeline: Pipeline,
+    options: RunOptions,
+    run: Run,
+    queries: dict[str, Any],
+    command: Sequence[str],
+) -> dict[str, Any]:
+    """What the sidecar says: command, versions, model, hashes of the inputs."""
+    return {
+        "made_by": f"citebed {__version__}",
+        "command": list(command),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "model": str(pipeline),
+        "fields": str(options.fields),
+        "depth": options.depth,
+        "queries_as_is": options.as_is,
+        "seed": None,
+        "analyser": index.description.analyser,
+        "queries": queries,
+        "index": {
+            "documents": index.description.documents,
+            "sha256": file_hash(index.folder / DESCRIPTION),
+            "sources": {k: v["sha256"] for k, v in index.description.sources.items()},
+        },
+        **run.facts,
+        "notes": list(run.notes),
+        "versions": _versions(),
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name.lower()] = version(name)
+    return found
+
+
+def _trec(table: pl.DataFrame, tag: str) -> pl.DataFrame:
+    return table.select(
+        "query_id", pl.lit("Q0").alias("iteration"), "doc_id", "rank", "score", pl.lit(tag)
+    )
+
+
+def _check_ids(table: pl.DataFrame, path: Path) -> None:
+    for column in ("query_id", "doc_id"):
+        blank = table.filter(pl.col(column).str.contains(r"\s|^$"))
+        if blank.height:
+            raise CitebedError(
+                f"the {column} '{blank[column][0]}' has a blank in it, which a TREC run cannot "
+                f"hold. Write Parquet instead: {path.with_suffix('.parquet').name}"
+            )
+
+
+def _whole(path: Path, write: Callable[[Any], object]) -> None:
+    """Write a file under another name, then put it in place."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            write(stream)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except OSError as error:
+        raise CitebedError(f"cannot write {path}: {error.strerror}") from None
+    finally:
+        Path(name).unlink(missing_ok=True)

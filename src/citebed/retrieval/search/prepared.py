@@ -1,0 +1,188 @@
+"""A view made ready for many searches: impacts of all postings, their bounds, both ways round."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citebed.retrieval.search import kernels
+from citebed.retrieval.search.view import View
+
+_FREQUENT = 32
+"""A term gets a row if more than one document in so many has it."""
+_LARGE = 400_000
+"""From so many documents on, larger blocks are worth their looser bounds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Arrays by term (``offsets``, ``docs``, ``impacts``) and by document (``forward_…``).
+
+    ``levels`` are the impacts in 255ths of the term's maximum, rounded up. ``forward_terms`` and
+    ``forward_impacts`` are one array, in which a document's terms and impacts take turns.
+    """
+
+    offsets: NDArray[np.int64]
+    docs: NDArray[np.uint32]
+    impacts: NDArray[np.float32]
+    maxima: NDArray[np.float64]
+    levels: NDArray[np.uint8]
+    forward_offsets: NDArray[np.int64]
+    forward_terms: NDArray[np.uint32]
+    forward_impacts: NDArray[np.float32]
+    g: NDArray[np.float64]
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are."""
+        return len(self.forward_offsets) - 1
+
+    @cached_property
+    def _frequent(self) -> NDArray[np.int64]:
+        df = np.diff(self.offsets)
+        return np.flatnonzero(df * _FREQUENT > self.documents)
+
+    def block_for(self, k: int) -> int:
+        """The size of blocks that suits the wanted number of results."""
+        if k * 1000 > self.documents:
+            return 1
+        return 2 if self.documents < _LARGE else 4
+
+    def arrays(self, block: int) -> tuple[Any, ...]:
+        """Everything a search reads, for blocks of a size; made once and kept."""
+        with self._lock:
+            if block not in self._arrays:
+                self._arrays[block] = self._make(block)
+            return self._arrays[block]
+
+    @cached_property
+    def _lock(self) -> threading.Lock:
+        return threading.Lock()
+
+    @cached_property
+    def _arrays(self) -> dict[int, tuple[Any, ...]]:
+        return {}
+
+    def _make(self, block: int) -> tuple[Any, ...]:
+        unit, rows, row_maxima, row_of_term = self._rows(block)
+        places = self.docs
+        if block > 1:
+            places = np.empty_like(self.docs)
+            kernels.places_of(self.docs, block, places)
+        low, g_unit, g_levels = self._document_levels(block)
+        return (
+            (self.offsets, self.docs, places, self.levels, self.maxima),
+            (row_of_term, rows, unit, row_maxima),
+            (self.forward_offsets, self.forward_terms, self.forward_impacts),
+            (self.g, g_levels, low, g_unit),
+        )
+
+    def _rows(
+        self, block: int
+    ) -> tuple[float, NDArray[np.uint8], NDArray[np.uint8], NDArray[np.int32]]:
+        frequent = self._frequent
+        unit = float(self.maxima[frequent].max(initial=0.0)) / 255 or 1.0
+        rows = np.zeros((len(frequent), -(-self.documents // block)), np.uint8)
+        for row, term in zip(rows, frequent, strict=True):
+            span = slice(self.offsets[term], self.offsets[term + 1])
+            bounds = np.empty(span.stop - span.start, np.uint8)
+            kernels.quantise(self.impacts[span], unit, bounds)
+            kernels.fill_row(self.docs[span], bounds, block, row)
+        row_of_term = np.full(len(self.offsets) - 1, -1, np.int32)
+        row_of_term[frequent] = np.arange(len(frequent))
+        maxima = rows.max(axis=1) if rows.size else np.zeros(len(rows), np.uint8)
+        return unit, rows, maxima, row_of_term
+
+    def _document_levels(self, block: int) -> tuple[float, float, NDArray[np.uint8]]:
+        if not len(self.g):
+            return 0.0, 1.0, np.zeros(0, np.uint8)
+        low = float(self.g.min())
+        unit = float(self.g.max() - low) / 255 or 1.0
+        levels = np.zeros(-(-self.documents // kernels.RANGE) * kernels.RANGE, np.uint8)
+        bounds = np.empty(len(self.g), np.uint8)
+        kernels.quantise(self.g - low, unit, bounds)
+        places = np.empty(len(self.g), np.int64)
+        kernels.places_of(np.arange(len(self.g)), block, places)
+        levels[places] = bounds
+        return low, unit, levels
+
+    def workspace(self) -> tuple[Any, ...]:
+        """What one thread writes while it searches."""
+        return (
+            np.zeros(kernels.RANGE, np.uint16),
+            np.zeros(kernels.RANGE, np.uint16),
+            np.zeros(kernels.RANGE // 16 + 64, np.uint16),
+            np.zeros((len(self.offsets) - 1) // 32 + 1, np.uint32),
+            np.zeros(len(self.offsets) - 1, np.int32),
+            np.zeros(self.documents, np.uint8),
+            np.zeros(self.documents, np.int64),
+            np.zeros(self.documents, np.float64),
+        )
+
+
+def prepare(view: View) -> Prepared | None:
+    """The arrays of a view, or ``None`` if its impacts are not all finite and 0 or more."""
+    impacts, docs, df, cf = _impacts(view)
+    view.know_frequencies(df, cf)
+    if len(impacts) and not (np.isfinite(impacts).all() and impacts.min() >= 0):
+        return None
+    offsets = np.r_[0, np.cumsum(df)].astype(np.int64)
+    maxima = np.zeros(len(df), np.float64)
+    filled = np.flatnonzero(df)
+    maxima[filled] = np.maximum.reduceat(impacts, offsets[filled]) if len(filled) else 0.0
+    levels = np.empty(len(impacts), np.uint8)
+    scale = np.where(maxima > 0, maxima, 1.0) / 255
+    for term_range in _blocks_of(offsets):
+        span = slice(offsets[term_range.start], offsets[term_range.stop])
+        unit = np.repeat(scale[term_range], df[term_range])
+        levels[span] = np.clip(np.ceil(impacts[span] / unit * (1 + 1e-12)), 1, 255)
+    forward = _forward(offsets, docs, impacts, len(view.index.ids))
+    g = view.document_scores
+    return Prepared(
+        offsets, docs, impacts, maxima, levels, *forward, np.zeros(0) if g is None else g
+    )
+
+
+def _impacts(
+    view: View,
+) -> tuple[NDArray[np.float32], NDArray[np.uint32], NDArray[np.int64], NDArray[np.float64]]:
+    impacts, docs, dfs, cfs = [], [], [], []
+    for _, part, tf, df, cf in view.numbered_parts():
+        x = view.per_document[part]
+        each = view.model.impacts(tf, np.repeat(df, df), np.repeat(cf, df), x, view.stats)
+        impacts.append(each.astype(np.float32))
+        docs.append(part)
+        dfs.append(df)
+        cfs.append(cf)
+    return (
+        np.concatenate([np.zeros(0, np.float32), *impacts]),
+        np.concatenate([np.zeros(0, np.uint32), *docs]),
+        np.concatenate([np.zeros(0, np.int64), *dfs]),
+        np.concatenate([np.zeros(0, np.float64), *cfs]),
+    )
+
+
+def _blocks_of(offsets: NDArray[np.int64], size: int = 1 << 21) -> list[slice]:
+    cuts = np.unique(np.searchsorted(offsets, np.arange(0, offsets[-1] + size, size)))
+    cuts = np.unique(np.r_[0, np.minimum(cuts, len(offsets) - 1), len(offsets) - 1])
+    return [slice(int(a), int(b)) for a, b in itertools.pairwise(cuts)]
+
+
+def _forward(
+    offsets: NDArray[np.int64],
+    docs: NDArray[np.uint32],
+    impacts: NDArray[np.float32],
+    documents: int,
+) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float32]]:
+    starts = np.zeros(documents + 1, np.int64)
+    np.cumsum(np.bincount(docs, minlength=documents), out=starts[1:])
+    pairs = np.empty(2 * len(docs), np.uint32)
+    by_doc = pairs.view(np.float32)
+    kernels.transpose(offsets, docs, impacts, starts[:-1].copy(), pairs, by_doc)
+    return starts, pairs, by_doc

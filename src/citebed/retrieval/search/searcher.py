@@ -1,0 +1,197 @@
+"""Searching an index with a model: single queries at once, many over threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citebed.retrieval.feedback.base import TermWeights
+from citebed.retrieval.index.index import Index
+from citebed.retrieval.models.base import Model
+from citebed.retrieval.queries import is_telling
+from citebed.retrieval.search import exhaustive
+from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
+from citebed.retrieval.search.hits import NOTHING, Hits
+from citebed.retrieval.search.view import View
+
+Docs = NDArray[np.int64]
+Allowed = NDArray[np.bool_] | None
+"""Which documents may be found; ``None`` for all."""
+
+_A_CALL = 32
+"""Queries that a thread answers before it takes the next ones."""
+_NONE: Docs = np.zeros(0, np.int64)
+
+
+class Searcher:
+    """An index, a model and the fields' weights, ready to search.
+
+    Results are exact: always those of scoring every document. A new searcher does just that;
+    after ``prepare`` it finds the same much faster.
+    """
+
+    def __init__(self, index: Index, model: Model, fields: Fields = DEFAULT_FIELDS) -> None:
+        self.index = index
+        self.model = model
+        self.fields = fields
+        self.view = View(index, model, fields)
+        self._prepared: Any = None
+        self._workspaces: list[Any] = []
+
+    def prepare(self) -> None:
+        """Make ready for many searches: takes about a second for 100,000 documents."""
+        if self._prepared is None:
+            from citebed.retrieval.search.prepared import prepare
+
+            self._prepared = prepare(self.view)
+
+    def query(
+        self, text: str, view: View | None = None, *, keep: Callable[[str], bool] = is_telling
+    ) -> TermWeights:
+        """A text as a query: its terms that are in the index, and how often it has them.
+
+        ``keep`` says which terms count; by default single letters and digits do not.
+        """
+        counts: dict[int, float] = {}
+        for term in filter(keep, self.index.analyser.terms(text)):
+            number = self.index.term_number(term)
+            if number >= 0:
+                counts[number] = counts.get(number, 0.0) + 1.0
+        return weighted(view or self.view, counts)
+
+    def without(self, paper: str | None) -> View:
+        """What the searcher sees when the citing text of a paper does not count."""
+        view = View(self.index, self.model, self.fields, paper) if paper else self.view
+        return self.view if view.is_whole else view
+
+    def search(
+        self, query: TermWeights, k: int, *, excluded: Docs = _NONE, allowed: Allowed = None
+    ) -> Hits:
+        """The best ``k`` documents for one query."""
+        return self.search_all([query], k, excluded=[excluded], allowed=allowed, threads=1)[0]
+
+    def search_view(
+        self, view: View, query: TermWeights, k: int, excluded: Docs, allowed: Allowed
+    ) -> Hits:
+        """The best ``k`` documents of another view of the same index."""
+        if view is self.view:
+            return self.search(query, k, excluded=excluded, allowed=allowed)
+        return self._exhaustive(view, query, k, excluded, allowed)
+
+    def search_all(
+        self,
+        queries: Sequence[TermWeights],
+        k: int,
+        *,
+        excluded: Sequence[Docs] | None = None,
+        allowed: Allowed = None,
+        threads: int = 0,
+    ) -> list[Hits]:
+        """The best ``k`` documents for each query; ``excluded`` are left out, query by query."""
+        final = [usable(query, self.view) for query in queries]
+        without = excluded or [_NONE] * len(final)
+        bounded = self._prepared is not None and all((q.weights > 0).all() for q in final)
+        if not bounded:
+            return [
+                self._exhaustive(self.view, query, k, out, allowed)
+                for query, out in zip(final, without, strict=True)
+            ]
+        found = self._pruned(final, k, without, allowed, threads or os.cpu_count() or 1)
+        return [
+            self._plus_constant(self.view, q, hits) for q, hits in zip(final, found, strict=True)
+        ]
+
+    def _exhaustive(
+        self, view: View, query: TermWeights, k: int, excluded: Docs, allowed: Allowed
+    ) -> Hits:
+        final = usable(query, view)
+        if len(excluded):
+            allowed = np.ones(len(self.index.ids), bool) if allowed is None else allowed.copy()
+            allowed[excluded] = False
+        return self._plus_constant(view, final, exhaustive.search(view, final, k, allowed))
+
+    def _plus_constant(self, view: View, query: TermWeights, hits: Hits) -> Hits:
+        if not len(hits.docs):
+            return NOTHING
+        constant = self.model.constant(query.weights, query.df, query.cf, view.stats)
+        return Hits(hits.docs, hits.scores + constant)
+
+    def _pruned(
+        self,
+        queries: list[TermWeights],
+        k: int,
+        excluded: Sequence[Docs],
+        allowed: Allowed,
+        threads: int,
+    ) -> list[Hits]:
+        parts = [
+            (queries[at : at + _A_CALL], excluded[at : at + _A_CALL])
+            for at in range(0, len(queries), _A_CALL)
+        ]
+        k = min(k, self._prepared.documents)
+
+        def work(part: tuple[list[TermWeights], Sequence[Docs]]) -> list[Hits]:
+            return self._call(*part, k, allowed)
+
+        if threads == 1 or len(parts) == 1:
+            return [hits for part in parts for hits in work(part)]
+        with ThreadPoolExecutor(threads) as pool:
+            return [hits for found in pool.map(work, parts) for hits in found]
+
+    def _call(
+        self, queries: list[TermWeights], excluded: Sequence[Docs], k: int, allowed: Allowed
+    ) -> list[Hits]:
+        from citebed.retrieval.search import kernels
+
+        prepared = self._prepared
+        block = prepared.block_for(k)
+        workspace = self._workspaces.pop() if self._workspaces else prepared.workspace()
+        out = (
+            np.empty((len(queries), k), np.int64),
+            np.empty((len(queries), k)),
+            np.empty(len(queries), np.int64),
+        )
+        kernels.search_many(
+            prepared.arrays(block),
+            block,
+            self._flat(queries),
+            (_starts(excluded), np.concatenate([_NONE, *excluded])),
+            np.zeros(0, bool) if allowed is None else allowed,
+            k,
+            workspace,
+            out,
+        )
+        self._workspaces.append(workspace)
+        return [Hits(d[:n], s[:n]) for d, s, n in zip(out[0], out[1], out[2].tolist(), strict=True)]
+
+    def _flat(self, queries: list[TermWeights]) -> tuple[Any, ...]:
+        return (
+            _starts([query.ids for query in queries]),
+            np.concatenate([_NONE, *(query.ids for query in queries)]),
+            np.concatenate([np.zeros(0), *(query.weights for query in queries)]),
+            np.array([self.model.document_weight(query.weights) for query in queries]),
+        )
+
+
+def weighted(view: View, counts: dict[int, float]) -> TermWeights:
+    """Counts by term number as a query; terms that no document of the view has are dropped."""
+    ids = np.array(sorted(counts), np.int64)
+    weights = np.array([counts[number] for number in ids.tolist()], np.float64)
+    df, cf = view.frequencies(ids)
+    there = df > 0
+    return TermWeights(ids[there], weights[there], df[there], cf[there])
+
+
+def usable(query: TermWeights, view: View) -> TermWeights:
+    """The query with its final weights, without terms that weigh nothing."""
+    final = query.finished(view.model, view.stats)
+    return final if final.weights.all() else final.chosen(final.weights != 0)
+
+
+def _starts(parts: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    return np.cumsum([0, *(len(part) for part in parts)], dtype=np.int64)

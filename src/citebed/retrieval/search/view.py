@@ -1,0 +1,248 @@
+"""An index seen through a model and weights of the fields: term frequencies and statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citebed.errors import CitebedError
+from citebed.retrieval.index.index import Index, Share
+from citebed.retrieval.models.base import Floats, Model, Numbers, Statistics
+from citebed.retrieval.search.fields import Fields
+
+_AT_ONCE = 1 << 21
+_REMEMBERED = 1 << 22
+"""Postings of terms asked for one by one that are kept for the next question."""
+
+Where = slice | NDArray[np.int64]
+
+
+class TermPostings(NamedTuple):
+    """The documents of a term, how often each has it, and the term's frequencies over all."""
+
+    docs: NDArray[np.uint32]
+    tf: Numbers
+    df: int
+    cf: float
+
+
+class View:
+    """What a model sees of an index; ``without`` takes out the citing text of one paper."""
+
+    def __init__(
+        self, index: Index, model: Model, fields: Fields, without: str | None = None
+    ) -> None:
+        missing = [name for name in fields.weights if name not in index.fields]
+        if missing:
+            raise CitebedError(_no_field(missing[0], index))
+        self.index = index
+        self.model = model
+        self.fields = fields
+        self._fields_normalised = type(model).field_tf is not Model.field_tf
+        self._share = self._own_share(without)
+        self._all_fields = set(index.fields) <= set(fields.weights) and self._share is None
+        self._terms: dict[int, TermPostings] = {}
+        self._remembered = 0
+
+    def _own_share(self, paper: str | None) -> Share | None:
+        if not paper or "citing" not in self.fields.weights:
+            return None
+        found = self.index.share(paper)
+        if found is None:
+            return None
+        postings, place = np.unique(found.postings, return_inverse=True)
+        times = np.bincount(place, weights=found.times, minlength=len(postings))
+        return found._replace(postings=postings, times=times.astype(np.uint16))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing was taken out."""
+        return self._share is None
+
+    @cached_property
+    def field_lengths(self) -> dict[str, Numbers]:
+        """The tokens of each document, by field."""
+        lengths: dict[str, Numbers] = {n: self.index.lengths[n] for n in self.fields.weights}
+        if self._share is not None:
+            citing = lengths["citing"].astype(np.int64)
+            np.subtract.at(citing, self._share.docs, self._share.lengths)
+            lengths["citing"] = citing
+        return lengths
+
+    @cached_property
+    def stats(self) -> Statistics:
+        """The collection in numbers."""
+        lengths = np.zeros(len(self.index.ids), np.float64)
+        for name, weight in self.fields.weights.items():
+            lengths += weight * self.field_lengths[name]
+        return Statistics(
+            documents=len(lengths),
+            lengths=lengths.astype(np.float32),
+            tokens=float(lengths.sum()),
+            unique=self._unique() if self.model.uses_unique else np.zeros(0, np.int32),
+        )
+
+    def _unique(self) -> NDArray[np.int32]:
+        unique = np.zeros(len(self.index.ids), np.int64)
+        for part in self._slices():
+            docs = self.index.docs[part][self._tf(part) > 0]
+            unique += np.bincount(docs, minlength=len(unique))
+        return unique.astype(np.int32)
+
+    @cached_property
+    def per_document(self) -> Floats:
+        """The model's number for each document."""
+        return self.model.per_document(self.stats, self)
+
+    @cached_property
+    def document_scores(self) -> Floats | None:
+        """The model's score of each document that does not depend on its terms."""
+        return self.model.document_scores(self.stats)
+
+    def term(self, number: int) -> TermPostings:
+        """A term's postings."""
+        found = self._terms.get(number)
+        if found is None:
+            found = self._read_term(number)
+            if self._remembered > _REMEMBERED:
+                self._terms.clear()
+                self._remembered = 0
+            self._terms[number] = found
+            self._remembered += found.df
+        return found
+
+    def _read_term(self, number: int) -> TermPostings:
+        span = slice(*self.index.offsets[number : number + 2].tolist())
+        docs, tf = self.index.docs[span], self._tf(span)
+        if not self._all_fields:
+            there = tf > 0
+            docs, tf = docs[there], tf[there]
+        return TermPostings(docs, tf, len(docs), float(tf.sum()))
+
+    def frequencies(self, terms: NDArray[np.int64]) -> tuple[Numbers, Numbers]:
+        """df and cf of some terms."""
+        if "all_frequencies" in self.__dict__:
+            df, cf = self.all_frequencies
+            return df[terms], cf[terms]
+        found = [self.term(number) for number in terms.tolist()]
+        return (
+            np.array([each.df for each in found], np.int64),
+            np.array([each.cf for each in found], np.float64),
+        )
+
+    @cached_property
+    def all_frequencies(self) -> tuple[Numbers, Numbers]:
+        """df and cf of all terms; takes a pass over the index."""
+        parts = [(df, cf) for _, _, _, df, cf in self.numbered_parts()]
+        none: tuple[Numbers, Numbers] = (np.zeros(0, np.int64), np.zeros(0))
+        df, cf = (np.concatenate(each) for each in zip(none, *parts, strict=True))
+        return df, cf
+
+    def know_frequencies(self, df: Numbers, cf: Numbers) -> None:
+        """Take the frequencies of all terms from someone who had to count them anyway."""
+        self.__dict__["all_frequencies"] = (df, cf)
+
+    def documents(self, docs: NDArray[np.int64]) -> list[tuple[NDArray[np.int64], Numbers]]:
+        """The terms of some documents with their tf, ids ascending."""
+        found = []
+        for doc in docs.tolist():
+            places = self.index.places_of_document(doc)
+            tf = self._tf(places)
+            there = tf > 0
+            found.append((self.index.terms_at(places[there]), tf[there]))
+        return found
+
+    def contributions(self, terms: NDArray[np.int64], docs: NDArray[np.int64]) -> Floats:
+        """What each term (column) adds to each document (row) for a unit of query weight."""
+        table = np.zeros((len(docs), len(terms)))
+        for column, number in enumerate(terms.tolist()):
+            postings = self.term(number)
+            place = np.searchsorted(postings.docs, docs)
+            place[place == postings.df] = 0
+            has = postings.docs[place] == docs if postings.df else np.zeros(len(docs), bool)
+            some = TermPostings(
+                postings.docs[place[has]], postings.tf[place[has]], postings.df, postings.cf
+            )
+            table[has, column] = self.impacts(some)
+        return table
+
+    def parts(self) -> Iterator[tuple[Numbers, Numbers, Numbers, Numbers]]:
+        """Documents, tf, df and cf of all postings, in parts of whole terms."""
+        for _, docs, tf, df, cf in self.numbered_parts():
+            yield docs, tf, np.repeat(df, df), np.repeat(cf, df)
+
+    def numbered_parts(self) -> Iterator[tuple[int, Numbers, Numbers, Numbers, Numbers]]:
+        """First term, documents and tf of its and the next terms' postings; df, cf of each."""
+        for first, last in self._term_ranges():
+            offsets = self.index.offsets[first : last + 1]
+            span = slice(int(offsets[0]), int(offsets[-1]))
+            docs, tf = self.index.docs[span], self._tf(span)
+            terms = np.repeat(np.arange(last - first), np.diff(offsets))
+            if not self._all_fields:
+                there = tf > 0
+                docs, tf, terms = docs[there], tf[there], terms[there]
+            df = np.bincount(terms, minlength=last - first)
+            yield first, docs, tf, df, np.bincount(terms, weights=tf, minlength=last - first)
+
+    def impacts(self, postings: TermPostings) -> NDArray[np.float32]:
+        """What a term adds to the scores of its documents."""
+        docs, tf, df, cf = postings
+        x = self.per_document[docs]
+        return self.model.impacts(tf, df, cf, x, self.stats).astype(np.float32)
+
+    def _tf(self, where: Where) -> Numbers:
+        docs = self.index.docs[where]
+        total = np.zeros(len(docs), np.float64)
+        for name, weight in self.fields.weights.items():
+            tf: Numbers = self.index.tf[name][where]
+            if name == "citing" and self._share is not None:
+                tf = _less(tf, self._share, where)
+            if self._fields_normalised:
+                lengths = self.field_lengths[name][docs]
+                tf = self.model.field_tf(name, tf, lengths, self._average_lengths[name])
+            total += weight * tf
+        return total
+
+    @cached_property
+    def _average_lengths(self) -> dict[str, float]:
+        return {n: float(v.mean()) if len(v) else 0.0 for n, v in self.field_lengths.items()}
+
+    def _slices(self) -> Iterator[slice]:
+        for first, last in self._term_ranges():
+            yield slice(int(self.index.offsets[first]), int(self.index.offsets[last]))
+
+    def _term_ranges(self) -> Iterator[tuple[int, int]]:
+        offsets = self.index.offsets
+        first, terms = 0, len(offsets) - 1
+        while first < terms:
+            wanted = offsets[first] + _AT_ONCE
+            last = max(first + 1, int(np.searchsorted(offsets, wanted, side="right")) - 1)
+            yield first, min(last, terms)
+            first = min(last, terms)
+
+
+def _less(tf: Numbers, share: Share, where: Where) -> Numbers:
+    rest = tf.astype(np.int64)
+    if isinstance(where, slice):
+        first, last = np.searchsorted(share.postings, (where.start, where.stop))
+        places = share.postings[first:last].astype(np.int64) - where.start
+        rest[places] -= share.times[first:last]
+        return rest
+    place = np.searchsorted(share.postings, where)
+    place[place == len(share.postings)] = 0
+    mine = share.postings[place] == where
+    rest[mine] -= share.times[place[mine]]
+    return rest
+
+
+def _no_field(name: str, index: Index) -> str:
+    collection = index.folder.parent
+    if name == "citing":
+        how = f"Index contexts with: citebed index {collection} --citing FILE"
+    else:
+        how = f"It has: {', '.join(index.fields)}."
+    return f"the index of {collection} has no field '{name}'. {how}"

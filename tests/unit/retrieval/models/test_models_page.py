@@ -1,0 +1,39 @@
+"""The page of models says what the code says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from citebed.retrieval.feedback import FEEDBACK, retrieval_of
+from citebed.retrieval.models import MODELS
+from citebed.retrieval.models.explaining import section
+from citebed.retrieval.models.parameters import Spelled
+
+PAGE = (Path(__file__).resolve().parents[4] / "docs" / "models.md").read_text("utf-8")
+
+
+def test_every_model_and_feedback_has_its_heading_in_the_order_of_the_tables() -> None:
+    assert re.findall(r"^### (.+)$", PAGE, re.MULTILINE) == [*MODELS, *FEEDBACK]
+
+
+@pytest.mark.parametrize("kind", [*MODELS.values(), *FEEDBACK.values()], ids=lambda k: k.name)
+def test_the_page_has_what_the_code_says(kind: type[Spelled]) -> None:
+    text = section(kind)
+    assert text in PAGE
+    assert [row[0] for row in re.findall(r"^\| `(\w+)` \|( [^|]*\|){3}$", text, re.MULTILINE)] == [
+        parameter.name for parameter in kind.parameters()
+    ]
+
+
+def test_every_retrieval_named_on_the_page_can_be_read() -> None:
+    specs = re.findall(r"`((?:bm25f?|okapi|cosine|kl|ql)\b[^`\n]*[)\w])`", PAGE)
+    assert len(specs) >= len(MODELS) + len(FEEDBACK)
+    for spec in specs:
+        retrieval_of(spec)
+
+
+def test_the_place_of_the_results_is_marked() -> None:
+    assert "<!-- table: small collections -->" in PAGE

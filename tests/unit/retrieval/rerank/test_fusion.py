@@ -1,0 +1,225 @@
+"""Fusion of runs, by hand and by its laws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citebed.errors import CitebedError
+from citebed.retrieval.rerank import interpolate, reciprocal_rank, sum_scores
+from citebed.retrieval.rerank.fusion import NORMALISATIONS, in_rank_order
+
+Rows = list[tuple[str, str, float]]
+SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
+
+
+def run(*rows: tuple[str, str, float]) -> pl.DataFrame:
+    return pl.DataFrame(list(rows), SCHEMA, orient="row")
+
+
+def close(found: pl.DataFrame, expected: Rows) -> None:
+    assert found.columns == list(SCHEMA)
+    assert [row[:2] for row in found.rows()] == [row[:2] for row in expected]
+    for row, (*_, score) in zip(found.rows(), expected, strict=True):
+        assert row[2] == pytest.approx(score, abs=1e-12)
+
+
+BM25 = run(("q1", "a", 20.0), ("q1", "b", 15.0), ("q1", "c", 10.0), ("q2", "a", 4.0))
+COSINE = run(("q1", "a", 0.4), ("q1", "b", 0.8), ("q1", "c", 0.6), ("q2", "a", 0.5))
+
+
+def test_sum_as_acm_cr_has_it() -> None:
+    """Each score by the best of its query, half of each: a 1/2 + 0.4/0.8/2, and so on."""
+    expected = [("q1", "b", 0.875), ("q1", "a", 0.75), ("q1", "c", 0.625), ("q2", "a", 1.0)]
+    close(sum_scores([BM25, COSINE]), expected)
+
+
+def test_sum_where_a_document_is_missing() -> None:
+    """It counts with 0 among scores above 0."""
+    other = run(("q1", "c", 2.0), ("q1", "d", 1.0), ("q3", "x", 9.0))
+    expected = [
+        ("q1", "c", 0.75),
+        ("q1", "a", 0.5),
+        ("q1", "b", 0.375),
+        ("q1", "d", 0.25),
+        ("q2", "a", 0.5),
+        ("q3", "x", 0.5),
+    ]
+    close(sum_scores([BM25, other]), expected)
+
+
+def test_sum_of_scores_below_zero_keeps_their_order() -> None:
+    """Log probabilities -2 and -3 become -1 and -1.5; the missing one is as low as the lowest."""
+    negative = run(("q1", "a", -2.0), ("q1", "b", -3.0))
+    positive = run(("q1", "a", 1.0), ("q1", "b", 1.0), ("q1", "c", 1.0))
+    expected = [("q1", "a", 0.0), ("q1", "c", -0.25), ("q1", "b", -0.25)]
+    close(sum_scores([negative, positive]), expected)
+    from_zero = run(("q", "a", 0.0), ("q", "b", -1.0), ("q", "c", -4.0))
+    close(sum_scores([from_zero]), [("q", "a", 0.0), ("q", "b", -0.25), ("q", "c", -1.0)])
+    close(sum_scores([run(("q", "a", 0.0))]), [("q", "a", 0.0)])
+
+
+def test_interpolated_between_lowest_and_highest() -> None:
+    """BM25 is 1, 0.5, 0; the cosine 0, 1, 0.5; a query with one document counts 1 in both."""
+    expected = [("q1", "a", 0.75), ("q1", "b", 0.625), ("q1", "c", 0.125), ("q2", "a", 1.0)]
+    close(interpolate([BM25, COSINE], [0.75, 0.25]), expected)
+
+
+def test_interpolated_in_standard_deviations() -> None:
+    """Of 20, 15, 10 the mean is 15 and the deviation √(50/3): z is ±√1.5 at the ends.
+
+    Document d, which BM25 has not, is there as low as c.
+    """
+    other = run(("q1", "d", 5.0), ("q1", "a", 3.0))
+    z = math.sqrt(1.5)
+    expected = [
+        ("q1", "a", 2 * z - 1),
+        ("q1", "b", 0.0 - 1),
+        ("q1", "d", -2 * z + 1),
+        ("q1", "c", -2 * z - 1),
+        ("q2", "a", 0.0),
+    ]
+    close(interpolate([BM25, other], [2, 1], normalise="zscore"), expected)
+
+
+def test_added_as_they_are() -> None:
+    expected = [("q1", "a", 20.8), ("q1", "b", 16.6), ("q1", "c", 11.2), ("q2", "a", 5.0)]
+    close(interpolate([BM25, COSINE], [1, 2], normalise="none"), expected)
+
+
+def test_reciprocal_ranks() -> None:
+    """BM25 has a, b, c; the cosine b, c, a; d is second in a third run."""
+    third = run(("q1", "c", 7.0), ("q1", "d", 6.0))
+    expected = [
+        ("q1", "c", 1 / 63 + 1 / 62 + 1 / 61),
+        ("q1", "b", 1 / 62 + 1 / 61),
+        ("q1", "a", 1 / 61 + 1 / 63),
+        ("q1", "d", 1 / 62),
+        ("q2", "a", 2 / 61),
+    ]
+    close(reciprocal_rank([BM25, COSINE, third]), expected)
+    close(reciprocal_rank([run(("q", "x", 1.0))], k=1), [("q", "x", 0.5)])
+
+
+def test_ties_go_to_the_higher_name() -> None:
+    tied = run(("q", "10", 1.0), ("q", "9", 1.0), ("q", "b", 1.0))
+    expected = [("q", "b", 1 / 61), ("q", "9", 1 / 62), ("q", "10", 1 / 63)]
+    close(reciprocal_rank([tied]), expected)
+
+
+def test_the_same_ranks_in_another_order_are_a_tie() -> None:
+    """1/61 + 1/62 + 1/63 must be one number, in whichever order it is added."""
+    ranks = ("abc", "bca", "cab")
+    runs = [run(*(("q", doc, -place) for place, doc in enumerate(r))) for r in ranks]
+    fused = reciprocal_rank(runs)
+    assert fused["score"].n_unique() == 1
+    assert fused["doc_id"].to_list() == ["c", "b", "a"]
+
+
+# --- laws -----------------------------------------------------------------------------------
+
+scores = st.integers(-50, 50).map(float)
+pairs = st.tuples(st.sampled_from("pq"), st.sampled_from("abcdef"))
+runs_ = st.dictionaries(pairs, scores, min_size=1, max_size=12).map(
+    lambda found: run(*((query, doc, score) for (query, doc), score in found.items()))
+)
+FUSIONS: dict[str, Callable[[list[pl.DataFrame]], pl.DataFrame]] = {
+    "sum": sum_scores,
+    "rrf": reciprocal_rank,
+    **{
+        kind: lambda runs, kind=kind: interpolate(runs, [0.5] * len(runs), kind)  # type: ignore[misc]
+        for kind in NORMALISATIONS
+    },
+}
+
+
+@pytest.mark.parametrize("name", FUSIONS)
+@given(one=runs_)
+def test_one_run_keeps_its_order(name: str, one: pl.DataFrame) -> None:
+    fused = FUSIONS[name]([one])
+    assert fused.rows() == in_rank_order(fused).rows()
+    keep = ["query_id", "doc_id"]
+    assert fused.select(keep).rows() == in_rank_order(one).select(keep).rows()
+
+
+@pytest.mark.parametrize("name", FUSIONS)
+@given(some=st.lists(runs_, min_size=2, max_size=4), data=st.data())
+def test_the_order_of_runs_and_rows_does_not_matter(
+    name: str, some: list[pl.DataFrame], data: st.DataObject
+) -> None:
+    other = [part.reverse() for part in data.draw(st.permutations(some))]
+    assert FUSIONS[name](some).rows() == FUSIONS[name](other).rows()
+
+
+@pytest.mark.parametrize("name", ["sum", "rrf", "minmax", "zscore", "max"])
+@given(some=st.lists(runs_, min_size=1, max_size=3), power=st.integers(-4, 4))
+def test_a_run_in_other_units_gives_the_same(
+    name: str, some: list[pl.DataFrame], power: int
+) -> None:
+    scaled = [some[0].with_columns(pl.col("score") * 2.0**power), *some[1:]]
+    assert FUSIONS[name](some).rows() == FUSIONS[name](scaled).rows()
+
+
+@given(some=st.lists(runs_, min_size=1, max_size=3))
+def test_reciprocal_ranks_see_only_the_order(some: list[pl.DataFrame]) -> None:
+    bent = [part.with_columns(pl.col("score") ** 3 - 7) for part in some]
+    assert reciprocal_rank(some).rows() == reciprocal_rank(bent).rows()
+
+
+@pytest.mark.parametrize("name", FUSIONS)
+@given(some=st.lists(runs_, min_size=1, max_size=3))
+def test_every_document_is_there_once(name: str, some: list[pl.DataFrame]) -> None:
+    found = FUSIONS[name](some).select("query_id", "doc_id").rows()
+    assert len(found) == len(set(found))
+    assert set(found) == {
+        pair for part in some for pair in part.select("query_id", "doc_id").rows()
+    }
+
+
+@given(one=runs_, other=runs_)
+def test_a_missing_document_never_gains(one: pl.DataFrame, other: pl.DataFrame) -> None:
+    """With all weight on one run, what it has not is not above what it has."""
+    for kind in NORMALISATIONS:
+        fused = interpolate([one, other], [1, 0], kind)
+        for query in "pq":
+            mine = set(one.filter(query_id=query)["doc_id"])
+            rows = fused.filter(query_id=query).select("doc_id", "score").rows()
+            inside = [score for doc, score in rows if doc in mine]
+            outside = [score for doc, score in rows if doc not in mine]
+            if inside and outside:
+                assert max(outside) <= min(inside)
+
+
+# --- bad input ------------------------------------------------------------------------------
+
+BAD: list[tuple[Callable[[], object], str]] = [
+    (lambda: sum_scores([]), "no run to fuse"),
+    (lambda: reciprocal_rank([]), "no run to fuse"),
+    (lambda: interpolate([BM25], [1, 1]), "1 runs need as many weights; there are 2"),
+    (lambda: interpolate([BM25], [math.nan]), "weights are finite"),
+    (lambda: interpolate([BM25], [-1]), "not negative"),
+    (lambda: interpolate([BM25], [1], "best"), "unknown normalisation 'best'"),
+    (lambda: reciprocal_rank([BM25], k=-1), "k is a number"),
+    (lambda: sum_scores([BM25, BM25.drop("score")]), "run 2 lacks the column score"),
+    (lambda: sum_scores([run(("q", "a", math.nan))]), "no number as score of 'a' for query 'q'"),
+    (lambda: sum_scores([pl.concat([BM25, BM25])]), "run 1 has 'a' twice for query 'q1'"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), BAD)
+def test_bad_input(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(CitebedError, match=message):
+        call()
+
+
+def test_empty_runs_and_other_types_of_column() -> None:
+    empty = run()
+    assert sum_scores([empty, empty]).rows() == []
+    close(reciprocal_rank([empty, run(("q", "a", 1.0))]), [("q", "a", 1 / 61)])
+    numbers = pl.DataFrame({"rank": [1], "score": [3], "doc_id": [7], "query_id": [5]})
+    close(sum_scores([numbers]), [("5", "7", 1.0)])

@@ -1,0 +1,399 @@
+"""Where a model is looked for, and what is said when it is not there or cannot be run."""
+
+from __future__ import annotations
+
+import builtins
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from citebed.errors import CitebedError, FormatError, MissingExtra, UnknownName
+from citebed.retrieval.rerank import find_model, load_cross_encoder, load_encoder, load_reranker
+from citebed.retrieval.rerank import names as model_names
+
+neural = pytest.mark.usefixtures("neural")
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Makes packages look as if they were not installed."""
+
+    def hide(*packages: str) -> None:
+        real = builtins.__import__
+
+        def importing(name: str, *rest: Any, **more: Any) -> Any:
+            if name.partition(".")[0] in packages:
+                raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+            return real(name, *rest, **more)
+
+        monkeypatch.setattr(builtins, "__import__", importing)
+
+    return hide
+
+
+# --- names ----------------------------------------------------------------------------------
+
+
+def test_a_folder_is_taken_as_it_is(tmp_path: Path) -> None:
+    assert find_model(tmp_path) == tmp_path
+    assert find_model(str(tmp_path)) == tmp_path
+
+
+def test_a_folder_comes_before_a_short_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "minilm").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert find_model("minilm") == Path("minilm")
+
+
+def test_a_missing_folder() -> None:
+    with pytest.raises(CitebedError, match=r"there is no model folder '\./models/none'"):
+        load_encoder("./models/none")
+    with pytest.raises(CitebedError, match="there is no model folder"):
+        load_encoder(Path("models") / "none")
+
+
+def test_an_unknown_short_name_suggests_one() -> None:
+    with pytest.raises(UnknownName, match="Did you mean 'scibert'"):
+        load_encoder("sci-bert")
+
+
+def test_a_short_name_means_the_installed_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "some_packaged_model"
+    (package / "model").mkdir(parents=True)
+    (package / "__init__.py").write_text("raise RuntimeError('must not be imported')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(model_names.SHORT_NAMES, "minilm", ("x/y", "some_packaged_model"))
+    assert find_model("minilm") == package / "model"
+
+
+# --- the hub --------------------------------------------------------------------------------
+
+OFFLINE = """
+from citebed.errors import CitebedError
+from citebed.retrieval.rerank import load_encoder
+try:
+    load_encoder("allenai/scibert_scivocab_uncased")
+except CitebedError as error:
+    print(error)
+"""
+
+
+@neural
+@pytest.mark.parametrize("how", [{"HF_HUB_OFFLINE": "1"}, {"HF_ENDPOINT": "http://127.0.0.1:9"}])
+def test_a_hub_name_without_a_network(tmp_path: Path, how: dict[str, str]) -> None:
+    pytest.importorskip("huggingface_hub")
+    environment = {"HF_HOME": str(tmp_path), **how}
+    done = subprocess.run(
+        [sys.executable, "-c", OFFLINE], capture_output=True, text=True, check=True, env=environment
+    )
+    assert "'allenai/scibert_scivocab_uncased' is not on this machine" in done.stdout
+    assert "hf download allenai/scibert_scivocab_uncased --local-dir FOLDER" in done.stdout
+
+
+class Hub:
+    """Stands in for ``huggingface_hub``: a repository, and a folder that it is copied to."""
+
+    def __init__(self, files: list[str], cached: Path | None, downloaded: Path) -> None:
+        self.files, self.cached, self.downloaded = files, cached, downloaded
+        self.asked: list[str] | None = None
+
+    def HfApi(self) -> Hub:
+        return self
+
+    def model_info(self, name: str, timeout: float) -> SimpleNamespace:
+        assert (name, timeout) == ("owner/model", 10)
+        return SimpleNamespace(siblings=[SimpleNamespace(rfilename=file) for file in self.files])
+
+    def snapshot_download(
+        self, name: str, local_files_only: bool = False, allow_patterns: list[str] | None = None
+    ) -> str:
+        assert name == "owner/model"
+        if local_files_only:
+            if self.cached is None:
+                raise FileNotFoundError(name)
+            return str(self.cached)
+        self.asked = allow_patterns
+        return str(self.downloaded)
+
+
+REPOSITORY = [
+    ".gitattributes",
+    "1_Pooling/config.json",
+    "README.md",
+    "config.json",
+    "flax_model.msgpack",
+    "model.safetensors",
+    "onnx/model_quantized.onnx",
+    "pytorch_model.bin",
+    "tokenizer.json",
+    "vocab.txt",
+]
+
+
+def test_only_what_is_needed_is_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = Hub(REPOSITORY, None, tmp_path)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)  # type: ignore[arg-type]
+    assert find_model("owner/model") == tmp_path
+    wanted = ["1_Pooling/config.json", "config.json", "tokenizer.json", "vocab.txt"]
+    assert hub.asked == [*wanted, "model.safetensors"]
+
+
+def test_what_is_in_the_cache_is_not_downloaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub = Hub(REPOSITORY, tmp_path, tmp_path / "downloaded")
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)  # type: ignore[arg-type]
+    assert find_model("owner/model") == tmp_path / "downloaded", "half a model is not a model"
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "pytorch_model.bin").write_bytes(b"")
+    assert find_model("owner/model") == tmp_path
+
+
+def test_a_repository_without_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub = Hub(["config.json", "tf_model.h5"], None, tmp_path)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)  # type: ignore[arg-type]
+    with pytest.raises(CitebedError, match=r"it has none of model\.onnx, "):
+        find_model("owner/model")
+
+
+# --- folders that are no model --------------------------------------------------------------
+
+
+def test_a_folder_without_a_model(tmp_path: Path) -> None:
+    with pytest.raises(CitebedError, match=r"has no model: expected one of model\.onnx"):
+        load_encoder(tmp_path)
+    (tmp_path / "model.safetensors.index.json").write_text("{}")
+    with pytest.raises(CitebedError, match="in several files are not read"):
+        load_encoder(tmp_path)
+
+
+def test_a_folder_without_settings_or_tokeniser(make_model: Callable[..., Any]) -> None:
+    folder = make_model().folder
+    (folder / "vocab.txt").unlink()
+    with pytest.raises(CitebedError, match=r"neither tokenizer\.json nor vocab\.txt"):
+        load_encoder(folder)
+    (folder / "config.json").unlink()
+    with pytest.raises(CitebedError, match=r"no config\.json beside it"):
+        load_encoder(folder)
+
+
+def test_broken_settings(make_model: Callable[..., Any]) -> None:
+    folder = make_model().folder
+    (folder / "config.json").write_text("{")
+    with pytest.raises(FormatError, match=r"config\.json: not JSON"):
+        load_encoder(folder)
+
+
+@neural
+def test_a_broken_tokeniser(make_model: Callable[..., Any]) -> None:
+    folder = make_model().folder
+    (folder / "vocab.txt").write_text("just\nwords\n")
+    with pytest.raises(FormatError, match=r"the vocabulary lacks \[CLS\], \[SEP\], \[UNK\]"):
+        load_encoder(folder)
+    (folder / "tokenizer.json").write_text("{}")
+    with pytest.raises(FormatError, match=r"tokenizer\.json: not a tokeniser"):
+        load_encoder(folder)
+
+
+@neural
+def test_corrupt_weights(make_model: Callable[..., Any]) -> None:
+    folder = make_model().folder
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(FormatError, match=r"truncated: tensor .* Download the model again"):
+        load_encoder(folder)
+
+
+@neural
+def test_weights_of_another_model(
+    make_model: Callable[..., Any], write_safetensors: Callable[..., bytes]
+) -> None:
+    tiny = make_model()
+    path = tiny.folder / "model.safetensors"
+    path.write_bytes(write_safetensors({"wte.weight": np.zeros((2, 2), np.float32)}))
+    with pytest.raises(CitebedError, match=r"lack 'embeddings\.word_embeddings\.weight'"):
+        load_encoder(tiny.folder)
+    wrong = {**tiny.weights, "encoder.layer.0.output.dense.weight": np.zeros((5, 5), np.float32)}
+    path.write_bytes(write_safetensors(wrong))
+    with pytest.raises(CitebedError, match="ONNX Runtime cannot load"):
+        load_encoder(tiny.folder)
+
+
+@neural
+def test_a_broken_onnx_file(make_model: Callable[..., Any]) -> None:
+    folder = make_model().folder
+    (folder / "model.onnx").write_bytes(b"not a graph")
+    with pytest.raises(CitebedError, match=r"ONNX Runtime cannot load .*model\.onnx"):
+        load_encoder(folder)
+
+
+# --- models that cannot be run --------------------------------------------------------------
+
+UNSUPPORTED = [
+    ({"model_type": "t5"}, "its model_type is 't5', not one of bert, roberta"),
+    ({"position_embedding_type": "relative_key"}, "its positions are 'relative_key'"),
+    ({"hidden_act": "swish"}, "its activation is 'swish'"),
+    ({"is_decoder": True}, "it is a decoder"),
+]
+
+
+@neural
+@pytest.mark.parametrize(("changes", "message"), UNSUPPORTED)
+def test_an_unsupported_architecture(
+    make_model: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    changes: dict[str, Any],
+    message: str,
+) -> None:
+    folder = make_model(**changes).folder
+    with pytest.raises(CitebedError, match=message):
+        load_encoder(folder, runtime="onnx")
+    monkeypatch.setattr("citebed.retrieval.rerank.torch_runtime.is_installed", lambda: False)
+    with pytest.raises(CitebedError, match=r"PyTorch might, but is not installed\. Run: pip"):
+        load_encoder(folder)
+
+
+@neural
+def test_settings_that_lack_a_number(make_model: Callable[..., Any]) -> None:
+    folder = make_model(num_attention_heads=None).folder
+    with pytest.raises(CitebedError, match=r"config\.json lacks num_attention_heads"):
+        load_encoder(folder)
+
+
+POOLINGS = [
+    ({"pooling_mode_weightedmean_tokens": True}, "is pooling_mode_weightedmean_tokens; citebed"),
+    ({"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": True}, "is mean and cls"),
+    ({}, "is not said"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), POOLINGS)
+def test_an_unknown_pooling(
+    make_model: Callable[..., Any], settings: dict[str, bool], message: str
+) -> None:
+    folder = make_model({"1_Pooling/config.json": settings}).folder
+    with pytest.raises(CitebedError, match=message):
+        load_encoder(folder)
+
+
+def test_a_step_that_is_not_there_is_not_left_out(make_model: Callable[..., Any]) -> None:
+    folder = make_model({"modules.json": [{"type": "x.Dense", "path": "2_Dense"}]}).folder
+    with pytest.raises(CitebedError, match="ends with a step 'Dense'"):
+        load_encoder(folder)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"runtime": "tensorflow"}, "'tensorflow' is not one of auto, onnx, torch"),
+        ({"device": "tpu"}, "'tpu' is not one of auto, cpu, cuda"),
+        ({"max_tokens": 33}, "max_tokens is 33; 'tiny' takes 3 to 32"),
+        ({"max_tokens": 2}, "max_tokens is 2"),
+        ({"pooling": "sum"}, "unknown pooling 'sum'"),
+    ],
+)
+def test_arguments_that_make_no_sense(
+    make_model: Callable[..., Any], arguments: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(CitebedError, match=message):
+        load_encoder(make_model().folder, **arguments)
+
+
+@neural
+def test_a_batch_of_nothing(make_model: Callable[..., Any]) -> None:
+    with pytest.raises(CitebedError, match="at least one text, not 0"):
+        load_encoder(make_model().folder).encode(["a"], batch=0)
+
+
+@neural
+def test_three_classes_are_no_relevance(make_cross_model: Callable[..., Any]) -> None:
+    with pytest.raises(CitebedError, match="tells 3 classes apart"):
+        load_cross_encoder(make_cross_model(labels=3).folder)
+
+
+@neural
+def test_an_encoder_is_no_cross_encoder(make_model: Callable[..., Any]) -> None:
+    with pytest.raises(CitebedError, match=r"lack 'classifier\.weight'"):
+        load_cross_encoder(make_model().folder)
+
+
+# --- extras that are missing ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("package", ["onnxruntime", "onnx", "tokenizers"])
+def test_a_missing_extra_names_the_install_line(
+    make_model: Callable[..., Any], without: Callable[..., None], package: str
+) -> None:
+    if package != "onnxruntime":
+        pytest.importorskip("onnxruntime")
+    if package == "tokenizers":
+        pytest.importorskip("onnx")
+    folder = make_model().folder
+    without(package)
+    with pytest.raises(MissingExtra, match=rf"'{package}'.*pip install 'citebed\[neural\]'"):
+        load_reranker(folder, device="cpu")
+
+
+def test_a_hub_name_without_the_hub(without: Callable[..., None]) -> None:
+    without("huggingface_hub")
+    with pytest.raises(MissingExtra, match=r"pip install 'citebed\[neural\]'"):
+        load_encoder("allenai/scibert_scivocab_uncased")
+
+
+def test_torch_that_is_not_installed(
+    make_model: Callable[..., Any], without: Callable[..., None]
+) -> None:
+    without("torch", "transformers")
+    with pytest.raises(CitebedError, match=r"needs 'torch'.*Run: pip install torch transformers"):
+        load_encoder(make_model().folder, runtime="torch")
+
+
+@neural
+def test_a_gpu_that_is_not_there(
+    make_model: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("citebed.retrieval.rerank.encoder.has_gpu", lambda: False)
+    with pytest.raises(CitebedError, match="the installed ONNX Runtime has no CUDA"):
+        load_encoder(make_model().folder, runtime="onnx", device="cuda")
+
+
+# --- files of ONNX --------------------------------------------------------------------------
+
+
+@neural
+@pytest.mark.parametrize("place", ["model.onnx", "onnx/model.onnx"])
+def test_an_onnx_file_runs_as_it_is(make_model: Callable[..., Any], place: str) -> None:
+    """A graph of one node, which gives each token its number, in every dimension."""
+    import onnx
+
+    folder = make_model().folder
+    path = folder / place
+    path.parent.mkdir(exist_ok=True)
+    helper, shape = onnx.helper, ["batch", "tokens"]
+    names = ["input_ids", "attention_mask"]
+    inputs = [helper.make_tensor_value_info(name, 7, shape) for name in names]
+    outputs = [helper.make_tensor_value_info("last_hidden_state", 1, [*shape, 4])]
+    table = np.repeat(np.arange(30, dtype=np.float32)[:, None], 4, axis=1)
+    node = helper.make_node("Gather", ["table", "input_ids"], ["last_hidden_state"])
+    weights = [onnx.numpy_helper.from_array(table, "table")]
+    graph = helper.make_graph([node], "numbers", inputs, outputs, weights)
+    opset = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=8), path)
+    encoder = load_encoder(folder)
+    # [CLS] a citation [SEP] are 2, 4, 5 and 3; [CLS] [SEP] are 2 and 3.
+    assert encoder.encode(["a citation", ""]).tolist() == [[3.5] * 4, [2.5] * 4]
+    assert encoder.dimensions == 4
+    (folder / "config.json").unlink()
+    assert load_encoder(folder).max_tokens == 512
+    with pytest.raises(CitebedError, match="no output for a model of kind cross-encoder"):
+        load_cross_encoder(folder)

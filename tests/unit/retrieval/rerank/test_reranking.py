@@ -1,0 +1,131 @@
+"""Re-ranking with an encoder and a cross-encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.reference import bert
+
+from citebed.errors import CitebedError
+from citebed.retrieval.rerank import (
+    CrossEncoder,
+    Encoder,
+    VectorCache,
+    cosines,
+    load_cross_encoder,
+    load_encoder,
+    rerank,
+    rerank_run,
+)
+
+pytestmark = pytest.mark.usefixtures("neural")
+
+CLS, SEP = 2, 3
+# Texts of the tiny vocabulary and their tokens.
+TEXTS = {
+    "d1": ("a citation", [CLS, 4, 5, SEP]),
+    "d2": ("the papers of retrieval", [CLS, 10, 8, 11, 12, SEP]),
+    "d3": ("test document .", [CLS, 13, 15, 20, SEP]),
+    "d4": ("a citation", [CLS, 4, 5, SEP]),
+}
+QUERIES = {"q1": ("the test", [CLS, 10, 13, SEP]), "q2": ("graph", [CLS, 19, SEP])}
+CANDIDATES = [(doc_id, text, 1.0) for doc_id, (text, _) in TEXTS.items()]
+RUN = pl.DataFrame(
+    [(q, d, float(s)) for q in QUERIES for d, s in zip(TEXTS, (4, 3, 2, 1), strict=True)],
+    {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64},
+    orient="row",
+)
+QUERY_TEXTS = {name: text for name, (text, _) in QUERIES.items()}
+DOC_TEXTS = {name: text for name, (text, _) in TEXTS.items()}
+
+
+@pytest.fixture(scope="module")
+def tiny(make_model: Callable[..., Any]) -> Any:
+    return make_model()
+
+
+@pytest.fixture(scope="module")
+def encoder(tiny: Any) -> Encoder:
+    return load_encoder(tiny.folder)
+
+
+def by_hand(tiny: Any, query: str) -> dict[str, float]:
+    """Cosines of means of hidden states, from the equations."""
+
+    def mean(ids: list[int]) -> Any:
+        return bert.last_hidden_state(tiny.config, tiny.weights, ids).mean(axis=0)
+
+    q = mean(QUERIES[query][1])
+    vectors = {name: mean(ids) for name, (_, ids) in TEXTS.items()}
+    return {n: q @ v / np.linalg.norm(q) / np.linalg.norm(v) for n, v in vectors.items()}
+
+
+def ranked(scores: dict[str, float]) -> list[str]:
+    """Best first; d1 and d4 have the same text, so d4, the higher name, comes first."""
+    return sorted(scores, key=lambda name: (round(scores[name], 9), name), reverse=True)
+
+
+def test_one_query(encoder: Encoder, tiny: Any) -> None:
+    expected = by_hand(tiny, "q1")
+    found = rerank("the test", CANDIDATES, encoder)
+    assert [doc_id for doc_id, _ in found] == ranked(expected)
+    for doc_id, score in found:
+        assert score == pytest.approx(expected[doc_id], abs=2e-5)
+
+
+def test_a_run_with_a_cache(encoder: Encoder, tiny: Any, tmp_path: Path) -> None:
+    cache = VectorCache(tmp_path)
+    plain = rerank_run(RUN, QUERY_TEXTS, DOC_TEXTS, encoder)
+    for _ in range(2):
+        found = rerank_run(RUN, QUERY_TEXTS, DOC_TEXTS, encoder, cache=cache)
+        assert found.select("query_id", "doc_id").rows() == [
+            (query, doc_id) for query in QUERIES for doc_id in ranked(by_hand(tiny, query))
+        ]
+        np.testing.assert_allclose(found["score"], plain["score"], atol=1e-5)
+    (shelf,) = tmp_path.iterdir()
+    assert (shelf / "index.bin").stat().st_size == 3 * 24, "three distinct texts, no query"
+
+
+def test_only_the_first_documents(encoder: Encoder) -> None:
+    found = rerank_run(RUN.reverse(), QUERY_TEXTS, DOC_TEXTS, encoder, depth=2)
+    assert sorted(found.select("query_id", "doc_id").rows()) == [
+        (query, doc_id) for query in QUERIES for doc_id in ("d1", "d2")
+    ]
+
+
+def test_a_cross_encoder(make_cross_model: Callable[..., Any]) -> None:
+    tiny = make_cross_model()
+    expected = {}
+    for name, (_, ids) in TEXTS.items():
+        query = QUERIES["q1"][1]
+        types = [0] * len(query) + [1] * (len(ids) - 1)
+        expected[name] = bert.logits(tiny.config, tiny.weights, [*query, *ids[1:]], types)[0]
+    model = load_cross_encoder(tiny.folder)
+    assert isinstance(model, CrossEncoder)
+    found = rerank("the test", CANDIDATES, model)
+    assert [doc_id for doc_id, _ in found] == ranked(expected)
+    for doc_id, score in found:
+        assert score == pytest.approx(expected[doc_id], abs=5e-5)
+
+
+def test_nothing_to_do(encoder: Encoder) -> None:
+    assert rerank("the test", [], encoder) == []
+    assert rerank_run(RUN.clear(), {}, {}, encoder).is_empty()
+    assert cosines([], [], encoder).shape == (0,)
+
+
+def test_a_text_is_like_itself(encoder: Encoder) -> None:
+    texts = ["", "a citation", "the papers " * 50]
+    np.testing.assert_allclose(cosines(texts, texts, encoder), 1.0, atol=1e-6)
+
+
+def test_a_run_of_another_collection(encoder: Encoder) -> None:
+    with pytest.raises(CitebedError, match="names document 'd1', but there is no text"):
+        rerank_run(RUN, QUERY_TEXTS, {}, encoder)
+    with pytest.raises(CitebedError, match="names query 'q1', but there is no text"):
+        rerank_run(RUN, {}, DOC_TEXTS, encoder)

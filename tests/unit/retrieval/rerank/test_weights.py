@@ -1,0 +1,186 @@
+"""Weights read from safetensors and from PyTorch's pickles, whole and broken."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import pickle
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citebed.errors import FormatError
+from citebed.retrieval.rerank.torch_pickle import read_torch_pickle
+from citebed.retrieval.rerank.weights import read_safetensors, with_current_names
+
+# torch.save (PyTorch 2.15) of the tensors below, compressed: its form since 1.6, and before.
+ARCHIVE = (
+    r"c-o~_Pi)&%7=LjbC(BBkc7?JsN@4s-VM`Ooahm;UGBeC1gXoNqqDd%n6R$D2aX;s!6PzkR3!DIfIHDcl%mFlUsK$*O"
+    r"oH-zI+KB@v!~x#(%QE{#X;|~3&rgot@Av(_=lA{W4I?fhluDtYkwJ6F@|$gE*IsQ|*vjp^>+0Gxx)B+BLbK_)uHD3r"
+    r"*XgF;@LRTTx2`%(oCdUFLM&TP5V9TDaylS1u}2tljUIN~Zo1*yn?1*EHL%_3dVXV9PD4DKttSbfOIBK2Hi!(8)?LrS"
+    r"Z?Zqrkf_JVnmkDLIGLL}JxCf;7*f{_WW){e08SX95j%kNCv7U?B!(#y9;r)YG4A;ty9Lv2lBq4W6K$y-U}q>+G~x%4"
+    r"F=CWrmSN{GoHAj)F48J2AH$<O^0DiNWC(_E01GVZ;|zHk!=edK1jx4K-h?v@*{|pt`D;+nlR-fRSR#}HhNq|)VIP)_"
+    r"*gibX=$^rF)`Vw+?cDU~c0L#3(}FE3r~}UD15O!UV4T^2lj>U`1(NAS#`_Y6b0(Y*cyF~m*M?k#_cgDxHQ-zgIE#>H"
+    r"oQ1wlnd&SuJ_SR`1U1;~ZqsrtAIkT)EI=!;M$j<~6@p$_VW<ljE}C$ueu8bYwQXbDhsz@l%wR<t)+5{{s50&vRYpWz"
+    r"p%;zicp1Z06JGf^xY0j?S53Iq%WW9Rl=sv8r*{Q}Xl#t^hy_#`bVTl^=WkoMv1|KXa`JVp#5KnM90i*G`#*pCfU2i4"
+    r"I{hLlKS<y2kA~$sTb*sYgLSQV90jUE1yparJyJRnjubG9ssjO=?_t}c&8}+~k5@Sxu7j~_Qw{r<|2R$0jC7=iX|x`3"
+    r"rPaKyU6?=sW8GUPmnuRv5_=?WlQ<;tI|)=HUPxk@M7~Cqesk}ypYzmz#weYSDlO<*W=JVoLx+^}!*A=KQKJyYaMq%n"
+    r"vaVg4WczO%R%=0iVd?CtW8^PRnm^fR{`+4xsFq*v7+++9H_*{ql&BU(*YfD$pZ{|3Omlb6+&xD9rAg~2RbHX_jUV5B"
+    r"XMFydPzMg2XQKWqrfK$HzTSFkeE%;Y`GEli<#%o0ArADuMc@7nr=@GThZIwg)wPmZE>_fvs*s<o77BS)Ei0vpQdShX"
+    r"Tr5>8`AV6p?5)YKXNit%pfX0q4s?bcJTs)6|Bm6&VFO->Am`#}l;`s#VG~`9kbE8{8FFr(Cv1eXQ86MKHeenecBknG"
+    r"{3{W0-pOObE)>Pq5*)U`W5W&-#eT_SWgZ*u_$YQ>;;=;?8}8gF_BM}Icx<@qxV%XYTjH_do|%c(8^Vq_E8(NO6n(}i"
+    r"G^WWm3`sh7za``62goUI{zqW*5B;137r5<rC)qvw+DJ$YGZn07YySgwU$xB"
+)
+STREAM = (
+    r"c-noF*>2N76hLjqNvUaR*(qz-6P6ICNt&=VEu|EOt>(oq$a0;bHZpduJt+dIQeGMg-@pTpd`3QnS3aQ<5?p)S&<dB4"
+    r"?sz<zoO9>SxF>y4++SZ8xAJelznm)dq-Q@f*sp_7&?f~!=mb9VE#EcPXb?KS2O=)e$MF}}Va%ll_1cc<fwZYBILSVA"
+    r"s1Z6JX$YBhkPCViCqvs07-Wg0XYkGO803ho%Mru(R$+w5-7Y#U)VS1QXbF`UL7N7&z2I0(0imdY$XOlNbkJroKd|hQ"
+    r"(PfSsDn>w8x{lj681+IwFxDyxWC{g+B$DGwbCrV3|Dr6qzR6zkNd>a{1g=pVGxeIPHq^?@bgfc`T%4%Y>0)kU&l&7n"
+    r"CIZP2xeud6CSo6y&vum4eg<P2jO)2*=iR`gZ8%_~*p}^d@Py5QlMzrRnLZpOV#Gbffrl9!(coxYn~sS^JN94P@dS5b"
+    r"ndFE>q&`gX{7!P*DF&xCI1}S+(|rSHIW8&15>5>(ac+m9(rnbr<#N3Wc{E69I3Fb}ZNLR0ZooxOzr^6O23O)^SqY+J"
+    r"xw;EKAD3FK4;6*oidqv#4JamxYq28A{yNqKA2+z>CWDd&w_?qE+jl9HcWIvD9U3ase-ur%0+mEDo$R6-?V`r<bp|sU"
+    r"G~zQ1Ez>mvXzo??DpnnCBTPit9fTE&9CDYzJq_;bqx{^=ca+fpX7{+I!xaj&_E1%ucmOb$sOF=*G35tQx4@MT87yk>"
+    r"Xfu9U`UH<PcoKa@ucI$F4JM{uAt`l_nbeb#Q;VBTy*N2q5{2zHIX5QkY`y!~%?d&bqlfVgV}S7kLulc8j66oU^_P)v"
+    r"Ny%t1+Zt?-N0R5(Z{D`&g@!Qr18S-@r2"
+)
+
+BASE = np.arange(12, dtype=np.float32).reshape(3, 4) / 4
+EXPECTED = {
+    "plain": BASE,
+    "turned": BASE.T,
+    "part": BASE[1:, 2:],
+    "half": np.array([0.5, -2.0]),
+    "brain": np.array([[1.5], [-3.0]]),
+    "whole": np.array([7, -7]),
+    "scalar": np.array(2.5),
+    "parameter": np.array([9.0]),
+}
+
+
+def saved(text: str) -> bytes:
+    return zlib.decompress(base64.b85decode(text))
+
+
+@pytest.mark.parametrize("text", [ARCHIVE, STREAM], ids=["archive", "stream"])
+def test_what_pytorch_saved_is_read(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "pytorch_model.bin"
+    path.write_bytes(saved(text))
+    found = read_torch_pickle(path)
+    assert list(found) == list(EXPECTED)
+    for name, array in EXPECTED.items():
+        np.testing.assert_array_equal(found[name], array)
+        assert found[name].dtype == (np.int64 if name == "whole" else np.float32)
+
+
+@pytest.mark.parametrize("text", [ARCHIVE, STREAM], ids=["archive", "stream"])
+def test_a_truncated_pickle_is_a_format_error(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "pytorch_model.bin"
+    data = saved(text)
+    for size in range(0, len(data), 41):
+        path.write_bytes(data[:size])
+        with pytest.raises(FormatError, match=r"pytorch_model\.bin"):
+            read_torch_pickle(path)
+
+
+class Harmful:
+    """Unpickled by the standard library, this would write a file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, tuple[str, str]]:
+        return (open, (self.path, "w"))
+
+
+def test_no_code_of_a_pickle_is_run(tmp_path: Path) -> None:
+    path, trace = tmp_path / "pytorch_model.bin", tmp_path / "trace"
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        archive.writestr("model/data.pkl", pickle.dumps({"a": Harmful(str(trace))}))
+    path.write_bytes(content.getvalue())
+    with pytest.raises(FormatError, match="which no table of weights needs"):
+        read_torch_pickle(path)
+    assert not trace.exists()
+
+
+# --- safetensors ----------------------------------------------------------------------------
+
+
+def test_safetensors_of_every_width(
+    tmp_path: Path, write_safetensors: Callable[..., bytes]
+) -> None:
+    arrays = {
+        "single": BASE,
+        "double": BASE.astype(np.float64),
+        "half": BASE.astype(np.float16),
+        "brain": np.array([1.5, -3.0, 0.0], np.float32),
+        "whole": np.array([[7, -7]]),
+        "scalar": np.array(2.5, np.float32),
+        "none": np.empty((0, 3), np.float32),
+    }
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(write_safetensors(arrays, bfloat16=("brain",)))
+    found = read_safetensors(path)
+    assert list(found) == list(arrays)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(found[name], array)
+        assert found[name].dtype == (np.int64 if name == "whole" else np.float32)
+
+
+def header(entry: object) -> bytes:
+    text = json.dumps({"x": entry}).encode()
+    return struct.pack("<Q", len(text)) + text + bytes(16)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "too few"),
+        (b"\x00" * 7, "too few"),
+        (b"\xff" * 64, "truncated, or not a safetensors file"),
+        (struct.pack("<Q", 4) + b"{{{{", "not JSON"),
+        (struct.pack("<Q", 2) + b"[]", "not a JSON object"),
+        (header(5), "is not understood"),
+        (header({"dtype": "F32", "shape": [4]}), "is not understood"),
+        (header({"dtype": "F32", "shape": [3], "data_offsets": [0, 16]}), "has 16 bytes"),
+        (header({"dtype": "F32", "shape": [-1], "data_offsets": [4, 0]}), "has -4 bytes"),
+        (header({"dtype": "F32", "shape": [4], "data_offsets": [-16, 0]}), "has 16 bytes"),
+        (header({"dtype": "F32", "shape": [8], "data_offsets": [0, 32]}), "should end at byte 32"),
+    ],
+)
+def test_broken_safetensors_say_what_is_wrong(tmp_path: Path, data: bytes, message: str) -> None:
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match=message):
+        read_safetensors(path)
+
+
+@given(data=st.data())
+def test_a_truncated_file_never_gives_tensors(
+    tmp_path_factory: pytest.TempPathFactory,
+    write_safetensors: Callable[..., bytes],
+    data: st.DataObject,
+) -> None:
+    whole = write_safetensors({"a": BASE, "b": BASE})
+    path = tmp_path_factory.mktemp("cut") / "model.safetensors"
+    path.write_bytes(whole[: data.draw(st.integers(0, len(whole) - 1))])
+    with pytest.raises(FormatError):
+        read_safetensors(path)
+
+
+def test_names_of_converted_weights_are_brought_up_to_date() -> None:
+    one = np.ones(1)
+    names = ["bert.embeddings.LayerNorm.gamma", "bert.embeddings.LayerNorm.beta", "classifier.bias"]
+    assert list(with_current_names(dict.fromkeys(names, one), ("bert.",))) == [
+        "embeddings.LayerNorm.weight",
+        "embeddings.LayerNorm.bias",
+        "classifier.bias",
+    ]
