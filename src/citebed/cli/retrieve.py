@@ -128,6 +128,8 @@ def search(
     options = RunOptions(depth, fields_of(fields), threads, as_is)
     opened, its_index = _open(collection, quiet)
     table = read_queries(opened, queries)
+    if table.is_empty():
+        raise typer.BadParameter(f"the query set '{queries}' has judgements but no queries")
     path = output or collection / "runs" / f"{_file_name(model)}.{Path(queries).stem}.run"
     if path.exists() and not overwrite:
         raise typer.BadParameter(f"'{path}' is there already; add --overwrite to replace it")
@@ -199,8 +201,7 @@ def _open(folder: Path, quiet: bool) -> tuple[Collection, Index]:
     from citebed.retrieval.index.index import open_index
 
     collection = open_collection(folder)
-    index = open_index(folder)
-    index.verify()
+    index = open_index(folder, verified=True)
     if not quiet and not index.is_current():
         typer.echo(
             f"note: {folder} has changed since it was indexed; run: citebed index {folder}",

@@ -39,7 +39,8 @@ class Worker:
         package_root = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join(filter(None, (package_root, os.environ.get("PYTHONPATH"))))
         self._process = subprocess.Popen(
-            [sys.executable, "-c", command, target],
+            # -P: a json.py in the user's folder must not take the place of Python's own
+            [sys.executable, "-P", "-c", command, target],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": path, "POLARS_MAX_THREADS": "1"},
@@ -83,8 +84,9 @@ def run_all(target: str, jobs: Iterable[object], workers: int) -> Iterator[Any]:
     stop = threading.Event()
 
     def feed() -> None:
-        worker = Worker(target, stop)
+        worker: Worker | None = None
         try:
+            worker = Worker(target, stop)
             while not stop.is_set():
                 with guard:
                     job = next(waiting, None)
@@ -101,7 +103,8 @@ def run_all(target: str, jobs: Iterable[object], workers: int) -> Iterator[Any]:
             failures.append(error)
             stop.set()
         finally:
-            worker.close()
+            if worker is not None:
+                worker.close()
             with guard:
                 guard.notify()
 

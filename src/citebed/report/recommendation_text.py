@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 
 from citebed.retrieval.drafts import Passage
-from citebed.retrieval.recommend import Recommendation
+from citebed.retrieval.recommending import Recommendation
 
 _WIDEST = 100
 

@@ -13,6 +13,10 @@ from citebed.collection.citing import QUERIES
 from citebed.errors import CitebedError, FormatError, UnknownName
 from citebed.retrieval.analysis.hyphens import join_hyphens
 from citebed.retrieval.analysis.markers import remove_markers
+from citebed.retrieval.dates import checked_date
+
+_EXPECTED = 'Expected on each line a query id, a tab and the text, or {"query_id": …, "text": …}.'
+_IDS = ("query_id", "_id", "id")
 
 
 def query_text(text: str) -> str:
@@ -33,18 +37,22 @@ def read_queries(collection: Collection, name: str) -> pl.DataFrame:
     if not path.is_file():
         known = (*collection.query_sets, "or a file")
         raise UnknownName("query set", name, known)
-    rows = [_row(path, number, line) for number, line in enumerate(_lines(path), 1) if line.strip()]
-    seen: set[str] = set()
-    for number, row in enumerate(rows, 1):
-        if row["query_id"] in seen:
-            raise FormatError(path, number, f"has query '{row['query_id']}' a second time")
-        seen.add(row["query_id"])
-    return pl.DataFrame(rows, schema=QUERIES)
+    rows: dict[str, dict[str, Any]] = {}
+    for number, line in enumerate(_lines(path), 1):
+        if line.strip():
+            row = _row(path, number, line)
+            if row["query_id"] in rows:
+                raise FormatError(path, number, f"has query '{row['query_id']}' a second time")
+            rows[row["query_id"]] = row
+    if not rows:
+        raise FormatError(path, None, f"has no queries. {_EXPECTED}")
+    return pl.DataFrame(list(rows.values()), schema=QUERIES)
 
 
 def _lines(path: Path) -> list[str]:
+    """The lines; only line feeds end one, for JSON may hold the rarer line ends as they are."""
     try:
-        return path.read_text("utf-8-sig").splitlines()
+        return path.read_text("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise FormatError(path, None, f"is not UTF-8 text ({error.reason})") from None
 
@@ -54,8 +62,8 @@ def _row(path: Path, number: int, line: str) -> dict[str, Any]:
         return _json_row(path, number, line)
     query_id, tab, text = line.partition("\t")
     if not tab or not query_id.strip():
-        raise FormatError(path, number, "expected a query id, a tab and the text, or JSON")
-    return _with_defaults({"query_id": query_id.strip(), "text": text.strip()})
+        raise FormatError(path, number, _EXPECTED)
+    return {**dict.fromkeys(QUERIES), "query_id": query_id.strip(), "text": text.strip()}
 
 
 def _json_row(path: Path, number: int, line: str) -> dict[str, Any]:
@@ -63,15 +71,31 @@ def _json_row(path: Path, number: int, line: str) -> dict[str, Any]:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise FormatError(path, number, f"is not JSON ({error})") from None
-    query_id = row.get("query_id", row.get("_id", row.get("id")))
-    if query_id is None or not isinstance(row.get("text"), str):
+    found = next((row[name] for name in _IDS if row.get(name) is not None), None)
+    query_id = str(found) if isinstance(found, str | int) else ""
+    if not query_id.strip() or not isinstance(row.get("text"), str):
         raise FormatError(path, number, 'expected {"query_id": …, "text": …}')
-    return _with_defaults({**row, "query_id": str(query_id)})
+    row = {**{name: row.get(name) for name in QUERIES}, "query_id": query_id}
+    return _checked(path, number, row)
 
 
-def _with_defaults(row: dict[str, Any]) -> dict[str, Any]:
-    exclude = row.get("exclude")
-    if exclude is not None and not isinstance(exclude, list):
-        raise CitebedError(f"query '{row['query_id']}': 'exclude' must be a list of document ids")
-    texts = {name: row.get(name) for name in QUERIES if name != "exclude"}
-    return {**texts, "exclude": [str(name) for name in exclude or ()]}
+def _checked(path: Path, number: int, row: dict[str, Any]) -> dict[str, Any]:
+    """The row, if the parts it need not have are of their types."""
+    exclude = [] if row["exclude"] is None else row["exclude"]
+    if not isinstance(exclude, list) or not all(isinstance(name, str) for name in exclude):
+        raise FormatError(path, number, "'exclude' must be a list of document ids")
+    for name in ("title", "paper_id", "section", "before"):
+        if not isinstance(row[name], str | None):
+            raise FormatError(path, number, f"'{name}' must be text, not {row[name]!r}")
+    if row["before"] is not None:
+        try:
+            row["before"] = checked_date(row["before"])
+        except CitebedError as error:
+            raise FormatError(path, number, f"'before': {error}") from None
+    texts = {name: _encodable(row[name]) for name in QUERIES if name != "exclude"}
+    return {**texts, "exclude": [_encodable(name) for name in exclude]}
+
+
+def _encodable(text: str | None) -> str | None:
+    """The text without the halves of characters that JSON can spell and no table can hold."""
+    return None if text is None else text.encode("utf-8", "replace").decode()

@@ -7,7 +7,7 @@ import json
 import os
 import platform
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -27,18 +27,22 @@ _PACKAGES = ("numpy", "polars", "numba", "PyStemmer", "onnxruntime", "tokenizers
 
 def write_run(path: Path, run: Run, tag: str, facts: dict[str, Any]) -> list[Path]:
     """Write a run (Parquet if the name ends so, else TREC) and ``NAME.json`` beside it."""
+    is_table = path.suffix == ".parquet"
+    if not is_table:
+        _check_ids(run.table, path)
     path.parent.mkdir(parents=True, exist_ok=True)
     sidecar = path.with_name(path.name + ".json")
-    if path.suffix == ".parquet":
-        _whole(path, run.table.write_parquet)
-    else:
-        _check_ids(run.table, path)
-        _whole(path, lambda handle: _trec(run.table, tag).write_csv(
-            handle, include_header=False, separator=" ", quote_style="never"
-        ))  # fmt: skip
-    facts = {**facts, "run": path.name, "sha256": file_hash(path)}
-    text = json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
-    _whole(sidecar, lambda handle: handle.write(text.encode()))
+    with _drafts(path, sidecar) as (draft, about):
+        with draft.open("wb") as handle:
+            if is_table:
+                run.table.write_parquet(handle)
+            else:
+                _trec(run.table, "".join(tag.split())).write_csv(
+                    handle, include_header=False, separator=" ", quote_style="never"
+                )
+        facts = {**facts, "run": path.name, "sha256": file_hash(draft)}
+        text = json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
+        about.write_bytes(text.encode("utf-8", "replace"))
     return [path, sidecar]
 
 
@@ -89,7 +93,7 @@ def _trec(table: pl.DataFrame, tag: str) -> pl.DataFrame:
 
 def _check_ids(table: pl.DataFrame, path: Path) -> None:
     for column in ("query_id", "doc_id"):
-        blank = table.filter(pl.col(column).str.contains(r"\s|^$"))
+        blank = table.filter(pl.col(column).str.contains(r"[\s\x1c-\x1f]|^$"))
         if blank.height:
             raise CitebedError(
                 f"the {column} '{blank[column][0]}' has a blank in it, which a TREC run cannot "
@@ -97,15 +101,22 @@ def _check_ids(table: pl.DataFrame, path: Path) -> None:
             )
 
 
-def _whole(path: Path, write: Callable[[Any], object]) -> None:
-    """Write a file under another name, then put it in place."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+@contextlib.contextmanager
+def _drafts(*paths: Path) -> Iterator[list[Path]]:
+    """Files under other names, put in place together once all of them are written."""
+    drafts: list[Path] = []
     try:
-        with os.fdopen(handle, "wb") as stream:
-            write(stream)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except OSError as error:
-        raise CitebedError(f"cannot write {path}: {error.strerror}") from None
+        for path in paths:
+            handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")
+            os.close(handle)
+            drafts.append(Path(name))
+        yield drafts
+        for draft, path in zip(drafts, paths, strict=True):
+            draft.chmod(0o644)
+            draft.replace(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise CitebedError(f"cannot write {paths[0]}: {reason}") from None
     finally:
-        Path(name).unlink(missing_ok=True)
+        for draft in drafts:
+            draft.unlink(missing_ok=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,6 @@ from citebed.retrieval.search.feeding import better_query
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from citebed.retrieval.search.hits import NOTHING, Hits
 from citebed.retrieval.search.searcher import Searcher
-from citebed.retrieval.search.view import View
 
 Docs = NDArray[np.int64]
 RUN_COLUMNS = ("query_id", "doc_id", "rank", "score")
@@ -60,7 +59,8 @@ class _Asked:
 
     query_id: str
     text: str
-    view: View
+    paper: str | None
+    whole: bool
     terms: TermWeights
     excluded: Docs
     before: str | None
@@ -119,7 +119,8 @@ class _Runner:
         return _Asked(
             query_id=row["query_id"],
             text=text,
-            view=view,
+            paper=row["paper_id"],
+            whole=view.is_whole,
             terms=self.searcher.query(text, view, keep=keep),
             excluded=np.array([number for number in numbers if number >= 0], np.int64),
             before=row["before"],
@@ -129,7 +130,7 @@ class _Runner:
         found = [NOTHING] * len(asked)
         for before, places in _grouped(asked).items():
             allowed = allowed_before(self.collection, self.index, before)
-            whole = [place for place in places if asked[place].view.is_whole]
+            whole = [place for place in places if asked[place].whole]
             hits = self.searcher.search_all(
                 [asked[place].terms for place in whole],
                 depth,
@@ -142,8 +143,9 @@ class _Runner:
             self.progress.add(len(whole))
             for place in sorted(set(places) - set(whole)):
                 one = asked[place]
+                view = self.searcher.without(one.paper)
                 found[place] = self.searcher.search_view(
-                    one.view, one.terms, depth, one.excluded, allowed
+                    view, one.terms, depth, one.excluded, allowed
                 )
                 self.progress.add(1)
         return found
@@ -157,16 +159,12 @@ class _Runner:
         else:
             sources = [judged.hits(one.query_id) for one in asked]
         return [
-            _Asked(
-                one.query_id,
-                one.text,
-                one.view,
-                better_query(one.view, feedback, one.terms, *documents),
-                one.excluded,
-                one.before,
-            )
+            replace(one, terms=self._better(one, feedback, documents))
             for one, documents in zip(asked, sources, strict=True)
         ]
+
+    def _better(self, one: _Asked, feedback: Feedback, documents: tuple[Hits, Hits]) -> TermWeights:
+        return better_query(self.searcher.without(one.paper), feedback, one.terms, *documents)
 
     def _judged(self, feedback: Feedback, asked: Sequence[_Asked]) -> Judged:
         judged = read_judged(self.collection, self.index, feedback.source or "")
@@ -219,9 +217,8 @@ class _Runner:
         ranked = reranked.with_columns(
             pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over("query_id").alias("rank")
         )
-        return order.join(ranked, on="query_id", how="inner", maintain_order="left").select(
-            RUN_COLUMNS
-        )
+        joined = order.join(ranked, on="query_id", how="inner", maintain_order="left_right")
+        return joined.select(RUN_COLUMNS)
 
 
 def _grouped(asked: Sequence[_Asked]) -> dict[str | None, list[int]]:

@@ -114,15 +114,26 @@ _INTERVAL = re.compile(
 
 def _square(text: str) -> list[Marker]:
     found: list[Marker] = []
+    no_marker = -1
     for match in _BRACKET.finditer(text):
-        before = text[max(0, match.start() - 40) : match.start()]
-        cites = cites_of(match[1])
-        if cites is None or _INDEXED.search(before[-3:]) or _is_interval(before, match[1], cites):
+        cites = _cites_in_text(text, match) if match.start() != no_marker else None
+        if cites is None:
+            no_marker = match.end()  # what touches it is none either: ``m[2][3]``
             continue
         marker = Marker(match.start(), match.end(), cites)
         last = found.pop() if found else None
         found += [marker] if last is None else _joined(text, last, marker)
     return found
+
+
+def _cites_in_text(text: str, match: re.Match[str]) -> tuple[str, ...] | None:
+    """What square brackets cite where they stand; ``None`` if they are no marker there."""
+    if (cites := cites_of(match[1])) is None:
+        return None
+    before = text[max(0, match.start() - 40) : match.start()]
+    if _INDEXED.search(before[-3:]) or _is_interval(before, match[1], cites):
+        return None
+    return cites
 
 
 def _is_interval(before: str, inside: str, cites: tuple[str, ...]) -> bool:

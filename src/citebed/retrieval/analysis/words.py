@@ -35,7 +35,7 @@ _ASCII_LOWER = "".join(
 _LOOSE_MID = re.compile(r"['.:,;](?!(?<=[a-z]['.:])[a-z]|(?<=[0-9]['.,;])[0-9])")
 _OTHER = re.compile(r"[^\x00-\x7f]")
 # Letters that are emoji too: which of the two they are depends on what follows.
-_LETTER_AND_EMOJI = re.compile("[ℹⓂ🅰🅱🅾🅿]")
+_LETTERS_AND_EMOJI = frozenset("ℹⓂ🅰🅱🅾🅿")
 
 
 def words(text: str) -> list[str]:
@@ -66,12 +66,16 @@ def _parts(text: str) -> Iterator[str]:
 
 def _ascii_words(text: str) -> list[str]:
     spaced = _LOOSE_MID.sub(" ", text.translate(_ASCII_LOWER))
-    if _may_be_too_long(spaced):
-        return _longest_words(text)
     found = spaced.split()
     if "_" in text:
         found = [word for word in found if word.strip("_")]
-    return found
+    return _cut(found) if _may_be_too_long(spaced) else found
+
+
+def _cut(found: list[str]) -> list[str]:
+    """The words with those that are too long cut."""
+    cut = [_longest_words(word) if len(word) > MAX_UNITS else [word] for word in found]
+    return [word for pieces in cut for word in pieces]
 
 
 def _may_be_too_long(spaced: str) -> bool:
@@ -81,10 +85,9 @@ def _may_be_too_long(spaced: str) -> bool:
 
 
 def _other_words(text: str) -> list[str]:
-    if _LETTER_AND_EMOJI.search(text) is not None:
+    if not _LETTERS_AND_EMOJI.isdisjoint(text):
         return _longest_words(text)
-    pattern = _pattern(astral=_units(text) > len(text))
-    found = pattern.findall(_lower(text))
+    found = _pattern(_has_astral(text)).findall(_lower(text))
     if max(map(len, found), default=0) > MAX_UNITS // 2:
         return _longest_words(text)
     return found
@@ -93,6 +96,10 @@ def _other_words(text: str) -> list[str]:
 def _lower(text: str) -> str:
     """Each letter's own lower case: Python's ``lower`` heeds neighbours for these two only."""
     return text.replace("İ", "i").replace("Σ", "σ").lower()
+
+
+def _has_astral(text: str) -> bool:
+    return _units(text) > len(text)
 
 
 def _units(text: str) -> int:
@@ -192,22 +199,24 @@ def _pattern(astral: bool) -> re.Pattern[str]:
 # --- The longest word at each place ---------------------------------------------------------
 
 
-@cache
-def _kinds() -> list[re.Pattern[str]]:
-    return [re.compile(kind) for kind in (_word(astral=True), *_others(astral=True))]
-
-
 def _longest_words(text: str) -> list[str]:
     """The words of ``text``: at each place the longest of any kind that is not too long."""
+    astral = _has_astral(text)
     found, at = [], 0
     while at < len(text):
-        window = _window(text, at)
-        matches = [match for kind in _kinds() if (match := kind.match(window)) is not None]
-        longest = max((match.end() for match in matches), default=0)
+        window = _window(text, at) if astral else text[at : at + MAX_UNITS]
+        kinds = _kinds() if window[0] in _LETTERS_AND_EMOJI else [_pattern(astral)]
+        matches = (kind.match(window) for kind in kinds)
+        longest = max(match.end() if match is not None else 0 for match in matches)
         if longest:
             found.append(_lower(window[:longest]))
         at += longest or 1
     return found
+
+
+@cache
+def _kinds() -> list[re.Pattern[str]]:
+    return [re.compile(kind) for kind in (_word(astral=True), *_others(astral=True))]
 
 
 def _window(text: str, at: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from citebed.collection.text import fold, unique
 from citebed.retrieval.drafts.findings import Block, Findings
@@ -21,7 +22,7 @@ _BLOCK_TEXT = re.compile(r"[|>][+-]?\d?$")
 
 def read_front(lines: Sequence[str], findings: Findings) -> int:
     """Read the front matter, if there is any; the number of lines it takes."""
-    if lines and lines[0].startswith("%"):
+    if lines and lines[0].startswith("% "):
         return _read_title_block(lines, findings)
     if not lines or lines[0].rstrip() != "---" or not any(map(_FIELD.match, lines[1:3])):
         return 0
@@ -35,12 +36,11 @@ def read_front(lines: Sequence[str], findings: Findings) -> int:
 
 def _read_title_block(lines: Sequence[str], findings: Findings) -> int:
     """Pandoc's ``% title``, ``% authors``, ``% date``."""
-    count = next((i for i, line in enumerate(lines[:3]) if not line.startswith("%")), 3)
-    values = [line[1:].strip() for line in lines[:count]]
+    values = [line[1:].strip() for line in takewhile(lambda line: line[:1] == "%", lines[:3])]
     findings.title = values[0]
-    if count > 1:
+    if len(values) > 1:
         findings.authors = unique(part.strip() for part in values[1].split(";"))
-    return min(count, len(lines))
+    return len(values)
 
 
 def _fields(lines: Sequence[str]) -> list[tuple[str, list[str], int]]:

@@ -24,7 +24,7 @@ _MARKER = "[1]"
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _FIRST_NAME = re.compile(r"[^\W\d_][\w'’-]+")
 _EMPTY = re.compile(r"\(\s*(?:(?:see|e\.g\.|cf\.|i\.e\.|and|also|for example|[,;.])\s*)*\)|\[\s*\]")
-_LOOSE = re.compile(r" (?=[,.;:!?)](?:\s|$))|(?<=\() |(?<=\bal\.)\.(?!\.)")
+_LOOSE = re.compile(r" (?=\)|[,.;:!?](?:\s|$))|(?<=\() |(?<=\bal\.)\.(?!\.)")
 _MAY_CITE = re.compile(r"[\[(\\⁰-⁹¹²³]")
 
 

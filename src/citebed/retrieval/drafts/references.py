@@ -49,7 +49,7 @@ def entries_in(lines: Sequence[str]) -> list[Entry]:
     if any(not line.strip() for line in _trimmed(lines)):
         return _made(_at_blank_lines(lines), None)
     if any(_HANGING.match(line) for line in given):
-        starts = [i for i, line in enumerate(given) if not line[:1].isspace()]
+        starts = [i for i, line in enumerate(given) if i == 0 or not line[:1].isspace()]
         return _made(_cut(given, starts), None)
     return _made(given, None)
 

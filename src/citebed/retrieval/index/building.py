@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -28,10 +29,11 @@ from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import FOLDER, Description
 from citebed.retrieval.index.strings import Strings
 
-_ROWS_A_JOB = 5_000
+_ROWS_A_JOB = 10_000
 _IN_PROCESS_ROWS = 10_000
 """Fewer rows than this are counted in the calling process: starting workers takes longer."""
 _TEXT = (("title", "title"), ("abstract", "abstract"), ("keywords", "keywords"))
+_WORK = ".work-"
 _INPUTS = ("documents", "sections", "contexts")
 
 
@@ -112,7 +114,7 @@ class _Builder:
         states = self._states()
         documents = self._documents()
         gathered = Gathered(documents.height)
-        with tempfile.TemporaryDirectory(dir=_made(folder / FOLDER), prefix=".work-") as work:
+        with tempfile.TemporaryDirectory(dir=_made(folder / FOLDER), prefix=_WORK) as work:
             jobs = self._plan(documents, gathered, Path(work))
             self._count(jobs, gathered)
         self.progress.step("writing", 0)
@@ -140,7 +142,7 @@ class _Builder:
         text = pl.concat_str(
             pl.col("title").fill_null(""),
             pl.col("abstract").fill_null(""),
-            pl.col("keywords").list.join("\x1e"),
+            pl.col("keywords").list.join("\x1e").fill_null(""),
             separator="\x1f",
         )
         found = self.collection.scan_documents().select("doc_id", text.hash(seed=0).alias("hash"))
@@ -150,8 +152,8 @@ class _Builder:
                 f"an index holds {counting.MOST_ROWS:,} documents; this collection has "
                 f"{documents.height:,}. Split it."
             )
-        sections = self.collection.sections
-        if sections.height:
+        if self._has_sections:
+            sections = self.collection.sections
             of_text = pl.struct("position", "text").hash(seed=0).sum().alias("full")
             full = sections.group_by("doc_id").agg(of_text)
             documents = documents.join(full, on="doc_id", how="left").with_columns(
@@ -168,8 +170,8 @@ class _Builder:
         planned = [_Planned(self.collection.folder / "documents.parquet", _TEXT, rows)]
         for name, _ in _TEXT:
             gathered.length(name)
-        sections = self.collection.sections
-        if sections.height:
+        if self._has_sections:
+            sections = self.collection.sections
             gathered.length("fulltext")
             planned.append(
                 _Planned(
@@ -180,6 +182,10 @@ class _Builder:
             )
         planned += self._plan_citing(numbered, gathered, work)
         return planned
+
+    @property
+    def _has_sections(self) -> bool:
+        return self.collection.sections.height > 0
 
     def _take_over(self, old: Index, numbered: pl.DataFrame, gathered: Gathered) -> pl.DataFrame:
         """Take over what has not changed; returns the documents that have."""
@@ -194,9 +200,8 @@ class _Builder:
         to_new = np.full(len(old.ids), -1, np.int64)
         to_new[same["old"].to_numpy()] = same["number"].to_numpy()
         terms = gathered.renumber_terms(list(old.terms))
-        for name in old.fields:
-            if name == "citing":
-                continue
+        now = [*(name for name, _ in _TEXT), *(("fulltext",) if self._has_sections else ())]
+        for name in (name for name in now if name in old.fields):
             gathered.parts.append(counting.renumbered(old.packed(name), terms, to_new))
             gathered.length(name)[to_new[to_new >= 0]] = old.lengths[name][to_new >= 0]
         return numbered.join(same.select("number"), on="number", how="anti")
@@ -210,6 +215,11 @@ class _Builder:
             numbered.select("doc_id", "number"), on="doc_id", maintain_order="left"
         )
         self.contexts, self.elsewhere = rows.height, found.elsewhere
+        if rows.height > counting.MOST_ROWS:
+            raise CitebedError(
+                f"an index holds {counting.MOST_ROWS:,} contexts; there are {rows.height:,}. "
+                "Give fewer contexts files."
+            )
         if not rows.height:
             return []
         gathered.length("citing")
@@ -306,7 +316,10 @@ def _counted(jobs: list[Rows], workers: int) -> Iterator[Counts]:
 
 
 def _made(folder: Path) -> Path:
+    """The index's folder, without what a builder that was killed left there."""
     folder.mkdir(exist_ok=True)
+    for path in folder.glob(f"{_WORK}*"):
+        shutil.rmtree(path, ignore_errors=True)
     return folder
 
 

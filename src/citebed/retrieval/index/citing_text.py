@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +42,7 @@ def citing_text(collection: Collection, files: tuple[Path, ...], names: pl.DataF
     elsewhere = 0
     for path in files:
         found = _read(path)
-        linked = found.join(names, left_on="cited", right_on="name", how="inner")
+        linked = found.join(names, left_on="cited", right_on="name", maintain_order="left")
         elsewhere += found.height - linked.height
         parts.append(linked.select(list(_SCHEMA)))
     rows = pl.concat(parts)
@@ -82,13 +83,13 @@ def _contexts(path: Path) -> Iterator[tuple[str, str, str]]:
             for number, line in enumerate(lines, 1):
                 if line.strip():
                     yield _context(path, number, line)
-    except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, lzma.LZMAError, zlib.error, UnicodeDecodeError) as error:
         raise FormatError(path, None, f"cannot be read: {error}") from None
 
 
 def _open(path: Path) -> IO[str]:
     openers: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
-    opened: IO[str] = openers.get(path.suffix, open)(path, "rt", encoding="utf-8")
+    opened: IO[str] = openers.get(path.suffix, open)(path, "rt", encoding="utf-8-sig")
     return opened
 
 
@@ -109,4 +110,6 @@ def _first(row: Any, names: tuple[str, ...]) -> str | None:
     if not isinstance(row, dict):
         return None
     values = (row[name] for name in names if isinstance(row.get(name), str))
-    return next(values, None)
+    value = next(values, None)
+    # JSON can spell half a character (\\ud800), which no table can hold.
+    return None if value is None else value.encode("utf-8", "replace").decode()

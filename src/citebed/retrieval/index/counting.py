@@ -6,6 +6,7 @@ field, 13 of frequency. Sorted as numbers, postings are in the order of the inde
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,6 +60,12 @@ def count(job: Rows) -> Counts:
     return Counts(job, numbers.names(), np.concatenate(parts), lengths)
 
 
+@cache
+def _terms_seen(_: str) -> dict[str, str | None]:
+    """The terms of words met before: a worker sees most words in every job."""
+    return {}
+
+
 class TermNumbers(dict[str, int]):
     """Numbers for raw words: that of the word's term, or -1 where it is none."""
 
@@ -66,9 +73,13 @@ class TermNumbers(dict[str, int]):
         super().__init__()
         self.analyser = analyser
         self._numbers: dict[str, int] = {}
+        self._seen = _terms_seen(str(analyser))
 
     def __missing__(self, word: str) -> int:
-        term = self.analyser.term(word)
+        if word in self._seen:
+            term = self._seen[word]
+        else:
+            term = self._seen[word] = self.analyser.term(word)
         number = -1 if term is None else self._numbers.setdefault(term, len(self._numbers))
         self[word] = number
         return number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ class Share(NamedTuple):
     """What one citing paper added to the ``citing`` field."""
 
     postings: NDArray[np.uint32]
-    times: NDArray[np.uint16]
+    times: NDArray[np.integer[Any]]
     docs: NDArray[np.uint32]
     lengths: NDArray[np.uint32]
 
@@ -44,16 +44,16 @@ class Index:
             self.hashes: NDArray[np.uint64] = arrays["hashes"]
             self.terms = Strings(arrays["terms"], arrays["terms.offsets"])
             self.ids = Strings(arrays["ids"], arrays["ids.offsets"])
+            self.fields = tuple(name for name in FIELDS if f"tf.{name}" in arrays)
+            self.tf = {
+                name: Column(len(self.docs), arrays[f"tf.{name}"], arrays.get(f"tf.{name}.at"))
+                for name in self.fields
+            }
+            self.lengths: dict[str, NDArray[np.uint32]] = {
+                name: arrays[f"length.{name}"] for name in self.fields
+            }
         except KeyError as error:
             raise layout.DamagedIndex(folder, f"is damaged: it names no {error}") from None
-        self.fields = tuple(name for name in FIELDS if f"tf.{name}" in arrays)
-        self.tf = {
-            name: Column(len(self.docs), arrays[f"tf.{name}"], arrays.get(f"tf.{name}.at"))
-            for name in self.fields
-        }
-        self.lengths: dict[str, NDArray[np.uint32]] = {
-            name: arrays[f"length.{name}"] for name in self.fields
-        }
         self._numbers: dict[str, int] = {}
 
     @cached_property
@@ -100,14 +100,18 @@ class Index:
         return np.searchsorted(self.offsets, places, side="right") - 1
 
     def packed(self, field: str) -> Keys:
-        """A field's postings in packed form, as counting makes them."""
+        """A field's postings in packed form, as counting makes them.
+
+        A frequency above what one packed posting holds (of a text in many parts) takes several.
+        """
         there, times = self.tf[field].filled()
+        there, times = _in_parts(there, times.astype(np.int64), counting.MOST_TIMES)
         terms = np.repeat(np.arange(len(self.terms), dtype=np.uint64), np.diff(self.offsets))
         keys: Keys = (
             (terms[there] << np.uint64(counting.TERM_SHIFT))
             | (self.docs[there].astype(np.uint64) << np.uint64(counting.ROW_SHIFT))
             | np.uint64(FIELDS.index(field) << counting.FIELD_SHIFT)
-            | np.minimum(times, counting.MOST_TIMES).astype(np.uint64)
+            | times.astype(np.uint64)
         )
         return keys
 
@@ -133,6 +137,33 @@ class Index:
         )
 
 
-def open_index(collection: Path) -> Index:
-    """The index of the collection at ``collection``."""
-    return Index(collection / FOLDER)
+def _in_parts(
+    places: NDArray[np.int64], times: NDArray[np.int64], most: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Times as sums of parts that are no more than ``most``, with the place of each part."""
+    parts = -(-times // most)
+    last = np.cumsum(parts) - 1
+    each = np.full(parts.sum(), most, np.int64)
+    each[last] = times - (parts - 1) * most
+    return np.repeat(places, parts), each
+
+
+def open_index(collection: Path, *, verified: bool = False) -> Index:
+    """The index of the collection at ``collection``; ``verified`` compares all checksums first.
+
+    A new index may take the place of the old one while that is being opened: then the new one
+    is opened.
+    """
+    folder = collection / FOLDER
+    before = layout.written(folder)
+    while True:
+        try:
+            index = Index(folder)
+            if verified:
+                index.verify()
+        except layout.DamagedIndex:
+            before, last = layout.written(folder), before
+            if before == last:
+                raise
+        else:
+            return index

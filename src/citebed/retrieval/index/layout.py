@@ -71,9 +71,31 @@ def read_description(folder: Path) -> Description:
             what = f"has format {values['format']!r}, this citebed reads {FORMAT}"
             raise DamagedIndex(folder, what)
         values["citing_sources"] = tuple(values["citing_sources"])
-        return Description(**values)
-    except (ValueError, TypeError, KeyError) as error:
+        return _checked(Description(**values))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise DamagedIndex(folder, f"is damaged ({DESCRIPTION}: {error})") from None
+
+
+def _checked(description: Description) -> Description:
+    """The description, if its parts are of their types; a name of a file never leads elsewhere."""
+    for entry in description.files.values():
+        if Path(entry["file"]).name != entry["file"] or int(entry["bytes"]) < 0:
+            raise ValueError(f"'{entry['file']}' is no file of an index")
+        str.encode(entry["sha256"])
+    for state in description.sources.values():
+        int(state["bytes"]), int(state["time"]), str.encode(state["sha256"])
+    if not all(isinstance(name, str) for name in (description.analyser, description.hashing)):
+        raise ValueError("it names no analyser")
+    return description
+
+
+def written(folder: Path) -> tuple[int, int] | None:
+    """What tells one ``index.json`` from the next that takes its place; ``None`` without one."""
+    try:
+        found = (folder / DESCRIPTION).stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
 
 
 def write(folder: Path, description: Description, arrays: Arrays) -> Description:
@@ -107,7 +129,11 @@ def write(folder: Path, description: Description, arrays: Arrays) -> Description
 
 def _write_array(path: Path, array: NDArray[Any]) -> dict[str, Any]:
     with path.open("wb") as handle:
-        np.lib.format.write_array(handle, np.ascontiguousarray(array), allow_pickle=False)
+        # Not numpy's own way, which writes with ``tofile``: that hides why writing failed.
+        whole = np.ascontiguousarray(array)
+        header = np.lib.format.header_data_from_array_1_0(whole)
+        np.lib.format.write_array_header_1_0(handle, header)
+        handle.write(whole.data)
         handle.flush()
         os.fsync(handle.fileno())
     return {"file": path.name, "bytes": path.stat().st_size, "sha256": file_hash(path)}
@@ -154,6 +180,8 @@ def verify(folder: Path, description: Description) -> None:
     """Read every file and compare its hash with the one that was written down."""
     for entry in description.files.values():
         path = folder / entry["file"]
+        if not path.is_file():
+            raise DamagedIndex(folder, f"lacks its file {path.name}")
         if file_hash(path) != entry["sha256"]:
             raise DamagedIndex(folder, f"is damaged: {path.name} is not as it was written")
 

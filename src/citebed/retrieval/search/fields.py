@@ -17,8 +17,10 @@ class Fields:
     weights: Mapping[str, float]
 
     def __str__(self) -> str:
+        named = ((name, float(self.weights[name])) for name in FIELDS if name in self.weights)
         return ",".join(
-            name if weight == 1 else f"{name}={weight:g}" for name, weight in self.weights.items()
+            name if weight == 1 else f"{name}={repr(weight).removesuffix('.0')}"
+            for name, weight in named
         )
 
     def __hash__(self) -> int:

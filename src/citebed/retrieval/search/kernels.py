@@ -173,14 +173,19 @@ def choose_unit(weights, unit_of_rows, row_maxima, rare, slots, g_span):
     Tried are: the rows' own unit times the smallest weight (then a weight that is a multiple
     of it loses nothing) and the finest that fits. Whichever makes the bounds tighter is taken.
     ``slots`` tells the row of each query term, -1 for a rare one, whose maximum is in ``rare``.
+    A row adds its levels at least once, a rare term 1: where even that is too much, 0 is returned.
     """
-    total, least = g_span, np.inf
+    total, least, fewest = g_span, np.inf, np.int64(3)
     for t in range(weights.size):
         if slots[t] >= 0:
             total += weights[t] * unit_of_rows * row_maxima[slots[t]]
             least = min(least, weights[t])
+            fewest += np.int64(row_maxima[slots[t]])
         else:
             total += weights[t] * rare[t]
+            fewest += 1
+    if fewest > MOST_UNITS:
+        return 0.0
     finest = max(total / (0.7 * MOST_UNITS), 1e-300)
     while not _fits(finest, weights, unit_of_rows, row_maxima, rare, slots, g_span):
         finest *= 1.1
@@ -200,18 +205,24 @@ def choose_unit(weights, unit_of_rows, row_maxima, rare, slots, g_span):
 
 
 @_kernel
+def _whole(number):
+    """Rounded up, but no further than what can never fit: a larger one may be no integer."""
+    return np.int64(min(np.ceil(number), 1e9))
+
+
+@_kernel
 def _times(amount, unit):
-    return np.int64(np.ceil(amount / unit * (1 - 1e-12)))
+    return max(_whole(amount / unit * (1 - 1e-12)), 1)
 
 
 @_kernel
 def _factor(weight, maximum, unit):
-    return np.int64(np.ceil(256.0 * weight * (maximum / 255.0) / unit * (1 + 1e-9)))
+    return _whole(256.0 * weight * (maximum / 255.0) / unit * (1 + 1e-9))
 
 
 @_kernel
 def _fits(unit, weights, unit_of_rows, row_maxima, rare, slots, g_span):
-    units = np.int64(np.ceil(g_span / unit)) + 2
+    units = _whole(g_span / unit) + 2
     for t in range(weights.size):
         if slots[t] >= 0:
             times = _times(weights[t] * unit_of_rows, unit)
@@ -288,6 +299,18 @@ def _score_found(found_docs, found_scores, first, last, forward, query, g, thres
 
 
 @_kernel
+def _score_all(found_docs, found_scores, forward, query, g, may):
+    """Score every document that may be found: for queries of more terms than bounds can hold."""
+    allowed, banned = may
+    n = 0
+    for doc in range(banned.size):
+        if not banned[doc] and (allowed.size == 0 or allowed[doc]):
+            found_docs[n] = doc
+            n += 1
+    return _score_found(found_docs, found_scores, 0, n, forward, query, g, -np.inf)
+
+
+@_kernel
 def _collect(bounds, chunk, chunk_best, need, upper, first, step, may, found, n):
     """Append the documents whose bound is at least ``need`` and below ``upper``."""
     allowed, banned = may
@@ -347,6 +370,14 @@ def search(prepared, block, terms, weights, g_weight, allowed, k, workspace):
         slots[t], rare[t] = row_of_term[term], maxima[term]
     g_span = g_weight * g_unit * 255.0 if g.size else 0.0
     unit = choose_unit(weights, row_unit, row_maxima, rare, slots, g_span)
+    query = (asked, slot_of_term, weights, g_weight)
+    if unit == 0:
+        may = (allowed, banned)
+        n_found = _score_all(found_docs, found_scores, forward, query, g, may)
+        for t in range(n_terms):
+            asked[terms[t] >> 5] = 0
+        least = _kth(found_scores, n_found, k)
+        return _best(found_docs[:n_found], found_scores[:n_found], least, k)
     base = g_weight * g_low if g.size else 0.0
     g_times = np.uint32(np.ceil(256.0 * g_weight * g_unit / unit)) if g.size else np.uint32(0)
     chosen = slots[slots >= 0]
@@ -359,7 +390,6 @@ def search(prepared, block, terms, weights, g_weight, allowed, k, workspace):
             times[j] = _times(weights[t] * row_unit, unit)
             j += 1
 
-    query = (asked, slot_of_term, weights, g_weight)
     chunk = 64 if 8 * k * 64 <= documents else 16
     width = RANGE // block
     n_found, threshold, wanted = 0, -np.inf, 0

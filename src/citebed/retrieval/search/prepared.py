@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +37,8 @@ class Prepared:
     forward_terms: NDArray[np.uint32]
     forward_impacts: NDArray[np.float32]
     g: NDArray[np.float64]
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _arrays: dict[int, tuple[Any, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def documents(self) -> int:
@@ -60,14 +62,6 @@ class Prepared:
             if block not in self._arrays:
                 self._arrays[block] = self._make(block)
             return self._arrays[block]
-
-    @cached_property
-    def _lock(self) -> threading.Lock:
-        return threading.Lock()
-
-    @cached_property
-    def _arrays(self) -> dict[int, tuple[Any, ...]]:
-        return {}
 
     def _make(self, block: int) -> tuple[Any, ...]:
         unit, rows, row_maxima, row_of_term = self._rows(block)

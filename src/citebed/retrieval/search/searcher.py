@@ -25,6 +25,8 @@ Allowed = NDArray[np.bool_] | None
 
 _A_CALL = 32
 """Queries that a thread answers before it takes the next ones."""
+_VIEWS = 4
+"""Views without a paper's citing text that are kept: queries of one paper come together."""
 _NONE: Docs = np.zeros(0, np.int64)
 
 
@@ -42,6 +44,7 @@ class Searcher:
         self.view = View(index, model, fields)
         self._prepared: Any = None
         self._workspaces: list[Any] = []
+        self._views: dict[str, View] = {}
 
     def prepare(self) -> None:
         """Make ready for many searches: takes about a second for 100,000 documents."""
@@ -66,8 +69,15 @@ class Searcher:
 
     def without(self, paper: str | None) -> View:
         """What the searcher sees when the citing text of a paper does not count."""
-        view = View(self.index, self.model, self.fields, paper) if paper else self.view
-        return self.view if view.is_whole else view
+        if not paper:
+            return self.view
+        view = self._views.pop(paper, None) or View(self.index, self.model, self.fields, paper)
+        if view.is_whole:
+            return self.view
+        self._views[paper] = view
+        if len(self._views) > _VIEWS:
+            del self._views[next(iter(self._views))]
+        return view
 
     def search(
         self, query: TermWeights, k: int, *, excluded: Docs = _NONE, allowed: Allowed = None
@@ -93,18 +103,28 @@ class Searcher:
         threads: int = 0,
     ) -> list[Hits]:
         """The best ``k`` documents for each query; ``excluded`` are left out, query by query."""
+        if k < 1:
+            return [NOTHING] * len(queries)
         final = [usable(query, self.view) for query in queries]
         without = excluded or [_NONE] * len(final)
-        bounded = self._prepared is not None and all((q.weights > 0).all() for q in final)
-        if not bounded:
-            return [
-                self._exhaustive(self.view, query, k, out, allowed)
-                for query, out in zip(final, without, strict=True)
-            ]
-        found = self._pruned(final, k, without, allowed, threads or os.cpu_count() or 1)
+        bounded = [i for i, query in enumerate(final) if self._is_bounded(query)]
+        pruned = self._pruned(
+            [final[i] for i in bounded],
+            k,
+            [without[i] for i in bounded],
+            allowed,
+            threads or os.cpu_count() or 1,
+        )
+        found = dict(zip(bounded, pruned, strict=True))
         return [
-            self._plus_constant(self.view, q, hits) for q, hits in zip(final, found, strict=True)
+            self._plus_constant(self.view, query, found[i])
+            if i in found
+            else self._exhaustive(self.view, query, k, without[i], allowed)
+            for i, query in enumerate(final)
         ]
+
+    def _is_bounded(self, final: TermWeights) -> bool:
+        return self._prepared is not None and bool((final.weights > 0).all())
 
     def _exhaustive(
         self, view: View, query: TermWeights, k: int, excluded: Docs, allowed: Allowed
@@ -119,7 +139,9 @@ class Searcher:
         if not len(hits.docs):
             return NOTHING
         constant = self.model.constant(query.weights, query.df, query.cf, view.stats)
-        return Hits(hits.docs, hits.scores + constant)
+        scores = hits.scores + constant
+        order = np.lexsort((-hits.docs, -scores))  # scores may have become equal just now
+        return Hits(hits.docs[order], scores[order])
 
     def _pruned(
         self,
@@ -133,6 +155,8 @@ class Searcher:
             (queries[at : at + _A_CALL], excluded[at : at + _A_CALL])
             for at in range(0, len(queries), _A_CALL)
         ]
+        if not queries:
+            return []
         k = min(k, self._prepared.documents)
 
         def work(part: tuple[list[TermWeights], Sequence[Docs]]) -> list[Hits]:
@@ -150,7 +174,10 @@ class Searcher:
 
         prepared = self._prepared
         block = prepared.block_for(k)
-        workspace = self._workspaces.pop() if self._workspaces else prepared.workspace()
+        try:
+            workspace = self._workspaces.pop()
+        except IndexError:  # asking first whether there is one would be a race between threads
+            workspace = prepared.workspace()
         out = (
             np.empty((len(queries), k), np.int64),
             np.empty((len(queries), k)),

@@ -56,7 +56,7 @@ class View:
             return None
         postings, place = np.unique(found.postings, return_inverse=True)
         times = np.bincount(place, weights=found.times, minlength=len(postings))
-        return found._replace(postings=postings, times=times.astype(np.uint16))
+        return found._replace(postings=postings, times=times.astype(np.int64))
 
     @property
     def is_whole(self) -> bool:

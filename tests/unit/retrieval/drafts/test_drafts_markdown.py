@@ -107,6 +107,9 @@ def test_citations(paper: Draft) -> None:
         (r"Write to \@someone now.", "Write to @someone now.", ()),
         ("The plot in @fig:one shows it.", "The plot in shows it.", ()),
         (r"Words \citep[p. 3]{a} here.", "Words here.", ("a",)),
+        (r"Words (Figure \ref{a}).\label{b}", "Words (Figure).", ()),
+        ("Mail {a,b}@example.org now.", "Mail {a,b}@example.org now.", ()),
+        ("![A [bracketed] one [@a]](b.png){width=5%}", "A [bracketed] one", ("a",)),
         ("Words [link][ref] and [span]{.x} here.", "Words link and span here.", ()),
         ("2 * 3 and snake_case and _this_ and ***that***.",
          "2 * 3 and snake_case and this and that.", ()),
@@ -130,6 +133,7 @@ def test_a_single_top_heading_is_the_title() -> None:
 def test_pandoc_title_block() -> None:
     draft = parse_draft("% A Title\n% Ada One; Bob Two\n\nWords.", "markdown")
     assert (draft.title, draft.authors) == ("A Title", ("Ada One", "Bob Two"))
+    assert parse_draft("% A Title", "markdown").title == "A Title"
 
 
 def test_code_without_end_is_read_as_text() -> None:

@@ -115,6 +115,11 @@ def test_lists_of_references(references: str, keys: list[str]) -> None:
     assert [passage.text for passage in draft.passages] == ["Some words here."]
 
 
+def test_references_that_are_all_indented() -> None:
+    draft = parse_draft("Some words here.\n\nReferences\n  A. One. First,\n  goes on.", "text")
+    assert [entry.text for entry in draft.cited.entries] == ["A. One. First, goes on."]
+
+
 def test_running_heads_are_dropped_only_at_the_edges_of_pages() -> None:
     text = "The {1} page\nis here.\n\nJournal of X, vol. 7\n\nIt has {1} words."
     page = f"Journal of X, vol. {{0}}\n\n{text}\n\n{{0}}\n"

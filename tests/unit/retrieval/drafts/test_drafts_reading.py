@@ -90,6 +90,7 @@ def test_files_that_are_not_there_or_no_files(tmp_path: Path) -> None:
         ("# One\n\nWords.", "markdown"),
         ("---\ntitle: x\n---\n", "markdown"),
         ("Mail to me@example.org, C# and #1.", "text"),
+        ("A table of\n\n# Queries\n\nand more.", "text"),
     ],
 )
 def test_the_form_of_a_text(text: str, form: str) -> None:

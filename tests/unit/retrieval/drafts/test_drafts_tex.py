@@ -115,6 +115,7 @@ def test_cited_are_all_keys_but_those_in_comments_and_code(paper: Draft) -> None
         (r"\Textcite{a}", ("a",)),
         (r"\footcite[{[sic]}]{a}", ("a",)),
         (r"\supercite{a}", ("a",)),
+        (r"\newcite{a}", ("a",)),
         (r"\citeA<see>{a}", ("a",)),
         (r"\cites(see)(p. 3)[1]{a}[2][3]{b}{c}", ("a", "b", "c")),
         ("\\cite{a,\n  b,% why\n  c}", ("a", "b", "c")),
@@ -126,6 +127,21 @@ def test_citation_commands(command: str, keys: tuple[str, ...]) -> None:
     assert draft.cited.keys == keys
     assert [passage.text for passage in draft.passages] == ["Some words here."]
     assert draft.passages[0].cites == keys
+
+
+@pytest.mark.parametrize(
+    ("author", "names"),
+    [
+        ("Ada One \\and Bob Two", ("Ada One", "Bob Two")),
+        ("Ada One, Bob Two and Cy Three", ("Ada One", "Bob Two", "Cy Three")),
+        (r"Ada One$^{1}$\thanks{x} \\ Some Place \\ \texttt{a@b.c} \\\And Bob Two \\ Elsewhere",
+         ("Ada One", "Bob Two")),
+        (r"\begin{tabular}{@{}c@{\hspace{4em}}c@{}}Ada One & Bob Two \\ Here & There \end{tabular}",
+         ("Ada One", "Bob Two")),
+    ],
+)  # fmt: skip
+def test_authors(author: str, names: tuple[str, ...]) -> None:
+    assert parse_draft(rf"\author{{{author}}} Words.", "tex").authors == names
 
 
 @pytest.mark.parametrize(

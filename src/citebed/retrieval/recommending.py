@@ -6,6 +6,7 @@ from collections.abc import Collection as Some
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from citebed.records import Document
 from citebed.retrieval.analysis.sentences import split_sentences
 from citebed.retrieval.dates import allowed_before, checked_date
 from citebed.retrieval.feedback.base import TermWeights
-from citebed.retrieval.index.index import Index
+from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import Pipeline, pipeline_of
 from citebed.retrieval.queries import is_telling, query_text
 from citebed.retrieval.search.feeding import better_query
@@ -28,6 +29,10 @@ from citebed.retrieval.search.searcher import Searcher, usable
 
 _REASONS = 6
 _SHOWN = ("doc_id", "title", "authors", "year", "venue", "doi")
+
+
+class NothingToAsk(CitebedError):
+    """A text of which no word can be searched for."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,7 @@ class Recommender:
         clean = query_text(text)
         query = self._searcher.query(clean)
         if not len(query.ids):
-            raise CitebedError(self._nothing_to_ask(clean))
+            raise NothingToAsk(self._nothing_to_ask(clean))
         numbers = [self.index.ids.find(name) for name in exclude]
         excluded = np.array([number for number in numbers if number >= 0], np.int64)
         query, hits = self._search(query, clean, k, excluded, self._allowed(before))
@@ -230,3 +235,12 @@ class Recommender:
 def _best(shares: NDArray[np.float64]) -> list[int]:
     order = np.argsort(-shares, kind="stable")[:_REASONS]
     return [int(at) for at in order if shares[at] > 0]
+
+
+def recommend(folder: str | Path, text: str, k: int = 10, **options: Any) -> list[Recommendation]:
+    """The ``k`` papers of the collection at ``folder`` that ``text`` should cite.
+
+    For one text; a ``Recommender`` is quicker for many, and takes the same options.
+    """
+    collection = Collection(folder)
+    return Recommender(collection, open_index(collection.folder)).recommend(text, k, **options)

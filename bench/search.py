@@ -1,0 +1,211 @@
+"""How fast are index and search on ACM-CR, against bm25s (numba) and tantivy?
+
+Both engines get the same terms, one thread, and are asked back to back in this process, warm, for
+exact top-20 and top-1000. ``--times 10`` does the same on ten times the documents: texts are put
+together from the title of one document and the abstract of another of the same neighbourhood, so
+that there are no copies. ``--build`` times building the index against tantivy, in processes of
+their own, with peak memory. ``--recommend`` times `citebed recommend` from a cold shell.
+Run: python bench/search.py [--times N] [--build] [--recommend] [--rounds N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from acm_cr import imported
+from citebed.collection import Collection
+from citebed.retrieval.feedback.base import TermWeights
+from citebed.retrieval.index.building import IndexOptions, build_index
+from citebed.retrieval.index.index import Index, open_index
+from citebed.retrieval.models import model_of
+from citebed.retrieval.queries import query_text
+from citebed.retrieval.search.searcher import Searcher
+from common import REPOSITORY, watch
+
+SETS = ("paragraphs", "sentences")
+DEPTHS = (20, 1000)
+
+
+def multiplied(folder: Path, times: int, work: Path) -> Path:
+    """A collection of ``times`` as many documents, each put together from two real ones."""
+    target = work / f"times-{times}"
+    shutil.copytree(folder, target, ignore=shutil.ignore_patterns("index", "runs", "*.parquet"))
+    for name in ("contexts", "papers", "references"):
+        shutil.copy(folder / f"{name}.parquet", target)
+    base = pl.read_parquet(folder / "documents.parquet").sort("doc_id")
+    parts = [base]
+    for copy in range(1, times):
+        shifted = base.select(pl.col("abstract", "keywords").shift(copy, fill_value=None))
+        names = {"doc_id": pl.col("doc_id") + f"-{copy}", "doi": pl.lit(None, pl.String)}
+        parts.append(base.with_columns(*shifted.get_columns()).with_columns(**names))
+    pl.concat(parts).write_parquet(target / "documents.parquet", row_group_size=20_000)
+    return target
+
+
+def peer(index: Index, model: Any) -> Any:
+    """bm25s over the very same postings."""
+    import bm25s
+    import scipy.sparse
+
+    terms = np.repeat(np.arange(len(index.terms)), np.diff(index.offsets))
+    tf = sum(index.tf[name][slice(0, len(index.docs))].astype(np.int64) for name in model)
+    there = tf > 0
+    docs, terms, tf = index.docs[there].astype(np.int64), terms[there], tf[there]
+    lengths = sum(index.lengths[name].astype(np.int64) for name in model)
+    df = np.bincount(terms, minlength=len(index.terms))
+    idf = np.log(1 + (len(lengths) - df + 0.5) / (df + 0.5))
+    norm = 0.9 * (1 - 0.4 + 0.4 * lengths / lengths.mean())
+    scores = (idf[terms] * tf / (tf + norm[docs])).astype(np.float32)
+    matrix = scipy.sparse.csc_matrix((scores, (docs, terms)), (len(lengths), len(index.terms)))
+    engine = bm25s.BM25(k1=0.9, b=0.4, method="lucene", backend="numba")
+    engine.scores = {
+        "data": matrix.data,
+        "indices": matrix.indices.astype(np.int32),
+        "indptr": matrix.indptr.astype(np.int32 if matrix.nnz < 2**31 else np.int64),
+        "num_docs": len(lengths),
+    }
+    engine.vocab_dict = {str(number): number for number in range(len(index.terms))}
+    engine.nonoccurrence_array = None
+    engine.unique_token_ids_set = set(engine.vocab_dict.values())
+    return engine
+
+
+def queries_of(collection: Collection, searcher: Searcher, name: str) -> list[TermWeights]:
+    """The queries of a set, analysed."""
+    return [searcher.query(query_text(text)) for text in collection.queries(name)["text"]]
+
+
+def best(work: Callable[[], object], other: Callable[[], object], rounds: int) -> list[float]:
+    """The least seconds of each of two jobs that take turns, after a first turn that warms up."""
+    times: list[list[float]] = [[], []]
+    for turn in range(rounds + 1):
+        for place, job in enumerate((work, other)):
+            gc.collect()
+            started = time.perf_counter()
+            job()
+            if turn:
+                times[place].append(time.perf_counter() - started)
+    return [min(each) for each in times]
+
+
+def compare(folder: Path, rounds: int) -> None:
+    """Ours against bm25s, both query sets, both depths."""
+    from bm25s.tokenization import Tokenized
+
+    collection, index = Collection(folder), open_index(folder)
+    searcher = Searcher(index, model_of("bm25(k1=0.9,b=0.4)"))
+    started = time.perf_counter()
+    searcher.prepare()
+    print(f"{len(index.ids):,} documents; prepared in {time.perf_counter() - started:.1f} s")
+    engine = peer(index, searcher.fields.weights)
+    for name in SETS:
+        queries = queries_of(collection, searcher, name)
+        tokens = [np.repeat(q.ids, q.weights.astype(int)).tolist() for q in queries]
+        asked = Tokenized(ids=tokens, vocab=engine.vocab_dict)
+        for k in DEPTHS:
+            results: dict[str, Any] = {}
+
+            def ours(k: int = k, queries: Sequence[TermWeights] = queries) -> None:
+                results["ours"] = searcher.search_all(queries, k, threads=1)  # noqa: B023
+
+            def theirs(k: int = k, asked: Any = asked) -> None:
+                results["theirs"] = engine.retrieve(  # noqa: B023
+                    asked, k=k, n_threads=1, show_progress=False
+                )
+
+            mine, peers = best(ours, theirs, rounds)
+            check(results["ours"], results["theirs"], k)
+            print(
+                f"{name:<10} k={k:<5} bm25s {len(queries) / peers:8.0f}/s   "
+                f"citebed {len(queries) / mine:8.0f}/s   {peers / mine:5.2f} times as fast"
+            )
+
+
+def check(ours: Sequence[Any], theirs: Any, k: int) -> None:
+    """Both found the same scores (bm25s adds in single precision)."""
+    for hits, scores in zip(ours, theirs.scores, strict=True):
+        n = min(len(hits.scores), k)
+        if not np.allclose(hits.scores[:n], scores[:n], rtol=1e-4, atol=1e-4):
+            sys.exit("citebed and bm25s disagree")
+
+
+def build(folder: Path, work: Path) -> None:
+    """Index building against tantivy: seconds, peak memory, size on disk."""
+    script = REPOSITORY / "bench" / "tantivy_build.py"
+    for turn in range(2):
+        target = work / f"tantivy-{turn}"
+        target.mkdir()
+        theirs = watch([sys.executable, str(script), str(folder), str(target)])
+        if theirs.code:
+            sys.exit(theirs.err)
+        ours = watch([sys.executable, "-m", "citebed", "index", str(folder), "--rebuild"])
+        if ours.code:
+            sys.exit(ours.err)
+        size = sum(path.stat().st_size for path in (folder / "index").iterdir()) / 1e6
+        print(
+            f"build: tantivy {theirs.out.strip()} s, {theirs.megabytes:.0f} MB; citebed "
+            f"{ours.seconds:.1f} s in all, {ours.megabytes:.0f} MB, {size:.1f} MB on disk; "
+            f"{float(theirs.out) / ours.seconds:.2f} times as fast"
+        )
+
+
+def recommend(folder: Path) -> None:
+    """`citebed recommend` with a paragraph, from a cold shell and in a running process."""
+    from citebed.retrieval.recommending import Recommender
+
+    texts = Collection(folder).queries("paragraphs")["text"].to_list()
+    seconds = []
+    for text in texts[:7]:
+        started = time.perf_counter()
+        words = [sys.executable, "-m", "citebed", "recommend", str(folder), text]
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+        seconds.append(time.perf_counter() - started)
+    middle = statistics.median(seconds)
+    print(f"recommend, cold shell: median {middle:.2f} s, {max(seconds):.2f} at most")
+    recommender = Recommender(Collection(folder), open_index(folder), warm=True)
+    for text in texts[:5]:
+        recommender.recommend(text)
+    times = []
+    for text in texts:
+        started = time.perf_counter()
+        recommender.recommend(text)
+        times.append((time.perf_counter() - started) * 1000)
+    print(f"recommend, running: median {statistics.median(times):.1f} ms, {max(times):.1f} at most")
+
+
+def main() -> None:
+    """What was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--times", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--build", action="store_true")
+    parser.add_argument("--recommend", action="store_true")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        folder = imported(work)
+        if arguments.times > 1:
+            folder = multiplied(folder, arguments.times, work)
+        if arguments.build:
+            build(folder, work)
+        build_index(folder, IndexOptions())
+        compare(folder, arguments.rounds)
+        if arguments.recommend:
+            recommend(folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,347 @@
+"""Indexes that are broken, cut off or of another time; and disks that are full."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.retrieval.index.making import (
+    arrays_of,
+    assert_same_arrays,
+    build,
+    context,
+    section,
+    write_collection,
+)
+
+from citebed.cli.app import main
+from citebed.errors import CitebedError, CollectionError
+from citebed.retrieval.index import building
+from citebed.retrieval.index.index import open_index
+from citebed.retrieval.index.layout import DamagedIndex
+
+DOCUMENTS = (
+    {"doc_id": "a", "title": "Trees", "abstract": "Leaves of trees", "keywords": ["oak"]},
+    {"doc_id": "b", "title": "The sea"},
+)
+OTHERS = ({"doc_id": "c", "title": "Other trees"},)
+
+
+def make(folder: Path) -> Path:
+    """A collection with every field there is, indexed."""
+    sections, contexts = [section("a", "Roots")], [context("p", ["b"], "Salt water")]
+    write_collection(folder, DOCUMENTS, sections=sections, contexts=contexts)
+    build(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return make(tmp_path / "my c")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One to be broken and mended again and again."""
+    return make(tmp_path_factory.mktemp("whole") / "c")
+
+
+def array_files(folder: Path) -> list[Path]:
+    return sorted((folder / "index").glob("*.npy"))
+
+
+def assert_told_and_mended(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The verbs say how to build anew; doing that mends it, with all that was there."""
+    capsys.readouterr()
+    assert main(["recommend", str(folder), "oak trees"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("citebed: the index ")
+    assert said.endswith(f"Build it anew with: citebed index {folder}\n")
+    assert main(["index", str(folder), "-q"]) == 0
+    assert main(["recommend", str(folder), "oak trees"]) == 0
+    assert "Trees" in capsys.readouterr().out
+
+
+def test_there_is_no_index_yet(tmp_path: Path) -> None:
+    folder = write_collection(tmp_path / "c", DOCUMENTS)
+    with pytest.raises(
+        CollectionError, match=f"no index yet. Build it with: citebed index {folder}"
+    ):
+        open_index(folder)
+
+
+def test_every_file_cut_off_by_a_byte(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = arrays_of(folder)
+    for name in [path.name.split(".")[:-2] for path in array_files(folder)]:
+        (path,) = (p for p in array_files(folder) if p.name.split(".")[:-2] == name)
+        path.write_bytes(path.read_bytes()[:-1])
+        with pytest.raises(DamagedIndex, match=r"has .* bytes, not"):
+            open_index(folder)
+        assert_told_and_mended(folder, capsys)
+    assert_same_arrays(before, arrays_of(folder))
+
+
+def test_every_file_with_a_byte_changed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = arrays_of(folder)
+    for name in [path.name.split(".")[:-2] for path in array_files(folder)]:
+        (path,) = (p for p in array_files(folder) if p.name.split(".")[:-2] == name)
+        data = bytearray(path.read_bytes())
+        data[-1] ^= 4
+        path.write_bytes(data)
+        with pytest.raises(DamagedIndex, match=f"{path.name} is not as it was written"):
+            open_index(folder, verified=True)
+        assert_told_and_mended(folder, capsys)
+    assert_same_arrays(before, arrays_of(folder))
+
+
+def test_every_file_gone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in [path.name.split(".")[:-2] for path in array_files(folder)]:
+        (path,) = (p for p in array_files(folder) if p.name.split(".")[:-2] == name)
+        path.unlink()
+        with pytest.raises(DamagedIndex, match=f"lacks its file {path.name}"):
+            open_index(folder)
+        assert_told_and_mended(folder, capsys)
+
+
+@given(st.data())
+def test_any_byte_changed_is_told(whole: Path, data: st.DataObject) -> None:
+    path = data.draw(st.sampled_from(array_files(whole)))
+    good = path.read_bytes()
+    place = data.draw(st.integers(0, len(good) - 1))
+    bad = bytearray(good)
+    bad[place] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(bad)
+    try:
+        with pytest.raises(DamagedIndex):
+            open_index(whole, verified=True)
+    finally:
+        path.write_bytes(good)
+
+
+def test_a_file_that_goes_while_it_is_open(folder: Path) -> None:
+    index = open_index(folder)
+    array_files(folder)[0].unlink()
+    with pytest.raises(DamagedIndex, match="lacks its file"):
+        index.verify()
+
+
+# --- index.json -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [0, 2, "1", None])
+def test_an_index_of_another_format(
+    folder: Path, capsys: pytest.CaptureFixture[str], number: object
+) -> None:
+    path = folder / "index" / "index.json"
+    values = json.loads(path.read_text())
+    path.write_text(json.dumps({**values, "format": number}))
+    with pytest.raises(DamagedIndex, match=f"has format {number!r}, this citebed reads 1"):
+        open_index(folder)
+    assert_told_and_mended(folder, capsys)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{", b"[]", b"null", b"7", b"\xff\xfe\0", b'{"format": 1}', b"[" * 100_000],
+    ids=lambda data: repr(data[:15]),
+)
+def test_a_description_that_is_none(
+    folder: Path, capsys: pytest.CaptureFixture[str], data: bytes
+) -> None:
+    (folder / "index" / "index.json").write_bytes(data)
+    with pytest.raises(DamagedIndex, match="is damaged"):
+        open_index(folder)
+    assert_told_and_mended(folder, capsys)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=4,
+)
+
+
+@given(st.data())
+def test_a_description_with_anything_in_it(whole: Path, data: st.DataObject) -> None:
+    """It is refused, or what is wrong makes no difference."""
+    path = whole / "index" / "index.json"
+    good = path.read_text()
+    values = json.loads(good)
+    name = data.draw(st.sampled_from(list(values)))
+    if name in ("files", "sources") and data.draw(st.booleans()):
+        inner = data.draw(st.sampled_from(list(values[name])))
+        if data.draw(st.booleans()):
+            values[name][inner] = data.draw(JSON)
+        else:
+            values[name][inner][data.draw(st.sampled_from(["file", "bytes", "sha256"]))] = (
+                data.draw(JSON)
+            )
+    elif data.draw(st.booleans()):
+        values[name] = data.draw(JSON)
+    else:
+        del values[name]
+    path.write_text(json.dumps(values))
+    try:
+        try:
+            index = open_index(whole, verified=True)
+        except DamagedIndex:
+            return
+        index.is_current()
+        assert list(index.ids) == ["a", "b"]
+    finally:
+        path.write_text(good)
+
+
+@given(st.binary(max_size=60))
+def test_a_description_of_random_bytes(whole: Path, data: bytes) -> None:
+    path = whole / "index" / "index.json"
+    good = path.read_bytes()
+    path.write_bytes(data)
+    try:
+        with pytest.raises(DamagedIndex):
+            open_index(whole)
+    finally:
+        path.write_bytes(good)
+
+
+def test_names_of_files_do_not_lead_out_of_the_index(folder: Path) -> None:
+    path = folder / "index" / "index.json"
+    values = json.loads(path.read_text())
+    values["files"]["docs"]["file"] = "../../secret.npy"
+    path.write_text(json.dumps(values))
+    with pytest.raises(DamagedIndex, match="no file of an index"):
+        open_index(folder)
+
+
+# --- full disks -----------------------------------------------------------------------------
+
+full_disk = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted((folder / "index").iterdir())}
+
+
+@full_disk
+def test_a_disk_that_is_full_at_any_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file that is to be written leads to a device that is always full."""
+    before, arrays = files_of(folder), arrays_of(folder)
+    write_collection(folder, OTHERS)
+    monkeypatch.setattr(building, "_next_generation", lambda _: 7)
+    names = [f"{name}.7.npy" for name in ("offsets", "docs", "tf.title", "terms", "ids", "hashes")]
+    for name in (*names, "length.keywords.7.npy", "index.json.new"):
+        (folder / "index" / name).symlink_to("/dev/full")
+        with pytest.raises(CitebedError, match=r"the disk is full.*unchanged; make room"):
+            build(folder)
+        assert files_of(folder) == before
+        assert_same_arrays(arrays, arrays_of(folder))
+    assert build(folder).documents == 1
+
+
+@full_disk
+def test_a_full_disk_on_the_command_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(building, "_next_generation", lambda _: 7)
+    (folder / "index" / "docs.7.npy").symlink_to("/dev/full")
+    assert main(["index", str(folder), "--rebuild"]) == 1
+    assert "the disk is full" in capsys.readouterr().err
+
+
+def test_a_limit_on_the_size_of_files(folder: Path, tmp_path: Path) -> None:
+    """As a quota or a file system would have it; contexts are written to a file of their own."""
+    contexts = [context(f"p{n}", ["a"], f"word{n * n} " * 9) for n in range(3000)]
+    write_collection(folder, DOCUMENTS, contexts=contexts)
+    before = files_of(folder)
+    done = subprocess.run(
+        [sys.executable, "-m", "citebed", "index", str(folder), "--workers", "1"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000)),
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 1
+    assert "File too large" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert files_of(folder) == before
+
+
+# --- kills ----------------------------------------------------------------------------------
+
+BUILDER = """
+import sys
+from pathlib import Path
+from citebed.retrieval.index import building
+building._IN_PROCESS_ROWS, building._ROWS_A_JOB = 10, 500
+print("ready", flush=True)
+while True:
+    for name in ("english", "none"):
+        options = building.IndexOptions(name, workers=2, rebuild=True)
+        building.build_index(Path(sys.argv[1]), options)
+"""
+
+
+@pytest.fixture
+def two_states(tmp_path: Path) -> Iterator[tuple[Path, dict[str, dict[str, np.ndarray]]]]:
+    """A collection, and its arrays under each of two analysers."""
+    rows = [{"doc_id": f"d{n}", "title": f"trees{n} of the sea"} for n in range(1500)]
+    contexts = [context("p", [f"d{n}"], f"Salt{n} waters") for n in range(300)]
+    folder = write_collection(tmp_path / "c", rows, contexts=contexts)
+    states = {}
+    for name in ("english", "none"):
+        build(folder, analyser=name)
+        states[name] = arrays_of(folder)
+    return folder, states
+
+
+def test_killed_at_any_time_the_old_or_the_new_index_is_whole(
+    two_states: tuple[Path, dict[str, dict[str, np.ndarray]]],
+) -> None:
+    folder, states = two_states
+    seed = random.Random(0)
+    for _ in range(12):
+        command = [sys.executable, "-c", BUILDER, str(folder)]
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
+        ) as child:
+            child.stdout.readline()
+            time.sleep(seed.uniform(0.1, 0.8))
+            child.send_signal(signal.SIGKILL)
+        index = open_index(folder, verified=True)
+        assert_same_arrays(states[index.description.analyser], arrays_of(folder))
+    build(folder, rebuild=True)
+    wanted = {entry["file"] for entry in open_index(folder).description.files.values()}
+    assert {path.name for path in (folder / "index").iterdir()} == {"index.json", *wanted}
+
+
+def test_interrupted_by_the_user(
+    two_states: tuple[Path, dict[str, dict[str, np.ndarray]]],
+) -> None:
+    folder, states = two_states
+    command = [sys.executable, "-c", BUILDER, str(folder)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    ) as child:
+        child.stdout.readline()
+        time.sleep(0.7)
+        os.killpg(child.pid, signal.SIGINT)
+        assert child.wait(timeout=30) != 0
+        said = child.stderr.read().decode()
+    assert said.count("Traceback") <= 1, said  # the script's own; no worker adds to it
+    assert "KeyboardInterrupt" in said
+    index = open_index(folder, verified=True)
+    assert_same_arrays(states[index.description.analyser], arrays_of(folder))
+    assert not list((folder / "index").glob(".work-*"))
