@@ -135,8 +135,8 @@ def search(
         raise typer.BadParameter(f"'{path}' is there already; add --overwrite to replace it")
     with progress_bar(quiet, unit="queries") as progress:
         run = run_queries(opened, its_index, table, pipeline, options, progress)
-    named = Path(queries)
-    source = named if named.is_file() else opened.folder / "queries" / f"{queries}.jsonl"
+    own = queries in opened.query_sets
+    source = opened.folder / "queries" / f"{queries}.jsonl" if own else Path(queries)
     about = {"set": queries, "number": table.height, "sha256": file_hash(source)}
     facts = run_facts(its_index, pipeline, options, run, about, ["citebed", *sys.argv[1:]])
     written = write_run(path, run, str(pipeline).replace(" ", ""), facts)

@@ -152,6 +152,12 @@ class Recommender:
     def _later_parts(self) -> tuple[Any, Any]:
         return self.pipeline.feedback, self.pipeline.stage
 
+    @cached_property
+    def _encoder(self) -> Any:
+        from citebed.retrieval.rerank import load_reranker
+
+        return load_reranker(self.pipeline.stage.encoder) if self.pipeline.stage else None
+
     def _reordered(self, text: str, hits: Hits) -> Hits:
         from citebed.collection.reading import SILENT
         from citebed.retrieval.second_stage import second_stage
@@ -162,7 +168,9 @@ class Recommender:
         table = pl.DataFrame(
             {"query_id": [""] * len(names), "doc_id": names, "score": hits.scores}
         ).with_columns(pl.int_range(1, pl.len() + 1).alias("rank"))
-        again, _ = second_stage(self.collection, self.pipeline.stage, table, {"": text}, SILENT)
+        again, _ = second_stage(
+            self.collection, self.pipeline.stage, table, {"": text}, SILENT, self._encoder
+        )
         numbers = [self.index.ids.find(name) for name in again["doc_id"]]
         return Hits(np.array(numbers, np.int64), again["score"].to_numpy())
 
@@ -172,15 +180,16 @@ class Recommender:
         view = self._searcher.view
         final = usable(query, view)
         shares = view.contributions(final.ids, hits.docs) * final.weights
-        words, by_sentence = self._words(final.ids, sentences)
-        asking = shares @ by_sentence if len(sentences) else np.zeros((len(hits.docs), 0))
+        words, terms, places = self._words(final.ids, sentences)
+        # A term's share goes to the sentences that have it, in parts.
+        often = np.bincount(terms, minlength=len(words))[terms]
         cards = self._cards_of([self.index.ids[int(number)] for number in hits.docs])
         return [
             Recommendation(
                 rank=place + 1,
                 score=float(hits.scores[place]),
                 terms=tuple(words[t] for t in _best(shares[place])),
-                sentence=sentences[int(asking[place].argmax())] if asking.size else "",
+                sentence=_asking_most(sentences, places, shares[place, terms] / often),
                 **card,
             )
             for place, card in enumerate(cards)
@@ -188,23 +197,21 @@ class Recommender:
 
     def _words(
         self, ids: NDArray[np.int64], sentences: Sequence[str]
-    ) -> tuple[list[str], NDArray[np.float64]]:
-        """The query's terms as the text spells them, and each sentence's share of each term."""
+    ) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+        """The query's terms as the text spells them; where they occur: the term, the sentence."""
         analyser = self.index.analyser
         place = {self.index.terms[int(number)]: at for at, number in enumerate(ids)}
-        words = list(place)
-        spelled: set[int] = set()
-        counts = np.zeros((len(ids), len(sentences)))
-        for column, sentence in enumerate(sentences):
+        spelled: dict[int, str] = {}
+        found: list[tuple[int, int]] = []
+        for number, sentence in enumerate(sentences):
             for word in analyser.words(sentence):
                 at = place.get(analyser.term(word) or "", -1)
                 if at >= 0:
-                    counts[at, column] += 1
-                    if at not in spelled:
-                        words[at] = word
-                        spelled.add(at)
-        totals = counts.sum(axis=1, keepdims=True)
-        return words, np.divide(counts, totals, out=counts, where=totals > 0)
+                    found.append((at, number))
+                    spelled.setdefault(at, word)
+        words = [spelled.get(at, term) for at, term in enumerate(place)]
+        terms, places = np.array(found, np.int64).reshape(-1, 2).T
+        return words, terms, places
 
     @cached_property
     def _cards(self) -> dict[str, dict[str, Any]]:
@@ -235,6 +242,14 @@ class Recommender:
 def _best(shares: NDArray[np.float64]) -> list[int]:
     order = np.argsort(-shares, kind="stable")[:_REASONS]
     return [int(at) for at in order if shares[at] > 0]
+
+
+def _asking_most(
+    sentences: Sequence[str], places: NDArray[np.int64], parts: NDArray[np.float64]
+) -> str:
+    """The sentence whose parts are the most; none where only feedback's terms asked."""
+    sums = np.bincount(places, weights=parts)
+    return sentences[int(sums.argmax())] if sums.max(initial=0.0) > 0 else ""
 
 
 def recommend(folder: str | Path, text: str, k: int = 10, **options: Any) -> list[Recommendation]:

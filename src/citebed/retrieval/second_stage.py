@@ -12,6 +12,7 @@ from citebed.collection.reading import Progress
 from citebed.retrieval.pipeline import Interpolate, Rerank, Rrf, Stage
 from citebed.retrieval.rerank import (
     CrossEncoder,
+    Encoder,
     VectorCache,
     interpolate,
     load_reranker,
@@ -27,15 +28,17 @@ def second_stage(
     table: pl.DataFrame,
     queries: Mapping[str, str],
     progress: Progress,
+    model: Encoder | CrossEncoder | None = None,
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
     """The first ``stage.top`` documents of each query in a new order, and what ordered them.
 
-    Documents below are left out.
+    Documents below are left out. ``model`` is the stage's encoder where it is loaded already.
     """
     from citebed.retrieval.running import document_texts, vectors_folder
 
-    progress.step(f"loading {stage.encoder}", 0)
-    model = load_reranker(stage.encoder)
+    if model is None:
+        progress.step(f"loading {stage.encoder}", 0)
+        model = load_reranker(stage.encoder)
     first = table.filter(pl.col("rank") <= stage.top).select("query_id", "doc_id", "score")
     texts = dict(document_texts(collection, first["doc_id"].unique().to_list()))
     progress.step("re-ranking", len(texts))

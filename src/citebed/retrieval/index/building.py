@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,7 +68,7 @@ def build_index(
 ) -> IndexReport:
     """Index the collection at ``folder``, or bring its index up to date."""
     options = options or IndexOptions()
-    analyser_of(options.analyser)
+    options = replace(options, analyser=str(analyser_of(options.analyser)))
     collection = Collection(folder)
     with locked(folder):
         old = None if options.rebuild else _usable(folder / FOLDER, options)
@@ -226,7 +226,7 @@ class _Builder:
         papers = sorted(rows["paper_id"].unique(), key=lambda name: name.encode())
         place = {name: number for number, name in enumerate(papers)}
         path = work / "citing.parquet"
-        rows.select("text").write_parquet(path)
+        _write_parquet(rows.select("text"), path)
         self.citing = {
             "papers": papers,
             "paper": np.array([place[name] for name in rows["paper_id"]], np.int64),
@@ -299,6 +299,17 @@ class _Planned:
             if keep.any():
                 mask = None if keep.all() else keep
                 yield Rows(self.table, start, len(keep), self.columns, mask, analyser)
+
+
+def _write_parquet(table: pl.DataFrame, path: Path) -> None:
+    """Write a table that workers read; polars says of a full disk only that it is an error."""
+    try:
+        table.write_parquet(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise CitebedError(
+            f"the citing text could not be written to {path.parent.parent} ({error}). "
+            "The index is unchanged; make room and try again."
+        ) from None
 
 
 def _numbers(doc_ids: pl.Series, documents: pl.DataFrame) -> NDArray[np.int64]:

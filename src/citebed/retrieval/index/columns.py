@@ -25,11 +25,11 @@ class Column:
         if self._at is None:
             return self._values[where]
         if isinstance(where, slice):
-            first, last = np.searchsorted(self._at, (where.start, where.stop))
+            first, last = _places(self._at, np.array((where.start, where.stop)))
             found = np.zeros(where.stop - where.start, self._values.dtype)
             found[self._at[first:last] - np.int64(where.start)] = self._values[first:last]
             return found
-        place = np.searchsorted(self._at, where)
+        place = _places(self._at, where)
         place[place == len(self._at)] = 0
         mine = self._at[place] == where if len(self._at) else np.zeros(len(where), bool)
         return np.where(mine, self._values[place] if len(self._at) else 0, 0)
@@ -40,6 +40,11 @@ class Column:
             return self._at.astype(np.int64), self._values
         there = np.flatnonzero(self._values)
         return there, self._values[there]
+
+
+def _places(at: NDArray[np.uint32], wanted: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Where the wanted places are; numpy would copy all of ``at`` to compare another type."""
+    return np.searchsorted(at, wanted.astype(at.dtype))
 
 
 def packed_column(

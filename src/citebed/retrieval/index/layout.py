@@ -163,14 +163,14 @@ def open_arrays(folder: Path, description: Description) -> dict[str, NDArray[Any
     arrays = {}
     for name, entry in description.files.items():
         path = folder / entry["file"]
-        size = path.stat().st_size if path.is_file() else None
-        if size is None:
-            raise DamagedIndex(folder, f"lacks its file {path.name}")
-        if size != entry["bytes"]:
-            what = f"is damaged: {path.name} has {size:,} bytes, not {entry['bytes']:,}"
-            raise DamagedIndex(folder, what)
         try:
+            size = path.stat().st_size
+            if size != entry["bytes"]:
+                what = f"is damaged: {path.name} has {size:,} bytes, not {entry['bytes']:,}"
+                raise DamagedIndex(folder, what)
             arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
+        except FileNotFoundError:
+            raise DamagedIndex(folder, f"lacks its file {path.name}") from None
         except ValueError as error:
             raise DamagedIndex(folder, f"is damaged: {path.name}: {error}") from None
     return arrays
@@ -180,9 +180,11 @@ def verify(folder: Path, description: Description) -> None:
     """Read every file and compare its hash with the one that was written down."""
     for entry in description.files.values():
         path = folder / entry["file"]
-        if not path.is_file():
-            raise DamagedIndex(folder, f"lacks its file {path.name}")
-        if file_hash(path) != entry["sha256"]:
+        try:
+            found = file_hash(path)
+        except FileNotFoundError:
+            raise DamagedIndex(folder, f"lacks its file {path.name}") from None
+        if found != entry["sha256"]:
             raise DamagedIndex(folder, f"is damaged: {path.name} is not as it was written")
 
 

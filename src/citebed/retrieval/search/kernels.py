@@ -4,11 +4,16 @@ A search has two steps. First every document gets an upper bound of its score, i
 of 16 bits: rare terms add theirs document by document, frequent terms (which make up most of
 the work of a long query) add a whole row of 8-bit bounds at once, which processors do sixteen
 at a time. A row has one number for each block of ``B`` neighbouring documents, their maximum.
-Then the few documents whose bound reaches the k-th best score are scored exactly.
+Then the few documents whose bound reaches the k-th best score are scored exactly. Where a query
+is so short, or so many documents are wanted, that this would be more work than adding up all
+impacts, that is done instead (``accumulate``).
 
 Documents are cut into ranges small enough for the bounds to stay in the processor's cache.
 Inside a range the documents of a block are a fixed distance apart (see ``place_of``), so that
 adding a row to the bounds is plain vector work.
+
+All compiled code is in this one file, long as it is: numba keeps what it compiled until the file
+changes, and does not see that another one has which the code came from.
 
 numba only makes vector code of loops that start at 0 over slices, hence their shape here.
 """
@@ -23,43 +28,265 @@ from numba.extending import intrinsic
 
 RANGE = 1 << 17
 """Documents of a range: their 16-bit bounds take 256 KB."""
+SUMS = 1 << 17
+"""Documents of a range where impacts are added up: their sums take 1 MB."""
 MOST_UNITS = 65_000
 _STRIP = 4096
 _AHEAD = 4
-_COARSE = 2
+_POSTINGS_A_DOCUMENT = 60
+"""Looking for a document's rare terms takes as long as going through so many postings."""
+_LEVELS = 4096
+_SUM_LEVELS = 4096
+_WIDTH = 64
+_CHUNK = 16
+_PLACE_BITS = 20
 
-_kernel = njit(cache=True, nogil=True, error_model="numpy")
+kernel = njit(cache=True, nogil=True, error_model="numpy")
 
 
-@_kernel
+# --- the best of many ---
+
+
+@kernel
+def nth_largest(values, n):
+    """About the n-th largest of whole numbers, by counting, never above it; 0 if too few."""
+    most = 0
+    for i in range(values.size):
+        most = max(most, np.int64(values[i]))
+    shift = 0
+    while most >> shift >= _LEVELS:
+        shift += 1
+    counts = np.zeros(_LEVELS, np.int32)
+    for i in range(values.size):
+        counts[np.int64(values[i]) >> shift] += 1
+    seen = 0
+    for level in range(_LEVELS - 1, -1, -1):
+        seen += counts[level]
+        if seen >= n:
+            return level << shift
+    return 0
+
+
+@kernel
+def kth(scores, n, k):
+    """The k-th largest of the first ``n`` scores; minus infinity if there are fewer."""
+    if n < k:
+        return -np.inf
+    return np.partition(scores[:n], n - k)[n - k]
+
+
+@kernel
+def end_of_range(docs, start, end, limit):
+    """Where a term's postings (from ``start`` to ``end``) leave the documents below ``limit``."""
+    while start < end:
+        middle = (start + end) // 2
+        if docs[middle] < limit:
+            start = middle + 1
+        else:
+            end = middle
+    return start
+
+
+@kernel
+def chunk_maxima(values, chunk, lowest, out):
+    """The maximum of every chunk of values; ``member`` tells which values are in a chunk.
+
+    Chunks are interwoven, ``_WIDTH`` at a time, so that neighbours are compared with neighbours,
+    many at once. Returns how many chunks there are; some of the last may be empty, and ``lowest``.
+    """
+    n = 0
+    for start in range(0, values.size, chunk * _WIDTH):
+        best = out[n : n + _WIDTH]
+        best[:] = lowest
+        for row in range(start, min(start + chunk * _WIDTH, values.size), _WIDTH):
+            part = values[row : min(row + _WIDTH, values.size)]
+            for i in range(part.size):
+                best[i] = part[i] if part[i] > best[i] else best[i]
+        n += _WIDTH
+    return n
+
+
+@kernel
+def member(c, i, chunk):
+    """Where the i-th member of chunk ``c`` is."""
+    return (c // _WIDTH) * (chunk * _WIDTH) + i * _WIDTH + c % _WIDTH
+
+
+@kernel
+def best_of(docs, scores, threshold, k):
+    """The best ``k`` in order; of equal scores the greatest document first.
+
+    Sorted are whole numbers that hold the upper bits of a score and its place; what these cannot
+    tell apart is put in order afterwards.
+    """
+    keep = np.flatnonzero(scores >= threshold)
+    docs, scores = docs[keep], scores[keep]
+    if docs.size >= 1 << _PLACE_BITS:
+        order = np.argsort(docs)[::-1]
+        order = order[np.argsort(-scores[order], kind="mergesort")][:k]
+        return docs[order], scores[order]
+    mask = np.int64((1 << _PLACE_BITS) - 1)
+    keys = (-scores).view(np.int64)
+    for i in range(keys.size):
+        if keys[i] < 0:
+            keys[i] ^= np.int64(0x7FFFFFFFFFFFFFFF)  # negative floats count down
+        keys[i] = (keys[i] & ~mask) | i
+    keys.sort()
+    order = keys & mask
+    start = 0
+    for i in range(1, order.size + 1):
+        if i == order.size or (keys[i] ^ keys[start]) & ~mask:
+            if i - start > 1:
+                run = order[start:i]
+                run = run[np.argsort(docs[run])[::-1]]
+                order[start:i] = run[np.argsort(-scores[run], kind="mergesort")]
+            start = i
+    order = order[:k]
+    return docs[order], scores[order]
+
+
+# --- adding up all impacts ---
+
+
+@kernel
+def _add(sums, docs, impacts, weight, first):
+    for i in range(docs.size):
+        sums[docs[i] - np.uint32(first)] += weight * np.float64(impacts[i])
+
+
+@kernel
+def _add_document_scores(sums, g, g_weight):
+    """Add what documents get whatever their terms; those without a term get nothing."""
+    for i in range(sums.size):
+        sums[i] = -np.inf if np.signbit(sums[i]) else sums[i] + g_weight * g[i]
+
+
+@kernel
+def _leave_out(sums, banned, allowed):
+    """Make those that may not be found worse than all others."""
+    for i in range(sums.size):
+        if banned[i] or (allowed.size and not allowed[i]):
+            sums[i] = -np.inf
+
+
+@kernel
+def _collect_sums(sums, chunk_best, least, first, has_g, found):
+    """Append the documents that have a term and whose sum is at least ``least``."""
+    found_docs, found_scores, n = found
+    for c in range(chunk_best.size):
+        if chunk_best[c] < least:
+            continue
+        for i in range(_CHUNK):
+            at = member(c, i, _CHUNK)
+            score = sums[at] if at < sums.size else -np.inf
+            if score >= least and score > -np.inf and (has_g or not np.signbit(score)):
+                found_docs[n] = first + at
+                found_scores[n] = score
+                n += 1
+    return n
+
+
+@kernel
+def _nth_at_least(values, n):
+    """A number that at least ``n`` of the values reach, about the n-th largest, by counting."""
+    low, high = np.inf, -np.inf
+    for i in range(values.size):
+        if values[i] > -np.inf:
+            low, high = min(low, values[i]), max(high, values[i])
+    if not low < high:
+        return -np.inf
+    scale = _SUM_LEVELS / (high - low)
+    if not np.isfinite(scale):
+        return -np.inf
+    counts = np.zeros(_SUM_LEVELS + 1, np.int32)
+    for i in range(values.size):
+        if values[i] > -np.inf:
+            counts[min(np.int64((values[i] - low) * scale), _SUM_LEVELS)] += 1
+    seen = 0
+    for level in range(_SUM_LEVELS, 0, -1):
+        seen += counts[level]
+        if seen >= n:
+            return low + (level - 0.5) / scale  # half a level for what rounding may have moved
+    return -np.inf
+
+
+@kernel
+def accumulate(prepared, terms, weights, g_weight, allowed, k, workspace):
+    """The best ``k`` documents, as ``kernels.search`` gives them; weights are not negative.
+
+    A sum starts as minus zero, which no addition of impacts leaves: so a document that has a
+    term is known even where all its impacts are 0.
+    """
+    offsets, docs, _, _, _, impacts = prepared[0]
+    row_of_term = prepared[1][0]
+    g = prepared[3][0]
+    frequent = row_of_term[terms] >= 0
+    _, _, _, _, _, _, _, banned, found_docs, found_scores, all_sums = workspace
+    documents = banned.size
+    at = offsets[terms]
+    chunk_best = np.empty(SUMS // _CHUNK + 64, np.float64)
+    n_found, least = 0, -np.inf
+    excludes = allowed.size > 0 or banned.any()
+    for first in range(0, documents, SUMS):
+        last = min(first + SUMS, documents)
+        sums = all_sums[: last - first]
+        sums[:] = -0.0
+        for turn in range(2):  # frequent terms first, as everywhere: sums are to be the same
+            for t in range(terms.size):
+                if frequent[t] == (turn == 0):
+                    end = offsets[terms[t] + 1]
+                    if last < documents:
+                        end = end_of_range(docs, at[t], end, last)
+                    _add(sums, docs[at[t] : end], impacts[at[t] : end], weights[t], first)
+                    at[t] = end
+        if g.size:
+            _add_document_scores(sums, g[first:last], g_weight)
+        if excludes:
+            _leave_out(sums, banned[first:last], allowed[first:last])
+        n_chunks = chunk_maxima(sums, _CHUNK, -np.inf, chunk_best)
+        if n_found == 0 and n_chunks >= k:
+            least = _nth_at_least(chunk_best[:n_chunks], k)
+        found = (found_docs, found_scores, n_found)
+        n_found = _collect_sums(sums, chunk_best[:n_chunks], least, first, g.size > 0, found)
+        least = max(least, kth(found_scores, n_found, k))
+    return best_of(found_docs[:n_found], found_scores[:n_found], least, k)
+
+
+# --- upper bounds ---
+
+
+@kernel
 def place_of(doc, block):
     """Where a document's bound is: its range, then its place in the block, then the block."""
     local = doc % RANGE
     return (doc - local) + (local % block) * (RANGE // block) + local // block
 
 
-@_kernel
+@kernel
 def places_of(docs, block, out):
     """``place_of`` for many."""
     for i in range(docs.size):
         out[i] = place_of(np.int64(docs[i]), block)
 
 
-@_kernel
-def transpose(offsets, docs, impacts, starts, terms_out, impacts_out):
-    """Postings by document instead of by term; terms stay in order. ``starts`` is used up.
+@kernel
+def turn_round(offsets, docs, impacts, number_of_term, starts, terms_out, impacts_out):
+    """The postings of some terms by document; terms stay in order. ``starts`` is used up.
 
-    The two outputs are views of one array in which term and impact take turns.
+    A term goes under the number it is given; one of -1 is left out.
     """
     for term in range(offsets.size - 1):
+        number = number_of_term[term]
+        if number < 0:
+            continue
         for i in range(offsets[term], offsets[term + 1]):
             at = starts[docs[i]]
-            terms_out[2 * at] = term
-            impacts_out[2 * at + 1] = impacts[i]
+            terms_out[at] = number
+            impacts_out[at] = impacts[i]
             starts[docs[i]] = at + 1
 
 
-@_kernel
+@kernel
 def quantise(impacts, unit, out):
     """The least whole number of units that is no less than each impact."""
     for i in range(impacts.size):
@@ -69,7 +296,7 @@ def quantise(impacts, unit, out):
         out[i] = min(max(n, 1), 255)  # at least 1: a document that has the term can be told
 
 
-@_kernel
+@kernel
 def fill_row(docs, bounds, block, row):
     """A frequent term's row: for each block of documents the maximum of their bounds."""
     for i in range(docs.size):
@@ -77,7 +304,7 @@ def fill_row(docs, bounds, block, row):
         row[at] = max(row[at], bounds[i])
 
 
-@_kernel
+@kernel
 def _add_rows(bounds, rows, chosen, times, first):
     """Add the chosen rows, each some times, to the bounds that begin at ``first`` in them."""
     n = chosen.size
@@ -108,7 +335,7 @@ def _add_rows(bounds, rows, chosen, times, first):
             j += 1
 
 
-@_kernel
+@kernel
 def _add_postings(bounds, places, levels, factor):
     """Add a rare term: ``factor`` is 256 times its units a level, rounded up."""
     for i in range(places.size):
@@ -116,39 +343,13 @@ def _add_postings(bounds, places, levels, factor):
         bounds[places[i] % np.uint32(RANGE)] += np.uint16(units)
 
 
-@_kernel
+@kernel
 def _merge_blocks(bounds, blocks):
     for i in range(bounds.size):
         bounds[i] = np.uint16(bounds[i] + blocks[i])
 
 
-@_kernel
-def _chunk_maxima(bounds, chunk, out):
-    """The maximum of every ``chunk`` bounds."""
-    for c in range((bounds.size + chunk - 1) // chunk):
-        start = c * chunk
-        part = bounds[start : min(start + chunk, bounds.size)]
-        best = np.uint16(0)
-        for i in range(part.size):
-            best = max(best, part[i])
-        out[c] = best
-
-
-@_kernel
-def _nth_largest(values, n):
-    """About the n-th largest of 16-bit values, by counting, never above it; 0 if too few."""
-    counts = np.zeros(65_536 >> _COARSE, np.int32)
-    for i in range(values.size):
-        counts[values[i] >> _COARSE] += 1
-    seen = 0
-    for level in range(counts.size - 1, -1, -1):
-        seen += counts[level]
-        if seen >= n:
-            return level << _COARSE
-    return 0
-
-
-@_kernel
+@kernel
 def _only_best(found, n, first, block, bounds, wanted):
     """Of the first ``n`` documents found, keep about the ``wanted`` with the highest bounds.
 
@@ -157,7 +358,7 @@ def _only_best(found, n, first, block, bounds, wanted):
     mine = np.empty(n, np.uint16)
     for i in range(n):
         mine[i] = bounds[place_of(found[i] - first, block)]
-    need = _nth_largest(mine, wanted)
+    need = nth_largest(mine, wanted)
     kept = 0
     for i in range(n):
         if mine[i] >= need:
@@ -166,7 +367,7 @@ def _only_best(found, n, first, block, bounds, wanted):
     return kept, need
 
 
-@_kernel
+@kernel
 def choose_unit(weights, unit_of_rows, row_maxima, rare, slots, g_span):
     """How much of a score one unit is, so that no bound can pass ``MOST_UNITS``.
 
@@ -204,23 +405,23 @@ def choose_unit(weights, unit_of_rows, row_maxima, rare, slots, g_span):
     return natural if loose_natural <= loose_finest else finest
 
 
-@_kernel
+@kernel
 def _whole(number):
     """Rounded up, but no further than what can never fit: a larger one may be no integer."""
     return np.int64(min(np.ceil(number), 1e9))
 
 
-@_kernel
+@kernel
 def _times(amount, unit):
     return max(_whole(amount / unit * (1 - 1e-12)), 1)
 
 
-@_kernel
+@kernel
 def _factor(weight, maximum, unit):
     return _whole(256.0 * weight * (maximum / 255.0) / unit * (1 + 1e-9))
 
 
-@_kernel
+@kernel
 def _fits(unit, weights, unit_of_rows, row_maxima, rare, slots, g_span):
     units = _whole(g_span / unit) + 2
     for t in range(weights.size):
@@ -252,103 +453,122 @@ def _prefetch(typing, array, at):  # noqa: ARG001
     return types.void(array, types.int64), generate
 
 
-@_kernel
-def _score(doc, forward, asked, slot_of_term, weights):
-    """The sum over the query's terms in the document, in the order of terms, and if any is.
+@kernel
+def _frequent_score(doc, by_frequent, row_weights):
+    """The sum over the document's frequent terms; minus zero if the query has none of them.
+
+    A term that the query has not weighs minus zero, which leaves any sum as it is: so no term
+    needs to be asked about, and a sum that is still minus zero has met none of the query's.
+    """
+    offsets, all_rows, all_impacts = by_frequent
+    rows = all_rows[offsets[doc] : offsets[doc + 1]]
+    impacts = all_impacts[offsets[doc] : offsets[doc + 1]]
+    total = -0.0
+    for i in range(rows.size):
+        total += row_weights[rows[i]] * np.float64(impacts[i])
+    return total
+
+
+@kernel
+def _rare_score(total, doc, by_rare, asked, slot_of_term, weights):
+    """The sum with the document's rare terms, in the order of terms.
 
     ``asked`` has a bit for each term: it stays in the nearest cache, where most terms of a
     document are found not to be asked for.
     """
-    offsets, all_terms, all_impacts = forward
-    start, end = 2 * offsets[doc], 2 * offsets[doc + 1]
-    terms, impacts = all_terms[start:end], all_impacts[start:end]
-    total, found = 0.0, False
-    for i in range(terms.size // 2):
-        term = terms[2 * i]
+    offsets, all_terms, all_impacts = by_rare
+    terms = all_terms[offsets[doc] : offsets[doc + 1]]
+    impacts = all_impacts[offsets[doc] : offsets[doc + 1]]
+    for i in range(terms.size):
+        term = terms[i]
         if (asked[term >> np.uint32(5)] >> (term & np.uint32(31))) & np.uint32(1):
-            total += weights[slot_of_term[term]] * np.float64(impacts[2 * i + 1])
-            found = True
-    return total, found
+            total += weights[slot_of_term[term]] * np.float64(impacts[i])
+    return total
 
 
-@_kernel
-def _score_found(found_docs, found_scores, first, last, forward, query, g, threshold):
-    """Score the documents from ``first`` to ``last``, keep those that reach ``threshold``.
+@kernel
+def _fetch(array, start, end, step):
+    """Fetch a run of an array; ``step`` is how many of its items fill a line of the cache."""
+    while start < end:
+        _prefetch(array, start)
+        start += step
 
-    Their terms lie all over memory, so they are fetched a few documents ahead.
+
+@kernel
+def _score_found(found_docs, found_scores, first, last, forward, query, by_postings):
+    """Score the documents from ``first`` to ``last``: frequent terms first, then rare ones.
+
+    Their terms lie all over memory, so they are fetched a few documents ahead. Where many are
+    to be scored, rare terms are not looked for in each document, but the other way round.
     """
-    asked, slot_of_term, weights, g_weight = query
-    offsets, terms, _ = forward
+    by_frequent, by_rare = forward
+    asked, slot_of_term, weights, row_weights = query
+    for i in range(first, last):
+        ahead = found_docs[min(i + _AHEAD, last - 1)]
+        _fetch(by_frequent[1], by_frequent[0][ahead], by_frequent[0][ahead + 1], 32)
+        _fetch(by_frequent[2], by_frequent[0][ahead], by_frequent[0][ahead + 1], 16)
+        doc = found_docs[i]
+        found_scores[i] = _frequent_score(doc, by_frequent, row_weights)
+        if not by_postings:
+            _fetch(by_rare[1], by_rare[0][ahead], by_rare[0][ahead + 1], 16)
+            found_scores[i] = _rare_score(
+                found_scores[i], doc, by_rare, asked, slot_of_term, weights
+            )
+
+
+@kernel
+def _add_rare(found_docs, found_scores, first, last, rare_postings, slot_of_doc):
+    """Add the rare terms to the scores of the documents found, going through their postings."""
+    offsets, docs, impacts, terms, weights, slots = rare_postings
+    for i in range(first, last):
+        slot_of_doc[found_docs[i]] = i + 1
+    for t in range(terms.size):
+        if slots[t] < 0:
+            span_docs = docs[offsets[terms[t]] : offsets[terms[t] + 1]]
+            span_impacts = impacts[offsets[terms[t]] : offsets[terms[t] + 1]]
+            for i in range(span_docs.size):
+                slot = slot_of_doc[span_docs[i]]
+                if slot > 0:
+                    found_scores[slot - 1] += weights[t] * np.float64(span_impacts[i])
+    for i in range(first, last):
+        slot_of_doc[found_docs[i]] = 0
+
+
+@kernel
+def _keep_best(found_docs, found_scores, first, last, g, g_weight, threshold):
+    """Keep the documents that have a term of the query and reach ``threshold``."""
     kept = first
     for i in range(first, last):
-        ahead = min(i + _AHEAD, last - 1)
-        at, end = 2 * offsets[found_docs[ahead]], 2 * offsets[found_docs[ahead] + 1]
-        while at < end:
-            _prefetch(terms, at)
-            at += 16
-        doc = found_docs[i]
-        score, hit = _score(doc, forward, asked, slot_of_term, weights)
-        if hit:
-            if g.size:
-                score += g_weight * g[doc]
-            if score >= threshold:
-                found_docs[kept] = doc
-                found_scores[kept] = score
-                kept += 1
+        score = found_scores[i]
+        if np.signbit(score):
+            continue
+        if g.size:
+            score += g_weight * g[found_docs[i]]
+        if score >= threshold:
+            found_docs[kept] = found_docs[i]
+            found_scores[kept] = score
+            kept += 1
     return kept
 
 
-@_kernel
-def _score_all(found_docs, found_scores, forward, query, g, may):
-    """Score every document that may be found: for queries of more terms than bounds can hold."""
-    allowed, banned = may
-    n = 0
-    for doc in range(banned.size):
-        if not banned[doc] and (allowed.size == 0 or allowed[doc]):
-            found_docs[n] = doc
-            n += 1
-    return _score_found(found_docs, found_scores, 0, n, forward, query, g, -np.inf)
-
-
-@_kernel
+@kernel
 def _collect(bounds, chunk, chunk_best, need, upper, first, step, may, found, n):
     """Append the documents whose bound is at least ``need`` and below ``upper``."""
     allowed, banned = may
-    for c in range((bounds.size + chunk - 1) // chunk):
+    for c in range(chunk_best.size):
         if chunk_best[c] < need:
             continue
-        start = c * chunk
-        part = bounds[start : min(start + chunk, bounds.size)]
-        for i in range(part.size):
-            if need <= part[i] < upper:
-                doc = first + (start + i) * step
+        for i in range(chunk):
+            at = member(c, i, chunk)
+            if at < bounds.size and need <= bounds[at] < upper:
+                doc = first + at * step
                 if doc < banned.size and not banned[doc] and (allowed.size == 0 or allowed[doc]):
                     found[n] = doc
                     n += 1
     return n
 
 
-@_kernel
-def _kth(scores, n, k):
-    """The k-th largest of the first ``n`` scores; minus infinity if there are fewer."""
-    if n < k:
-        return -np.inf
-    return np.partition(scores[:n], n - k)[n - k]
-
-
-@_kernel
-def _end_of_range(docs, start, end, limit):
-    """Where a term's postings (from ``start`` to ``end``) leave the documents below ``limit``."""
-    while start < end:
-        middle = (start + end) // 2
-        if docs[middle] < limit:
-            start = middle + 1
-        else:
-            end = middle
-    return start
-
-
-@_kernel
+@kernel
 def search(prepared, block, terms, weights, g_weight, allowed, k, workspace):
     """The best ``k`` documents: numbers and scores, best first, ties by number, greatest first.
 
@@ -356,10 +576,13 @@ def search(prepared, block, terms, weights, g_weight, allowed, k, workspace):
     it may be found; those marked in the workspace's ``banned`` may not either.
     """
     by_term, by_row, forward, by_document = prepared
-    offsets, docs, places, levels, maxima = by_term
+    offsets, docs, places, levels, maxima, impacts = by_term
     row_of_term, rows, row_unit, row_maxima = by_row
     g, g_levels, g_low, g_unit = by_document
-    bounds, blocks, chunk_best, asked, slot_of_term, banned, found_docs, found_scores = workspace
+    (
+        bounds, blocks, chunk_best, asked, slot_of_term, slot_of_doc, row_weights, banned,
+        found_docs, found_scores, _,
+    ) = workspace  # fmt: skip
 
     n_terms, documents = terms.size, banned.size
     slots, rare = np.empty(n_terms, np.int64), np.empty(n_terms)
@@ -370,32 +593,33 @@ def search(prepared, block, terms, weights, g_weight, allowed, k, workspace):
         slots[t], rare[t] = row_of_term[term], maxima[term]
     g_span = g_weight * g_unit * 255.0 if g.size else 0.0
     unit = choose_unit(weights, row_unit, row_maxima, rare, slots, g_span)
-    query = (asked, slot_of_term, weights, g_weight)
     if unit == 0:
-        may = (allowed, banned)
-        n_found = _score_all(found_docs, found_scores, forward, query, g, may)
         for t in range(n_terms):
             asked[terms[t] >> 5] = 0
-        least = _kth(found_scores, n_found, k)
-        return _best(found_docs[:n_found], found_scores[:n_found], least, k)
+        return accumulate(prepared, terms, weights, g_weight, allowed, k, workspace)
     base = g_weight * g_low if g.size else 0.0
     g_times = np.uint32(np.ceil(256.0 * g_weight * g_unit / unit)) if g.size else np.uint32(0)
     chosen = slots[slots >= 0]
     times = np.empty(chosen.size, np.uint8)
     at = np.empty(n_terms, np.int64)
-    j = 0
+    j, n_rare = 0, 0
     for t in range(n_terms):
         at[t] = offsets[terms[t]]
         if slots[t] >= 0:
             times[j] = _times(weights[t] * row_unit, unit)
+            row_weights[slots[t]] = weights[t]
             j += 1
+        else:
+            n_rare += offsets[terms[t] + 1] - at[t]
+    query = (asked, slot_of_term, weights, row_weights)
+    rare_postings = (offsets, docs, impacts, terms, weights, slots)
 
     chunk = 64 if 8 * k * 64 <= documents else 16
     width = RANGE // block
     n_found, threshold, wanted = 0, -np.inf, 0
     for first in range(0, documents, RANGE):
         n_blocks = (min(RANGE, documents - first) + block - 1) // block
-        n_chunks = (n_blocks + chunk - 1) // chunk
+        n_chunks = 0
         for j in range(block):
             strip = bounds[j * width : j * width + n_blocks]
             if g.size:
@@ -408,7 +632,7 @@ def search(prepared, block, terms, weights, g_weight, allowed, k, workspace):
             if slots[t] < 0:
                 end = offsets[terms[t] + 1]
                 if first + RANGE < documents:
-                    end = _end_of_range(docs, at[t], end, first + RANGE)
+                    end = end_of_range(docs, at[t], end, first + RANGE)
                 factor = np.uint32(_factor(weights[t], rare[t], unit))
                 _add_postings(bounds, places[at[t] : end], levels[at[t] : end], factor)
                 at[t] = end
@@ -420,8 +644,8 @@ def search(prepared, block, terms, weights, g_weight, allowed, k, workspace):
             for j in range(block):
                 _merge_blocks(bounds[j * width : j * width + n_blocks], blocks[:n_blocks])
         for j in range(block):
-            _chunk_maxima(
-                bounds[j * width : j * width + n_blocks], chunk, chunk_best[j * n_chunks :]
+            n_chunks = chunk_maxima(
+                bounds[j * width : j * width + n_blocks], chunk, 0, chunk_best[j * n_chunks :]
             )
 
         upper = np.int64(65_536)
@@ -430,7 +654,7 @@ def search(prepared, block, terms, weights, g_weight, allowed, k, workspace):
                 need = np.int64(max(np.floor((threshold - base) / unit) - 1.0, 1.0))
             elif look == 0:
                 wanted = k + k // 16 + 16 if block == 1 else 2 * k + 60
-                need = max(_nth_largest(chunk_best[: block * n_chunks], wanted), 1)
+                need = max(nth_largest(chunk_best[: block * n_chunks], wanted), 1)
             else:
                 need = np.int64(1)
             if need >= upper:
@@ -438,45 +662,52 @@ def search(prepared, block, terms, weights, g_weight, allowed, k, workspace):
             n = n_found
             for j in range(block):
                 n = _collect(
-                    bounds[j * width : j * width + n_blocks], chunk, chunk_best[j * n_chunks :],
-                    need, upper, first + j, block, (allowed, banned), found_docs, n,
+                    bounds[j * width : j * width + n_blocks], chunk,
+                    chunk_best[j * n_chunks : (j + 1) * n_chunks], need, upper,
+                    first + j, block, (allowed, banned), found_docs, n,
                 )  # fmt: skip
             if look == 0 and n_found == 0 and n > wanted:
                 n, higher = _only_best(found_docs, n, first, block, bounds, wanted)
                 need = max(need, higher)
-            n_found = _score_found(
-                found_docs, found_scores, n_found, n, forward, query, g, threshold
-            )
-            threshold = max(threshold, _kth(found_scores, n_found, k))
+            by_postings = n_rare < (n - n_found) * _POSTINGS_A_DOCUMENT
+            _score_found(found_docs, found_scores, n_found, n, forward, query, by_postings)
+            if by_postings:
+                _add_rare(found_docs, found_scores, n_found, n, rare_postings, slot_of_doc)
+            n_found = _keep_best(found_docs, found_scores, n_found, n, g, g_weight, threshold)
+            threshold = max(threshold, kth(found_scores, n_found, k))
             upper = need
     for t in range(n_terms):
         asked[terms[t] >> 5] = 0
-    return _best(found_docs[:n_found], found_scores[:n_found], threshold, k)
+    row_weights[chosen] = -0.0
+    return best_of(found_docs[:n_found], found_scores[:n_found], threshold, k)
 
 
-@_kernel
+@kernel
 def _set_levels(bounds, levels, factor):
     """Begin the bounds with what the documents get whatever their terms."""
     for i in range(bounds.size):
         bounds[i] = np.uint16(((np.uint32(levels[i]) * factor) >> np.uint32(8)) + np.uint32(1))
 
 
-@_kernel
-def _best(docs, scores, threshold, k):
-    """The best ``k`` in order; of equal scores the greatest document first."""
-    keep = np.flatnonzero(scores >= threshold)
-    order = keep[np.argsort(-scores[keep])]
-    docs, scores = docs[order], scores[order]
-    start = 0
-    for i in range(1, docs.size + 1):
-        if i == docs.size or scores[i] != scores[start]:
-            if i - start > 1:
-                docs[start:i] = np.sort(docs[start:i])[::-1]
-            start = i
-    return docs[:k], scores[:k]
+@kernel
+def _is_sparse(prepared, block, terms, k):
+    """Whether adding up all impacts is less work than bounds and scoring; in nanoseconds."""
+    offsets, row_of_term = prepared[0][0], prepared[1][0]
+    documents = prepared[2][0][0].size - 1
+    postings, rare, rows = 0, 0, 0
+    for t in range(terms.size):
+        df = offsets[terms[t] + 1] - offsets[terms[t]]
+        postings += df
+        if row_of_term[terms[t]] >= 0:
+            rows += 1
+        else:
+            rare += df
+    scored = min(k + 50 if block == 1 else 3 * k + 100, documents)
+    bounded = 3.0 * rare + 0.12 * rows * (documents // block) + 0.4 * documents + 250.0 * scored
+    return 2.2 * postings + 2.0 * documents + 100.0 * k < bounded
 
 
-@_kernel
+@kernel
 def search_many(prepared, block, queries, excluded, allowed, k, workspace, out):
     """``search`` for many queries, given one after another; fills ``out`` row by row.
 
@@ -486,14 +717,19 @@ def search_many(prepared, block, queries, excluded, allowed, k, workspace, out):
     starts, terms, weights, g_weights = queries
     excluded_starts, excluded_docs = excluded
     out_docs, out_scores, out_counts = out
-    banned = workspace[5]
+    banned = workspace[7]
     for q in range(starts.size - 1):
         a, b = starts[q], starts[q + 1]
         for i in range(excluded_starts[q], excluded_starts[q + 1]):
             banned[excluded_docs[i]] = 1
-        docs, scores = search(
-            prepared, block, terms[a:b], weights[a:b], g_weights[q], allowed, k, workspace
-        )
+        if _is_sparse(prepared, block, terms[a:b], k):
+            docs, scores = accumulate(
+                prepared, terms[a:b], weights[a:b], g_weights[q], allowed, k, workspace
+            )
+        else:
+            docs, scores = search(
+                prepared, block, terms[a:b], weights[a:b], g_weights[q], allowed, k, workspace
+            )
         for i in range(excluded_starts[q], excluded_starts[q + 1]):
             banned[excluded_docs[i]] = 0
         out_docs[q, : docs.size] = docs

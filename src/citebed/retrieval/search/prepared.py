@@ -5,27 +5,28 @@ from __future__ import annotations
 import itertools
 import threading
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from citebed.retrieval.search import kernels
+from citebed.retrieval.search.exhaustive import FREQUENT
 from citebed.retrieval.search.view import View
 
-_FREQUENT = 32
-"""A term gets a row if more than one document in so many has it."""
 _LARGE = 400_000
 """From so many documents on, larger blocks are worth their looser bounds."""
+
+ByDocument = tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float32]]
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Arrays by term (``offsets``, ``docs``, ``impacts``) and by document (``forward_…``).
+    """The postings by term (``offsets``, ``docs``, ``impacts``), and by document.
 
-    ``levels`` are the impacts in 255ths of the term's maximum, rounded up. ``forward_terms`` and
-    ``forward_impacts`` are one array, in which a document's terms and impacts take turns.
+    ``levels`` are the impacts in 255ths of the term's maximum, rounded up. ``row_of_term`` numbers
+    the frequent terms, the others have -1; ``by_frequent`` and ``by_rare`` have the postings of
+    either kind by document: where each begins, their numbers (of rows, of terms), their impacts.
     """
 
     offsets: NDArray[np.int64]
@@ -33,9 +34,9 @@ class Prepared:
     impacts: NDArray[np.float32]
     maxima: NDArray[np.float64]
     levels: NDArray[np.uint8]
-    forward_offsets: NDArray[np.int64]
-    forward_terms: NDArray[np.uint32]
-    forward_impacts: NDArray[np.float32]
+    row_of_term: NDArray[np.int32]
+    by_frequent: ByDocument
+    by_rare: ByDocument
     g: NDArray[np.float64]
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _arrays: dict[int, tuple[Any, ...]] = field(default_factory=dict, repr=False)
@@ -43,12 +44,7 @@ class Prepared:
     @property
     def documents(self) -> int:
         """How many documents there are."""
-        return len(self.forward_offsets) - 1
-
-    @cached_property
-    def _frequent(self) -> NDArray[np.int64]:
-        df = np.diff(self.offsets)
-        return np.flatnonzero(df * _FREQUENT > self.documents)
+        return len(self.by_rare[0]) - 1
 
     def block_for(self, k: int) -> int:
         """The size of blocks that suits the wanted number of results."""
@@ -64,23 +60,21 @@ class Prepared:
             return self._arrays[block]
 
     def _make(self, block: int) -> tuple[Any, ...]:
-        unit, rows, row_maxima, row_of_term = self._rows(block)
+        unit, rows, row_maxima = self._rows(block)
         places = self.docs
         if block > 1:
             places = np.empty_like(self.docs)
             kernels.places_of(self.docs, block, places)
         low, g_unit, g_levels = self._document_levels(block)
         return (
-            (self.offsets, self.docs, places, self.levels, self.maxima),
-            (row_of_term, rows, unit, row_maxima),
-            (self.forward_offsets, self.forward_terms, self.forward_impacts),
+            (self.offsets, self.docs, places, self.levels, self.maxima, self.impacts),
+            (self.row_of_term, rows, unit, row_maxima),
+            (self.by_frequent, self.by_rare),
             (self.g, g_levels, low, g_unit),
         )
 
-    def _rows(
-        self, block: int
-    ) -> tuple[float, NDArray[np.uint8], NDArray[np.uint8], NDArray[np.int32]]:
-        frequent = self._frequent
+    def _rows(self, block: int) -> tuple[float, NDArray[np.uint8], NDArray[np.uint8]]:
+        frequent = np.flatnonzero(self.row_of_term >= 0)
         unit = float(self.maxima[frequent].max(initial=0.0)) / 255 or 1.0
         rows = np.zeros((len(frequent), -(-self.documents // block)), np.uint8)
         for row, term in zip(rows, frequent, strict=True):
@@ -88,10 +82,8 @@ class Prepared:
             bounds = np.empty(span.stop - span.start, np.uint8)
             kernels.quantise(self.impacts[span], unit, bounds)
             kernels.fill_row(self.docs[span], bounds, block, row)
-        row_of_term = np.full(len(self.offsets) - 1, -1, np.int32)
-        row_of_term[frequent] = np.arange(len(frequent))
         maxima = rows.max(axis=1) if rows.size else np.zeros(len(rows), np.uint8)
-        return unit, rows, maxima, row_of_term
+        return unit, rows, maxima
 
     def _document_levels(self, block: int) -> tuple[float, float, NDArray[np.uint8]]:
         if not len(self.g):
@@ -111,12 +103,15 @@ class Prepared:
         return (
             np.zeros(kernels.RANGE, np.uint16),
             np.zeros(kernels.RANGE, np.uint16),
-            np.zeros(kernels.RANGE // 16 + 64, np.uint16),
+            np.zeros(kernels.RANGE // 16 + 512, np.uint16),
             np.zeros((len(self.offsets) - 1) // 32 + 1, np.uint32),
             np.zeros(len(self.offsets) - 1, np.int32),
+            np.zeros(self.documents, np.int32),
+            np.full(int(self.row_of_term.max(initial=-1)) + 1, -0.0),
             np.zeros(self.documents, np.uint8),
             np.zeros(self.documents, np.int64),
             np.zeros(self.documents, np.float64),
+            np.zeros(kernels.SUMS, np.float64),
         )
 
 
@@ -136,11 +131,21 @@ def prepare(view: View) -> Prepared | None:
         span = slice(offsets[term_range.start], offsets[term_range.stop])
         unit = np.repeat(scale[term_range], df[term_range])
         levels[span] = np.clip(np.ceil(impacts[span] / unit * (1 + 1e-12)), 1, 255)
-    forward = _forward(offsets, docs, impacts, len(view.index.ids))
-    g = view.document_scores
-    return Prepared(
-        offsets, docs, impacts, maxima, levels, *forward, np.zeros(0) if g is None else g
-    )
+    documents = len(view.index.ids)
+    row_of_term, rare = _numbers(df, documents)
+    postings = (offsets, docs, impacts)
+    narrow = np.uint16 if row_of_term.max(initial=-1) < 1 << 16 else np.uint32
+    by_frequent = _by_document(row_of_term, postings, documents, narrow)
+    by_rare = _by_document(rare, postings, documents, np.uint32)
+    g = np.zeros(0) if view.document_scores is None else view.document_scores
+    return Prepared(offsets, docs, impacts, maxima, levels, row_of_term, by_frequent, by_rare, g)
+
+
+def _numbers(df: NDArray[np.int64], documents: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The frequent terms numbered, and the rare ones under their own numbers; else -1."""
+    frequent = df * FREQUENT > documents
+    rows = np.where(frequent, np.cumsum(frequent) - 1, -1).astype(np.int32)
+    return rows, np.where(frequent, -1, np.arange(len(df))).astype(np.int32)
 
 
 def _impacts(
@@ -168,15 +173,21 @@ def _blocks_of(offsets: NDArray[np.int64], size: int = 1 << 21) -> list[slice]:
     return [slice(int(a), int(b)) for a, b in itertools.pairwise(cuts)]
 
 
-def _forward(
-    offsets: NDArray[np.int64],
-    docs: NDArray[np.uint32],
-    impacts: NDArray[np.float32],
+def _by_document(
+    chosen: NDArray[np.int32],
+    postings: tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float32]],
     documents: int,
-) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.float32]]:
+    kind: type[np.uint16 | np.uint32],
+) -> ByDocument:
+    """The postings of some terms by document: where each begins, terms, impacts.
+
+    ``chosen`` has the number under which a term goes, -1 for a term that is left out.
+    """
+    offsets, docs, impacts = postings
+    wanted = np.repeat(chosen >= 0, np.diff(offsets))
     starts = np.zeros(documents + 1, np.int64)
-    np.cumsum(np.bincount(docs, minlength=documents), out=starts[1:])
-    pairs = np.empty(2 * len(docs), np.uint32)
-    by_doc = pairs.view(np.float32)
-    kernels.transpose(offsets, docs, impacts, starts[:-1].copy(), pairs, by_doc)
-    return starts, pairs, by_doc
+    np.cumsum(np.bincount(docs[wanted], minlength=documents), out=starts[1:])
+    terms = np.empty(int(starts[-1]), kind)
+    by_doc = np.empty(len(terms), np.float32)
+    kernels.turn_round(offsets, docs, impacts, chosen, starts[:-1].copy(), terms, by_doc)
+    return starts, terms, by_doc

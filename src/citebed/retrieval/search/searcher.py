@@ -139,6 +139,8 @@ class Searcher:
         if not len(hits.docs):
             return NOTHING
         constant = self.model.constant(query.weights, query.df, query.cf, view.stats)
+        if not constant:
+            return hits
         scores = hits.scores + constant
         order = np.lexsort((-hits.docs, -scores))  # scores may have become equal just now
         return Hits(hits.docs[order], scores[order])

@@ -161,7 +161,7 @@ class View:
         table = np.zeros((len(docs), len(terms)))
         for column, number in enumerate(terms.tolist()):
             postings = self.term(number)
-            place = np.searchsorted(postings.docs, docs)
+            place = np.searchsorted(postings.docs, docs.astype(postings.docs.dtype))
             place[place == postings.df] = 0
             has = postings.docs[place] == docs if postings.df else np.zeros(len(docs), bool)
             some = TermPostings(
@@ -227,6 +227,8 @@ class View:
 
 def _less(tf: Numbers, share: Share, where: Where) -> Numbers:
     rest = tf.astype(np.int64)
+    if not len(share.postings):  # a paper may cite with words that are no terms
+        return rest
     if isinstance(where, slice):
         first, last = np.searchsorted(share.postings, (where.start, where.stop))
         places = share.postings[first:last].astype(np.int64) - where.start

@@ -76,9 +76,7 @@ def assert_told_and_mended(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_there_is_no_index_yet(tmp_path: Path) -> None:
     folder = write_collection(tmp_path / "c", DOCUMENTS)
-    with pytest.raises(
-        CollectionError, match=f"no index yet. Build it with: citebed index {folder}"
-    ):
+    with pytest.raises(CollectionError, match=r"no index yet\. Build it with: citebed index"):
         open_index(folder)
 
 

@@ -1,0 +1,80 @@
+"""Pipelines: a model, feedback and a second stage in one line that reads back as it prints."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.retrieval.models.tiny import any_feedback, any_model, spelled
+
+from citebed.errors import CitebedError, UnknownName
+from citebed.retrieval.feedback import FEEDBACK
+from citebed.retrieval.models import MODELS, SpecError
+from citebed.retrieval.pipeline import STAGES, Interpolate, Pipeline, Rrf, Sum, pipeline_of
+
+
+def test_what_the_parts_are() -> None:
+    found = pipeline_of("KL(mu=500) + RM3(terms=5) + interpolate(with=minilm, weight=0.3)")
+    assert (found.model.name, found.feedback.name) == ("kl", "rm3")
+    assert found.stage == Interpolate("minilm", weight=0.3)
+    assert found.stage.encoder == "minilm"
+    assert found.stage.top == 20
+    assert str(found.stage) == "interpolate(with=minilm,top=20,weight=0.3)"
+
+
+def test_an_encoder_alone_is_summed() -> None:
+    assert pipeline_of("bm25+scibert").stage == Sum("scibert")
+    assert pipeline_of("bm25+allenai/scibert_scivocab_uncased(top=50)").stage == Sum(
+        "allenai/scibert_scivocab_uncased", 50
+    )
+    assert pipeline_of("bm25+rrf(with=scibert,k=10)").stage == Rrf("scibert", k=10)
+    assert pipeline_of("bm25").stage is None
+
+
+@st.composite
+def pipelines(draw: st.DrawFn) -> Pipeline:
+    feedback = draw(st.none() | any_feedback())
+    names = st.sampled_from(["minilm", "a/b-c_d", "/my models/é", "x.y", "1+1", 'say "so"'])
+    kinds = st.sampled_from(list(STAGES.values()))
+    stage = draw(st.none() | kinds.flatmap(lambda kind: st.builds(kind, names)))
+    model = draw(any_model() if feedback is None else spelled(MODELS["kl"]))
+    return Pipeline(model, feedback, stage)
+
+
+@given(pipelines())
+def test_a_pipeline_reads_back_as_it_prints(pipeline: Pipeline) -> None:
+    if pipeline.feedback is not None and pipeline.feedback.name == "robertson":
+        pipeline = Pipeline(MODELS["okapi"](), pipeline.feedback, pipeline.stage)
+    assert pipeline_of(str(pipeline)) == pipeline
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("", "empty|nothing|expected"),
+        ("bm26", "Did you mean 'bm25'"),
+        ("bm25(k1=x)", "k1"),
+        ("bm25+rerank", r"rerank needs an encoder, e.g. rerank\(with=minilm\)"),
+        ("bm25+rerank()", "needs an encoder"),
+        ("bm25+minilm(weight=2)", "takes only top, not weight"),
+        ("bm25+interpolate(with=minilm,weight=2)", "weight=2 is not"),
+        ("bm25+rm3+minilm+minilm", "is one part too many"),
+        ("bm25+minilm+rm3", "is one part too many"),
+        ("bm25+rm3+rm3+rm3", "is one part too many"),
+        ("bm25+minilm(top=0)", "top=0 is not an integer from 1"),
+        ("minilm+bm25", "unknown model 'minilm'"),
+        ("bm25++minilm", "."),
+        ("bm25(", "."),
+    ],
+)
+def test_what_is_no_pipeline(text: str, what: str) -> None:
+    with pytest.raises(CitebedError, match=what):
+        pipeline_of(text)
+
+
+def test_errors_are_of_their_kind() -> None:
+    with pytest.raises(UnknownName):
+        pipeline_of("nothing")
+    with pytest.raises(SpecError):
+        pipeline_of("bm25+a+b")
+    assert set(FEEDBACK) & set(STAGES) == set()
