@@ -38,7 +38,7 @@ def score_all(
         found[docs] = True
     if view.document_scores is not None:
         scores += view.model.document_weight(query.weights) * view.document_scores
-    return scores, found
+    return scores + view.constant(query), found
 
 
 def search(

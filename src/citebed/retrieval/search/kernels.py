@@ -155,10 +155,15 @@ def _add(sums, docs, impacts, weight, first):
 
 
 @kernel
-def _add_document_scores(sums, g, g_weight):
+def _add_extra(sums, g, g_weight, constant):
     """Add what documents get whatever their terms; those without a term get nothing."""
     for i in range(sums.size):
-        sums[i] = -np.inf if np.signbit(sums[i]) else sums[i] + g_weight * g[i]
+        if np.signbit(sums[i]):
+            sums[i] = -np.inf
+        elif g.size:
+            sums[i] = sums[i] + g_weight * g[i] + constant
+        else:
+            sums[i] += constant
 
 
 @kernel
@@ -170,7 +175,7 @@ def _leave_out(sums, banned, allowed):
 
 
 @kernel
-def _collect_sums(sums, chunk_best, least, first, has_g, found):
+def _collect_sums(sums, chunk_best, least, first, has_extra, found):
     """Append the documents that have a term and whose sum is at least ``least``."""
     found_docs, found_scores, n = found
     for c in range(chunk_best.size):
@@ -179,7 +184,7 @@ def _collect_sums(sums, chunk_best, least, first, has_g, found):
         for i in range(_CHUNK):
             at = member(c, i, _CHUNK)
             score = sums[at] if at < sums.size else -np.inf
-            if score >= least and score > -np.inf and (has_g or not np.signbit(score)):
+            if score >= least and score > -np.inf and (has_extra or not np.signbit(score)):
                 found_docs[n] = first + at
                 found_scores[n] = score
                 n += 1
@@ -211,7 +216,7 @@ def _nth_at_least(values, n):
 
 
 @kernel
-def accumulate(prepared, terms, weights, g_weight, allowed, k, workspace):
+def accumulate(prepared, terms, weights, extra, allowed, k, workspace):
     """The best ``k`` documents, as ``kernels.search`` gives them; weights are not negative.
 
     A sum starts as minus zero, which no addition of impacts leaves: so a document that has a
@@ -220,6 +225,8 @@ def accumulate(prepared, terms, weights, g_weight, allowed, k, workspace):
     offsets, docs, _, _, _, impacts = prepared[0]
     row_of_term = prepared[1][0]
     g = prepared[3][0]
+    g_weight, constant = extra
+    has_extra = g.size > 0 or constant != 0
     frequent = row_of_term[terms] >= 0
     _, _, _, _, _, _, _, banned, found_docs, found_scores, all_sums = workspace
     documents = banned.size
@@ -239,15 +246,15 @@ def accumulate(prepared, terms, weights, g_weight, allowed, k, workspace):
                         end = end_of_range(docs, at[t], end, last)
                     _add(sums, docs[at[t] : end], impacts[at[t] : end], weights[t], first)
                     at[t] = end
-        if g.size:
-            _add_document_scores(sums, g[first:last], g_weight)
+        if has_extra:
+            _add_extra(sums, g[first:last], g_weight, constant)
         if excludes:
             _leave_out(sums, banned[first:last], allowed[first:last])
         n_chunks = chunk_maxima(sums, _CHUNK, -np.inf, chunk_best)
         if n_found == 0 and n_chunks >= k:
             least = _nth_at_least(chunk_best[:n_chunks], k)
         found = (found_docs, found_scores, n_found)
-        n_found = _collect_sums(sums, chunk_best[:n_chunks], least, first, g.size > 0, found)
+        n_found = _collect_sums(sums, chunk_best[:n_chunks], least, first, has_extra, found)
         least = max(least, kth(found_scores, n_found, k))
     return best_of(found_docs[:n_found], found_scores[:n_found], least, k)
 
@@ -535,15 +542,15 @@ def _add_rare(found_docs, found_scores, first, last, rare_postings, slot_of_doc)
 
 
 @kernel
-def _keep_best(found_docs, found_scores, first, last, g, g_weight, threshold):
+def _keep_best(found_docs, found_scores, first, last, g, extra, threshold):
     """Keep the documents that have a term of the query and reach ``threshold``."""
+    g_weight, constant = extra
     kept = first
     for i in range(first, last):
         score = found_scores[i]
         if np.signbit(score):
             continue
-        if g.size:
-            score += g_weight * g[found_docs[i]]
+        score = score + g_weight * g[found_docs[i]] + constant if g.size else score + constant
         if score >= threshold:
             found_docs[kept] = found_docs[i]
             found_scores[kept] = score
@@ -569,16 +576,18 @@ def _collect(bounds, chunk, chunk_best, need, upper, first, step, may, found, n)
 
 
 @kernel
-def search(prepared, block, terms, weights, g_weight, allowed, k, workspace):
+def search(prepared, block, terms, weights, extra, allowed, k, workspace):
     """The best ``k`` documents: numbers and scores, best first, ties by number, greatest first.
 
-    ``terms`` ascend, weights are above 0. ``allowed`` is empty, or says of each document whether
-    it may be found; those marked in the workspace's ``banned`` may not either.
+    ``terms`` ascend, weights are above 0; ``extra`` is the weight of g and the constant.
+    ``allowed`` is empty, or says of each document whether it may be found; those marked in the
+    workspace's ``banned`` may not either.
     """
     by_term, by_row, forward, by_document = prepared
     offsets, docs, places, levels, maxima, impacts = by_term
     row_of_term, rows, row_unit, row_maxima = by_row
     g, g_levels, g_low, g_unit = by_document
+    g_weight, constant = extra
     (
         bounds, blocks, chunk_best, asked, slot_of_term, slot_of_doc, row_weights, banned,
         found_docs, found_scores, _,
@@ -596,8 +605,8 @@ def search(prepared, block, terms, weights, g_weight, allowed, k, workspace):
     if unit == 0:
         for t in range(n_terms):
             asked[terms[t] >> 5] = 0
-        return accumulate(prepared, terms, weights, g_weight, allowed, k, workspace)
-    base = g_weight * g_low if g.size else 0.0
+        return accumulate(prepared, terms, weights, extra, allowed, k, workspace)
+    base = constant + (g_weight * g_low if g.size else 0.0)
     g_times = np.uint32(np.ceil(256.0 * g_weight * g_unit / unit)) if g.size else np.uint32(0)
     chosen = slots[slots >= 0]
     times = np.empty(chosen.size, np.uint8)
@@ -651,7 +660,9 @@ def search(prepared, block, terms, weights, g_weight, allowed, k, workspace):
         upper = np.int64(65_536)
         for look in range(3):
             if n_found >= k:
-                need = np.int64(max(np.floor((threshold - base) / unit) - 1.0, 1.0))
+                rounding = 1e-15 * (abs(threshold) + abs(base))
+                reach = np.floor((threshold - base - rounding) / unit) - 1.0
+                need = np.int64(min(max(reach, 1.0), 65_536.0))
             elif look == 0:
                 wanted = k + k // 16 + 16 if block == 1 else 2 * k + 60
                 need = max(nth_largest(chunk_best[: block * n_chunks], wanted), 1)
@@ -673,7 +684,7 @@ def search(prepared, block, terms, weights, g_weight, allowed, k, workspace):
             _score_found(found_docs, found_scores, n_found, n, forward, query, by_postings)
             if by_postings:
                 _add_rare(found_docs, found_scores, n_found, n, rare_postings, slot_of_doc)
-            n_found = _keep_best(found_docs, found_scores, n_found, n, g, g_weight, threshold)
+            n_found = _keep_best(found_docs, found_scores, n_found, n, g, extra, threshold)
             threshold = max(threshold, kth(found_scores, n_found, k))
             upper = need
     for t in range(n_terms):
@@ -711,24 +722,25 @@ def _is_sparse(prepared, block, terms, k):
 def search_many(prepared, block, queries, excluded, allowed, k, workspace, out):
     """``search`` for many queries, given one after another; fills ``out`` row by row.
 
-    ``queries``: where each begins, their terms, weights, and weights of g; ``excluded``: where
-    each query's documents begin that it must not find, and these.
+    ``queries``: where each begins, their terms and weights, the weights of g, the constants;
+    ``excluded``: where each query's documents begin that it must not find, and these.
     """
-    starts, terms, weights, g_weights = queries
+    starts, terms, weights, g_weights, constants = queries
     excluded_starts, excluded_docs = excluded
     out_docs, out_scores, out_counts = out
     banned = workspace[7]
     for q in range(starts.size - 1):
         a, b = starts[q], starts[q + 1]
+        extra = (g_weights[q], constants[q])
         for i in range(excluded_starts[q], excluded_starts[q + 1]):
             banned[excluded_docs[i]] = 1
         if _is_sparse(prepared, block, terms[a:b], k):
             docs, scores = accumulate(
-                prepared, terms[a:b], weights[a:b], g_weights[q], allowed, k, workspace
+                prepared, terms[a:b], weights[a:b], extra, allowed, k, workspace
             )
         else:
             docs, scores = search(
-                prepared, block, terms[a:b], weights[a:b], g_weights[q], allowed, k, workspace
+                prepared, block, terms[a:b], weights[a:b], extra, allowed, k, workspace
             )
         for i in range(excluded_starts[q], excluded_starts[q + 1]):
             banned[excluded_docs[i]] = 0

@@ -117,9 +117,7 @@ class Searcher:
         )
         found = dict(zip(bounded, pruned, strict=True))
         return [
-            self._plus_constant(self.view, query, found[i])
-            if i in found
-            else self._exhaustive(self.view, query, k, without[i], allowed)
+            found[i] if i in found else self._exhaustive(self.view, query, k, without[i], allowed)
             for i, query in enumerate(final)
         ]
 
@@ -133,17 +131,7 @@ class Searcher:
         if len(excluded):
             allowed = np.ones(len(self.index.ids), bool) if allowed is None else allowed.copy()
             allowed[excluded] = False
-        return self._plus_constant(view, final, exhaustive.search(view, final, k, allowed))
-
-    def _plus_constant(self, view: View, query: TermWeights, hits: Hits) -> Hits:
-        if not len(hits.docs):
-            return NOTHING
-        constant = self.model.constant(query.weights, query.df, query.cf, view.stats)
-        if not constant:
-            return hits
-        scores = hits.scores + constant
-        order = np.lexsort((-hits.docs, -scores))  # scores may have become equal just now
-        return Hits(hits.docs[order], scores[order])
+        return exhaustive.search(view, final, k, allowed)
 
     def _pruned(
         self,
@@ -204,6 +192,7 @@ class Searcher:
             np.concatenate([_NONE, *(query.ids for query in queries)]),
             np.concatenate([np.zeros(0), *(query.weights for query in queries)]),
             np.array([self.model.document_weight(query.weights) for query in queries]),
+            np.array([self.view.constant(query) for query in queries]),
         )
 
 

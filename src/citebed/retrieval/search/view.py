@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
+from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import Index, Share
 from citebed.retrieval.models.base import Floats, Model, Numbers, Statistics
 from citebed.retrieval.search.fields import Fields
@@ -102,6 +103,10 @@ class View:
     def document_scores(self) -> Floats | None:
         """The model's score of each document that does not depend on its terms."""
         return self.model.document_scores(self.stats)
+
+    def constant(self, query: TermWeights) -> float:
+        """What the model adds to every document's score for a query (with final weights)."""
+        return self.model.constant(query.weights, query.df, query.cf, self.stats)
 
     def term(self, number: int) -> TermPostings:
         """A term's postings."""
