@@ -177,9 +177,8 @@ class Recommender:
     def _explained(
         self, query: TermWeights, hits: Hits, sentences: Sequence[str]
     ) -> list[Recommendation]:
-        view = self._searcher.view
-        final = usable(query, view)
-        shares = view.contributions(final.ids, hits.docs) * final.weights
+        final = usable(query, self._searcher.view)
+        shares = self._searcher.contributions(final.ids, hits.docs) * final.weights
         words, terms, places = self._words(final.ids, sentences)
         # A term's share goes to the sentences that have it, in parts.
         often = np.bincount(terms, minlength=len(words))[terms]

@@ -85,6 +85,19 @@ class Searcher:
         """The best ``k`` documents for one query."""
         return self.search_all([query], k, excluded=[excluded], allowed=allowed, threads=1)[0]
 
+    def contributions(self, terms: Docs, docs: Docs) -> NDArray[np.float64]:
+        """What each term (column) adds to each document (row) for a unit of query weight."""
+        if self._prepared is None:
+            return self.view.contributions(terms, docs)
+        table = np.zeros((len(docs), len(terms)))
+        for column, term in enumerate(terms.tolist()):
+            start, end = self._prepared.offsets[term : term + 2].tolist()
+            place = start + np.searchsorted(self._prepared.docs[start:end], docs)
+            place[place == end] = start
+            has = self._prepared.docs[place] == docs
+            table[has, column] = self._prepared.impacts[place[has]]
+        return table
+
     def search_view(
         self, view: View, query: TermWeights, k: int, excluded: Docs, allowed: Allowed
     ) -> Hits:

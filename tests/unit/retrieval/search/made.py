@@ -17,7 +17,7 @@ from citebed.retrieval.index.layout import Description
 from citebed.retrieval.models import model_of
 from citebed.retrieval.search.fields import Fields
 from citebed.retrieval.search.hits import Hits
-from citebed.retrieval.search.searcher import Searcher
+from citebed.retrieval.search.searcher import Searcher, usable
 
 EVERY_MODEL = (
     "bm25",
@@ -121,6 +121,20 @@ class Both:
     def force_block(self, block: int) -> None:
         """Let the fast searcher use blocks of a size, whatever suits."""
         object.__setattr__(self.fast._prepared, "block_for", lambda _: block)
+
+    def by_kernel(self, query: TermWeights, k: int, block: int) -> Hits:
+        """By bounds in blocks of a size, or (block 0) by adding up, whichever is quicker."""
+        from citebed.retrieval.search import kernels
+
+        searcher = self.fast
+        prepared = searcher._prepared
+        final = usable(query, searcher.view)
+        extra = (searcher.model.document_weight(final.weights), searcher.view.constant(final))
+        what = (final.ids, final.weights, extra, np.zeros(0, bool), min(k, prepared.documents))
+        workspace = prepared.workspace()
+        if block:
+            return Hits(*kernels.search(prepared.arrays(block), block, *what, workspace))
+        return Hits(*kernels.accumulate(prepared.arrays(1), *what, workspace))
 
     def query(self, weights: Mapping[int, float], *, final: bool = False) -> TermWeights:
         """A query of term numbers and weights."""

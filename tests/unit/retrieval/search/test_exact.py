@@ -70,6 +70,21 @@ def test_every_size_of_blocks(middling: Index, model: str, block: int) -> None:
         both.assert_same(queries, k)
 
 
+@pytest.mark.parametrize("block", [0, 1, 2, 4])
+@pytest.mark.parametrize("model", ["bm25", "kl(lambda=0.5)", "cosine(tf=raw,idf=plain)"])
+def test_either_way_whichever_is_quicker(middling: Index, model: str, block: int) -> None:
+    """Bounds for queries that are short, adding up for queries that are long."""
+    both = Both(middling, model)
+    rng = np.random.default_rng(block)
+    for number in range(30):
+        weights = random_weights(rng, len(SHARES), whole=number % 2 == 0)
+        for k in (1, 10, 200, 3000):
+            query = both.query(weights)
+            expected, found = both.slow.search(query, k), both.by_kernel(query, k, block)
+            np.testing.assert_array_equal(found.docs, expected.docs)
+            np.testing.assert_array_equal(found.scores, expected.scores)
+
+
 @pytest.mark.parametrize("documents", [1, 2, 3, 5, 15, 16, 17, 63, 64, 65, 130])
 def test_small_collections_fill_no_block(tmp_path: Path, documents: int) -> None:
     index = random_index(tmp_path / "index", documents, [0.01, 0.2, 0.5, 0.5, 1.0], seed=documents)
