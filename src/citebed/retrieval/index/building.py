@@ -32,6 +32,8 @@ from citebed.retrieval.index.strings import Strings
 _ROWS_A_JOB = 10_000
 _IN_PROCESS_ROWS = 10_000
 """Fewer rows than this are counted in the calling process: starting workers takes longer."""
+_COMPILED_ROWS = 50_000
+"""From so many rows on, compiled code counts: starting it takes a second, once."""
 _TEXT = (("title", "title"), ("abstract", "abstract"), ("keywords", "keywords"))
 _WORK = ".work-"
 _INPUTS = ("documents", "sections", "contexts")
@@ -298,7 +300,8 @@ class _Planned:
             keep = wanted[start : start + _ROWS_A_JOB]
             if keep.any():
                 mask = None if keep.all() else keep
-                yield Rows(self.table, start, len(keep), self.columns, mask, analyser)
+                compiled = len(wanted) >= _COMPILED_ROWS
+                yield Rows(self.table, start, len(keep), self.columns, mask, analyser, compiled)
 
 
 def _write_parquet(table: pl.DataFrame, path: Path) -> None:

@@ -6,6 +6,7 @@ field, 13 of frequency. Sorted as numbers, postings are in the order of the inde
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -36,6 +37,8 @@ class Rows(NamedTuple):
     keep: NDArray[np.bool_] | None
     """Which of the rows to count; ``None`` for all."""
     analyser: str
+    compiled: bool = False
+    """Whether there is so much text that compiled code pays."""
 
 
 class Counts(NamedTuple):
@@ -54,9 +57,15 @@ def count(job: Rows) -> Counts:
     table = _read(job)
     parts: list[Keys] = []
     lengths = {}
+    tokens_of = _compiled_tokens if job.compiled else _tokens
     for field, column in job.columns:
-        ids, lengths[field] = _tokens(table[column], job.keep, numbers)
-        parts.append(_count(ids, lengths[field], FIELDS.index(field)))
+        texts = table[column].to_list()
+        if job.keep is not None:
+            texts = [text if kept else "" for text, kept in zip(texts, job.keep, strict=True)]
+        ids, rows = tokens_of(texts, numbers)
+        ids, rows = ids[ids >= 0], rows[ids >= 0]
+        lengths[field] = np.bincount(rows, minlength=len(texts)).astype(np.uint32)
+        parts.append(_count(ids, rows, FIELDS.index(field)))
     return Counts(job, numbers.names(), np.concatenate(parts), lengths)
 
 
@@ -100,25 +109,41 @@ def _read(job: Rows) -> pl.DataFrame:
 
 
 def _tokens(
-    texts: pl.Series, keep: NDArray[np.bool_] | None, numbers: TermNumbers
-) -> tuple[NDArray[np.int32], NDArray[np.uint32]]:
+    texts: Sequence[str], numbers: TermNumbers
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The number of each word's term, and the row that the word is in."""
     words, number = numbers.analyser.words, numbers.__getitem__
     tokens: list[int] = []
     ends = np.zeros(len(texts) + 1, np.int64)
     for row, text in enumerate(texts):
-        if text and (keep is None or keep[row]):
+        if text:
             tokens.extend(map(number, words(text)))
         ends[row + 1] = len(tokens)
-    ids = np.array(tokens, np.int32)
-    terms_before = np.r_[0, np.cumsum(ids >= 0)]
-    return ids[ids >= 0], np.diff(terms_before[ends]).astype(np.uint32)
+    return np.array(tokens, np.int32), np.repeat(np.arange(len(texts)), np.diff(ends))
 
 
-def _count(ids: NDArray[np.int32], lengths: NDArray[np.uint32], field: int) -> Keys:
-    rows = np.repeat(np.arange(len(lengths), dtype=np.uint64), lengths)
+def _compiled_tokens(
+    texts: Sequence[str], numbers: TermNumbers
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The same, in another order: plain texts by compiled code, the others one by one."""
+    from citebed.retrieval.index.compiled_words import has_long_word, words_of_all
+
+    plain = [text.encode() if text.isascii() else b"" for text in texts]
+    odd = [row for row, text in enumerate(texts) if not text.isascii()]
+    odd += [row for row, data in enumerate(plain) if has_long_word(data)]
+    for row in odd:
+        plain[row] = b""
+    words, ids, rows = words_of_all(plain)
+    terms = np.array([numbers[word] for word in words], np.int32)
+    others, places = _tokens([texts[row] for row in odd], numbers)
+    at = np.array(odd, np.int64)[places] if odd else places
+    return np.concatenate([terms[ids], others]), np.concatenate([rows, at])
+
+
+def _count(ids: NDArray[np.int32], rows: NDArray[np.int64], field: int) -> Keys:
     keys: Keys = (
         (ids.astype(np.uint64) << np.uint64(TERM_SHIFT))
-        | (rows << np.uint64(ROW_SHIFT))
+        | (rows.astype(np.uint64) << np.uint64(ROW_SHIFT))
         | np.uint64(field << FIELD_SHIFT)
     )
     keys.sort()

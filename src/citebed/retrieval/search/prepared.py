@@ -14,9 +14,6 @@ from citebed.retrieval.search import kernels
 from citebed.retrieval.search.exhaustive import FREQUENT
 from citebed.retrieval.search.view import View
 
-_LARGE = 400_000
-"""From so many documents on, larger blocks are worth their looser bounds."""
-
 ByDocument = tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float32]]
 
 
@@ -48,9 +45,9 @@ class Prepared:
 
     def block_for(self, k: int) -> int:
         """The size of blocks that suits the wanted number of results."""
-        if k * 1000 > self.documents:
+        if k * 3000 > self.documents:
             return 1
-        return 2 if self.documents < _LARGE else 4
+        return 2
 
     def arrays(self, block: int) -> tuple[Any, ...]:
         """Everything a search reads, for blocks of a size; made once and kept."""
