@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
 from citebed.retrieval.index import counting
-from citebed.retrieval.index.columns import packed_column
+from citebed.retrieval.index.columns import packed_column, summed
 from citebed.retrieval.index.counting import Counts, Keys
 from citebed.retrieval.index.layout import FIELDS
 from citebed.retrieval.index.strings import Strings
@@ -55,8 +56,7 @@ class Gathered:
 
 def assemble(gathered: Gathered) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
     """The arrays of the postings, and the final number of each gathered term (-1: unused)."""
-    keys = np.concatenate([np.zeros(0, np.uint64), *gathered.parts])
-    gathered.parts.clear()
+    keys = _joined(gathered.parts)
     names, final = _final_numbers(gathered, keys)
     for part in _slices(keys):
         part[:] = counting.renumbered(part, final, np.arange(gathered.documents))
@@ -79,27 +79,58 @@ def _final_numbers(gathered: Gathered, keys: Keys) -> tuple[list[str], NDArray[n
     return names, final
 
 
+def _joined(parts: list[Keys]) -> Keys:
+    """All parts as one array; each part is given up as soon as it is copied."""
+    keys = np.empty(sum(map(len, parts)), np.uint64)
+    end = len(keys)
+    while parts:
+        part = parts.pop()
+        keys[end - len(part) : end] = part
+        end -= len(part)
+    return keys
+
+
 def _slices(keys: Keys) -> Iterator[Keys]:
     for start in range(0, len(keys), _AT_ONCE):
         yield keys[start : start + _AT_ONCE]
 
 
+def _whole_pairs(keys: Keys) -> Iterator[Keys]:
+    """Sorted postings in parts that do not tear a term and a document apart."""
+    start = 0
+    while start < len(keys):
+        end = min(start + _AT_ONCE, len(keys))
+        if end < len(keys):
+            pair = keys[end - 1] >> np.uint64(counting.ROW_SHIFT)
+            after = (pair + np.uint64(1)) << np.uint64(counting.ROW_SHIFT)
+            end += int(np.searchsorted(keys[end : end + 4096], after))
+        yield keys[start:end]
+        start = end
+
+
 def _columns(keys: Keys, terms: int, fields: tuple[str, ...]) -> dict[str, NDArray[Any]]:
-    pairs = keys >> np.uint64(counting.ROW_SHIFT)
-    first = np.r_[True, pairs[1:] != pairs[:-1]][: len(pairs)]
-    del pairs
-    starts = np.flatnonzero(first)
-    offsets = np.zeros(terms + 1, np.int64)
-    np.cumsum(np.bincount(counting.terms_of(keys[starts]), minlength=terms), out=offsets[1:])
+    df = np.zeros(terms, np.int64)
+    docs: list[NDArray[np.uint32]] = []
+    filled: dict[str, list[tuple[NDArray[np.uint32], NDArray[np.uint32]]]] = {n: [] for n in fields}
+    before = 0
+    for part in _whole_pairs(keys):
+        pairs = part >> np.uint64(counting.ROW_SHIFT)
+        first = np.r_[True, pairs[1:] != pairs[:-1]]
+        single = part[first]
+        df += np.bincount(counting.terms_of(single), minlength=terms)
+        docs.append(counting.rows_of(single).astype(np.uint32))
+        number = (np.cumsum(first) + (before - 1)).astype(np.uint32)
+        of_field, times = counting.fields_of(part), counting.times_of(part)
+        for name in fields:
+            chosen = of_field == FIELDS.index(name)
+            filled[name].append(summed(number[chosen], times[chosen]))
+        before += len(single)
     arrays: dict[str, NDArray[Any]] = {
-        "offsets": offsets,
-        "docs": counting.rows_of(keys[starts]).astype(np.uint32),
+        "offsets": np.r_[0, np.cumsum(df)].astype(np.int64),
+        "docs": np.concatenate([np.zeros(0, np.uint32), *docs]),
     }
-    number = np.cumsum(first, dtype=np.uint32) - np.uint32(1)
-    of_field, times = counting.fields_of(keys), counting.times_of(keys)
     for name in fields:
-        chosen = of_field == FIELDS.index(name)
-        arrays |= packed_column(f"tf.{name}", number[chosen], times[chosen], len(starts))
+        arrays |= packed_column(f"tf.{name}", filled.pop(name), before)
     return arrays
 
 
@@ -117,10 +148,7 @@ def citing_shares(
     terms = final[counting.terms_of(rows)]
     row = counting.rows_of(rows)
     documents, papers = document_of_row[row], paper_of_row[row]
-    pairs = (
-        np.repeat(np.arange(len(arrays["offsets"]) - 1), np.diff(arrays["offsets"])) << 24
-    ) | arrays["docs"].astype(np.int64)
-    place = np.searchsorted(pairs, (terms << 24) | documents)
+    place = _places(terms, documents, arrays["offsets"], arrays["docs"])
     order = np.lexsort((place, papers))
     bounds = np.zeros(int(paper_of_row.max(initial=-1)) + 2, np.int64)
     np.cumsum(np.bincount(papers, minlength=len(bounds) - 1), out=bounds[1:])
@@ -129,6 +157,23 @@ def citing_shares(
         "share.postings": place[order].astype(np.uint32),
         "share.times": counting.times_of(rows)[order],
     }
+
+
+def _places(
+    terms: NDArray[np.int64],
+    documents: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    docs: NDArray[np.uint32],
+) -> NDArray[np.int64]:
+    """Where the postings of some terms and documents are."""
+    place = np.empty(len(terms), np.int64)
+    order = np.argsort(terms, kind="stable")
+    cuts = np.flatnonzero(np.diff(terms[order], prepend=-1, append=-1))
+    for start, end in itertools.pairwise(cuts.tolist()):
+        mine = order[start:end]
+        span = slice(*offsets[terms[mine[0]] : terms[mine[0]] + 2].tolist())
+        place[mine] = span.start + np.searchsorted(docs[span], documents[mine])
+    return place
 
 
 def citing_lengths(

@@ -47,15 +47,27 @@ def _places(at: NDArray[np.uint32], wanted: NDArray[np.int64]) -> NDArray[np.int
     return np.searchsorted(at, wanted.astype(at.dtype))
 
 
-def packed_column(
-    name: str, number: NDArray[np.uint32], times: NDArray[np.uint16], postings: int
-) -> dict[str, NDArray[Any]]:
-    """The arrays of a column; ``number`` (ascending) may name a posting more than once."""
-    at, first = np.unique(number, return_index=True)
-    values = np.add.reduceat(times.astype(np.uint32), first) if len(at) else times
-    values = values.astype(np.min_scalar_type(int(values.max(initial=0))))
-    if len(at) * (4 + values.itemsize) < postings * values.itemsize:
-        return {name: values, f"{name}.at": at.astype(np.uint32)}
-    column = np.zeros(postings, values.dtype)
-    column[at] = values
+Filled = tuple[NDArray[np.uint32], NDArray[np.uint32]]
+
+
+def summed(number: NDArray[np.uint32], times: NDArray[np.uint16]) -> Filled:
+    """The postings that ``number`` (ascending) names, each once, and the sums of their times."""
+    if not len(number):
+        return number, number
+    first = np.flatnonzero(np.r_[True, number[1:] != number[:-1]])
+    return number[first], np.add.reduceat(times.astype(np.uint32), first)
+
+
+def packed_column(name: str, filled: list[Filled], postings: int) -> dict[str, NDArray[Any]]:
+    """The arrays of a column, from the parts of it that are not 0, in order."""
+    most = max((int(values.max(initial=0)) for _, values in filled), default=0)
+    kind = np.min_scalar_type(most)
+    count = sum(len(at) for at, _ in filled)
+    if count * (4 + kind.itemsize) < postings * kind.itemsize:
+        none = (np.zeros(0, np.uint32), np.zeros(0, np.uint32))
+        at, values = (np.concatenate(each) for each in zip(none, *filled, strict=True))
+        return {name: values.astype(kind), f"{name}.at": at}
+    column = np.zeros(postings, kind)
+    for at, values in filled:
+        column[at] = values
     return {name: column}

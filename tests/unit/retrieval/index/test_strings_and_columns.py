@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citebed.retrieval.index.columns import Column, packed_column
+from citebed.retrieval.index.columns import Column, packed_column, summed
 from citebed.retrieval.index.strings import Strings
 
 ANY = st.text(st.characters(codec=None), max_size=8)
@@ -52,9 +52,8 @@ def test_columns_are_a_dense_array(
         dense[number[-1]] += sum(more)
         number = np.r_[number, [number[-1]] * len(more)]
         times = np.r_[times, more]
-    arrays = packed_column(
-        "tf", number.astype(np.uint32), times.astype(np.uint16), postings=len(dense)
-    )
+    filled = summed(number.astype(np.uint32), times.astype(np.uint16))
+    arrays = packed_column("tf", [filled], postings=len(dense))
     column = Column(len(dense), arrays["tf"], arrays.get("tf.at"))
     start = data.draw(st.integers(0, len(dense)))
     stop = data.draw(st.integers(start, len(dense)))
@@ -68,8 +67,12 @@ def test_columns_are_a_dense_array(
 
 
 def test_a_column_that_is_mostly_empty_is_kept_as_its_rest() -> None:
-    few = packed_column("tf", np.array([7], np.uint32), np.array([2], np.uint16), postings=100)
+    few = packed_column(
+        "tf", [summed(np.array([7], np.uint32), np.array([2], np.uint16))], postings=100
+    )
     assert {name: array.tolist() for name, array in few.items()} == {"tf": [2], "tf.at": [7]}
-    many = packed_column("tf", np.arange(50, dtype=np.uint32), np.ones(50, np.uint16), postings=60)
+    many = packed_column(
+        "tf", [summed(np.arange(50, dtype=np.uint32), np.ones(50, np.uint16))], postings=60
+    )
     assert list(many) == ["tf"]
     assert many["tf"].dtype == np.uint8
