@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -10,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ from tests.unit.retrieval.index.making import (
 
 from citebed.cli.app import main
 from citebed.errors import CitebedError, CollectionError
-from citebed.retrieval.index import building
+from citebed.retrieval.index import building, layout
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.index.layout import DamagedIndex
 
@@ -278,6 +279,47 @@ def test_a_limit_on_the_size_of_files(folder: Path, tmp_path: Path) -> None:
 
 
 # --- kills ----------------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """Stands for a process that is gone."""
+
+
+def killed_after(monkeypatch: pytest.MonkeyPatch, steps: int) -> None:
+    """Nothing is written, renamed or removed any more after so many steps."""
+    left = [steps]
+
+    def guarded(original: Callable[..., object]) -> Callable[..., object]:
+        def call(*args: object, **options: object) -> object:
+            if left[0] == 0:
+                raise Killed
+            left[0] -= 1
+            return original(*args, **options)
+
+        return call
+
+    for name in ("replace", "unlink"):
+        monkeypatch.setattr(Path, name, guarded(getattr(Path, name)))
+    monkeypatch.setattr(layout, "_write_array", guarded(layout._write_array))
+
+
+def test_cut_off_at_any_step_the_old_or_the_new_index_is_whole(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = arrays_of(folder)
+    write_collection(folder, OTHERS)
+    seen = []
+    for steps in range(60):
+        with monkeypatch.context() as patch, contextlib.suppress(Killed):
+            killed_after(patch, steps)
+            build(folder, rebuild=True)
+        index = open_index(folder, verified=True)
+        seen.append(len(index.ids))
+        if seen[-1] == len(DOCUMENTS):
+            assert_same_arrays(old, arrays_of(folder))
+    assert seen == sorted(seen, reverse=True)
+    assert set(seen) == {len(DOCUMENTS), len(OTHERS)}
+
 
 BUILDER = """
 import sys
