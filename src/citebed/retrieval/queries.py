@@ -35,8 +35,7 @@ def read_queries(collection: Collection, name: str) -> pl.DataFrame:
         return collection.queries(name)
     path = Path(name)
     if not path.is_file():
-        known = (*collection.query_sets, "or a file")
-        raise UnknownName("query set", name, known)
+        raise UnknownName("query set", name, collection.query_sets)
     rows: dict[str, dict[str, Any]] = {}
     for number, line in enumerate(_lines(path), 1):
         if line.strip():
