@@ -13,6 +13,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -171,7 +172,7 @@ def open_arrays(folder: Path, description: Description) -> dict[str, NDArray[Any
             arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
         except FileNotFoundError:
             raise DamagedIndex(folder, f"lacks its file {path.name}") from None
-        except ValueError as error:
+        except (ValueError, SyntaxError, TypeError, TokenError) as error:  # in the array's head
             raise DamagedIndex(folder, f"is damaged: {path.name}: {error}") from None
     return arrays
 
