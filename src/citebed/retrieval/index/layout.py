@@ -10,6 +10,7 @@ import errno
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -169,10 +170,12 @@ def open_arrays(folder: Path, description: Description) -> dict[str, NDArray[Any
             if size != entry["bytes"]:
                 what = f"is damaged: {path.name} has {size:,} bytes, not {entry['bytes']:,}"
                 raise DamagedIndex(folder, what)
-            arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # numpy warns of some damage and goes on
+                arrays[name] = np.load(path, mmap_mode="r", allow_pickle=False)
         except FileNotFoundError:
             raise DamagedIndex(folder, f"lacks its file {path.name}") from None
-        except (ValueError, SyntaxError, TypeError, TokenError) as error:  # in the array's head
+        except (ValueError, SyntaxError, TypeError, TokenError, Warning) as error:
             raise DamagedIndex(folder, f"is damaged: {path.name}: {error}") from None
     return arrays
 
