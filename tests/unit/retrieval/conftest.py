@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from citebed.collection.demo import import_demo
 from citebed.retrieval.index.building import IndexOptions, build_index
 
 
@@ -23,13 +22,4 @@ def acm_cr_indexed(acm_cr: Path) -> Path:
                 if not path.name.startswith(".") and not (folder / path.name).exists():
                     (folder / path.name).symlink_to(path)
             build_index(folder, IndexOptions())
-    return folder
-
-
-@pytest.fixture(scope="session")
-def demo_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo collection with an index; not to be changed."""
-    folder = tmp_path_factory.mktemp("demo") / "demo"
-    import_demo(folder)
-    build_index(folder, IndexOptions(workers=1))
     return folder

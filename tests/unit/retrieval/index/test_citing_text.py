@@ -168,7 +168,7 @@ MODELS = (
 CITING = Fields({"title": 1.0, "citing": 0.5})
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=35, suppress_health_check=[HealthCheck.too_slow])
 @given(titles=st.lists(WORDS, min_size=3, max_size=3), rows=ROWS, model=st.sampled_from(MODELS))
 def test_without_a_paper_is_as_if_it_had_never_been_indexed(
     titles: list[str], rows: list[tuple[str, list[str], str]], model: str
