@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -208,8 +208,3 @@ def _open(folder: Path, quiet: bool) -> tuple[Collection, Index]:
             err=True,
         )
     return collection, index
-
-
-def open_both(folder: Path) -> tuple[Any, Any]:
-    """The collection and its index, for other verbs."""
-    return _open(folder, quiet=True)
