@@ -21,6 +21,7 @@ from citebed.errors import (
 if TYPE_CHECKING:
     from citebed.collection import Collection, ImportOptions, ImportReport, Rules, import_sources
     from citebed.collection import open_collection as open
+    from citebed.evaluation import compare, evaluate
     from citebed.retrieval import Recommender, build_index, open_index, recommend, run_queries
 
 _PUBLIC = {
@@ -30,6 +31,8 @@ _PUBLIC = {
     "Recommender": ("retrieval", "Recommender"),
     "Rules": ("collection", "Rules"),
     "build_index": ("retrieval", "build_index"),
+    "compare": ("evaluation", "compare"),
+    "evaluate": ("evaluation", "evaluate"),
     "import_sources": ("collection", "import_sources"),
     "open": ("collection", "open_collection"),
     "open_index": ("retrieval", "open_index"),
@@ -50,6 +53,8 @@ __all__ = [
     "UnknownName",
     "__version__",
     "build_index",
+    "compare",
+    "evaluate",
     "import_sources",
     "open",
     "open_index",

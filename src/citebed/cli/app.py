@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import typer
 from typer.exceptions import TyperException
 
-from citebed.cli import collect, demo, retrieve
+from citebed.cli import collect, demo, evaluating, retrieve
 from citebed.errors import CitebedError
 
 INTERRUPTED = 130
@@ -48,6 +48,7 @@ def _main(
 
 collect.register(app)
 retrieve.register(app)
+evaluating.register(app)
 demo.register(app)
 
 

@@ -1,0 +1,300 @@
+"""The verbs of evaluating: evaluate, compare."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citebed.cli.output import AsCsv, AsJson, count, print_csv, print_json
+from citebed.cli.scoring_options import (
+    Cluster,
+    Complete,
+    Level,
+    Measures,
+    QrelsFile,
+    Queries,
+    RunFiles,
+    Samples,
+    Scores,
+    ScoreType,
+    Seed,
+    resampling_of,
+    settings_of,
+)
+
+if TYPE_CHECKING:
+    from citebed.evaluation.ledger import Ledger
+    from citebed.evaluation.measures import Measure
+    from citebed.evaluation.scoring import RunScores
+    from citebed.evaluation.summaries import Summary
+
+
+class TableFormat(StrEnum):
+    """How a table is written."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    markdown = "markdown"
+    latex = "latex"
+
+
+class EvaluationFormat(StrEnum):
+    """How an evaluation is written."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    markdown = "markdown"
+    latex = "latex"
+    trec_eval = "trec_eval"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs of this file."""
+    app.command("evaluate")(evaluate)
+    app.command("compare")(compare)
+
+
+def evaluate(
+    qrels: QrelsFile,
+    runs: RunFiles,
+    measures: Measures = None,
+    per_query: Annotated[
+        bool, typer.Option("--per-query", "-q", help="Every query's scores too.")
+    ] = False,
+    complete: Complete = False,
+    relevance_level: Annotated[
+        int | None,
+        typer.Option("--relevance-level", "-l", min=0, help="The lowest grade that is relevant."),
+    ] = None,
+    judged_only: Annotated[
+        bool, typer.Option("--judged-only", "-J", help="Take unjudged documents out first.")
+    ] = False,
+    scores: Scores = ScoreType.double,
+    intervals: Annotated[
+        bool, typer.Option("--intervals/--no-intervals", help="Bootstrap intervals of the means.")
+    ] = True,
+    cluster: Cluster = None,
+    queries: Queries = None,
+    samples: Samples = None,
+    seed: Seed = 0,
+    level: Level = 0.95,
+    ledger: Annotated[
+        bool, typer.Option("--ledger", help="Print what the scores rest on, as rows.")
+    ] = False,
+    format: Annotated[EvaluationFormat, typer.Option("--format", help="How to print it.")] = (
+        EvaluationFormat.table
+    ),
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Score runs against judgements: means with intervals, and what they rest on.
+
+    Scores are trec_eval's. Measures: nDCG@10, R@10, AP, RR unless others are named; also P@k,
+    Rprec, Bpref, GMAP, infAP, Success@k, RBP(p=0.8), ERR@k, Judged@k, SetP, SetR, SetF, SU, AUC,
+    with parameters as in AP(rel=2) or nDCG(judged_only=True)@10; trec_eval's names work too.
+
+    Example: citebed evaluate paragraphs.qrels *.run -m nDCG@10 -m R@10
+    """
+    from citebed.evaluation.order import prepare
+    from citebed.evaluation.scoring import score_run
+    from citebed.evaluation.summaries import summarise
+    from citebed.evaluation.tables import read_qrels, read_run
+
+    style = _style(format, as_json, as_csv)
+    chosen = _switched(_measures(measures, style), relevance_level, judged_only)
+    settings = settings_of(complete, scores)
+    resampling = resampling_of(qrels, cluster, queries, samples, seed, level)
+    judged = prepare(read_qrels(qrels))
+
+    def scored() -> Iterator[tuple[Path, RunScores, list[Summary]]]:
+        for path in runs:
+            found = score_run(judged, read_run(path), chosen, settings)
+            yield path, found, summarise(found, resampling if intervals else None)
+
+    if style == "trec_eval":
+        _print_trec_eval(scored(), per_query)
+    elif style in ("json", "csv") or ledger:
+        _print_rows(scored(), style, per_query, ledger)
+    else:
+        _print_table(scored(), style, per_query)
+
+
+def _style(format: StrEnum, as_json: bool, as_csv: bool) -> str:
+    return "json" if as_json else "csv" if as_csv else format.value
+
+
+def _measures(given: list[str] | None, style: str) -> list[Measure]:
+    from citebed.evaluation.measures.grammar import measures
+    from citebed.evaluation.measures.trec_names import OFFICIAL
+    from citebed.evaluation.scoring import DEFAULT_MEASURES
+
+    if style == "trec_eval" and not given:
+        return list(OFFICIAL)
+    return measures(given or DEFAULT_MEASURES)
+
+
+def _switched(chosen: list[Measure], level: int | None, judged_only: bool) -> list[Measure]:
+    """The measures under trec_eval's switches, where they do not say otherwise themselves."""
+    from dataclasses import replace
+
+    changed = [replace(m, rel=level) if level is not None and m.rel == 1 else m for m in chosen]
+    return [replace(m, judged_only=True) for m in changed] if judged_only else changed
+
+
+Scored = Iterator[tuple[Path, "RunScores", "list[Summary]"]]
+
+
+def _print_trec_eval(scored: Scored, per_query: bool) -> None:
+    from citebed.evaluation.trec_files import run_tag
+    from citebed.report.evaluation_table import trec_eval_text
+
+    for path, found, _ in scored:
+        sys.stdout.write(trec_eval_text(found, run_tag(path), per_query))
+        _say_notes([found.ledger])
+
+
+def _print_rows(scored: Scored, style: str, per_query: bool, ledger: bool) -> None:
+    rows: list[dict[str, Any]] = []
+    ledgers = []
+    for _, found, summaries in scored:
+        ledgers.append(found.ledger)
+        if ledger:
+            rows += found.ledger.rows()
+            continue
+        if per_query:
+            rows += found.table().to_dicts()
+        rows += [summary.row(found.run) for summary in summaries]
+    (print_csv if style == "csv" else print_json)(rows)
+    _say_notes(ledgers)
+
+
+def _print_table(scored: Scored, style: str, per_query: bool) -> None:
+    from citebed.report.evaluation_table import ledger_grid, scores_grid
+
+    runs: list[tuple[Ledger, list[Summary]]] = []
+    for _, found, summaries in scored:
+        if per_query:
+            _print_queries(found, style, first=not runs)
+        runs.append((found.ledger, summaries))
+    grid = scores_grid(runs)
+    ledgers = [ledger for ledger, _ in runs]
+    if style != "table":
+        sys.stdout.write(getattr(grid, style)())
+        _say_notes(ledgers)
+        return
+    typer.echo(grid.text())
+    typer.echo(ledger_grid(ledgers).text(), nl=False)
+    _say_notes(ledgers, err=False)
+
+
+def _print_queries(found: RunScores, style: str, first: bool) -> None:
+    from citebed.report.evaluation_table import queries_grid
+
+    if not first:
+        typer.echo("")
+    typer.echo(getattr(queries_grid(found), "text" if style == "table" else style)())
+
+
+def _say_notes(ledgers: list[Ledger], err: bool = True) -> None:
+    """What a reader must know of the scores; on standard error where programs read the output."""
+    lines = [f"{ledger.run}: {note}" for ledger in ledgers for note in ledger.notes()]
+    if len({ledger.measured for ledger in ledgers}) > 1:
+        lines.append("the runs are averaged over different queries; --complete averages over all")
+    for line in lines:
+        typer.echo(f"note: {line}", err=err)
+    first = ledgers[0]
+    typer.echo(
+        f"{count(first.judged, 'judged query', 'judged queries')}; "
+        f"{count(len(ledgers), 'run')} of {sum(x.retrieved for x in ledgers):,} documents",
+        err=err,
+    )
+
+
+def compare(
+    qrels: QrelsFile,
+    runs: RunFiles,
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="The run that the others are compared with (else all pairs)."),
+    ] = None,
+    measures: Measures = None,
+    test: Annotated[
+        str, typer.Option(help="t, permutation, wilcoxon, sign or bootstrap, paired by query.")
+    ] = "t",
+    correct: Annotated[
+        str, typer.Option(help="For many comparisons: none, bonferroni, holm, bh or tukey.")
+    ] = "none",
+    alpha: Annotated[float, typer.Option(help="A p-value below this is significant.")] = 0.05,
+    complete: Complete = False,
+    scores: Scores = ScoreType.double,
+    cluster: Cluster = None,
+    queries: Queries = None,
+    samples: Samples = None,
+    seed: Seed = 0,
+    level: Level = 0.95,
+    format: Annotated[TableFormat, typer.Option("--format", help="How to print it.")] = (
+        TableFormat.table
+    ),
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Compare runs: differences with intervals, tests, effects, wins and losses.
+
+    Runs are paired by query id, over the queries that both have. With --cluster paper the
+    papers are resampled, not their queries, which are not independent. † marks differences with
+    a p-value below alpha, after the correction.
+
+    Example: citebed compare s.qrels *.run --baseline bm25 -m nDCG@10 --correct holm --cluster paper
+    """
+    from citebed.evaluation.comparing import Design
+    from citebed.evaluation.comparing import compare as compare_runs
+    from citebed.evaluation.scoring import evaluate as evaluate_runs
+    from citebed.evaluation.tables import read_run
+
+    style = _style(format, as_json, as_csv)
+    named = _run_named(baseline, runs)
+    design = Design(baseline=named, test=test, correction=correct, alpha=alpha)
+    resampling = resampling_of(qrels, cluster, queries, samples, seed, level)
+    chosen = _measures(measures, style)
+    evaluation = evaluate_runs(
+        qrels, (read_run(path) for path in runs), chosen, settings_of(complete, scores)
+    )
+    found = compare_runs(evaluation, design, resampling)
+    if style in ("json", "csv"):
+        (print_csv if style == "csv" else print_json)([comparison.row() for comparison in found])
+    else:
+        from citebed.report.comparison_table import comparison_grid
+
+        grid = comparison_grid(found)
+        typer.echo(getattr(grid, "text" if style == "table" else style)(), nl=False)
+    _say_comparison(found, design.alpha, [x.ledger for x in evaluation.runs], style)
+
+
+def _run_named(baseline: str | None, runs: list[Path]) -> str | None:
+    """The run's name: it may be given as its file too."""
+    from citebed.errors import UnknownName
+    from citebed.evaluation.tables import name_of
+
+    names = [name_of(path) for path in runs]
+    if baseline is None or baseline in names:
+        return baseline
+    name = name_of(Path(baseline))
+    if name not in names:
+        raise UnknownName("baseline", baseline, names)
+    return name
+
+
+def _say_comparison(found: list[Any], alpha: float, ledgers: list[Ledger], style: str) -> None:
+    from citebed.report.comparison_table import comparison_notes
+
+    err = style != "table"
+    for line in comparison_notes(found, alpha):
+        typer.echo(line, err=err)
+    _say_notes(ledgers, err=err)

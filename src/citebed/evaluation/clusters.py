@@ -1,0 +1,68 @@
+"""Which queries belong together: those of one paper, one author, one day."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from citebed.errors import CitebedError, FormatError
+
+
+def read_clusters(wanted: str, queries: Path | None, qrels: Path | None) -> dict[str, str]:
+    """The cluster of each query.
+
+    ``wanted`` is a file of lines ``query_id cluster``, or the name of a field (``paper`` stands
+    for ``paper_id``) of the queries in ``queries``, JSON Lines; where that is not given, of the
+    queries that stand beside the judgements in a collection (``queries/NAME.jsonl`` for
+    ``qrels/NAME.qrels``).
+    """
+    if Path(wanted).is_file():
+        return _pairs(Path(wanted))
+    source = queries or _beside(qrels)
+    if source is None:
+        raise CitebedError(
+            f"cannot tell the '{wanted}' of a query: '{wanted}' is no file, and there are no "
+            "queries beside the judgements. Give the queries with --queries FILE.jsonl, or a "
+            "file of lines 'query_id cluster'."
+        )
+    return _fields(source, wanted)
+
+
+def _beside(qrels: Path | None) -> Path | None:
+    if qrels is None:
+        return None
+    path = qrels.resolve().parent.parent / "queries" / f"{qrels.name.split('.qrels')[0]}.jsonl"
+    return path if path.is_file() else None
+
+
+def _pairs(path: Path) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for number, line in enumerate(path.read_text("utf-8-sig").splitlines(), 1):
+        parts = line.split()
+        if not parts or line.startswith("#"):
+            continue
+        if len(parts) != 2:
+            raise FormatError(
+                path, number, f"found {len(parts)} fields, expected two: query_id and cluster."
+            )
+        if found.setdefault(parts[0], parts[1]) != parts[1]:
+            raise FormatError(path, number, f"query '{parts[0]}' is in a second cluster.")
+    return found
+
+
+def _fields(path: Path, wanted: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for number, line in enumerate(path.read_text("utf-8-sig").split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            query = str(row["query_id"])
+        except (ValueError, KeyError, TypeError):
+            raise FormatError(path, number, 'expected a JSON object with a "query_id".') from None
+        name = wanted if wanted in row else f"{wanted}_id"
+        if row.get(name) is None:
+            known = ", ".join(sorted(row))
+            raise FormatError(path, number, f"the query has no '{wanted}'. Found: {known}.")
+        found[query] = str(row[name])
+    return found

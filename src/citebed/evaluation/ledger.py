@@ -1,0 +1,159 @@
+"""The ledger: what an evaluation rests on, and what it does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.order import Judged, Ranked
+from citebed.evaluation.rankings import Rankings
+from citebed.evaluation.tables import Flags
+
+
+@dataclass(frozen=True)
+class MeasureLedger:
+    """For one measure: unjudged documents among those it looks at, and what ties could do.
+
+    ``looked_at`` counts the retrieved documents within the cut-off (all of them without one).
+    ``lowest`` and ``highest`` are the summary with every tie put in the worst and best order.
+    """
+
+    measure: str
+    looked_at: int
+    unjudged: int
+    lowest: float
+    highest: float
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """What a run's scores rest on.
+
+    ``measured`` queries went into the means. ``missing`` ones are judged but not in the run,
+    ``unjudged`` ones in the run but not judged; ``without_relevant`` are measured queries that
+    no document is relevant to (they score 0). ``ties`` counts groups of equal scores within
+    which documents differ in relevance (unjudged is 0), ``tied`` the documents in them.
+    """
+
+    run: str
+    judged: int
+    in_run: int
+    measured: int
+    missing: int
+    unjudged: int
+    without_relevant: int
+    retrieved: int
+    ties: int
+    tied: int
+    missing_examples: tuple[str, ...]
+    unjudged_examples: tuple[str, ...]
+    measures: tuple[MeasureLedger, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Flat rows, one a measure, the run's own numbers repeated."""
+        own = {
+            name: value
+            for name, value in vars(self).items()
+            if name not in ("measures", "missing_examples", "unjudged_examples", "unjudged")
+        }
+        own["unjudged_queries"] = self.unjudged
+        return [{**own, **vars(measure)} for measure in self.measures]
+
+    def notes(self) -> list[str]:
+        """What a reader of the scores has to know, in sentences; nothing when all is well."""
+        notes = []
+        if self.missing:
+            done = "counted as 0" if self.measured == self.judged else "left out of the means"
+            notes.append(
+                f"{self.missing} of {self.judged} judged queries are not in the run and are "
+                f"{done}: {_examples(self.missing_examples, self.missing)}"
+            )
+        if self.unjudged:
+            notes.append(
+                f"{self.unjudged} of {self.in_run} queries in the run have no judgements and "
+                f"are left out: {_examples(self.unjudged_examples, self.unjudged)}"
+            )
+        if self.without_relevant:
+            notes.append(
+                f"{self.without_relevant} of {self.measured} measured queries have no relevant "
+                "document and score 0"
+            )
+        return [*notes, *self._tie_notes()]
+
+    def _tie_notes(self) -> list[str]:
+        if not self.ties:
+            return []
+        moved = [m for m in self.measures if m.highest - m.lowest > 5e-5]
+        spans = "; ".join(f"{m.measure} from {m.lowest:.4f} to {m.highest:.4f}" for m in moved)
+        effect = f"other orders would give {spans}" if moved else "no measure moves by 0.00005"
+        return [f"{self.tied} documents in {self.ties} ties across relevance: {effect}"]
+
+
+def _examples(ids: tuple[str, ...], count: int) -> str:
+    return ", ".join(ids) + (" …" if count > len(ids) else "")
+
+
+def ledger_of(
+    run: str,
+    judged: Judged,
+    ranked: Ranked,
+    rankings: Rankings,
+    measures: Sequence[Measure],
+    counted: Flags,
+) -> Ledger:
+    """Count what the scores of a run rest on."""
+    missing = judged.query_ids.to_numpy()[~rankings.in_run]
+    unknown = ranked.query_ids.filter(~ranked.query_ids.is_in(judged.query_ids.implode()))
+    ties, tied = _boundary_ties(rankings)
+    return Ledger(
+        run=run,
+        judged=rankings.queries,
+        in_run=len(ranked.query_ids),
+        measured=int(counted.sum()),
+        missing=len(missing),
+        unjudged=len(unknown),
+        without_relevant=int((rankings.judged(1)[counted] == 0).sum()),
+        retrieved=int(rankings.retrieved.sum()),
+        ties=ties,
+        tied=tied,
+        missing_examples=tuple(missing[:3].tolist()),
+        unjudged_examples=tuple(unknown.head(3).to_list()),
+        measures=tuple(_measured(rankings, measure, counted) for measure in measures),
+    )
+
+
+def _measured(rankings: Rankings, measure: Measure, counted: Flags) -> MeasureLedger:
+    retrieved = rankings.retrieved
+    if isinstance(measure.cutoff, int):
+        retrieved = np.minimum(retrieved, measure.cutoff)
+        known = (rankings.relevance >= 0) & (rankings.rank <= measure.cutoff)
+    else:
+        known = rankings.relevance >= 0
+    looked_at = int(retrieved.sum())
+    orders = (rankings.unluckiest, rankings.luckiest) if rankings.has_ties else (rankings, rankings)
+    ends = [measure.summary(measure.values(order)[counted]) for order in orders]
+    return MeasureLedger(
+        str(measure), looked_at, looked_at - int(known.sum()), min(ends), max(ends)
+    )
+
+
+def _boundary_ties(rankings: Rankings) -> tuple[int, int]:
+    """Groups of equal scores whose documents differ in relevance, and the documents in them."""
+    rows = np.flatnonzero(rankings.tie_size > 1)
+    if not len(rows):
+        return 0, 0
+    query, first = rankings.query[rows], rankings.tie_first[rows]
+    grade = np.maximum(rankings.relevance[rows], 0)
+    new = np.ones(len(rows), bool)
+    new[1:] = (query[1:] != query[:-1]) | (first[1:] != first[:-1])
+    at = np.flatnonzero(new)
+    size = rankings.tie_size[rows][at]
+    known = np.diff(np.append(at, len(rows)))
+    best, worst = np.maximum.reduceat(grade, at), np.minimum.reduceat(grade, at)
+    worst = np.where(known < size, 0, worst)
+    differ = best != worst
+    return int(differ.sum()), int(size[differ].sum())

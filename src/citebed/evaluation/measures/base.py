@@ -1,0 +1,113 @@
+"""What a measure is: a value that prints as it is written and scores every query at once."""
+
+from __future__ import annotations
+
+from dataclasses import Field, dataclass, fields
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from citebed.errors import CitebedError
+from citebed.evaluation.rankings import Rankings
+from citebed.evaluation.tables import Flags, Floats
+
+Cutoff = int | float | Literal["R"] | None
+CutoffKind = Literal["none", "rank", "rank or R", "recall"]
+SummaryKind = Literal["mean", "geometric mean", "sum"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """A measure with its parameters; subclasses are one short file each.
+
+    ``cutoff`` is what stands behind the ``@``: a rank, ``R`` for the number of relevant
+    documents of the query, or a recall level. ``rel`` is the lowest grade that counts as
+    relevant. ``judged_only`` takes unjudged documents out of the ranking first.
+    """
+
+    NAME: ClassVar[str]
+    CITATION: ClassVar[str] = ""
+    CUTOFF: ClassVar[CutoffKind] = "none"
+    NEEDS_CUTOFF: ClassVar[bool] = False
+    SUMMARY: ClassVar[SummaryKind] = "mean"
+    RANGE: ClassVar[tuple[float, float]] = (0.0, 1.0)
+
+    cutoff: Cutoff = None
+    rel: int = 1
+    judged_only: bool = False
+
+    def __post_init__(self) -> None:
+        self._check_cutoff()
+        if self.rel < 0:
+            raise CitebedError(f"{self.NAME}: rel={self.rel} is below 0, the lowest judgement.")
+
+    def _check_cutoff(self) -> None:
+        if self.cutoff is None:
+            if self.NEEDS_CUTOFF:
+                example = "0.1" if self.CUTOFF == "recall" else "10"
+                raise CitebedError(
+                    f"{self.NAME} needs a cut-off. Write {self.NAME}@{example}, for example."
+                )
+            return
+        if self.CUTOFF == "none":
+            raise CitebedError(f"{self.NAME} takes no cut-off; found '@{self.cutoff}'.")
+        if self.CUTOFF == "recall":
+            if self.cutoff == "R" or not 0 <= self.cutoff <= 1:
+                raise CitebedError(
+                    f"{self.NAME}@{self.cutoff}: the cut-off is a recall level from 0 to 1."
+                )
+        elif self.cutoff == "R":
+            if self.CUTOFF != "rank or R":
+                raise CitebedError(f"{self.NAME} takes a number as its cut-off, not R.")
+        elif not isinstance(self.cutoff, int) or self.cutoff < 1:
+            raise CitebedError(
+                f"{self.NAME}@{self.cutoff}: the cut-off is a rank, a whole number from 1."
+            )
+
+    def __str__(self) -> str:
+        given = [
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in _parameters(type(self))
+            if getattr(self, field.name) != field.default
+        ]
+        inside = f"({','.join(given)})" if given else ""
+        behind = "" if self.cutoff is None else f"@{self.cutoff}"
+        return f"{self.NAME}{inside}{behind}"
+
+    def values(self, rankings: Rankings) -> Floats:
+        """The score of every judged query; 0 where the run has nothing for it."""
+        return self.score(rankings.condensed if self.judged_only else rankings)
+
+    def score(self, rankings: Rankings) -> Floats:
+        """The formula, vectorised over queries."""
+        raise NotImplementedError
+
+    def summary(self, values: Floats) -> float:
+        """One number for all queries, added up in the queries' order as trec_eval does."""
+        if not len(values):
+            return float("nan")
+        return float(np.cumsum(values)[-1]) / len(values)
+
+    def relevant(self, rankings: Rankings) -> Flags:
+        """Which of the retrieved, judged documents are relevant."""
+        return rankings.relevance >= self.rel
+
+    def above_cutoff(self, rankings: Rankings) -> Flags:
+        """Which of the retrieved, judged documents stand within the cut-off."""
+        if self.cutoff is None:
+            return np.ones(len(rankings.rank), bool)
+        if self.cutoff == "R":
+            return rankings.rank <= rankings.judged(self.rel)[rankings.query]
+        return rankings.rank <= self.cutoff
+
+
+def _parameters(of: type[Measure]) -> list[Field[Any]]:
+    """The parameters as they are written in parentheses: a measure's own first."""
+    own = [field for field in fields(of) if field.name not in ("cutoff", "rel", "judged_only")]
+    common = [field for field in fields(of) if field.name in ("rel", "judged_only")]
+    return [*own, *common]
+
+
+def ratio(above: Floats, below: Floats) -> Floats:
+    """A division in which anything over 0 is 0."""
+    return np.divide(above, below, out=np.zeros(len(above)), where=below > 0)

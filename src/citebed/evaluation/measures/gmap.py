@@ -1,0 +1,35 @@
+"""Geometric mean of average precision."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from citebed.evaluation.measures.ap import AP
+from citebed.evaluation.measures.base import CutoffKind, SummaryKind
+from citebed.evaluation.rankings import Rankings
+from citebed.evaluation.tables import Floats
+
+FLOOR = 1e-5
+
+
+class GMAP(AP):
+    """The geometric mean over queries of average precision, which heeds the hardest queries.
+
+    A query's value is its AP, at least 0.00001 as in trec_eval (``gm_map``), so that one zero
+    does not make everything zero.
+    """
+
+    NAME: ClassVar[str] = "GMAP"
+    CITATION: ClassVar[str] = "Robertson, On GMAP: and other transformations, CIKM 2006"
+    CUTOFF: ClassVar[CutoffKind] = "none"
+    SUMMARY: ClassVar[SummaryKind] = "geometric mean"
+
+    def score(self, rankings: Rankings) -> Floats:
+        return np.maximum(super().score(rankings), FLOOR)
+
+    def summary(self, values: Floats) -> float:
+        if not len(values):
+            return float("nan")
+        return float(np.exp(np.cumsum(np.log(values))[-1] / len(values)))

@@ -1,0 +1,67 @@
+"""Interpolated precision at recall levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from citebed.errors import UnknownName
+from citebed.evaluation.measures.base import CutoffKind, Measure
+from citebed.evaluation.rankings import Rankings
+from citebed.evaluation.tables import Floats
+
+LEVELS = tuple(level / 10 for level in range(11))
+ROUNDING = {"up": 0.9, "nearest": 0.5}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Interpolated(Measure):
+    """Precision at recall levels; how a level becomes a number of documents is a parameter."""
+
+    round: str = "up"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.round not in ROUNDING:
+            raise UnknownName(f"rounding of {self.NAME}", self.round, ROUNDING)
+
+    def at_level(self, rankings: Rankings, level: float) -> Floats:
+        """The best precision among the relevant documents from that many on."""
+        relevant = self.relevant(rankings)
+        place = rankings.so_far(relevant)
+        wanted = np.floor(level * rankings.judged(self.rel) + ROUNDING[self.round])
+        rows = np.flatnonzero(relevant & (place >= wanted[rankings.query]))
+        best = np.zeros(rankings.queries)
+        np.maximum.at(best, rankings.query[rows], place[rows] / rankings.rank[rows])
+        return best
+
+
+@dataclass(frozen=True, kw_only=True)
+class IPrec(_Interpolated):
+    """The highest precision at any rank where recall is at least the given level.
+
+    The level in documents is ⌊level · R + 0.9⌋, as trec_eval 9 rounds it (``iprec_at_recall``);
+    with ``round='nearest'`` it is rounded to the nearest, halves up, as in trec_eval 10.
+    """
+
+    NAME: ClassVar[str] = "IPrec"
+    CITATION: ClassVar[str] = "Buckley & Voorhees, Retrieval system evaluation, in TREC, MIT 2005"
+    CUTOFF: ClassVar[CutoffKind] = "recall"
+    NEEDS_CUTOFF: ClassVar[bool] = True
+
+    def score(self, rankings: Rankings) -> Floats:
+        assert isinstance(self.cutoff, int | float)
+        return self.at_level(rankings, float(self.cutoff))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ElevenPoint(_Interpolated):
+    """The mean of the interpolated precisions at recall 0, 0.1 … 1 (trec_eval: ``11pt_avg``)."""
+
+    NAME: ClassVar[str] = "ElevenPoint"
+
+    def score(self, rankings: Rankings) -> Floats:
+        levels = [self.at_level(rankings, level) for level in LEVELS]
+        return np.asarray(np.sum(levels, axis=0) / len(LEVELS))

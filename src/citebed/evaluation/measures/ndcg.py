@@ -1,0 +1,57 @@
+"""Normalised discounted cumulated gain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from citebed.errors import UnknownName
+from citebed.evaluation.measures.base import CutoffKind, Measure, ratio
+from citebed.evaluation.rankings import Rankings
+from citebed.evaluation.tables import Floats, Ints
+
+GAINS = {"log2": lambda grade: grade, "exp-log2": lambda grade: np.exp2(grade) - 1.0}
+
+
+@dataclass(frozen=True, kw_only=True)
+class nDCG(Measure):
+    """Gains discounted by rank, over the same of the ideal ranking.
+
+    DCG = Σ gain(d) / log2(rank(d) + 1); the ideal ranks all judged documents of the query by
+    grade. A document's gain is its grade, as in trec_eval (``ndcg``, ``ndcg_cut``), or
+    2^grade − 1 with ``dcg='exp-log2'`` (Burges et al. 2005). Grades below ``rel`` gain nothing.
+    With ``@R`` the cut-off is the number of relevant documents of each query. Where the ideal
+    is 0 so is the measure.
+    """
+
+    NAME: ClassVar[str] = "nDCG"
+    CITATION: ClassVar[str] = (
+        "Järvelin & Kekäläinen, Cumulated gain-based evaluation, TOIS 20, 2002"
+    )
+    CUTOFF: ClassVar[CutoffKind] = "rank or R"
+
+    dcg: str = "log2"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.dcg not in GAINS:
+            raise UnknownName("nDCG's dcg", self.dcg, GAINS)
+
+    def score(self, rankings: Rankings) -> Floats:
+        kept = self.above_cutoff(rankings)
+        gains = kept * self._gain(rankings.relevance) / np.log2(rankings.rank + 1.0)
+        return ratio(rankings.total(gains), self._ideal(rankings))
+
+    def _ideal(self, rankings: Rankings) -> Floats:
+        place, query = rankings.ideal_place, rankings.judged_query
+        gains = self._gain(rankings.judged_relevance) / np.log2(place + 1.0)
+        if self.cutoff is not None:
+            last = rankings.judged(self.rel)[query] if self.cutoff == "R" else self.cutoff
+            gains = gains * (place <= last)
+        return np.bincount(query, gains, rankings.queries).astype(np.float64)
+
+    def _gain(self, grades: Ints) -> Floats:
+        counted = np.where(grades >= max(self.rel, 1), grades, 0).astype(np.float64)
+        return np.asarray(GAINS[self.dcg](counted), np.float64)

@@ -1,0 +1,26 @@
+"""Precision at a rank."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from citebed.evaluation.measures.base import CutoffKind, Measure
+from citebed.evaluation.rankings import Rankings
+from citebed.evaluation.tables import Floats
+
+
+class P(Measure):
+    """The share of the first k documents that are relevant.
+
+    Divided by k even where fewer documents were retrieved, as trec_eval does (``P``).
+    """
+
+    NAME: ClassVar[str] = "P"
+    CITATION: ClassVar[str] = "van Rijsbergen, Information Retrieval, 1979"
+    CUTOFF: ClassVar[CutoffKind] = "rank"
+    NEEDS_CUTOFF: ClassVar[bool] = True
+
+    def score(self, rankings: Rankings) -> Floats:
+        found = rankings.count(self.relevant(rankings) & self.above_cutoff(rankings))
+        assert isinstance(self.cutoff, int)
+        return found / self.cutoff

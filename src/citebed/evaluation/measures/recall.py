@@ -1,0 +1,25 @@
+"""Recall at a rank."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from citebed.evaluation.measures.base import CutoffKind, Measure, ratio
+from citebed.evaluation.rankings import Rankings
+from citebed.evaluation.tables import Floats
+
+
+class R(Measure):
+    """The share of the relevant documents that stand within the first k (trec_eval: ``recall``).
+
+    Without relevant documents it is 0.
+    """
+
+    NAME: ClassVar[str] = "R"
+    CITATION: ClassVar[str] = "van Rijsbergen, Information Retrieval, 1979"
+    CUTOFF: ClassVar[CutoffKind] = "rank"
+    NEEDS_CUTOFF: ClassVar[bool] = True
+
+    def score(self, rankings: Rankings) -> Floats:
+        found = rankings.count(self.relevant(rankings) & self.above_cutoff(rankings))
+        return ratio(found, rankings.judged(self.rel))

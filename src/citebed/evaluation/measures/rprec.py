@@ -1,0 +1,24 @@
+"""R-precision."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from citebed.evaluation.measures.base import Measure, ratio
+from citebed.evaluation.rankings import Rankings
+from citebed.evaluation.tables import Floats
+
+
+class Rprec(Measure):
+    """Precision at rank R, the number of relevant documents of the query (where recall is equal).
+
+    Without relevant documents it is 0.
+    """
+
+    NAME: ClassVar[str] = "Rprec"
+    CITATION: ClassVar[str] = "Buckley & Voorhees, Retrieval system evaluation, in TREC, MIT 2005"
+
+    def score(self, rankings: Rankings) -> Floats:
+        known = rankings.judged(self.rel)
+        within = rankings.rank <= known[rankings.query]
+        return ratio(rankings.count(self.relevant(rankings) & within), known)

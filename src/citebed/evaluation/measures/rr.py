@@ -1,0 +1,25 @@
+"""Reciprocal rank."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from citebed.evaluation.measures.base import CutoffKind, Measure
+from citebed.evaluation.rankings import Rankings
+from citebed.evaluation.tables import Floats
+
+
+class RR(Measure):
+    """One over the rank of the first relevant document (trec_eval: ``recip_rank``).
+
+    0 when none is retrieved, or none within the cut-off.
+    """
+
+    NAME: ClassVar[str] = "RR"
+    CITATION: ClassVar[str] = "Kantor & Voorhees, The TREC-5 confusion track, Inf. Retr. 2, 2000"
+    CUTOFF: ClassVar[CutoffKind] = "rank"
+
+    def score(self, rankings: Rankings) -> Floats:
+        relevant = self.relevant(rankings)
+        first = relevant & (rankings.so_far(relevant) == 1) & self.above_cutoff(rankings)
+        return rankings.total(first / rankings.rank)

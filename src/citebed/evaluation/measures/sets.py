@@ -1,0 +1,95 @@
+"""Measures of the retrieved documents as a set, in whatever order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from citebed.errors import CitebedError
+from citebed.evaluation.measures.base import Measure, ratio
+from citebed.evaluation.rankings import Rankings
+from citebed.evaluation.tables import Floats
+
+
+class SetP(Measure):
+    """The share of the retrieved documents that are relevant (trec_eval: ``set_P``)."""
+
+    NAME: ClassVar[str] = "SetP"
+
+    def score(self, rankings: Rankings) -> Floats:
+        return ratio(rankings.count(self.relevant(rankings)), rankings.retrieved.astype(float))
+
+
+class SetR(Measure):
+    """The share of the relevant documents that are retrieved (trec_eval: ``set_recall``)."""
+
+    NAME: ClassVar[str] = "SetR"
+
+    def score(self, rankings: Rankings) -> Floats:
+        return ratio(rankings.count(self.relevant(rankings)), rankings.judged(self.rel))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetF(Measure):
+    """The weighted harmonic mean of SetP and SetR.
+
+    F = (1 + β)·P·R / (β·P + R), 0 where both are 0. As in trec_eval (``set_F``) and ir_measures β
+    is not squared: van Rijsbergen's F₂ is ``beta=4`` here.
+    """
+
+    NAME: ClassVar[str] = "SetF"
+    CITATION: ClassVar[str] = "van Rijsbergen, Information Retrieval, 1979"
+
+    beta: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.beta > 0:
+            raise CitebedError(f"SetF: beta={self.beta} is not above 0.")
+
+    def score(self, rankings: Rankings) -> Floats:
+        precision, recall = (of(rel=self.rel).score(rankings) for of in (SetP, SetR))
+        beta = self.beta
+        return ratio((beta + 1) * precision * recall, beta * precision + recall)
+
+
+class SetAP(Measure):
+    """SetP times SetR (trec_eval: ``set_map``)."""
+
+    NAME: ClassVar[str] = "SetAP"
+
+    def score(self, rankings: Rankings) -> Floats:
+        found = rankings.count(self.relevant(rankings))
+        return ratio(found * found, rankings.retrieved * rankings.judged(self.rel))
+
+
+class Utility(Measure):
+    """Relevant documents retrieved, less those retrieved that are not (trec_eval: ``utility``)."""
+
+    NAME: ClassVar[str] = "Utility"
+    RANGE: ClassVar[tuple[float, float]] = (float("-inf"), float("inf"))
+
+    def score(self, rankings: Rankings) -> Floats:
+        return 2 * rankings.count(self.relevant(rankings)) - rankings.retrieved
+
+
+class SU(Measure):
+    """Scaled utility of a filter: a hit is worth 2, a false alarm costs 1.
+
+    SU = (max(NU, −0.5) + 0.5) / 1.5 with NU = (2·TP − FP) / (2·(TP + FN)). Returning nothing
+    scores 1/3. Without relevant documents it is 0.
+    """
+
+    NAME: ClassVar[str] = "SU"
+    CITATION: ClassVar[str] = (
+        "Robertson & Soboroff, The TREC 2002 filtering track report, TREC 2002"
+    )
+
+    def score(self, rankings: Rankings) -> Floats:
+        found = rankings.count(self.relevant(rankings))
+        known = rankings.judged(self.rel)
+        utility = 2 * found - (rankings.retrieved - found)
+        scaled = (np.maximum(ratio(utility, 2 * known), -0.5) + 0.5) / 1.5
+        return np.where(known > 0, scaled, 0.0)

@@ -1,0 +1,199 @@
+"""How large a difference is, and how large one would have to be."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from citebed.errors import CitebedError
+from citebed.evaluation.statistics.units import (
+    Floats,
+    Labels,
+    as_values,
+    codes_of,
+    units_of,
+    variance_of_means,
+)
+
+
+class Effect(NamedTuple):
+    """A difference between two systems: its mean, its standardised size, and who won how often.
+
+    ``standardised`` is nan where it cannot be had: fewer than two queries, or no spread.
+    """
+
+    mean: float
+    standardised: float
+    wins: int
+    ties: int
+    losses: int
+
+
+class Clustering(NamedTuple):
+    """What clusters do to a mean.
+
+    ``correlation`` of two queries of one cluster (1: a cluster is as good as one query; nan
+    where it cannot be estimated), and ``design_effect``, by which it multiplies the variance.
+    """
+
+    n: int
+    n_clusters: int
+    correlation: float
+    design_effect: float
+
+
+class _Components(NamedTuple):
+    """Variance between and within clusters."""
+
+    between: float
+    within: float
+
+
+def effect(
+    differences: ArrayLike, *, clusters: Labels | None = None, tolerance: float = 1e-12
+) -> Effect:
+    """The size of a difference, from the differences query by query.
+
+    Standardised is Hedges' g of paired data: the mean over the standard deviation of the
+    differences (Cohen's d_z), times the correction for few of them with n-1 degrees of freedom.
+    With clusters the standard deviation is that of one query's difference in the population,
+    √(variance between + variance within clusters) as the analysis of variance has them, and
+    there are G-1 degrees of freedom. Differences up to ``tolerance`` are ties.
+
+    Cohen (1988), Statistical Power Analysis; Hedges (1981), Distribution Theory for Glass's
+    Estimator of Effect Size; Hedges (2007), Effect Sizes in Cluster-Randomized Designs.
+    """
+    d = as_values(differences)
+    mean = float(d.mean()) if len(d) else math.nan
+    wins, losses = int(np.sum(d > tolerance)), int(np.sum(d < -tolerance))
+    return Effect(mean, _standardised(d, clusters), wins, len(d) - wins - losses, losses)
+
+
+def _standardised(d: Floats, clusters: Labels | None) -> float:
+    units = units_of(d[:, None], clusters)
+    if units.n_units < 2 or variance_of_means(units_of(d[:, None], None))[0] == 0:
+        return math.nan
+    deviation = float(d.std(ddof=1))
+    if clusters is not None and units.n_units < len(d):
+        parts = _components(d, clusters)
+        deviation = math.sqrt(max(parts.between, 0.0) + parts.within)
+    if deviation == 0:
+        return math.nan
+    return float(d.mean()) / deviation * hedges_correction(units.n_units - 1)
+
+
+def hedges_correction(degrees: int) -> float:
+    """What makes a standardised effect unbiased: Γ(f/2) / (√(f/2)·Γ((f-1)/2)); 0 for f = 1."""
+    if degrees < 2:
+        return 0.0
+    half = degrees / 2
+    return math.exp(math.lgamma(half) - math.lgamma(half - 0.5)) / math.sqrt(half)
+
+
+# --- Clusters -------------------------------------------------------------------------------
+
+
+def clustering(values: ArrayLike, clusters: Labels) -> Clustering:
+    """How alike queries of one cluster are, and what that costs.
+
+    The correlation is the analysis-of-variance estimator for unequal sizes, (B - W) / (B + (n₀
+    - 1)·W) with the mean squares B between and W within clusters and n₀ = (N - Σn²/N) / (G - 1).
+    The design effect is 1 + (Σn²/N - 1)·correlation: the mean of N queries is worth N divided by
+    it. A correlation below zero, which is chance, counts as 0 there.
+
+    Donner (1986), A Review of Inference Procedures for the Intraclass Correlation Coefficient;
+    Kish (1965), Survey Sampling.
+    """
+    v = as_values(values)
+    sizes = np.bincount(codes_of(clusters, len(v)))
+    correlation = math.nan
+    if 1 < len(sizes) < len(v):
+        parts = _components(v, clusters)
+        total = parts.between + parts.within
+        correlation = parts.between / total if total > 0 else math.nan
+    known = 0.0 if math.isnan(correlation) else max(correlation, 0.0)
+    alike = float(np.square(sizes).sum()) / len(v) - 1 if len(v) else 0.0
+    return Clustering(len(v), len(sizes), correlation, 1 + alike * known)
+
+
+def _components(v: Floats, clusters: Labels) -> _Components:
+    """Variance components of a one-way analysis of variance; between may be negative.
+
+    There must be more than one cluster, and more queries than clusters.
+    """
+    units = units_of(v[:, None], clusters)
+    sums, sizes = units.sums[:, 0], units.sizes
+    count, n = units.n_units, units.n_queries
+    between = float(np.sum((sums / sizes - v.mean()) ** 2 * sizes)) / (count - 1)
+    rest = v - (sums / sizes)[codes_of(clusters, len(v))]
+    within = float(np.sum(rest**2)) / (n - count)
+    usual = (n - float(np.sum(sizes**2)) / n) / (count - 1)
+    return _Components((between - within) / usual, within)
+
+
+# --- Power ----------------------------------------------------------------------------------
+
+
+def smallest_effect(
+    differences: ArrayLike,
+    *,
+    clusters: Labels | None = None,
+    alpha: float = 0.05,
+    power: float = 0.8,
+) -> float:
+    """The smallest mean difference that this many queries, with this spread, can show.
+
+    A two-sided t-test at level ``alpha`` finds a true difference of this size with a chance of
+    ``power``. It is the standard error of the mean (with clusters, the clustered one) times the
+    noncentrality of Student's t with G-1 degrees of freedom for which that holds. nan with fewer
+    than two queries or clusters; 0 where differences have no spread.
+
+    Cohen (1988), Statistical Power Analysis; Webber, Moffat & Zobel (2008), Statistical Power in
+    Retrieval Experimentation.
+    """
+    if not 0 < alpha < power < 1:
+        raise CitebedError(f"found alpha={alpha} and power={power}, expected 0 < alpha < power < 1")
+    units = units_of(as_values(differences)[:, None], clusters)
+    if units.n_units < 2:
+        return math.nan
+    error = math.sqrt(float(variance_of_means(units)[0]))
+    return error * _noncentrality(units.n_units - 1, alpha, power) if error else 0.0
+
+
+@lru_cache
+def _noncentrality(degrees: int, alpha: float, power: float) -> float:
+    """The noncentrality at which a two-sided t-test has this power, by bisection.
+
+    T is (Z + noncentrality) / s, with Z normal and s the root of a χ² over its degrees of
+    freedom. The power is integrated over s: scipy's noncentral t loses its digits, and
+    statsmodels' search its way, where there are few degrees of freedom.
+    """
+    from scipy.special import ndtr, stdtrit
+
+    bound = float(stdtrit(degrees, 1 - alpha / 2))
+    s, weights = _chi(degrees)
+
+    def reached(shift: float) -> bool:
+        return bool(weights @ (ndtr(shift - bound * s) + ndtr(-shift - bound * s)) >= power)
+
+    low, high = 0.0, 1.0
+    while not reached(high):
+        low, high = high, 2 * high
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
+
+
+def _chi(degrees: int) -> tuple[Floats, Floats]:
+    """Points of √(χ²/f) and their weights, enough of them for an integral to nine digits."""
+    reach = 12 / math.sqrt(2 * degrees)
+    low, high = max(0.0, 1 - reach), 1 + reach
+    points = low + (np.arange(20_000) + 0.5) * (high - low) / 20_000
+    heights = (degrees - 1) * np.log(points) - degrees * points**2 / 2
+    weights = np.exp(heights - heights.max())
+    return points, weights / weights.sum()

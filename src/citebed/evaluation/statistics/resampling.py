@@ -1,0 +1,180 @@
+"""The engines under the tests and intervals: resampled sums, flipped signs, shuffled rows.
+
+All work in blocks, so that memory stays bounded whatever the number of samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citebed.errors import CitebedError
+from citebed.evaluation.statistics.units import Floats, Units
+
+# Numbers in memory at a time, for drawing, weighting and shuffling or flipping. Blocks of that size
+# stay in the cache and in memory that the process already has; larger ones are slower.
+_DRAWING, _WEIGHTING, _SHUFFLING = 1 << 14, 1 << 17, 1 << 16
+_Real = TypeVar("_Real", np.float32, np.float64)
+_DRAWN = 500  # up to this many units are drawn one by one; more get independent weights
+# Weights 0 to 5 of 256 equally likely bytes: Poisson(1) to two decimals, with its mean of 1 and
+# variance of 1 exactly.
+_POISSON = np.repeat(np.arange(6, dtype=np.float32), [95, 92, 49, 15, 4, 1])
+
+
+def check_samples(samples: int) -> None:
+    """Refuse to work with no samples at all."""
+    if samples < 1:
+        raise CitebedError(f"found samples={samples}, expected at least 1 (10,000 is usual)")
+
+
+def resampled_sums(columns: Floats, samples: int, seed: int) -> Floats:
+    """Sums of each column over units drawn with replacement, one row a sample.
+
+    All columns of a sample come from the same units. More than 500 units are not drawn one by
+    one: each is given a weight of its own with mean and variance 1, which for so many comes to
+    the same (Chamandy et al. 2012, Estimating Uncertainty for Massive Data Streams) and is
+    several times as quick. The caller divides by the resampled size either way.
+    """
+    check_samples(samples)
+    rng = np.random.default_rng(seed)
+    found = np.empty((samples, columns.shape[1]))
+    n = len(columns)
+    if n <= _DRAWN:
+        for start, stop in _blocks(samples, n, _DRAWING):
+            found[start:stop] = _product(_drawn(rng, stop - start, n), columns)
+        return found
+    narrow = columns.astype(np.float32)
+    for start, stop in _blocks(samples, n, _WEIGHTING):
+        chosen = rng.integers(0, 256, size=(stop - start, n), dtype=np.uint8)
+        found[start:stop] = _product(np.take(_POISSON, chosen), narrow)
+    return found
+
+
+def _drawn(rng: np.random.Generator, rows: int, units: int) -> Floats:
+    """How often each unit is drawn, in each of some samples of as many units as there are."""
+    chosen = rng.integers(0, units, size=(rows, units))
+    chosen += np.arange(0, rows * units, units)[:, None]
+    counts = np.bincount(chosen.ravel(), minlength=rows * units)
+    return counts.reshape(rows, units).astype(np.float64)
+
+
+def _product(weights: NDArray[_Real], columns: NDArray[_Real]) -> Floats:
+    """The matrix product, in pieces too small to be shared out to threads.
+
+    Threads bring nothing for products this thin, and on a busy machine they wait for one another:
+    up to fifty times as long.
+    """
+    found = np.empty((len(weights), columns.shape[1]))
+    for left in range(0, columns.shape[1], 16):
+        piece = np.ascontiguousarray(columns[:, left : left + 16])
+        step = max(14, (1 << 18) // piece.size)
+        for top in range(0, len(weights), step):
+            rows = slice(top, top + step)
+            found[rows, left : left + 16] = weights[rows] @ piece
+    return found
+
+
+def _blocks(samples: int, width: int, size: int) -> Iterator[tuple[int, int]]:
+    """Ranges of samples of ``width`` numbers each, about ``size`` numbers at a time."""
+    step = max(8, size // max(1, width))
+    for start in range(0, samples, step):
+        yield start, min(samples, start + step)
+
+
+class Resampled(NamedTuple):
+    """What resampling the units gives, one row a sample and one column a measure.
+
+    ``shifts`` are the resampled means less the mean; ``ratios`` are the same divided by their
+    own standard errors: 0 for no shift, and infinite for a shift in a sample without spread.
+    """
+
+    shifts: Floats
+    ratios: Floats
+
+
+def resample(units: Units, samples: int, seed: int) -> Resampled:
+    """Resample whole units; the mean is over the queries in the sample, however many they are.
+
+    With residuals e_g = S_g - n_g·m a resampled shift is d = Σe/Σn, and its variance by the
+    formula of ``variance_of_means`` needs only the sums of e², e·n and n².
+    """
+    e, n = units.residuals, units.sizes[:, None]
+    width = e.shape[1]
+    columns = [e, e * e, n] if units.single else [e, e * e, n, e * n, n * n]
+    sums = resampled_sums(np.hstack(columns), samples, seed)
+    first, squares, size = np.split(sums[:, : 2 * width + 1], [width, 2 * width], axis=1)
+    cross, sizes2 = (first, size) if units.single else (sums[:, 2 * width + 1 : -1], sums[:, -1:])
+    shifts = first / size
+    spread = squares - 2 * shifts * cross + shifts**2 * sizes2
+    flat = spread <= 1e-5 * (squares + shifts**2 * sizes2)
+    correction = units.n_units / (units.n_units - 1)
+    errors = np.sqrt(correction * np.where(flat, 1.0, spread)) / size
+    return Resampled(shifts, _ratios(shifts, errors, flat))
+
+
+def _ratios(shifts: Floats, errors: Floats, flat: NDArray[np.bool_]) -> Floats:
+    endless = np.where(shifts > 0, np.inf, np.where(shifts < 0, -np.inf, 0.0))
+    return np.where(flat, endless, shifts / errors)
+
+
+# --- Signs ----------------------------------------------------------------------------------
+
+_ENUMERATED = 16  # up to this many signs all 2^n are tried
+
+
+class Flips(NamedTuple):
+    """How far out a sum is among the sums with flipped signs."""
+
+    p_value: float
+    exact: bool
+
+
+def flip_signs(sums: Floats, samples: int, seed: int) -> Flips:
+    """The share of sign flips whose total is at least as far from zero as the one found.
+
+    Units of zero do not matter and are left out. Up to 16 others all 2^n flips are counted;
+    above that ``samples`` random ones, with the one found counted among them, so that the
+    p-value is never 0 (Phipson & Smyth 2010, Permutation P-values Should Never Be Zero).
+    """
+    check_samples(samples)
+    moving = sums[sums != 0]
+    # Sums that are equal on paper come out a rounding error apart.
+    bound = abs(float(moving.sum())) - 1e-10 * float(np.abs(moving).sum())
+    if len(moving) <= _ENUMERATED:
+        codes = np.arange(1 << len(moving))[:, None]
+        signs = 1.0 - 2.0 * ((codes >> np.arange(len(moving))) & 1)
+        return Flips(float(np.mean(np.abs(signs @ moving) >= bound)), exact=True)
+    extreme = sum(int(np.sum(np.abs(t) >= bound)) for t in _flipped(moving, samples, seed))
+    return Flips((1 + extreme) / (1 + samples), exact=False)
+
+
+def _flipped(sums: Floats, samples: int, seed: int) -> Iterator[Floats]:
+    """Totals with random signs, in blocks.
+
+    A random byte decides eight signs at once: the 256 totals of every eight units are made
+    beforehand, and a sample is a look-up for each eight.
+    """
+    eights = np.zeros(-(-len(sums) // 8) * 8)
+    eights[: len(sums)] = sums
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
+    totals = (eights.reshape(-1, 8) @ (1.0 - 2.0 * bits.T)).ravel()
+    rng = np.random.default_rng(seed)
+    places = np.arange(0, len(totals), 256)
+    for start, stop in _blocks(samples, len(places), _SHUFFLING):
+        drawn = rng.integers(0, 256, size=(stop - start, len(places)), dtype=np.uint8)
+        yield np.take(totals, drawn + places).sum(axis=1)
+
+
+def shuffled_ranges(sums: Floats, samples: int, seed: int) -> Floats:
+    """Greatest less smallest total of a column, after shuffling every row; one a sample."""
+    check_samples(samples)
+    rng = np.random.default_rng(seed)
+    found = np.empty(samples)
+    for start, stop in _blocks(samples, sums.size, _SHUFFLING):
+        shuffled = np.broadcast_to(sums, (stop - start, *sums.shape)).copy()
+        rng.permuted(shuffled, axis=2, out=shuffled)
+        found[start:stop] = np.ptp(shuffled.sum(axis=1), axis=1)
+    return found

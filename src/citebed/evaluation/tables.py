@@ -1,0 +1,150 @@
+"""Runs and judgements as tables: ``query_id, doc_id, score`` and ``query_id, doc_id, relevance``.
+
+Both are values: made once, checked once, never changed. Ids are strings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from citebed.errors import CitebedError, FormatError
+from citebed.evaluation.trec_files import QRELS, RUN, Layout, read_lines, read_trec
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Hashes = npt.NDArray[np.uint64]
+Flags = npt.NDArray[np.bool_]
+
+_ENDINGS = {".gz", ".run", ".txt", ".trec", ".parquet", ".qrels", ".res", ".results", ".tsv"}
+
+
+@dataclass(frozen=True, eq=False)
+class Qrels:
+    """Judgements: columns ``query_id``, ``doc_id``, ``relevance`` (whole numbers).
+
+    A document below 0 was in the pool but not judged, as in trec_eval. ``source`` is the file
+    it came from, for messages.
+    """
+
+    table: pl.DataFrame
+    name: str = "qrels"
+    source: Path | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What a system retrieved: columns ``query_id``, ``doc_id``, ``score`` (finite numbers)."""
+
+    table: pl.DataFrame
+    name: str = "run"
+    source: Path | None = None
+
+
+def read_qrels(path: str | Path) -> Qrels:
+    """Judgements from a TREC file (plain or gzip) or from Parquet."""
+    path = Path(path)
+    return Qrels(_read(path, QRELS), name_of(path), path)
+
+
+def read_run(path: str | Path) -> Run:
+    """A run from a TREC file (plain or gzip) or from Parquet."""
+    path = Path(path)
+    return Run(_read(path, RUN), name_of(path), path)
+
+
+def name_of(path: Path) -> str:
+    """A run's name: its file name without endings."""
+    name = path.name
+    while Path(name).suffix.lower() in _ENDINGS and Path(name).stem:
+        name = Path(name).stem
+    return name
+
+
+def _read(path: Path, layout: Layout) -> pl.DataFrame:
+    if path.suffix == ".parquet":
+        return _read_parquet(path, layout)
+    return read_trec(path, layout)
+
+
+def _read_parquet(path: Path, layout: Layout) -> pl.DataFrame:
+    try:
+        table = pl.read_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        raise FormatError(path, None, f"not a Parquet file ({error}).") from None
+    try:
+        return checked_columns(table, layout)
+    except CitebedError as error:
+        raise FormatError(path, None, str(error)) from None
+
+
+_SYNONYMS = {
+    "query_id": ("query_id", "qid", "q_id", "query"),
+    "doc_id": ("doc_id", "docno", "docid", "doc"),
+    "score": ("score",),
+    "relevance": ("relevance", "label", "rel"),
+}
+
+
+def checked_columns(table: pl.DataFrame, layout: Layout) -> pl.DataFrame:
+    """The three columns of a table under our names and types, or an error that names the fault.
+
+    PyTerrier's names (``qid``, ``docno``, ``label``) are understood too.
+    """
+    found = {}
+    for name in layout.kept:
+        known = [x for x in _SYNONYMS[name] if x in table.columns]
+        if not known:
+            raise CitebedError(
+                f"the table has no column '{name}'. Found: {', '.join(table.columns) or 'none'}; "
+                f"expected {', '.join(layout.kept)}."
+            )
+        found[name] = table[known[0]].rename(name)
+    return pl.DataFrame(
+        [_ids(found["query_id"]), _ids(found["doc_id"]), _numbers(found[layout.kept[2]], layout)]
+    )
+
+
+def _ids(column: pl.Series) -> pl.Series:
+    if column.null_count():
+        row = column.is_null().arg_true()[0]
+        raise CitebedError(f"the {column.name} of row {row + 1} is missing.")
+    return column if column.dtype == pl.String else column.cast(pl.String)
+
+
+def _numbers(column: pl.Series, layout: Layout) -> pl.Series:
+    try:
+        cast = column.cast(layout.number)
+    except pl.exceptions.PolarsError:
+        raise CitebedError(
+            f"the column '{column.name}' holds {column.dtype}; expected numbers."
+        ) from None
+    bad = cast.is_null()
+    if layout.number is pl.Float64:
+        bad = bad | ~cast.is_finite()
+    elif column.dtype.is_float():
+        bad = bad | (cast.cast(pl.Float64) != column)
+    if bad.any():
+        row = bad.arg_true()[0]
+        kind = "a finite number" if layout.number is pl.Float64 else "a whole number"
+        raise CitebedError(f"the {column.name} of row {row + 1}, {column[row]}, is not {kind}.")
+    return cast
+
+
+def duplicate(of: Qrels | Run, query: str, document: str) -> NoReturn:
+    """Say that a document stands twice for a query, with the line where it came from a file."""
+    layout = QRELS if isinstance(of, Qrels) else RUN
+    what = "judged" if layout is QRELS else "retrieved"
+    message = (
+        f"document '{document}' is {what} twice for query '{query}'. "
+        "Keep one of the two lines: which one counts is not ours to guess."
+    )
+    if of.source is None or of.source.suffix == ".parquet":
+        raise CitebedError(f"{of.name}: {message}")
+    lines = [n for n, q, d, _ in read_lines(of.source, layout) if (q, d) == (query, document)]
+    raise FormatError(of.source, lines[-1], f"{message} First in line {lines[0]}.")

@@ -1,0 +1,291 @@
+"""Runs and judgements in TREC's text form, as columns.
+
+A well-formed file (one blank or tab between the fields) goes straight through polars' CSV
+reader. Other white space, comments and gzip cost a pass that tidies the text first. Whatever
+neither of them takes is read line by line, slowly, which either succeeds or names the line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import math
+import re
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple, cast
+
+import polars as pl
+
+from citebed.errors import CitebedError, FormatError
+
+_GZIP = b"\x1f\x8b"
+_SAMPLE = 1 << 16
+_BLOCK = 1 << 25
+
+
+class Layout(NamedTuple):
+    """The fields of a kind of file; the last of ``kept`` is the number."""
+
+    what: str
+    fields: tuple[str, ...]
+    kept: tuple[str, str, str]
+    number: type[pl.Float64] | type[pl.Int64]
+    example: str
+
+    @property
+    def schema(self) -> dict[str, type[pl.DataType]]:
+        """Every column as text, but for the number."""
+        return {name: self.number if name == self.kept[2] else pl.String for name in self.fields}
+
+
+QRELS = Layout(
+    "judgements (qrels)",
+    ("query_id", "iteration", "doc_id", "relevance"),
+    ("query_id", "doc_id", "relevance"),
+    pl.Int64,
+    "q1 0 doc7 1",
+)
+RUN = Layout(
+    "a run",
+    ("query_id", "Q0", "doc_id", "rank", "score", "tag"),
+    ("query_id", "doc_id", "score"),
+    pl.Float64,
+    "q1 Q0 doc7 1 12.5 mysystem",
+)
+LAYOUTS = (QRELS, RUN)
+
+
+def read_trec(path: Path, layout: Layout) -> pl.DataFrame:
+    """The kept columns of a file, in the file's order; raises `FormatError` with the line."""
+    zipped, sample = _look(path)
+    _check_kind(path, layout, sample)
+    table = None
+    if not zipped:
+        table = _straight(path, layout, sample)
+    if table is None:
+        table = _tidied(path, layout)
+    if table is None:
+        table = _line_by_line(path, layout)
+    if not table.height:
+        raise FormatError(path, None, f"there is nothing in it. {_expected(layout)}")
+    return table
+
+
+def _look(path: Path) -> tuple[bool, bytes]:
+    if path.is_dir():
+        raise CitebedError(f"{path} is a folder; give the file itself.")
+    with path.open("rb") as handle:
+        zipped = handle.read(2) == _GZIP
+    with _opened(path) as handle:
+        sample = handle.read(_SAMPLE)
+    if not sample:
+        raise FormatError(path, None, f"the file is empty. {_expected_by_name(path)}")
+    return zipped, sample
+
+
+def _expected_by_name(path: Path) -> str:
+    return _expected(QRELS if "qrel" in path.name else RUN)
+
+
+class _Gzip(gzip.GzipFile):
+    """A gzip file that says so when it was cut short or damaged."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        try:
+            return super().read(size)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise FormatError(
+                str(self.name),
+                None,
+                f"the gzip file is cut short or damaged ({error}). Get it anew.",
+            ) from None
+
+
+def _opened(path: Path) -> BinaryIO:
+    with path.open("rb") as handle:
+        zipped = handle.read(2) == _GZIP
+    return cast(BinaryIO, _Gzip(path, "rb")) if zipped else path.open("rb")
+
+
+def _check_kind(path: Path, layout: Layout, sample: bytes) -> None:
+    """Say so at once when the file is of another kind altogether."""
+    if b"\x00" in sample or sample.startswith(b"PAR1"):
+        raise FormatError(path, None, f"this is not a text file. {_expected(layout)}")
+    start = sample.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if start in (b"<", b"{", b"["):
+        looks = "XML or HTML" if start == b"<" else "JSON"
+        raise FormatError(path, 1, f"this looks like {looks}. {_expected(layout)}")
+
+
+def _straight(path: Path, layout: Layout, sample: bytes) -> pl.DataFrame | None:
+    """The whole file through polars, if its first lines are as plain as they should be."""
+    lines = sample.split(b"\n")[:-1] or [sample]
+    separator = "\t" if b"\t" in lines[0] else " "
+    mark = separator.encode()
+    if any(line.rstrip(b"\r").split(mark) != line.split() for line in lines if line.strip()):
+        return None
+    try:
+        frame = pl.scan_csv(
+            path,
+            separator=separator,
+            has_header=False,
+            schema=layout.schema,
+            quote_char=None,
+            comment_prefix="#" if sample.startswith(b"#") or b"\n#" in sample else None,
+        )
+        last = layout.fields[-1]
+        wanted = [*layout.kept] if last in layout.kept else [*layout.kept, last]
+        return _checked(frame.select(wanted).collect(), layout)
+    except pl.exceptions.PolarsError:
+        return None
+
+
+def _tidied(path: Path, layout: Layout) -> pl.DataFrame | None:
+    """The file in blocks of lines with the white space made plain; ``None`` if that fails."""
+    parts = []
+    for block in _blocks(path):
+        text = _tidy(block)
+        if not text:
+            continue
+        try:
+            table = pl.read_csv(
+                io.BytesIO(text),
+                separator=" ",
+                has_header=False,
+                schema=layout.schema,
+                quote_char=None,
+            )
+        except pl.exceptions.PolarsError:
+            return None
+        checked = _checked(table, layout)
+        if checked is None:
+            return None
+        parts.append(checked)
+    return (
+        pl.concat(parts)
+        if parts
+        else pl.DataFrame(schema={n: layout.schema[n] for n in layout.kept})
+    )
+
+
+_COMMENT = re.compile(rb"^[ \t]*#[^\n]*\n?", re.MULTILINE)
+_BLANKS = re.compile(rb"[ \t\r\v\f]+")
+_EDGES = re.compile(rb"^ | ?\n", re.MULTILINE)
+
+
+def _tidy(block: bytes) -> bytes:
+    block = block.removeprefix(b"\xef\xbb\xbf")
+    if b"#" in block:
+        block = _COMMENT.sub(b"", block)
+    block = _BLANKS.sub(b" ", block)
+    block = _EDGES.sub(lambda m: b"\n" if m.group().endswith(b"\n") else b"", block)
+    return re.sub(rb"\n{2,}", b"\n", block).strip(b" \n")
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    """Pieces of the file that end with a line."""
+    with _opened(path) as handle:
+        rest = b""
+        while piece := handle.read(_BLOCK):
+            cut = piece.rfind(b"\n") + 1
+            if not cut:
+                rest += piece
+                continue
+            yield rest + piece[:cut]
+            rest = piece[cut:]
+        if rest:
+            yield rest
+
+
+def _checked(table: pl.DataFrame, layout: Layout) -> pl.DataFrame | None:
+    """The kept columns without blank lines; ``None`` where a line is short."""
+    if any(table[name].null_count() for name in table.columns):
+        table = table.filter(~pl.all_horizontal(pl.all().is_null()))
+        if any(table[name].null_count() for name in table.columns):
+            return None
+    number = table[layout.kept[2]]
+    if layout.number is pl.Float64 and not number.is_finite().all():
+        return None
+    return table.select(layout.kept)
+
+
+def _line_by_line(path: Path, layout: Layout) -> pl.DataFrame:
+    rows = [row[1:] for row in read_lines(path, layout)]
+    schema = {name: layout.schema[name] for name in layout.kept}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def read_lines(path: Path, layout: Layout) -> Iterator[tuple[int, str, str, float | int]]:
+    """Every line as (number, query, document, value); the slow way, which names a bad line."""
+    with _opened(path) as handle:
+        for number, raw in enumerate(handle, 1):
+            try:
+                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise FormatError(
+                    path, number, f"not UTF-8 ({error.reason}). Save the file as UTF-8."
+                ) from None
+            fields = re.split(r"[ \t\r\n\v\f]+", line.strip(" \t\r\n\v\f"))
+            if fields == [""] or fields[0].startswith("#"):
+                continue
+            yield (number, *_parsed(path, number, fields, layout))
+
+
+def _parsed(
+    path: Path, number: int, fields: list[str], layout: Layout
+) -> tuple[str, str, float | int]:
+    if len(fields) != len(layout.fields):
+        raise FormatError(path, number, _wrong_count(fields, layout))
+    query, document, value = (fields[layout.fields.index(name)] for name in layout.kept)
+    if layout.number is pl.Int64:
+        if not re.fullmatch(r"[+-]?\d{1,18}", value):
+            raise FormatError(
+                path, number, f"the relevance '{_short(value)}' is not a whole number."
+            )
+        return query, document, int(value)
+    try:
+        score = float(value) if "_" not in value else math.nan
+    except ValueError:
+        score = math.nan
+    if not math.isfinite(score):
+        raise FormatError(
+            path, number, f"the score '{_short(value)}' is not a finite number. {_expected(layout)}"
+        )
+    return query, document, score
+
+
+def _wrong_count(fields: list[str], layout: Layout) -> str:
+    found = f"found {len(fields)} fields"
+    other = next((x for x in LAYOUTS if x is not layout and len(x.fields) == len(fields)), None)
+    if other:
+        return (
+            f"{found}, so this looks like {other.what} where {layout.what} should stand. "
+            f"Are the files in the right order? {_expected(layout)}"
+        )
+    cut = " Was the file cut short?" if len(fields) < len(layout.fields) else ""
+    return f"{found} ('{_short(' '.join(fields))}').{cut} {_expected(layout)}"
+
+
+def _expected(layout: Layout) -> str:
+    return (
+        f"Expected {layout.what}: lines of {len(layout.fields)} fields, "
+        f"{' '.join(layout.fields)}, like '{layout.example}'."
+    )
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def run_tag(path: Path) -> str:
+    """The tag a TREC run gives itself in the last field; the file's name where it has none."""
+    if path.suffix == ".parquet":
+        return path.stem
+    with _opened(path) as handle:
+        for raw in handle:
+            fields = raw.decode("utf-8", "replace").split()
+            if fields and not fields[0].startswith("#"):
+                return fields[-1]
+    return path.stem

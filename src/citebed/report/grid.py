@@ -1,0 +1,79 @@
+"""Tables of text cells: for a terminal, Markdown or LaTeX."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "†": r"$\dagger$", "−": r"$-$", "τ": r"$\tau$", "→": r"$\rightarrow$", "±": r"$\pm$",
+    "×": r"$\times$",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table: the heads of its columns, and rows of as many cells.
+
+    Columns whose number is in ``left`` are set to the left, all others to the right.
+    """
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    left: frozenset[int] = frozenset({0})
+
+    def text(self) -> str:
+        """Aligned columns, for a terminal."""
+        lines = [self.head, *self.rows]
+        widths = [max(_width(row[at]) for row in lines) for at in range(len(self.head))]
+        return "".join(f"{self._line(row, widths)}\n" for row in lines)
+
+    def _line(self, row: Sequence[str], widths: Sequence[int]) -> str:
+        cells = []
+        for at, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            gap = " " * (width - _width(cell))
+            cells.append(cell + gap if at in self.left else gap + cell)
+        return "  ".join(cells).rstrip()
+
+    def markdown(self) -> str:
+        """A table that GitHub and pandoc understand."""
+        marks = [":--" if at in self.left else "--:" for at in range(len(self.head))]
+        lines = [[_in_markdown(cell) for cell in row] for row in (self.head, *self.rows)]
+        lines.insert(1, marks)
+        return "".join(f"| {' | '.join(row)} |\n" for row in lines)
+
+    def latex(self) -> str:
+        """A ``tabular`` with booktabs' lines."""
+        columns = "".join("l" if at in self.left else "r" for at in range(len(self.head)))
+        lines = [" & ".join(map(_in_latex, row)) + r" \\" for row in (self.head, *self.rows)]
+        body = [lines[0], r"\midrule", *lines[1:]]
+        return "\n".join(
+            [
+                "% needs \\usepackage{booktabs}",
+                rf"\begin{{tabular}}{{{columns}}}",
+                r"\toprule",
+                *body,
+                r"\bottomrule",
+                r"\end{tabular}",
+                "",
+            ]
+        )
+
+
+def _in_markdown(cell: str) -> str:
+    return "".join("\\" + c if c in "|*_`<\\" else c for c in cell)
+
+
+def _in_latex(cell: str) -> str:
+    return "".join(_LATEX.get(c, c) for c in cell)
+
+
+def _width(text: str) -> int:
+    """How many places a text takes on a terminal."""
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
