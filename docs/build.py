@@ -11,7 +11,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from citebed.cli.app import app
+from citebed.cli.app import build
 from citebed.collection import open_collection
 from citebed.collection.demo import import_demo
 from citebed.collection.statistics import statistics
@@ -34,7 +34,7 @@ def command_reference() -> str:
     runner = CliRunner()
     parts = ["# Commands\n\nMade by `make docs` from the help texts.\n"]
     for verb in VERBS:
-        text = runner.invoke(app, [verb, "--help"], prog_name="citebed").stdout
+        text = runner.invoke(build(), [verb, "--help"], prog_name="citebed").stdout
         lines = "\n".join(line.rstrip() for line in text.strip().splitlines())
         parts.append(f"## citebed {verb}\n\n```text\n{lines}\n```\n")
     return "\n".join(parts)

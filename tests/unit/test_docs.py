@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from citebed.cli.app import app
+from citebed.cli.app import build
 from citebed.collection import Rules, profiles, tables
 from citebed.collection.citing import QRELS, QUERIES
 from citebed.collection.exporting import EXPORTERS
@@ -127,7 +127,7 @@ def citebed_words(line: str) -> Iterator[list[str]]:
 
 @pytest.mark.parametrize(("page", "words"), list(commands()))
 def test_every_command_parses(page: str, words: list[str]) -> None:
-    verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    verbs = typer.main.get_command(build()).commands  # type: ignore[attr-defined]
     if words and words[0].startswith("-"):
         assert words[0] in ("--help", "-h", "--version"), page
         return

@@ -9,25 +9,25 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib import import_module
 
 import typer
 from typer.exceptions import TyperException
 
-from citebed.cli import collect, demo, evaluating, retrieve
 from citebed.errors import CitebedError
 
 INTERRUPTED = 130
 
-app = typer.Typer(
-    name="citebed",
-    help="A workbench for citation recommendation: collect, recommend, judge, evaluate, look.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
+# Which file has which verbs, in the order of the help: only the file of the verb at hand is
+# loaded, for start-up is felt.
+VERBS = {
+    "collect": ("import", "stats", "lint", "export", "fetch"),
+    "retrieve": ("index", "search", "recommend"),
+    "evaluating": ("evaluate", "compare"),
+    "judgement_sets": ("qrels",),
+    "fusing": ("fuse",),
+    "demo": ("demo",),
+}
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -37,7 +37,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _main(
     version: bool = typer.Option(
         False, "--version", help="Print the version and stop.", callback=_version, is_eager=True
@@ -46,16 +45,29 @@ def _main(
     """A workbench for citation recommendation: collect, recommend, judge, evaluate, look."""
 
 
-collect.register(app)
-retrieve.register(app)
-evaluating.register(app)
-demo.register(app)
+def build(verb: str | None = None) -> typer.Typer:
+    """The command line with the file of one verb, or with all when there is no such verb."""
+    app = typer.Typer(
+        name="citebed",
+        help="A workbench for citation recommendation: collect, recommend, judge, evaluate, look.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_main)
+    wanted = [name for name, verbs in VERBS.items() if verb in verbs] or list(VERBS)
+    for name in wanted:
+        import_module(f"citebed.cli.{name}").register(app)
+    return app
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; gives the exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        result = app(args=arguments, standalone_mode=False)
+        result = build(given[0] if given else None)(args=given, standalone_mode=False)
         sys.stdout.flush()
     except typer.Exit as stop:
         return stop.exit_code

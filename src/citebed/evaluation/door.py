@@ -1,13 +1,16 @@
 """The door: whatever a user has, made into `Qrels` and `Run` tables.
 
-Accepted are files (TREC or Parquet), polars and pandas tables, dicts of dicts, iterables of
-records with ``query_id``, ``doc_id`` and ``score`` or ``relevance`` (ir_measures and ir_datasets
-give such), of plain triples, and ir_datasets' data sets themselves.
+Accepted are files (TREC or Parquet), polars and pandas tables, dicts of dicts, iterables (lists
+or generators) of records with ``query_id``, ``doc_id`` and ``score`` or ``relevance`` (ir_measures
+and ir_datasets give such), of dicts with these fields and of plain triples, ir_datasets' data sets
+and ranx's objects themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -37,20 +40,33 @@ def as_run(given: Any, name: str = "run") -> Run:
         return read_run(given)
     if isinstance(getattr(given, "table", None), pl.DataFrame):
         given = given.table
+    if hasattr(given, "scoreddocs_iter"):
+        given = given.scoreddocs_iter()
     return Run(_table(given, RUN), name)
 
 
 def as_runs(given: Any) -> Iterator[Run]:
-    """One run, a list of runs or a dict of them by name, one at a time."""
+    """One run, several (a list or a generator) or a dict of them by name, one at a time."""
     if isinstance(given, Mapping) and not _is_nested(given):
         for name, run in given.items():
             found = as_run(run, str(name))
             yield Run(found.table, str(name), found.source)
-    elif isinstance(given, Iterator) or (isinstance(given, list | tuple) and not _is_rows(given)):
+        return
+    several = isinstance(given, list | tuple) and bool(given) and not _is_row(given[0])
+    if isinstance(given, Iterator):
+        several, given = _peeked(given)
+    if several:
         for number, run in enumerate(given, 1):
             yield as_run(run, f"run{number}")
     else:
         yield as_run(given)
+
+
+def _peeked(given: Iterator[Any]) -> tuple[bool, Iterator[Any]]:
+    """Whether an iterator gives runs, not rows; and it with its first item put back."""
+    for first in given:
+        return not _is_row(first), chain([first], given)
+    return False, given
 
 
 def _is_nested(given: Mapping[Any, Any]) -> bool:
@@ -61,15 +77,17 @@ def _is_nested(given: Mapping[Any, Any]) -> bool:
     return isinstance(first, Mapping) and not any(isinstance(x, Mapping) for x in first.values())
 
 
-def _is_rows(given: list[Any] | tuple[Any, ...]) -> bool:
-    if not given:
-        return True
-    first = given[0]
-    return hasattr(first, "query_id") or (
-        isinstance(first, tuple)
-        and len(first) == 3
-        and isinstance(first[0], str)
-        and isinstance(first[2], int | float)
+def _is_row(given: Any) -> bool:
+    """Whether it is a line of a run: a record, a dict of fields or a triple."""
+    if isinstance(given, Mapping):
+        return any(name in given for name in ("query_id", "qid")) and not any(
+            isinstance(value, Mapping) for value in given.values()
+        )
+    return hasattr(given, "query_id") or (
+        isinstance(given, tuple | list)
+        and len(given) == 3
+        and isinstance(given[0], str | int)
+        and isinstance(given[2], Real)
     )
 
 
@@ -79,8 +97,9 @@ def _table(given: Any, layout: Layout) -> pl.DataFrame:
     if isinstance(given, pl.DataFrame):
         return checked_columns(given, layout)
     if hasattr(given, "columns") and hasattr(given, "iloc"):  # pandas, without importing it
-        columns = {str(name): given[name].tolist() for name in given.columns}
-        return checked_columns(_frame(columns), layout)
+        return checked_columns(_from_pandas(given), layout)
+    if not isinstance(given, Mapping) and hasattr(given, "to_dict"):  # ranx's Qrels and Run
+        given = given.to_dict()
     if isinstance(given, Mapping):
         return checked_columns(_from_dicts(given, layout), layout)
     if isinstance(given, Iterable):
@@ -93,6 +112,28 @@ def _table(given: Any, layout: Layout) -> pl.DataFrame:
 
 def _frame(columns: dict[str, list[Any]]) -> pl.DataFrame:
     return pl.DataFrame(columns, strict=False)
+
+
+_NUMBERS = ("score", "relevance", "label", "rel")
+
+
+def _from_pandas(given: Any) -> pl.DataFrame:
+    """A pandas table as a polars one; a missing value is one, whatever pandas writes for it.
+
+    pandas turns whole numbers into fractions where one is missing; ids are turned back.
+    """
+    columns = {}
+    for name in given.columns:
+        values, gone = given[name].tolist(), given[name].isna()
+        if str(name) not in _NUMBERS and given[name].dtype.kind == "f":
+            values = [
+                int(x) if not no and x.is_integer() else x
+                for x, no in zip(values, gone, strict=True)
+            ]
+        if gone.any():
+            values = [None if no else x for x, no in zip(values, gone, strict=True)]
+        columns[str(name)] = values
+    return _frame(columns)
 
 
 def _from_dicts(given: Mapping[Any, Any], layout: Layout) -> pl.DataFrame:
@@ -113,6 +154,8 @@ def _from_dicts(given: Mapping[Any, Any], layout: Layout) -> pl.DataFrame:
 
 def _from_rows(given: Iterable[Any], layout: Layout) -> pl.DataFrame:
     rows = list(given)
+    if rows and isinstance(rows[0], Mapping):
+        return pl.from_dicts(rows, strict=False)
     if rows and hasattr(rows[0], layout.kept[2]):
         columns = {name: [getattr(row, name) for row in rows] for name in layout.kept}
     else:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.order import Judged, Ranked
+from citebed.evaluation.order import Ranked
 from citebed.evaluation.rankings import Rankings
-from citebed.evaluation.tables import Flags
+from citebed.evaluation.tables import Flags, Floats
 
 
 @dataclass(frozen=True)
@@ -98,19 +98,18 @@ def _examples(ids: tuple[str, ...], count: int) -> str:
 
 
 def ledger_of(
-    run: str,
-    judged: Judged,
     ranked: Ranked,
     rankings: Rankings,
     measures: Sequence[Measure],
+    values: Floats,
     counted: Flags,
 ) -> Ledger:
-    """Count what the scores of a run rest on."""
-    missing = judged.query_ids.to_numpy()[~rankings.in_run]
-    unknown = ranked.query_ids.filter(~ranked.query_ids.is_in(judged.query_ids.implode()))
+    """Count what the scores of a run rest on; ``values`` are a row a measure over all queries."""
+    missing = rankings.query_ids.to_numpy()[~rankings.in_run]
+    unknown = ranked.query_ids.filter(~ranked.query_ids.is_in(rankings.query_ids.implode()))
     ties, tied = _boundary_ties(rankings)
     return Ledger(
-        run=run,
+        run=ranked.name,
         judged=rankings.queries,
         in_run=len(ranked.query_ids),
         measured=int(counted.sum()),
@@ -122,11 +121,16 @@ def ledger_of(
         tied=tied,
         missing_examples=tuple(missing[:3].tolist()),
         unjudged_examples=tuple(unknown.head(3).to_list()),
-        measures=tuple(_measured(rankings, measure, counted) for measure in measures),
+        measures=tuple(
+            _measured(rankings, measure, row, counted)
+            for measure, row in zip(measures, values, strict=True)
+        ),
     )
 
 
-def _measured(rankings: Rankings, measure: Measure, counted: Flags) -> MeasureLedger:
+def _measured(
+    rankings: Rankings, measure: Measure, values: Floats, counted: Flags
+) -> MeasureLedger:
     retrieved = rankings.retrieved
     if isinstance(measure.cutoff, int):
         retrieved = np.minimum(retrieved, measure.cutoff)
@@ -134,8 +138,10 @@ def _measured(rankings: Rankings, measure: Measure, counted: Flags) -> MeasureLe
     else:
         known = rankings.relevance >= 0
     looked_at = int(retrieved.sum())
-    orders = (rankings.unluckiest, rankings.luckiest) if rankings.has_ties else (rankings, rankings)
-    ends = [measure.summary(measure.values(order)[counted]) for order in orders]
+    ends = [measure.summary(values[counted])]
+    for order in (rankings.unluckiest, rankings.luckiest) if rankings.has_ties else ():
+        moved = np.where(rankings.with_ties, measure.values(order), values)
+        ends.append(measure.summary(moved[counted]))
     return MeasureLedger(
         str(measure), looked_at, looked_at - int(known.sum()), min(ends), max(ends)
     )

@@ -7,16 +7,28 @@ are put in order.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from citebed.evaluation.tables import Flags, Floats, Hashes, Ints, Qrels, Run, duplicate
+from citebed.evaluation.tables import (
+    Flags,
+    Floats,
+    Hashes,
+    Ints,
+    Qrels,
+    Run,
+    duplicate,
+    hashes_of,
+)
+from citebed.evaluation.trec_files import DOC_HASH, QUERY_HASH
 
 ScoreType = Literal["double", "float"]
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_FILLED = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,17 +36,33 @@ class Ranked:
     """A run in rank order, query after query.
 
     Rows ``starts[i]`` to ``starts[i + 1]`` are the ranking of ``query_ids[i]``, best first.
-    ``hashes`` are of the document ids. ``tied`` says which rows have the score of the row
+    ``given_ids`` are the documents as the run has them, ``order`` where a row's stands among them
+    (``None``: in the same row), ``hashes`` those of the documents' ids, row by row. ``tied`` says which rows have the score of the row
     before them in the same query; ``None`` when no row has.
     """
 
-    name: str
+    run: Run
     query_ids: pl.Series
     starts: Ints
-    doc_ids: pl.Series
+    given_ids: pl.Series
+    order: Ints | None
     scores: Floats
     hashes: Hashes
     tied: Flags | None
+
+    @cached_property
+    def doc_ids(self) -> pl.Series:
+        """The document of each row."""
+        return self.given_ids if self.order is None else self.given_ids.gather(self.order)
+
+    def ids_at(self, rows: Ints) -> pl.Series:
+        """The documents of some rows: quicker than to put all in order for them."""
+        return self.given_ids.gather(rows if self.order is None else self.order[rows])
+
+    @property
+    def name(self) -> str:
+        """The run's name."""
+        return self.run.name
 
     @property
     def lengths(self) -> Ints:
@@ -43,52 +71,52 @@ class Ranked:
 
 
 def rank(run: Run, score_type: ScoreType = "double") -> Ranked:
-    """Put a run in rank order; a document that stands twice for a query is an error.
+    """Put a run in rank order.
 
     With ``score_type="float"`` scores are rounded to 32 bits first, as trec_eval 9 keeps them,
     so that scores which differ only beyond become ties.
     """
-    table, starts, query_ids = _grouped(run.table)
-    scores = table["score"].to_numpy()
+    grouped = _grouped(run)
+    scores = grouped.table["score"].to_numpy()
     if score_type == "float":
         scores = scores.astype(np.float32).astype(np.float64)
-    doc_ids = table["doc_id"]
+    given_ids, hashes, starts = grouped.table["doc_id"], grouped.doc_hashes, grouped.starts
+    order = None
     before = _same_query(starts, len(scores))
     if (before & (scores[1:] > scores[:-1])).any():
-        group = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-        order = np.lexsort((-scores, group))
-        scores, doc_ids = scores[order], doc_ids.gather(order)
+        order = np.lexsort((-scores, np.repeat(np.arange(len(starts) - 1), np.diff(starts))))
+        scores, hashes = scores[order], hashes[order]
     tied = before & (scores[1:] == scores[:-1])
     if tied.any():
-        doc_ids = _break_ties(doc_ids, tied)
-    ranked = Ranked(
-        run.name,
-        query_ids,
-        starts,
-        doc_ids,
-        scores,
-        doc_ids.hash().to_numpy(),
-        np.concatenate(([False], tied)) if tied.any() else None,
-    )
-    _check_twice(run, ranked)
-    return ranked
+        order = np.arange(len(scores)) if order is None else order
+        hashes = hashes.copy()
+        _break_ties(given_ids, tied, order, hashes)
+    all_tied = np.concatenate(([False], tied)) if tied.any() else None
+    return Ranked(run, grouped.query_ids, starts, given_ids, order, scores, hashes, all_tied)
 
 
-def _grouped(table: pl.DataFrame) -> tuple[pl.DataFrame, Ints, pl.Series]:
-    """The table with each query's rows together, where they start, and the queries' ids."""
-    starts = _group_starts(table["query_id"])
+class _Grouped(NamedTuple):
+    """A run's table with each query's rows together, and where they start."""
+
+    table: pl.DataFrame
+    doc_hashes: Hashes
+    starts: Ints
+    query_ids: pl.Series
+
+
+def _grouped(run: Run) -> _Grouped:
+    table, hashes = run.table, hashes_of(run)
+    starts = _group_starts(hashes[QUERY_HASH].to_numpy())
     query_ids = table["query_id"].gather(starts)
     if query_ids.n_unique() != len(query_ids):
         table = table.sort("query_id", maintain_order=True)
-        starts = _group_starts(table["query_id"])
-        query_ids = table["query_id"].gather(starts)
-    return table, np.append(starts, table.height), query_ids
+        return _grouped(Run(table, run.name, run.source))
+    return _Grouped(table, hashes[DOC_HASH].to_numpy(), np.append(starts, table.height), query_ids)
 
 
-def _group_starts(column: pl.Series) -> Ints:
-    codes = column.rle_id().to_numpy()
-    changes = np.flatnonzero(codes[1:] != codes[:-1]) + 1
-    return np.concatenate((np.zeros(min(1, len(codes)), np.int64), changes))
+def _group_starts(hashes: Hashes) -> Ints:
+    changes = np.flatnonzero(hashes[1:] != hashes[:-1]) + 1
+    return np.concatenate((np.zeros(min(1, len(hashes)), np.int64), changes))
 
 
 def _same_query(starts: Ints, rows: int) -> Flags:
@@ -98,26 +126,25 @@ def _same_query(starts: Ints, rows: int) -> Flags:
     return same
 
 
-def _break_ties(doc_ids: pl.Series, tied: Flags) -> pl.Series:
-    """Documents of equal score by id, last first; only they are moved."""
+def _break_ties(given_ids: pl.Series, tied: Flags, order: Ints, hashes: Hashes) -> None:
+    """Put documents of equal score by id, last first, in ``order`` and ``hashes`` themselves.
+
+    Only the rows in ties are touched.
+    """
     in_tie = np.concatenate(([False], tied)) | np.concatenate((tied, [False]))
     rows = np.flatnonzero(in_tie)
-    group = np.cumsum(~np.concatenate(([False], tied)))[rows]
-    moved = (
-        pl.DataFrame({"group": group, "doc_id": doc_ids.gather(rows)})
-        .sort("group", "doc_id", descending=[False, True])
-        .get_column("doc_id")
-    )
-    return doc_ids.scatter(rows, moved)
+    group = np.cumsum(~np.concatenate(([False], tied))[rows])
+    ties = pl.DataFrame({"group": group, "doc_id": given_ids.gather(order[rows]), "row": rows})
+    now = ties.sort("group", "doc_id", descending=[False, True])["row"].to_numpy()
+    order[rows], hashes[rows] = order[now], hashes[now]
 
 
-def _check_twice(run: Run, ranked: Ranked) -> None:
+def check_twice(ranked: Ranked) -> None:
+    """A document that stands twice for a query is an error."""
     for query, row in repeated(ranked.hashes, ranked.starts):
-        first, last = ranked.starts[query], ranked.starts[query + 1]
-        ids = ranked.doc_ids[int(first) : int(last)]
-        twice = ids.filter(ids.is_duplicated())
-        if len(twice):
-            duplicate(run, ranked.query_ids[query], ranked.doc_ids[row])
+        ids = ranked.ids_at(np.arange(ranked.starts[query], ranked.starts[query + 1]))
+        if ids.is_duplicated().any():
+            duplicate(ranked.run, ranked.query_ids[query], ids[row - int(ranked.starts[query])])
 
 
 def repeated(hashes: Hashes, starts: Ints, cells: int = 1 << 21) -> list[tuple[int, int]]:
@@ -131,12 +158,10 @@ def repeated(hashes: Hashes, starts: Ints, cells: int = 1 << 21) -> list[tuple[i
     first = 0
     while first < len(lengths):
         last = _block_end(lengths, first, cells)
-        widest = int(lengths[first:last].max(initial=0))
-        inside = np.arange(widest) < lengths[first:last, None]
-        matrix = np.full(inside.shape, np.iinfo(np.uint64).max, np.uint64)
-        matrix[inside] = hashes[starts[first] : starts[last]]
+        matrix = _as_matrix(hashes[starts[first] : starts[last]], lengths[first:last])
         matrix.sort(axis=1)
-        same = (matrix[:, 1:] == matrix[:, :-1]) & inside[:, 1:]
+        same = matrix[:, 1:] == matrix[:, :-1]
+        same &= matrix[:, 1:] != _FILLED
         for row in np.flatnonzero(same.any(axis=1)).tolist():
             value = matrix[row, 1:][same[row]][0]
             at = starts[first + row] + np.flatnonzero(
@@ -145,6 +170,16 @@ def repeated(hashes: Hashes, starts: Ints, cells: int = 1 << 21) -> list[tuple[i
             found.append((first + row, int(at[-1])))
         first = last
     return found
+
+
+def _as_matrix(hashes: Hashes, lengths: Ints) -> Hashes:
+    """Rows of hashes, the shorter ones filled up."""
+    if (lengths == lengths[0]).all():
+        return hashes.reshape(len(lengths), -1).copy()
+    inside = np.arange(lengths.max()) < lengths[:, None]
+    matrix = np.full(inside.shape, _FILLED, np.uint64)
+    matrix[inside] = hashes
+    return matrix
 
 
 def _block_end(lengths: Ints, first: int, cells: int) -> int:
@@ -185,10 +220,10 @@ def prepare(qrels: Qrels) -> Judged:
     table = qrels.table
     query_ids = table["query_id"].unique().sort()
     codes = codes_of(table["query_id"], query_ids)
-    order = np.lexsort((-table["relevance"].to_numpy(), codes))
+    order = _by_query_and_grade(codes, table["relevance"].to_numpy())
     codes = codes[order]
     doc_ids = table["doc_id"].gather(order)
-    hashes = doc_ids.hash().to_numpy()
+    hashes = hashes_of(qrels)[DOC_HASH].to_numpy()[order]
     starts = np.searchsorted(codes, np.arange(len(query_ids) + 1))
     for query, row in repeated(hashes, starts):
         ids = doc_ids[int(starts[query]) : int(starts[query + 1])]
@@ -196,6 +231,14 @@ def prepare(qrels: Qrels) -> Judged:
             duplicate(qrels, query_ids[query], doc_ids[row])
     relevance = table["relevance"].to_numpy()[order]
     return Judged(qrels.name, query_ids, starts, doc_ids, relevance, keys(codes, hashes))
+
+
+def _by_query_and_grade(codes: Ints, relevance: Ints) -> Ints:
+    """Rows by query, a query's best first; one sort of one number, where they fit in it."""
+    top, low = int(relevance.max(initial=0)), int(relevance.min(initial=0))
+    if top - low < 1 << 20:
+        return np.argsort(codes * (top - low + 1) + (top - relevance), kind="stable")
+    return np.lexsort((-relevance, codes))
 
 
 def codes_of(column: pl.Series, names: pl.Series) -> Ints:

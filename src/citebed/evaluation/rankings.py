@@ -100,13 +100,23 @@ class Rankings:
         )
 
     @cached_property
+    def with_ties(self) -> Flags:
+        """Which queries have a judged document that shares its score with another document."""
+        found = np.zeros(self.queries, bool)
+        found[self.query[self.tie_size > 1]] = True
+        return found
+
+    @property
     def has_ties(self) -> bool:
-        """Whether a judged document shares its score with another document."""
-        return bool((self.tie_size > 1).any())
+        """Whether any query has."""
+        return bool(self.with_ties.any())
 
     @cached_property
     def luckiest(self) -> Rankings:
-        """Ties put in the order that serves the run best: the more relevant first."""
+        """Ties put in the order that serves the run best: the more relevant first.
+
+        Only queries with ties are kept in it, so that it is quick.
+        """
         return self._retied(lucky=True)
 
     @cached_property
@@ -115,10 +125,10 @@ class Rankings:
         return self._retied(lucky=False)
 
     def _retied(self, lucky: bool) -> Rankings:
-        order = np.lexsort((-self.relevance, self.tie_first, self.query))
-        rows = self._rows(order)
-        place = np.arange(len(order))
-        new = np.ones(len(order), bool)
+        some = self._rows(self.with_ties[self.query])
+        rows = some._rows(np.lexsort((-some.relevance, some.tie_first, some.query)))
+        place = np.arange(len(rows.query))
+        new = np.ones(len(place), bool)
         new[1:] = (rows.query[1:] != rows.query[:-1]) | (rows.tie_first[1:] != rows.tie_first[:-1])
         within = place - np.maximum.accumulate(np.where(new, place, 0))
         if lucky:
@@ -168,7 +178,7 @@ def _meet(judged: Judged, ranked: Ranked, codes: Ints) -> tuple[Ints, Ints]:
     row = found["row"].to_numpy().astype(np.int64)
     judgement = found["judgement"].to_numpy().astype(np.int64)
     group = np.searchsorted(ranked.starts, row, "right") - 1
-    same = ranked.doc_ids.gather(row) == judged.doc_ids.gather(judgement)
+    same = ranked.ids_at(row) == judged.doc_ids.gather(judgement)
     real = same.to_numpy() & (judged.query[judgement] == codes[group])
     return row[real], judgement[real]
 
@@ -177,6 +187,11 @@ def _ties(ranked: Ranked, row: Ints) -> tuple[Ints, Ints]:
     """For these rows: the first row with the same score, and how many have it."""
     if ranked.tied is None:
         return row, np.ones(len(row), np.int64)
-    bounds = np.append(np.flatnonzero(~ranked.tied), len(ranked.tied))
-    at = np.searchsorted(bounds, row, "right") - 1
-    return bounds[at], bounds[at + 1] - bounds[at]
+    first, size = row.copy(), np.ones(len(row), np.int64)
+    tied = np.append(ranked.tied, False)
+    some = np.flatnonzero(tied[row] | tied[row + 1])
+    if len(some):
+        bounds = np.append(np.flatnonzero(~ranked.tied), len(ranked.tied))
+        at = np.searchsorted(bounds, row[some], "right") - 1
+        first[some], size[some] = bounds[at], bounds[at + 1] - bounds[at]
+    return first, size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from citebed.evaluation.door import as_qrels, as_runs
 from citebed.evaluation.ledger import Ledger, ledger_of
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.grammar import measures as parse_measures
-from citebed.evaluation.order import Judged, ScoreType, prepare, rank
+from citebed.evaluation.order import Judged, ScoreType, check_twice, prepare, rank
 from citebed.evaluation.rankings import match
 from citebed.evaluation.tables import Flags, Floats, Run
 
@@ -144,14 +145,17 @@ def score_run(
 ) -> RunScores:
     """Score one run under judgements that are ready."""
     ranked = rank(run, settings.score_type)
-    rankings = match(judged, ranked)
+    with ThreadPoolExecutor(1) as beside:  # numpy sorts beside polars' join
+        checked = beside.submit(check_twice, ranked)
+        rankings = match(judged, ranked)
+        checked.result()
     if not rankings.in_run.any():
         raise CitebedError(_nothing_shared(judged, run.name, ranked.query_ids))
     counted: Flags = np.ones_like(rankings.in_run) if settings.complete else rankings.in_run
-    values = np.stack([measure.values(rankings)[counted] for measure in measures])
-    ledger = ledger_of(run.name, judged, ranked, rankings, measures, counted)
+    values = np.stack([measure.values(rankings) for measure in measures])
+    ledger = ledger_of(ranked, rankings, measures, values, counted)
     kept = judged.query_ids.filter(pl.Series(counted))
-    return RunScores(run.name, tuple(measures), kept, values, ledger)
+    return RunScores(run.name, tuple(measures), kept, values[:, counted], ledger)
 
 
 def _nothing_shared(judged: Judged, run: str, query_ids: pl.Series) -> str:

@@ -14,7 +14,15 @@ import numpy.typing as npt
 import polars as pl
 
 from citebed.errors import CitebedError, FormatError
-from citebed.evaluation.trec_files import QRELS, RUN, Layout, read_lines, read_trec
+from citebed.evaluation.trec_files import (
+    DOC_HASH,
+    QRELS,
+    QUERY_HASH,
+    RUN,
+    Layout,
+    read_lines,
+    read_trec,
+)
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -29,12 +37,13 @@ class Qrels:
     """Judgements: columns ``query_id``, ``doc_id``, ``relevance`` (whole numbers).
 
     A document below 0 was in the pool but not judged, as in trec_eval. ``source`` is the file
-    it came from, for messages.
+    it came from, for messages; ``hashes`` those of the ids, where reading gave them.
     """
 
     table: pl.DataFrame
     name: str = "qrels"
     source: Path | None = None
+    hashes: pl.DataFrame | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,18 +53,35 @@ class Run:
     table: pl.DataFrame
     name: str = "run"
     source: Path | None = None
+    hashes: pl.DataFrame | None = None
 
 
 def read_qrels(path: str | Path) -> Qrels:
     """Judgements from a TREC file (plain or gzip) or from Parquet."""
     path = Path(path)
-    return Qrels(_read(path, QRELS), name_of(path), path)
+    table = _read(path, QRELS)
+    return Qrels(table.select(QRELS.kept), name_of(path), path, _hashes(table))
 
 
 def read_run(path: str | Path) -> Run:
     """A run from a TREC file (plain or gzip) or from Parquet."""
     path = Path(path)
-    return Run(_read(path, RUN), name_of(path), path)
+    table = _read(path, RUN)
+    return Run(table.select(RUN.kept), name_of(path), path, _hashes(table))
+
+
+def _hashes(table: pl.DataFrame) -> pl.DataFrame | None:
+    names = [name for name in (QUERY_HASH, DOC_HASH) if name in table.columns]
+    return table.select(names) if names else None
+
+
+def hashes_of(of: Qrels | Run) -> pl.DataFrame:
+    """The hashes of a table's ids, row by row: ``query_hash`` and ``doc_hash``."""
+    if of.hashes is not None:
+        return of.hashes
+    return of.table.select(
+        pl.col("query_id").hash().alias(QUERY_HASH), pl.col("doc_id").hash().alias(DOC_HASH)
+    )
 
 
 def name_of(path: Path) -> str:

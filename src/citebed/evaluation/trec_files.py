@@ -20,6 +20,7 @@ import polars as pl
 
 from citebed.errors import CitebedError, FormatError
 
+QUERY_HASH, DOC_HASH = "query_hash", "doc_hash"
 _GZIP = b"\x1f\x8b"
 _SAMPLE = 1 << 16
 _BLOCK = 1 << 25
@@ -58,7 +59,7 @@ LAYOUTS = (QRELS, RUN)
 
 
 def read_trec(path: Path, layout: Layout) -> pl.DataFrame:
-    """The kept columns of a file, in the file's order; raises `FormatError` with the line."""
+    """The kept columns of a file in its order, with hashes of the ids; errors name the line."""
     zipped, sample = _look(path)
     _check_kind(path, layout, sample)
     table = None
@@ -135,9 +136,7 @@ def _straight(path: Path, layout: Layout, sample: bytes) -> pl.DataFrame | None:
             quote_char=None,
             comment_prefix="#" if sample.startswith(b"#") or b"\n#" in sample else None,
         )
-        last = layout.fields[-1]
-        wanted = [*layout.kept] if last in layout.kept else [*layout.kept, last]
-        return _checked(frame.select(wanted).collect(), layout)
+        return _checked(frame.select(*layout.kept, *_asides(layout)).collect(), layout)
     except pl.exceptions.PolarsError:
         return None
 
@@ -159,15 +158,11 @@ def _tidied(path: Path, layout: Layout) -> pl.DataFrame | None:
             )
         except pl.exceptions.PolarsError:
             return None
-        checked = _checked(table, layout)
+        checked = _checked(table.select(*layout.kept, *_asides(layout)), layout)
         if checked is None:
             return None
         parts.append(checked)
-    return (
-        pl.concat(parts)
-        if parts
-        else pl.DataFrame(schema={n: layout.schema[n] for n in layout.kept})
-    )
+    return pl.concat(parts) if parts else None
 
 
 _COMMENT = re.compile(rb"^[ \t]*#[^\n]*\n?", re.MULTILINE)
@@ -199,22 +194,31 @@ def _blocks(path: Path) -> Iterator[bytes]:
             yield rest
 
 
+def _asides(layout: Layout) -> list[pl.Expr]:
+    """Computed while reading, where it costs least: hashes, and whether a line is whole."""
+    whole = pl.col(layout.fields[-1]).is_not_null()
+    if layout.number is pl.Float64:
+        whole = whole & pl.col(layout.kept[2]).is_finite()
+    return [
+        pl.col("query_id").hash().alias(QUERY_HASH),
+        pl.col("doc_id").hash().alias(DOC_HASH),
+        whole.alias("whole"),
+    ]
+
+
 def _checked(table: pl.DataFrame, layout: Layout) -> pl.DataFrame | None:
-    """The kept columns without blank lines; ``None`` where a line is short."""
-    if any(table[name].null_count() for name in table.columns):
-        table = table.filter(~pl.all_horizontal(pl.all().is_null()))
-        if any(table[name].null_count() for name in table.columns):
-            return None
-    number = table[layout.kept[2]]
-    if layout.number is pl.Float64 and not number.is_finite().all():
+    """The table without blank lines; ``None`` where a line is short or has no number."""
+    if not table["whole"].all():
+        table = table.filter(~pl.all_horizontal(pl.col(layout.kept).is_null()))
+    if not table["whole"].all():
         return None
-    return table.select(layout.kept)
+    return table.drop("whole")
 
 
 def _line_by_line(path: Path, layout: Layout) -> pl.DataFrame:
     rows = [row[1:] for row in read_lines(path, layout)]
     schema = {name: layout.schema[name] for name in layout.kept}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(_asides(layout)[:2])
 
 
 def read_lines(path: Path, layout: Layout) -> Iterator[tuple[int, str, str, float | int]]:

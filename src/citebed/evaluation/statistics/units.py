@@ -55,12 +55,15 @@ def _finite(array: Floats) -> Floats:
 
 
 def codes_of(clusters: Labels, n: int) -> Integers:
-    """Each query's cluster as a number from 0, in order of appearance; one label a query."""
-    labels = clusters.tolist() if isinstance(clusters, np.ndarray) else list(clusters)
-    if len(labels) != n:
-        raise CitebedError(f"found {len(labels)} cluster labels for {n} queries: give one a query")
+    """Each query's cluster as a number from 0; one label a query, of any kind."""
+    if len(clusters) != n:
+        raise CitebedError(
+            f"found {len(clusters)} cluster labels for {n} queries: give one a query"
+        )
+    if isinstance(clusters, np.ndarray) and clusters.dtype.kind in "iuUS":
+        return np.asarray(np.unique(clusters, return_inverse=True)[1], dtype=np.int64)
     seen: dict[Any, int] = {}
-    return np.array([seen.setdefault(label, len(seen)) for label in labels], dtype=np.int64)
+    return np.array([seen.setdefault(label, len(seen)) for label in clusters], dtype=np.int64)
 
 
 class Units(NamedTuple):

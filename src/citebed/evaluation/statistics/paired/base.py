@@ -70,7 +70,10 @@ def without_spread(sample: Sample, variance: float) -> Outcome | None:
         return Outcome(math.nan, math.nan, f"one {unit}: there is no spread to measure against")
     if variance == 0:
         mean = float(sample.units.means[0])
-        note = "all differences are equal: there is no spread to measure against"
+        same = (
+            "all clusters have the same mean" if sample.clustered else "all differences are equal"
+        )
+        note = f"{same}: there is no spread to measure against"
         return Outcome(math.copysign(math.inf, mean), math.nan, note)
     return None
 
