@@ -31,21 +31,35 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _FILLED = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
+class Moved(NamedTuple):
+    """Rows (ascending) of a ranking that stood elsewhere in the run, and where."""
+
+    rows: Ints
+    sources: Ints
+
+    def came_from(self, rows: Ints) -> Ints:
+        """Where these rows stood."""
+        if not len(self.rows):
+            return rows
+        at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        return np.where(self.rows[at] == rows, self.sources[at], rows)
+
+
 @dataclass(frozen=True, eq=False)
 class Ranked:
     """A run in rank order, query after query.
 
     Rows ``starts[i]`` to ``starts[i + 1]`` are the ranking of ``query_ids[i]``, best first.
-    ``given_ids`` are the documents as the run has them, ``order`` where a row's stands among them
-    (``None``: in the same row), ``hashes`` those of the documents' ids, row by row. ``tied`` says which rows have the score of the row
-    before them in the same query; ``None`` when no row has.
+    ``given_ids`` are the documents as the run has them, ``moved`` the rows that changed places,
+    ``hashes`` those of the documents' ids in rank order. ``tied`` says which rows have the score
+    of the row before them in the same query; ``None`` when no row has.
     """
 
     run: Run
     query_ids: pl.Series
     starts: Ints
     given_ids: pl.Series
-    order: Ints | None
+    moved: Moved
     scores: Floats
     hashes: Hashes
     tied: Flags | None
@@ -53,11 +67,13 @@ class Ranked:
     @cached_property
     def doc_ids(self) -> pl.Series:
         """The document of each row."""
-        return self.given_ids if self.order is None else self.given_ids.gather(self.order)
+        if not len(self.moved.rows):
+            return self.given_ids
+        return self.ids_at(np.arange(len(self.given_ids)))
 
     def ids_at(self, rows: Ints) -> pl.Series:
         """The documents of some rows: quicker than to put all in order for them."""
-        return self.given_ids.gather(rows if self.order is None else self.order[rows])
+        return self.given_ids.gather(self.moved.came_from(rows))
 
     @property
     def name(self) -> str:
@@ -81,18 +97,17 @@ def rank(run: Run, score_type: ScoreType = "double") -> Ranked:
     if score_type == "float":
         scores = scores.astype(np.float32).astype(np.float64)
     given_ids, hashes, starts = grouped.table["doc_id"], grouped.doc_hashes, grouped.starts
-    order = None
+    moved = Moved(np.empty(0, np.int64), np.empty(0, np.int64))
     before = _same_query(starts, len(scores))
     if (before & (scores[1:] > scores[:-1])).any():
         order = np.lexsort((-scores, np.repeat(np.arange(len(starts) - 1), np.diff(starts))))
         scores, hashes = scores[order], hashes[order]
+        moved = Moved(np.arange(len(order)), order)
     tied = before & (scores[1:] == scores[:-1])
     if tied.any():
-        order = np.arange(len(scores)) if order is None else order
-        hashes = hashes.copy()
-        _break_ties(given_ids, tied, order, hashes)
+        moved = _break_ties(given_ids, tied, moved, hashes)
     all_tied = np.concatenate(([False], tied)) if tied.any() else None
-    return Ranked(run, grouped.query_ids, starts, given_ids, order, scores, hashes, all_tied)
+    return Ranked(run, grouped.query_ids, starts, given_ids, moved, scores, hashes, all_tied)
 
 
 class _Grouped(NamedTuple):
@@ -111,7 +126,9 @@ def _grouped(run: Run) -> _Grouped:
     if query_ids.n_unique() != len(query_ids):
         table = table.sort("query_id", maintain_order=True)
         return _grouped(Run(table, run.name, run.source))
-    return _Grouped(table, hashes[DOC_HASH].to_numpy(), np.append(starts, table.height), query_ids)
+    return _Grouped(
+        table, hashes[DOC_HASH].to_numpy(writable=True), np.append(starts, table.height), query_ids
+    )
 
 
 def _group_starts(hashes: Hashes) -> Ints:
@@ -126,17 +143,22 @@ def _same_query(starts: Ints, rows: int) -> Flags:
     return same
 
 
-def _break_ties(given_ids: pl.Series, tied: Flags, order: Ints, hashes: Hashes) -> None:
-    """Put documents of equal score by id, last first, in ``order`` and ``hashes`` themselves.
+def _break_ties(given_ids: pl.Series, tied: Flags, moved: Moved, hashes: Hashes) -> Moved:
+    """Put documents of equal score by id, last first; ``hashes`` are changed in place.
 
     Only the rows in ties are touched.
     """
     in_tie = np.concatenate(([False], tied)) | np.concatenate((tied, [False]))
     rows = np.flatnonzero(in_tie)
     group = np.cumsum(~np.concatenate(([False], tied))[rows])
-    ties = pl.DataFrame({"group": group, "doc_id": given_ids.gather(order[rows]), "row": rows})
+    sources = moved.came_from(rows)
+    ties = pl.DataFrame({"group": group, "doc_id": given_ids.gather(sources), "row": rows})
     now = ties.sort("group", "doc_id", descending=[False, True])["row"].to_numpy()
-    order[rows], hashes[rows] = order[now], hashes[now]
+    hashes[rows] = hashes[now]
+    if not len(moved.rows):
+        return Moved(rows, now)
+    moved.sources[rows] = moved.sources[now]
+    return moved
 
 
 def check_twice(ranked: Ranked) -> None:
@@ -190,8 +212,13 @@ def _block_end(lengths: Ints, first: int, cells: int) -> int:
 
 
 def keys(query_codes: Ints, hashes: Hashes) -> Hashes:
-    """One number for a query and a document."""
-    return hashes ^ ((query_codes.astype(np.uint64) + np.uint64(1)) * _SPREAD)
+    """One number for a query and a document, row by row."""
+    return hashes ^ spread(query_codes)
+
+
+def spread(codes: Ints) -> Hashes:
+    """Codes as numbers that have little in common."""
+    return (codes.astype(np.uint64) + np.uint64(1)) * _SPREAD
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,13 +6,13 @@ of ten million lines becomes a few arrays as long as its judged part.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
-from citebed.evaluation.order import Judged, Ranked, codes_of, keys
+from citebed.evaluation.order import Judged, Ranked, codes_of, spread
 from citebed.evaluation.tables import Flags, Floats, Ints
 
 
@@ -24,7 +24,7 @@ class Rankings:
     with the same score) and ``tie_size`` are of the retrieved, judged documents.
     ``retrieved`` counts all documents of a query, judged or not. ``judged_query`` and
     ``judged_relevance`` are all judgements, a query's best first. ``in_run`` says which of the
-    judged queries the run has.
+    judged queries the run has. ``counts`` keeps what `judged` has counted.
     """
 
     query_ids: pl.Series
@@ -37,6 +37,7 @@ class Rankings:
     tie_size: Ints
     judged_query: Ints
     judged_relevance: Ints
+    counts: dict[int, Floats] = field(default_factory=dict)
 
     @property
     def queries(self) -> int:
@@ -60,9 +61,11 @@ class Rankings:
 
     def judged(self, at_least: int) -> Floats:
         """For each query, how many documents were judged at that level or above."""
-        return np.bincount(
-            self.judged_query, self.judged_relevance >= at_least, self.queries
-        ).astype(np.float64)
+        if at_least not in self.counts:
+            which = self.judged_relevance >= at_least
+            found = np.bincount(self.judged_query, which, self.queries)
+            self.counts[at_least] = found.astype(np.float64)
+        return self.counts[at_least]
 
     @cached_property
     def ideal_place(self) -> Ints:
@@ -169,7 +172,8 @@ def _meet(judged: Judged, ranked: Ranked, codes: Ints) -> tuple[Ints, Ints]:
 
     They are found by hash, and then compared letter by letter.
     """
-    row_keys = keys(np.repeat(codes, ranked.lengths), ranked.hashes)
+    row_keys = np.repeat(spread(codes), ranked.lengths)
+    row_keys ^= ranked.hashes
     found = (
         pl.DataFrame({"key": row_keys})
         .with_row_index("row")
