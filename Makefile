@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 WORKERS ?= 2
-BENCH   = import robustness search bm25 models citing rerank
+BENCH   = import robustness search bm25 models citing rerank evaluate clusters claims contrast
 
 .PHONY: demo test lint bench docs lock clean
 

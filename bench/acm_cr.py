@@ -8,16 +8,17 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import polars as pl
+
 from citebed.collection import Collection
+from citebed.evaluation import Settings, evaluate
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.running import RunOptions, run_queries
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from common import shared_data
-from measures import ndcg, recall
 
 QUERY_SETS = ("paragraphs", "sentences")
-Rankings = Mapping[str, list[str]]
 Relevant = Mapping[str, Mapping[str, int]]
 
 
@@ -41,14 +42,11 @@ def rankings(
     fields: Fields = DEFAULT_FIELDS,
     *,
     as_is: bool = False,
-) -> Rankings:
+) -> pl.DataFrame:
     """The first 20 documents of each query of a set."""
     options = RunOptions(depth=20, fields=fields, as_is=as_is)
     run = run_queries(collection, index, collection.queries(name), pipeline_of(model), options)
-    found: dict[str, list[str]] = {}
-    for query_id, doc_id in run.table.select("query_id", "doc_id").iter_rows():
-        found.setdefault(query_id, []).append(doc_id)
-    return found
+    return run.table
 
 
 def relevances(collection: Collection, name: str) -> Relevant:
@@ -59,10 +57,8 @@ def relevances(collection: Collection, name: str) -> Relevant:
     return found
 
 
-def scores(ranked: Rankings, relevant: Relevant) -> tuple[float, float]:
-    """Mean recall@10 and nDCG@10."""
-    pairs = [(ranked.get(query, []), rel) for query, rel in relevant.items()]
-    return (
-        sum(recall(ranking, rel, 10) for ranking, rel in pairs) / len(pairs),
-        sum(ndcg(ranking, rel, 10) for ranking, rel in pairs) / len(pairs),
-    )
+def scores(ranked: pl.DataFrame, relevant: Relevant) -> tuple[float, float]:
+    """Mean recall@10 and nDCG@10 over all judged queries."""
+    found = evaluate(relevant, ranked, ["R@10", "nDCG@10"], Settings(complete=True))
+    recall, ndcg = found.runs[0].summaries.values()
+    return recall, ndcg

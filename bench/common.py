@@ -75,3 +75,14 @@ def shared_data(name: str) -> Path:
     if not folder.is_dir():
         sys.exit(f"{name} is not here: set CITEBED_DATA to the folder that holds {name}/")
     return folder
+
+
+def write_between(page: str, name: str, text: str) -> None:
+    """Put a text between the marks ``<!-- name -->`` and ``<!-- /name -->`` of a page of docs/."""
+    path = REPOSITORY / "docs" / page
+    start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    before, found, rest = path.read_text("utf-8").partition(start)
+    _, ended, after = rest.partition(end)
+    if not found or not ended:
+        sys.exit(f"{path} has no '{start}' … '{end}'")
+    path.write_text(f"{before}{start}\n\n{text.strip()}\n\n{end}{after}", "utf-8")

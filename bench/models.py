@@ -14,12 +14,12 @@ from pathlib import Path
 
 from citebed import ImportOptions, import_sources
 from citebed.collection import Collection, load_profile
+from citebed.evaluation import Settings, evaluate
 from citebed.retrieval.index.building import build_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.running import RunOptions, run_queries
 from common import REPOSITORY, shared_data
-from measures import average_precision, ndcg, precision
 
 PLAIN = (
     "bm25", "bm25(k1=1.2,b=0.75)", "bm25(lengths=lucene)", "bm25f", "okapi",
@@ -52,16 +52,10 @@ def score(collection: Collection, model: str) -> Scores:
     run = run_queries(
         collection, index, collection.queries(name), pipeline_of(model), RunOptions(as_is=True)
     )
-    rankings: dict[str, list[str]] = {}
-    for query_id, doc_id in run.table.select("query_id", "doc_id").iter_rows():
-        rankings.setdefault(query_id, []).append(doc_id)
-    each = [
-        (average_precision(r, rel), precision(r, rel, 5), ndcg(r, rel, 10))
-        for query_id, rel in relevances(collection, name).items()
-        for r in [rankings.get(query_id, [])]
-    ]
-    means = [sum(column) / len(each) for column in zip(*each, strict=True)]
-    return means[0], means[1], means[2]
+    settings = Settings(complete=True)
+    found = evaluate(relevances(collection, name), run.table, ["AP", "P@5", "nDCG@10"], settings)
+    ap, precision, ndcg = found.runs[0].summaries.values()
+    return ap, precision, ndcg
 
 
 def relevances(collection: Collection, name: str) -> Mapping[str, Mapping[str, int]]:

@@ -11,14 +11,13 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from citebed.cli.app import build
+from citebed.cli.app import VERBS, build
 from citebed.collection import open_collection
 from citebed.collection.demo import import_demo
 from citebed.collection.statistics import statistics
 from citebed.report.collection_picture import draw
 
 DOCS = Path(__file__).resolve().parent
-VERBS = ("import", "stats", "lint", "export", "fetch", "index", "search", "recommend", "demo")
 
 
 def figures(folder: Path) -> None:
@@ -33,7 +32,7 @@ def command_reference() -> str:
     os.environ["COLUMNS"] = "96"
     runner = CliRunner()
     parts = ["# Commands\n\nMade by `make docs` from the help texts.\n"]
-    for verb in VERBS:
+    for verb in [verb for verbs in VERBS.values() for verb in verbs]:
         text = runner.invoke(build(), [verb, "--help"], prog_name="citebed").stdout
         lines = "\n".join(line.rstrip() for line in text.strip().splitlines())
         parts.append(f"## citebed {verb}\n\n```text\n{lines}\n```\n")

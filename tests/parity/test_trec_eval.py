@@ -108,7 +108,8 @@ def test_all_measures_printed_as_trec_eval_prints(capsys: pytest.CaptureFixture[
 MEASURES = (
     "AP", "AP@3", "P@1", "P@5", "R@5", "Rprec", "RR", "RR@2", "nDCG", "nDCG@4", "nDCG@R",
     "nDCG(dcg='exp-log2')@5", "Bpref", "infAP", "Success@3", "SetP", "SetR", "SetF",
-    "SetF(beta=2.0)", "SetAP", "SU", "Utility", "IPrec@0.0", "IPrec@0.3", "IPrec@1.0", "IPrec(round='nearest')@0.5",
+    "SetF(beta=2.0)", "SetAP", "SU", "Utility", "IPrec@0.0", "IPrec@0.3", "IPrec@1.0",
+    "IPrec(round='nearest')@0.5",
     "RBP(p=0.5)", "RBP(p=0.8)@3", "RBPResidual(p=0.8)", "ERR", "ERR@3", "Judged@4", "AUC",
     "NumRet", "NumRel", "NumRelRet",
 )  # fmt: skip

@@ -24,8 +24,8 @@ VERBS = {
     "collect": ("import", "stats", "lint", "export", "fetch"),
     "retrieve": ("index", "search", "recommend"),
     "evaluating": ("evaluate", "compare"),
-    "judgement_sets": ("qrels",),
-    "fusing": ("fuse",),
+    "contrasting": ("contrast", "pool-bias"),
+    "filtering": ("filter",),
     "demo": ("demo",),
 }
 

@@ -105,7 +105,7 @@ def evaluate(
     from citebed.evaluation.order import prepare
     from citebed.evaluation.scoring import score_run
     from citebed.evaluation.summaries import summarise
-    from citebed.evaluation.tables import read_qrels, read_run
+    from citebed.evaluation.tables import read_qrels, read_runs
 
     style = _style(format, as_json, as_csv)
     chosen = _switched(_measures(measures, style), relevance_level, judged_only)
@@ -114,8 +114,8 @@ def evaluate(
     judged = prepare(read_qrels(qrels))
 
     def scored() -> Iterator[tuple[Path, RunScores, list[Summary]]]:
-        for path in runs:
-            found = score_run(judged, read_run(path), chosen, settings)
+        for path, run in zip(runs, read_runs(runs), strict=True):
+            found = score_run(judged, run, chosen, settings)
             yield path, found, summarise(found, resampling if intervals else None)
 
     if style == "trec_eval":
@@ -256,16 +256,14 @@ def compare(
     from citebed.evaluation.comparing import Design
     from citebed.evaluation.comparing import compare as compare_runs
     from citebed.evaluation.scoring import evaluate as evaluate_runs
-    from citebed.evaluation.tables import read_run
+    from citebed.evaluation.tables import read_runs
 
     style = _style(format, as_json, as_csv)
     named = _run_named(baseline, runs)
     design = Design(baseline=named, test=test, correction=correct, alpha=alpha)
     resampling = resampling_of(qrels, cluster, queries, samples, seed, level)
     chosen = _measures(measures, style)
-    evaluation = evaluate_runs(
-        qrels, (read_run(path) for path in runs), chosen, settings_of(complete, scores)
-    )
+    evaluation = evaluate_runs(qrels, read_runs(runs), chosen, settings_of(complete, scores))
     found = compare_runs(evaluation, design, resampling)
     if style in ("json", "csv"):
         (print_csv if style == "csv" else print_json)([comparison.row() for comparison in found])
@@ -280,15 +278,14 @@ def compare(
 def _run_named(baseline: str | None, runs: list[Path]) -> str | None:
     """The run's name: it may be given as its file too."""
     from citebed.errors import UnknownName
-    from citebed.evaluation.tables import name_of
+    from citebed.evaluation.tables import names_of
 
-    names = [name_of(path) for path in runs]
+    names = names_of(runs)
     if baseline is None or baseline in names:
         return baseline
-    name = name_of(Path(baseline))
-    if name not in names:
+    if Path(baseline) not in runs:
         raise UnknownName("baseline", baseline, names)
-    return name
+    return names[runs.index(Path(baseline))]
 
 
 def _say_comparison(found: list[Any], alpha: float, ledgers: list[Ledger], style: str) -> None:

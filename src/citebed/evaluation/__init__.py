@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from citebed.evaluation.comparing import Comparison, Design, compare
+    from citebed.evaluation.contrasts.contrasting import Contrast, ContrastOptions, contrast
+    from citebed.evaluation.contrasts.pool_bias import PoolBias, PoolOptions, pool_bias
     from citebed.evaluation.door import as_qrels, as_run, as_runs
     from citebed.evaluation.measures import MEASURES, Measure
     from citebed.evaluation.measures.grammar import measure
@@ -22,9 +24,13 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "MEASURES": "measures",
     "Comparison": "comparing",
+    "Contrast": "contrasts.contrasting",
+    "ContrastOptions": "contrasts.contrasting",
     "Design": "comparing",
     "Evaluation": "scoring",
     "Measure": "measures",
+    "PoolBias": "contrasts.pool_bias",
+    "PoolOptions": "contrasts.pool_bias",
     "Qrels": "tables",
     "Resampling": "summaries",
     "Run": "tables",
@@ -35,8 +41,10 @@ _PUBLIC = {
     "as_run": "door",
     "as_runs": "door",
     "compare": "comparing",
+    "contrast": "contrasts.contrasting",
     "evaluate": "scoring",
     "measure": "measures.grammar",
+    "pool_bias": "contrasts.pool_bias",
     "prepare": "order",
     "rank": "order",
     "read_qrels": "tables",
@@ -48,9 +56,13 @@ _PUBLIC = {
 __all__ = [
     "MEASURES",
     "Comparison",
+    "Contrast",
+    "ContrastOptions",
     "Design",
     "Evaluation",
     "Measure",
+    "PoolBias",
+    "PoolOptions",
     "Qrels",
     "Resampling",
     "Run",
@@ -61,8 +73,10 @@ __all__ = [
     "as_run",
     "as_runs",
     "compare",
+    "contrast",
     "evaluate",
     "measure",
+    "pool_bias",
     "prepare",
     "rank",
     "read_qrels",

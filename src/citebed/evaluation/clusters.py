@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from citebed.errors import CitebedError, FormatError
+from citebed.evaluation.query_files import queries_beside, query_rows
 
 
 def read_clusters(wanted: str, queries: Path | None, qrels: Path | None) -> dict[str, str]:
@@ -18,7 +18,7 @@ def read_clusters(wanted: str, queries: Path | None, qrels: Path | None) -> dict
     """
     if Path(wanted).is_file():
         return _pairs(Path(wanted))
-    source = queries or _beside(qrels)
+    source = queries or queries_beside(qrels)
     if source is None:
         raise CitebedError(
             f"cannot tell the '{wanted}' of a query: '{wanted}' is no file, and there are no "
@@ -26,13 +26,6 @@ def read_clusters(wanted: str, queries: Path | None, qrels: Path | None) -> dict
             "file of lines 'query_id cluster'."
         )
     return _fields(source, wanted)
-
-
-def _beside(qrels: Path | None) -> Path | None:
-    if qrels is None:
-        return None
-    path = qrels.resolve().parent.parent / "queries" / f"{qrels.name.split('.qrels')[0]}.jsonl"
-    return path if path.is_file() else None
 
 
 def _pairs(path: Path) -> dict[str, str]:
@@ -52,14 +45,7 @@ def _pairs(path: Path) -> dict[str, str]:
 
 def _fields(path: Path, wanted: str) -> dict[str, str]:
     found: dict[str, str] = {}
-    for number, line in enumerate(path.read_text("utf-8-sig").split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            query = str(row["query_id"])
-        except (ValueError, KeyError, TypeError):
-            raise FormatError(path, number, 'expected a JSON object with a "query_id".') from None
+    for number, query, row in query_rows(path):
         name = wanted if wanted in row else f"{wanted}_id"
         if row.get(name) is None:
             known = ", ".join(sorted(row))

@@ -5,7 +5,8 @@ Both are values: made once, checked once, never changed. Ids are strings.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -82,6 +83,31 @@ def hashes_of(of: Qrels | Run) -> pl.DataFrame:
     return of.table.select(
         pl.col("query_id").hash().alias(QUERY_HASH), pl.col("doc_id").hash().alias(DOC_HASH)
     )
+
+
+def read_runs(paths: Sequence[Path]) -> Iterator[Run]:
+    """Runs one at a time, under names that tell them apart."""
+    for path, name in zip(paths, names_of(paths), strict=True):
+        yield replace(read_run(path), name=name)
+
+
+def names_of(paths: Sequence[Path]) -> list[str]:
+    """Each run's file name without endings, with as many folders in front as tell them apart."""
+    names = [name_of(path) for path in paths]
+    for depth in range(1, max((len(path.resolve().parts) for path in paths), default=0)):
+        twice = {name for name in names if names.count(name) > 1}
+        if not twice:
+            break
+        names = [
+            "/".join((*path.resolve().parent.parts[-depth:], name_of(path)))
+            if old in twice
+            else old
+            for path, old in zip(paths, names, strict=True)
+        ]
+    if len(set(names)) < len(names):
+        again = next(name for name in names if names.count(name) > 1)
+        raise CitebedError(f"the run '{again}' is given twice.")
+    return names
 
 
 def name_of(path: Path) -> str:

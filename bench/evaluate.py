@@ -1,0 +1,125 @@
+"""Scoring runs of 1 and 10 million lines, against trec_eval, pytrec_eval, ir_measures and ranx.
+
+Every tool starts cold, reads both files and scores AP, P@5, Rprec, nDCG@10, R@10 and Bpref (ranx
+has no Bpref like trec_eval's and does without). trec_eval is taken from $TREC_EVAL or the PATH,
+the others from $PEER_PYTHON (or this Python) where they can be imported; what is not there is
+named. Run: python bench/evaluate.py [--queries 1000 10000] [--rounds 3]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from common import Watched, watch
+
+DEPTH = 1000
+POOL, FOUND = 100, 60
+MEASURES = ("AP", "P@5", "Rprec", "nDCG@10", "R@10", "Bpref")
+TREC = ("map", "P.5", "Rprec", "ndcg_cut.10", "recall.10", "bpref")
+
+PYTREC_EVAL = """
+import sys, pytrec_eval
+with open(sys.argv[1]) as q, open(sys.argv[2]) as r:
+    qrels, run = pytrec_eval.parse_qrel(q), pytrec_eval.parse_run(r)
+found = pytrec_eval.RelevanceEvaluator(qrels, set(sys.argv[3].split())).evaluate(run)
+for name in sorted(next(iter(found.values()))):
+    print(name, sum(x[name] for x in found.values()) / len(found))
+"""
+IR_MEASURES = """
+import sys, ir_measures
+qrels, run = ir_measures.read_trec_qrels(sys.argv[1]), ir_measures.read_trec_run(sys.argv[2])
+print(ir_measures.calc_aggregate(map(ir_measures.parse_measure, sys.argv[3].split()), qrels, run))
+"""
+RANX = """
+import sys
+from ranx import Qrels, Run, evaluate
+qrels = Qrels.from_file(sys.argv[1], kind="trec")
+run = Run.from_file(sys.argv[2], kind="trec")
+print(evaluate(qrels, run, ["map", "precision@5", "r-precision", "ndcg@10", "recall@10"]))
+"""
+PEERS = {
+    "pytrec_eval": (PYTREC_EVAL, " ".join(TREC)),
+    "ir_measures": (IR_MEASURES, " ".join(MEASURES)),
+    "ranx": (RANX, ""),
+}
+
+
+def make(folder: Path, queries: int) -> tuple[Path, Path]:
+    """Judgements (100 a query, 60 of them retrieved) and a run of 1,000 documents a query."""
+    draw = np.random.default_rng(1)
+    qrels, run = folder / f"{queries}.qrels", folder / f"{queries}.run"
+    with qrels.open("w") as judged, run.open("w") as found:
+        for query in range(queries):
+            ids = draw.choice(2_000_000, DEPTH + POOL - FOUND, replace=False)
+            scores = np.sort(draw.gamma(2, 3, DEPTH))[::-1]
+            found.writelines(
+                f"q{query} Q0 doc{doc:07d} {rank} {score:.6f} bench\n"
+                for rank, (doc, score) in enumerate(zip(ids[:DEPTH], scores, strict=True), 1)
+            )
+            pool = np.concatenate([draw.choice(ids[:DEPTH], FOUND, replace=False), ids[DEPTH:]])
+            grades = (draw.random(POOL) < 0.3) * draw.integers(1, 4, POOL)
+            judged.writelines(
+                f"q{query} 0 doc{doc:07d} {grade}\n"
+                for doc, grade in zip(pool.tolist(), grades.tolist(), strict=True)
+            )
+    return qrels, run
+
+
+def commands(qrels: Path, run: Path) -> dict[str, list[str]]:
+    """What is there to be measured."""
+    files = [str(qrels), str(run)]
+    ours = [sys.executable, "-m", "citebed", "evaluate", *files]
+    found = {"citebed": [*ours, *(part for name in MEASURES for part in ("-m", name))]}
+    trec_eval = os.environ.get("TREC_EVAL") or shutil.which("trec_eval")
+    if trec_eval:
+        chosen = [part for name in TREC for part in ("-m", name)]
+        found["trec_eval"] = [*trec_eval.split(), *chosen, *files]
+    python = os.environ.get("PEER_PYTHON", sys.executable)
+    for name, (script, measures) in PEERS.items():
+        known = subprocess.run([python, "-c", f"import {name}"], capture_output=True, check=False)
+        if known.returncode == 0:
+            found[name] = [python, "-c", script, *files, measures]
+    return found
+
+
+def best(command: list[str], rounds: int) -> Watched:
+    """The quickest of some rounds."""
+    tries = [watch(command) for _ in range(rounds)]
+    failed = [each for each in tries if each.code]
+    if failed:
+        sys.exit(f"{command[0]} failed: {failed[0].err[-500:]}")
+    return min(tries, key=lambda each: each.seconds)
+
+
+def main() -> None:
+    """Print a line a tool and size, with the ratio to citebed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--queries", type=int, nargs="+", default=[50, 1_000, 10_000])
+    parser.add_argument("--rounds", type=int, default=3)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as work:
+        for queries in arguments.queries:
+            measured = commands(*make(Path(work), queries))
+            missing = sorted({"trec_eval", *PEERS} - set(measured))
+            print(f"{queries * DEPTH:,} lines", f"(not here: {', '.join(missing)})" * bool(missing))
+            ours = None
+            for name, command in measured.items():
+                result = best(command, arguments.rounds)
+                ours = ours or result.seconds
+                print(
+                    f"  {name:12} {result.seconds:7.2f} s  {result.megabytes:6.0f} MB  "
+                    f"{result.seconds / ours:5.1f} times citebed's",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()

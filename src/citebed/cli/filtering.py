@@ -1,0 +1,203 @@
+"""The verb of filtering: filter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citebed.cli.output import AsJson, count, print_json, progress_bar
+
+if TYPE_CHECKING:
+    from citebed.timeline.filters.base import Filter, Tools
+    from citebed.timeline.filters.running import FilterReport
+    from citebed.timeline.filters.stream import Source
+
+SHOWN = 5
+_UNITS = {"": 1, "s": 1, "min": 60, "h": 3600, "d": 86400}
+_DURATION = re.compile(r"([0-9]+)(s|min|h|d)?")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb of this file."""
+    app.command("filter")(filter_)
+
+
+def filter_(
+    stream: Annotated[
+        Path,
+        typer.Argument(help="JSON Lines in the order of time (.gz too), or a collection."),
+    ],
+    topics: Annotated[
+        Path, typer.Option("--topics", "-t", help="JSON Lines: query_id, name, aliases, text.")
+    ],
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            "-m",
+            help="names, relevance_model or incremental, or as in 'names(common=0.01)'.",
+        ),
+    ] = "names",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="The filter run; .gz to pack it. STREAM.MODEL.run by default."
+        ),
+    ] = None,
+    judgements: Annotated[
+        Path | None,
+        typer.Option("--judgements", "-j", help="What 'incremental' learns from, as time passes."),
+    ] = None,
+    feedback_delay: Annotated[
+        str,
+        typer.Option(help="How long after a document its judgement is known: 0, 12h, 7d."),
+    ] = "0",
+    analyser: Annotated[str, typer.Option(help="How text becomes terms.")] = "english",
+    team: Annotated[str, typer.Option(help="The first field of the run's lines.")] = "citebed",
+    utc: Annotated[bool, typer.Option("--utc", help="Times without a zone are in UTC.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="A bad line ends it.")] = False,
+    checkpoint_every: Annotated[
+        float, typer.Option(min=0, help="Seconds between checkpoints.")
+    ] = 10.0,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Forget the checkpoint and start over.")
+    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
+    as_json: AsJson = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
+) -> None:
+    """Filter a stream for standing topics, in the order of time, and write a KBA filter run.
+
+    A run that was killed goes on where it was when it is started again in the same way.
+
+    Example: citebed filter stream.jsonl --topics topics.jsonl --model names -o names.run.gz
+    """
+    from citebed._version import __version__
+    from citebed.timeline.filters import filter_of
+    from citebed.timeline.filters.running import FilterTask, RunOptions, run_filter
+    from citebed.timeline.filters.topics import read_topics
+
+    declared = filter_of(model)
+    task = FilterTask(
+        _source(stream, quiet),
+        read_topics(topics),
+        declared,
+        _tools(declared, analyser, judgements, _seconds(feedback_delay)),
+    )
+    header = {
+        "team_id": team,
+        "system_id": declared.name,
+        "run_type": "automatic",
+        "topic_set_id": topics.name,
+        "corpus_id": stream.name,
+        "made_by": f"citebed {__version__}",
+    }
+    options = RunOptions(
+        team=team,
+        header=header,
+        about={"analyser": analyser if declared.needs_terms else ""},
+        naive_is_utc=utc,
+        strict=strict,
+        overwrite=overwrite,
+        restart=restart,
+        every=checkpoint_every,
+    )
+    path = output or Path(f"{stream.name.removesuffix('.gz')}.{declared.name}.run")
+    with progress_bar(quiet or as_json) as progress:
+        progress.step("filtering", _size(stream))
+        report = run_filter(task, path, options, progress.add)
+    _tell(stream, report, as_json, quiet)
+
+
+def _size(stream: Path) -> int:
+    """The bytes to read, where they are known before; 0 where not."""
+    return stream.stat().st_size if stream.is_file() and stream.suffix != ".gz" else 0
+
+
+def _tell(stream: Path, report: FilterReport, as_json: bool, quiet: bool) -> None:
+    for problem in () if quiet else report.problems[:SHOWN]:
+        typer.echo(f"skipped {stream}:{problem.line}: {problem.what}", err=True)
+    if as_json:
+        row: dict[str, Any] = report._asdict()
+        row["problems"] = [problem._asdict() for problem in report.problems]
+        print_json([row])
+    elif not quiet:
+        since = f" (went on after {report.resumed:,})" if report.resumed else ""
+        typer.echo(
+            f"read {count(report.documents, 'document')}{since}, skipped "
+            f"{count(report.skipped, 'line')}, wrote {count(report.lines, 'line')}: "
+            f"{report.output}"
+        )
+
+
+def _seconds(text: str) -> int:
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise typer.BadParameter(f"'{text}' is no length of time; write 0, 90s, 30min, 12h or 7d")
+    return int(match[1]) * _UNITS[match[2] or ""]
+
+
+def _tools(declared: Filter, analyser: str, judgements: Path | None, delay: int) -> Tools:
+    from citebed.timeline.filters.base import Tools, no_terms
+    from citebed.timeline.filters.feedback import labels_of
+
+    if judgements is not None and not declared.takes_judgements:
+        raise typer.BadParameter(
+            f"'{declared.name}' does not learn from judgements; leave --judgements out, or take "
+            "--model incremental"
+        )
+    labels = labels_of(judgements)[0] if judgements else {}
+    return Tools(_terms(analyser) if declared.needs_terms else no_terms, labels, delay)
+
+
+def _terms(analyser: str) -> Callable[[str], Sequence[str]]:
+    """The terms of a text; what a word becomes is remembered, as most come again."""
+    from citebed.retrieval.analysis import analyser_of
+
+    found = analyser_of(analyser)
+    term = lru_cache(maxsize=1 << 18)(found.term)
+    return lambda text: [it for word in found.words(text) if (it := term(word)) is not None]
+
+
+def _source(stream: Path, quiet: bool) -> Source:
+    """The stream: a file, or the documents of a collection by date."""
+    from citebed.timeline.filters.stream import file_source, table_source
+
+    if not stream.is_dir():
+        return file_source(stream)
+    table, undated = _by_date(stream)
+    if undated and not quiet:
+        typer.echo(f"left out {count(undated, 'document')} without a date", err=True)
+    return table_source(str(stream), table)
+
+
+def _by_date(folder: Path) -> tuple[Any, int]:
+    """A collection's documents in the order of their dates, and how many have none.
+
+    A year or month is taken as its first day; the keywords are the text.
+    """
+    import polars as pl
+
+    from citebed.collection import open_collection
+
+    date = pl.coalesce(pl.col("date"), pl.col("year").cast(pl.String)) + "-01-01"
+    time = date.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False).dt.epoch("s")
+    table = (
+        open_collection(folder)
+        .scan_documents()
+        .select(
+            "doc_id",
+            time.alias("time"),
+            "title",
+            "abstract",
+            pl.col("keywords").list.join("; ").alias("text"),
+        )
+        .collect()
+    )
+    dated = table.filter(pl.col("time").is_not_null()).sort("time", "doc_id")
+    return dated, table.height - dated.height

@@ -1,0 +1,214 @@
+"""The same runs under two judgement sets: what changes, and what one set says of the other.
+
+Made for the study of Ritchie, Robertson & Teufel (2007), Creating a test collection: relevance
+judgements of cited & non-cited papers: authors judge first the papers they cite (J1), then
+papers that others found (J1+2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from citebed.errors import CitebedError
+from citebed.evaluation.comparing import Design
+from citebed.evaluation.contrasts.agreement import Agreement, agreements, is_by_query
+from citebed.evaluation.contrasts.conclusions import Conclusion, conclusions
+from citebed.evaluation.contrasts.movers import NEGLIGIBLE, Mover, movers
+from citebed.evaluation.contrasts.sets import Sets, align, relevant_counts
+from citebed.evaluation.door import as_qrels, as_runs
+from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.measures.grammar import measures as parse_measures
+from citebed.evaluation.order import prepare
+from citebed.evaluation.scoring import Evaluation, RunScores, Settings, score_run
+from citebed.evaluation.summaries import Resampling
+
+CONTRASTED = ("AP", "P@5", "Rprec", "GMAP", "Bpref")
+"""The measures of the study's Table 5."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContrastOptions:
+    """How two judgement sets are contrasted.
+
+    ``keep_empty`` keeps queries without a relevant document in one of the sets; ``largest`` is
+    how many of the largest moves are named in each direction, per run and measure.
+    """
+
+    settings: Settings = field(default_factory=Settings)
+    design: Design = field(default_factory=Design)
+    resampling: Resampling = field(default_factory=Resampling)
+    keep_empty: bool = False
+    largest: int = 5
+
+
+@dataclass(frozen=True)
+class Change:
+    """A run's summary under both sets, and how many queries rose, stayed and fell."""
+
+    run: str
+    measure: str
+    queries: int
+    before: float
+    after: float
+    change: float
+    rose: int
+    same: int
+    fell: int
+
+    def row(self) -> dict[str, Any]:
+        """As a flat row."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """Everything there is to say of some runs under two judgement sets."""
+
+    sets: Sets
+    before: Evaluation
+    after: Evaluation
+    changes: tuple[Change, ...]
+    agreements: tuple[Agreement, ...]
+    conclusions: tuple[Conclusion, ...]
+    movers: tuple[Mover, ...]
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures, in the order given."""
+        return self.before.measures
+
+    @property
+    def by_query(self) -> tuple[Measure, ...]:
+        """The measures that have scores of their own query by query."""
+        return tuple(measure for measure in self.measures if is_by_query(measure))
+
+    def change(self, run: str, measure: Measure | str) -> Change:
+        """The change of one run under one measure."""
+        for found in self.changes:
+            if (found.run, found.measure) == (run, str(measure)):
+                return found
+        raise CitebedError(f"{measure} of '{run}' was not contrasted.")
+
+    def query_rows(self) -> list[dict[str, Any]]:
+        """Every query's scores under both sets, one flat row a run, measure and query."""
+        return [
+            {"run": x.run, "measure": str(measure), "query_id": query, "before": a, "after": b}
+            for x, y in zip(self.before.runs, self.after.runs, strict=True)
+            for measure in self.by_query
+            for query, a, b in zip(
+                x.query_ids.to_list(), x.of(measure).tolist(), y.of(measure).tolist(), strict=True
+            )
+        ]
+
+    def notes(self) -> list[str]:
+        """What a reader has to know, in sentences."""
+        notes = self.sets.notes()
+        notes += [
+            f"{measure} has no scores of its own by query (they are AP's): it has no query "
+            "correlations, movers or scatter plot"
+            for measure in self.measures
+            if not is_by_query(measure)
+        ]
+        missing = {x.run: x.ledger.missing for x in self.before.runs if x.ledger.missing}
+        notes += [
+            f"{run}: {count} of {len(self.sets.query_ids)} queries are not in the run"
+            for run, count in missing.items()
+        ]
+        return notes
+
+
+def contrast(
+    before: Any,
+    after: Any,
+    runs: Any,
+    measures: Iterable[str | Measure] = CONTRASTED,
+    options: ContrastOptions | None = None,
+) -> Contrast:
+    """Score runs under two judgement sets and lay the scores side by side.
+
+    Judgements and runs are files, tables or dicts (`citebed.evaluation.door`). Only queries
+    judged in both sets count; `align` says which of those are left out. ``before`` is the
+    earlier or smaller set (J1), ``after`` the later or larger one (J1+2), though nothing
+    depends on that but signs and names.
+    """
+    options = options or ContrastOptions()
+    chosen = tuple(parse_measures(measures))
+    _check_measures(chosen)
+    rel = max(1, min(measure.rel for measure in chosen))
+    sets = align(as_qrels(before, "before"), as_qrels(after, "after"), rel, options.keep_empty)
+    judged = prepare(sets.before), prepare(sets.after)
+    sides: tuple[list[RunScores], list[RunScores]] = ([], [])
+    for run in as_runs(runs):
+        for side, known in zip(sides, judged, strict=True):
+            side.append(score_run(known, run, chosen, options.settings))
+    check_names([scores.run for scores in sides[0]])
+    first, second = (
+        Evaluation(known.name, chosen, tuple(side))
+        for known, side in zip(judged, sides, strict=True)
+    )
+    return Contrast(
+        sets=sets,
+        before=first,
+        after=second,
+        changes=tuple(_changes(chosen, *sides)),
+        agreements=tuple(agreements(chosen, *sides)),
+        conclusions=tuple(conclusions(first, second, options.design, options.resampling)),
+        movers=tuple(_movers(sets, chosen, *sides, largest=options.largest)),
+    )
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Runs are told apart by their names."""
+    if not names:
+        raise CitebedError("no runs were given.")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise CitebedError(
+            f"two runs are called '{twice[0]}'. Give them different file names: results are "
+            "told apart by them."
+        )
+
+
+def _check_measures(measures: Sequence[Measure]) -> None:
+    counts = [str(measure) for measure in measures if measure.SUMMARY == "sum"]
+    if counts:
+        raise CitebedError(
+            f"{', '.join(counts)}: counts grow with the judgements by themselves and are not "
+            "contrasted. Name measures such as AP or P@5."
+        )
+
+
+def _changes(
+    measures: Sequence[Measure], before: Sequence[RunScores], after: Sequence[RunScores]
+) -> list[Change]:
+    found = []
+    for x, y in zip(before, after, strict=True):
+        for at, measure in enumerate(measures):
+            moved = y.values[at] - x.values[at]
+            rose, fell = int((moved > NEGLIGIBLE).sum()), int((moved < -NEGLIGIBLE).sum())
+            ends = measure.summary(x.values[at]), measure.summary(y.values[at])
+            found.append(
+                Change(
+                    x.run, str(measure), len(moved), *ends, ends[1] - ends[0],
+                    rose, len(moved) - rose - fell, fell,
+                )
+            )  # fmt: skip
+    return found
+
+
+def _movers(
+    sets: Sets,
+    measures: Sequence[Measure],
+    before: Sequence[RunScores],
+    after: Sequence[RunScores],
+    largest: int,
+) -> list[Mover]:
+    found: list[Mover] = []
+    for measure in filter(is_by_query, measures):
+        rel = max(1, measure.rel)
+        relevant = relevant_counts(sets.before, rel), relevant_counts(sets.after, rel)
+        for x, y in zip(before, after, strict=True):
+            found += movers(measure, x, y, relevant, largest)
+    return found

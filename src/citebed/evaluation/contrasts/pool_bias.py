@@ -1,0 +1,282 @@
+"""Pool bias: by how much a run falls when what it alone brought to the judges is left out.
+
+A run that took part in the pooling had its top documents judged; a later one has not. Leaving
+out, one after the other, what each run (or each team, whose runs resemble one another) alone
+contributed shows what a newcomer of the same kind would lose.
+
+Zobel (1998), How reliable are the results of large-scale information retrieval experiments?;
+Buckley, Dimmick, Soboroff & Voorhees (2007), Bias and the limits of pooling for large
+collections.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from citebed.errors import CitebedError
+from citebed.evaluation.comparing import Design, compare
+from citebed.evaluation.contrasts.conclusions import without_intervals
+from citebed.evaluation.contrasts.contrasting import check_names
+from citebed.evaluation.contrasts.pool import Unique, teams_of, unclaimed, unique_judgements
+from citebed.evaluation.contrasts.unjudged import Bench, Bound, bounds
+from citebed.evaluation.door import as_qrels, as_runs
+from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.measures.grammar import measures as parse_measures
+from citebed.evaluation.order import Ranked, prepare, rank
+from citebed.evaluation.rankings import Rankings, match
+from citebed.evaluation.scoring import Evaluation, Settings, score_run
+from citebed.evaluation.statistics import kendall_tau, tau_ap
+from citebed.evaluation.summaries import Resampling
+from citebed.evaluation.tables import Flags, Floats, Qrels
+
+DEPTH = 100
+CUTOFFS = (5, 10, 20, 100)
+MEASURES = ("AP", "P@10", "Bpref")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolOptions:
+    """How pool bias is looked for.
+
+    ``depth`` is how many documents of a ranking count as its contribution to the pool. Runs of
+    one of the ``teams`` (run to team) are left out together. ``cutoffs`` are where unjudged
+    documents are counted.
+    """
+
+    depth: int = DEPTH
+    teams: Mapping[str, str] | None = None
+    cutoffs: tuple[int, ...] = CUTOFFS
+    settings: Settings = field(default_factory=Settings)
+    design: Design = field(default_factory=Design)
+    resampling: Resampling = field(default_factory=Resampling)
+
+
+@dataclass(frozen=True)
+class Fall:
+    """A run's score with all judgements and without those that only its team contributed.
+
+    ``unique`` and ``unique_relevant`` count the latter. Ranks are among all runs, the best
+    being 1, all of them scored under the same judgements; runs of equal score share the better
+    rank. ``share`` is the change as a share of the score before.
+    """
+
+    team: str
+    run: str
+    measure: str
+    unique: int
+    unique_relevant: int
+    before: float
+    after: float
+    change: float
+    share: float
+    before_rank: int
+    after_rank: int
+
+    def row(self) -> dict[str, Any]:
+        """As a flat row; what is not known is null."""
+        return _row(self)
+
+
+@dataclass(frozen=True)
+class Order:
+    """How alike the order of all runs is with and without a team's own judgements."""
+
+    team: str
+    measure: str
+    kendall: float
+    tau_ap: float
+
+    def row(self) -> dict[str, Any]:
+        """As a flat row; what is not known is null."""
+        return _row(self)
+
+
+@dataclass(frozen=True)
+class UnjudgedShare:
+    """The share of unjudged documents among a run's first ``cutoff``, with and without."""
+
+    team: str
+    run: str
+    cutoff: int
+    looked_at: int
+    before: float
+    after: float
+
+    def row(self) -> dict[str, Any]:
+        """As a flat row; what is not known is null."""
+        return _row(self)
+
+
+@dataclass(frozen=True, eq=False)
+class PoolBias:
+    """What is known of the bias of a pool.
+
+    ``unclaimed`` judgements are of documents that no run has within the depth. ``undecided``
+    counts pairs of runs, over all measures, that do not differ significantly: no conclusion,
+    so nothing to rest on unjudged documents.
+    """
+
+    qrels: str
+    depth: int
+    judged: int
+    unclaimed: int
+    falls: tuple[Fall, ...]
+    orders: tuple[Order, ...]
+    shares: tuple[UnjudgedShare, ...]
+    bounds: tuple[Bound, ...]
+    undecided: int
+
+
+def pool_bias(
+    qrels: Any,
+    runs: Any,
+    measures: Iterable[str | Measure] = MEASURES,
+    options: PoolOptions | None = None,
+) -> PoolBias:
+    """Leave one run, or one team, out of the pool after the other.
+
+    ``qrels`` and ``runs`` are what `citebed.evaluation.door` takes; all runs are held at once.
+    """
+    options = options or PoolOptions()
+    chosen = _checked(parse_measures(measures), options)
+    known = as_qrels(qrels)
+    tables = list(as_runs(runs))
+    check_names([run.name for run in tables])
+    if len(tables) < 2:
+        raise CitebedError("found one run; it takes two or more to leave one out.")
+    judged = prepare(known)
+    scored = tuple(score_run(judged, run, chosen, options.settings) for run in tables)
+    ranked = {run.name: rank(run, options.settings.score_type) for run in tables}
+    study = _Study(known, ranked, teams_of(list(ranked), options.teams), chosen, options)
+    left_out = [study.leave_out(unique) for unique in study.uniques()]
+    compared = compare(
+        Evaluation(known.name, chosen, scored),
+        options.design,
+        without_intervals(options.design, options.resampling),
+    )
+    return PoolBias(
+        qrels=known.name,
+        depth=options.depth,
+        judged=int((judged.relevance >= 0).sum()),
+        unclaimed=unclaimed(known, ranked.values(), options.depth),
+        falls=tuple(fall for falls, _, _ in left_out for fall in falls),
+        orders=tuple(order for _, orders, _ in left_out for order in orders),
+        shares=tuple(share for _, _, shares in left_out for share in shares),
+        bounds=tuple(bounds(study.bench(), chosen, compared)),
+        undecided=sum(not comparison.significant for comparison in compared),
+    )
+
+
+def _checked(measures: Sequence[Measure], options: PoolOptions) -> tuple[Measure, ...]:
+    if options.depth < 1:
+        raise CitebedError(f"the depth is {options.depth}; expected a rank, 1 or more.")
+    if any(cutoff < 1 for cutoff in options.cutoffs):
+        raise CitebedError("a cut-off is a rank, 1 or more.")
+    counts = [str(measure) for measure in measures if measure.SUMMARY == "sum"]
+    if counts:
+        raise CitebedError(f"{', '.join(counts)}: counts are not compared; name AP, for example.")
+    return tuple(measures)
+
+
+class _Study:
+    """All runs under all judgements, against which each team's absence is held."""
+
+    def __init__(
+        self,
+        qrels: Qrels,
+        runs: Mapping[str, Ranked],
+        teams: Mapping[str, str],
+        measures: tuple[Measure, ...],
+        options: PoolOptions,
+    ) -> None:
+        self._qrels, self._runs, self._teams = qrels, runs, teams
+        self._measures, self._options = measures, options
+        self._full = self._seen(qrels)
+        self._scores = self._summaries(self._full)
+
+    def uniques(self) -> list[Unique]:
+        """What each team alone contributed."""
+        return unique_judgements(self._qrels, self._runs, self._teams, self._options.depth)
+
+    def bench(self) -> Bench:
+        """What differences are tested with again."""
+        options = self._options
+        return Bench(
+            self._qrels, self._runs, options.depth,
+            options.settings, options.design, options.resampling,
+        )  # fmt: skip
+
+    def leave_out(self, unique: Unique) -> tuple[list[Fall], list[Order], list[UnjudgedShare]]:
+        """All that changes without what one team alone contributed."""
+        seen = self._seen(unique.rest)
+        scores = self._summaries(seen)
+        own = [at for at, name in enumerate(self._runs) if self._teams[name] == unique.team]
+        falls = [
+            self._fall(unique, scores, at, of) for of in range(len(self._measures)) for at in own
+        ]
+        orders = [
+            Order(unique.team, str(measure), kendall_tau(before, after), tau_ap(before, after))
+            for measure, before, after in zip(self._measures, self._scores.T, scores.T, strict=True)
+        ]
+        return falls, orders, [share for at in own for share in self._shares(unique, seen, at)]
+
+    def _seen(self, qrels: Qrels) -> list[Rankings]:
+        judged = prepare(qrels)
+        return [match(judged, ranked) for ranked in self._runs.values()]
+
+    def _summaries(self, seen: Sequence[Rankings]) -> Floats:
+        """One row a run, one column a measure."""
+        return np.array(
+            [
+                [measure.summary(measure.values(x)[self._counted(x)]) for measure in self._measures]
+                for x in seen
+            ]
+        )
+
+    def _counted(self, rankings: Rankings) -> Flags:
+        return np.ones_like(rankings.in_run) if self._options.settings.complete else rankings.in_run
+
+    def _fall(self, unique: Unique, scores: Floats, at: int, of: int) -> Fall:
+        before, after = float(self._scores[at, of]), float(scores[at, of])
+        measure = self._measures[of]
+        return Fall(
+            team=unique.team,
+            run=list(self._runs)[at],
+            measure=str(measure),
+            unique=unique.judged.height,
+            unique_relevant=unique.relevant(max(1, measure.rel)),
+            before=before,
+            after=after,
+            change=after - before,
+            share=(after - before) / before if before else math.nan,
+            before_rank=1 + int((self._scores[:, of] > before).sum()),
+            after_rank=1 + int((scores[:, of] > after).sum()),
+        )
+
+    def _shares(self, unique: Unique, seen: Sequence[Rankings], at: int) -> Iterator[UnjudgedShare]:
+        for cutoff in self._options.cutoffs:
+            looked_at, before = _unjudged(self._full[at], cutoff)
+            _, after = _unjudged(seen[at], cutoff)
+            yield UnjudgedShare(
+                unique.team, list(self._runs)[at], cutoff, looked_at,
+                before / looked_at, after / looked_at,
+            )  # fmt: skip
+
+
+def _unjudged(rankings: Rankings, cutoff: int) -> tuple[int, int]:
+    """Documents within the cut-off, and how many of them have no judgement."""
+    looked_at = int(np.minimum(rankings.retrieved, cutoff).sum())
+    known = int(((rankings.relevance >= 0) & (rankings.rank <= cutoff)).sum())
+    return looked_at, looked_at - known
+
+
+def _row(of: Fall | Order | UnjudgedShare) -> dict[str, Any]:
+    return {
+        name: None if isinstance(value, float) and math.isnan(value) else value
+        for name, value in asdict(of).items()
+    }

@@ -1,0 +1,165 @@
+"""Two judgement sets of the same queries: what each holds, and which queries are contrasted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from citebed.errors import CitebedError
+from citebed.evaluation.order import prepare
+from citebed.evaluation.tables import Qrels
+
+_PAIR = ("query_id", "doc_id")
+
+
+@dataclass(frozen=True)
+class JudgementSet:
+    """One of the two sets, over the queries that are contrasted.
+
+    ``empty`` queries have no relevant document in it; ``single`` ones have exactly one.
+    """
+
+    name: str
+    queries: int
+    judged: int
+    relevant: int
+    empty: int
+    single: int
+
+    def row(self) -> dict[str, Any]:
+        """As a flat row; ``judged`` and ``relevant`` count judgements, not queries."""
+        return {
+            "judgements": self.name, "queries": self.queries, "judged": self.judged,
+            "relevant": self.relevant, "not_relevant": self.judged - self.relevant,
+            "empty": self.empty, "single": self.single,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """Both sets, cut to the queries that are contrasted, and what was left out.
+
+    ``only_before`` and ``only_after`` are judged in one set alone. ``emptied`` are judged in
+    both, but no document is relevant in one of them; ``kept_empty`` says whether they are
+    contrasted all the same. ``lost`` counts judgements of the first set that the second does
+    not have, ``changed`` those that are relevant in one and not in the other.
+    """
+
+    before: Qrels
+    after: Qrels
+    query_ids: tuple[str, ...]
+    only_before: tuple[str, ...]
+    only_after: tuple[str, ...]
+    emptied: tuple[str, ...]
+    kept_empty: bool
+    lost: int
+    changed: int
+    facts: tuple[JudgementSet, JudgementSet]
+
+    def notes(self) -> list[str]:
+        """Which queries are not in the contrast, and why, in sentences."""
+        first, second = self.before.name, self.after.name
+        notes = [
+            f"{_are(ids)} judged in {name} alone and left out: {examples(ids)}"
+            for ids, name in ((self.only_before, first), (self.only_after, second))
+            if ids
+        ]
+        if self.emptied:
+            done = "kept, scoring 0 there" if self.kept_empty else "left out"
+            notes.append(
+                f"{_are(self.emptied)} without a relevant document in {first} or in {second}, "
+                f"and {done}: {examples(self.emptied)}"
+            )
+        if self.lost or self.changed:
+            notes.append(
+                f"{second} does not extend {first}: it lacks {self.lost} of its judgements and "
+                f"differs on the relevance of {self.changed}"
+            )
+        return notes
+
+
+def _are(ids: tuple[str, ...]) -> str:
+    return "1 query is" if len(ids) == 1 else f"{len(ids)} queries are"
+
+
+def examples(ids: tuple[str, ...], shown: int = 5) -> str:
+    """The first few of some ids."""
+    return ", ".join(ids[:shown]) + (" …" if len(ids) > shown else "")
+
+
+def align(before: Qrels, after: Qrels, rel: int = 1, keep_empty: bool = False) -> Sets:
+    """Cut two judgement sets to the queries that both judge.
+
+    A query to which no document is relevant (of grade ``rel``) in one of the sets is left out,
+    for there every measure is 0 by definition and says nothing of the run; the seed study
+    discarded such queries too. ``keep_empty`` keeps them.
+    """
+    for qrels in (before, after):
+        prepare(qrels)  # a document judged twice is an error here already
+    ours, theirs = (set(qrels.table["query_id"].unique()) for qrels in (before, after))
+    shared = ours & theirs
+    if not shared:
+        raise CitebedError(
+            f"the judgements '{before.name}' and '{after.name}' have no query in common: "
+            f"{examples(tuple(sorted(ours)), 3)} and {examples(tuple(sorted(theirs)), 3)}. "
+            "Do they belong together?"
+        )
+    emptied = shared - (_answered(before, rel) & _answered(after, rel))
+    kept = shared if keep_empty else shared - emptied
+    if not kept:
+        raise CitebedError(
+            f"no query has a relevant document in both '{before.name}' and '{after.name}': "
+            "there is nothing to contrast."
+        )
+    first, second = _cut(before, kept), _cut(after, kept)
+    lost, changed = _disagreement(first, second, rel)
+    return Sets(
+        before=first,
+        after=second,
+        query_ids=tuple(sorted(kept)),
+        only_before=tuple(sorted(ours - theirs)),
+        only_after=tuple(sorted(theirs - ours)),
+        emptied=tuple(sorted(emptied)),
+        kept_empty=keep_empty,
+        lost=lost,
+        changed=changed,
+        facts=(_facts(first, rel), _facts(second, rel)),
+    )
+
+
+def relevant_counts(qrels: Qrels, rel: int) -> dict[str, int]:
+    """How many relevant documents each query has, of those that have any."""
+    found = qrels.table.filter(pl.col("relevance") >= rel).group_by("query_id").len()
+    return dict(found.iter_rows())
+
+
+def _answered(qrels: Qrels, rel: int) -> set[str]:
+    return set(relevant_counts(qrels, rel))
+
+
+def _cut(qrels: Qrels, queries: set[str]) -> Qrels:
+    table = qrels.table.filter(pl.col("query_id").is_in(list(queries)))
+    return Qrels(table, qrels.name, qrels.source)
+
+
+def _facts(qrels: Qrels, rel: int) -> JudgementSet:
+    counts = relevant_counts(qrels, rel)
+    queries = qrels.table["query_id"].n_unique()
+    return JudgementSet(
+        name=qrels.name,
+        queries=queries,
+        judged=qrels.table.filter(pl.col("relevance") >= 0).height,
+        relevant=sum(counts.values()),
+        empty=queries - len(counts),
+        single=sum(count == 1 for count in counts.values()),
+    )
+
+
+def _disagreement(before: Qrels, after: Qrels, rel: int) -> tuple[int, int]:
+    """Judgements that the second set lacks, and those it answers otherwise."""
+    known = [q.table.filter(pl.col("relevance") >= 0) for q in (before, after)]
+    both = known[0].join(known[1], on=_PAIR, suffix="_after")
+    other = (pl.col("relevance") >= rel) != (pl.col("relevance_after") >= rel)
+    return known[0].height - both.height, both.filter(other).height

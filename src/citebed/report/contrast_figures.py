@@ -1,0 +1,269 @@
+"""Figures of a contrast: every query under both judgement sets, and the systems' means.
+
+As Figures 1 and 2 of Ritchie, Robertson & Teufel (2007), but with the second set, J1+2, on the
+vertical axis: what rose lies above the diagonal.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from citebed.errors import CitebedError
+from citebed.evaluation.contrasts.contrasting import Contrast
+from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.tables import Floats
+
+ENDINGS = ("svg", "png")
+_DARK, _INK, _RULE = "#27415f", "#222222", "#9a9a9a"
+_PANEL = 2.75
+_DOT = 16.0
+_LARGEST_DOT = 420.0
+_NUMBERED = 6
+"""Places where at least so many queries lie get their number written beside them."""
+
+_STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 8,
+    "axes.titlesize": 9,
+    "axes.titleweight": "bold",
+    "axes.edgecolor": _INK,
+    "axes.labelcolor": _INK,
+    "axes.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "text.color": _INK,
+    "text.parse_math": False,
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "svg.hashsalt": "citebed",
+    "svg.fonttype": "none",
+}
+Made = tuple[str, Callable[[], Figure]]
+
+
+def draw_contrast(
+    contrast: Contrast, folder: str | Path, pair: tuple[str, ...] | None = None
+) -> list[Path]:
+    """Draw a contrast into a folder, each figure as SVG and PNG; gives the files.
+
+    ``RUN_MEASURE`` is a run's queries under one measure, ``RUN`` all its measures in a row,
+    ``systems`` the means of all runs. With a ``pair`` of runs, ``FIRST-SECOND`` lays the second
+    against the first, query by query, under the first set above and the second below. Measures
+    without scores of their own by query (GMAP) have no scatter plots. All files are drawn
+    before any is put into the folder.
+    """
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise CitebedError(f"'{folder}' is a file; the plots need a folder.")
+    for run in pair or ():
+        contrast.before[run]  # an unknown name is told before anything is drawn
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=".citebed-", dir=folder))
+    try:
+        drawn = [path for made in _figures(contrast, pair) for path in _save(made, draft)]
+        return [path.replace(folder / path.name) for path in drawn]
+    finally:
+        shutil.rmtree(draft)
+
+
+def _save(made: Made, folder: Path) -> Iterator[Path]:
+    name, make = made
+    undated: dict[str, Any] = {"svg": {"Date": None}, "png": {"Software": None}}
+    with mpl.rc_context(_STYLE):
+        figure = make()
+        for ending in ENDINGS:
+            path = folder / f"{name}.{ending}"
+            figure.savefig(path, format=ending, dpi=160, metadata=undated[ending])
+            yield path
+
+
+def _figures(contrast: Contrast, pair: tuple[str, ...] | None) -> Iterator[Made]:
+    names = _Names()
+    for scores in contrast.before.runs:
+        run = scores.run
+        for measure in contrast.by_query:
+            yield names(run, str(measure)), _later(_run_figure, contrast, run, [measure])
+        if len(contrast.by_query) > 1:
+            yield names(run), _later(_run_figure, contrast, run, contrast.by_query)
+    yield names("systems"), _later(_systems_figure, contrast)
+    if pair is not None and contrast.by_query:
+        yield names("-".join(pair)), _later(_pair_figure, contrast, *pair)
+
+
+def _later(make: Callable[..., Figure], *arguments: Any) -> Callable[[], Figure]:
+    return lambda: make(*arguments)
+
+
+class _Names:
+    """File names from names that may hold anything, each once, whatever the letters' case."""
+
+    def __init__(self) -> None:
+        self._seen: Counter[str] = Counter()
+
+    def __call__(self, *parts: str) -> str:
+        each = (re.sub(r"[^\w.+@-]+", "-", part).strip("-.") for part in parts)
+        plain = "_".join(filter(None, each)) or "figure"
+        while self._seen[plain.lower()]:
+            self._seen[plain.lower()] += 1
+            plain = f"{plain}-{self._seen[plain.lower()]}"
+        self._seen[plain.lower()] += 1
+        return plain
+
+
+# --- queries --------------------------------------------------------------------------------
+
+
+def _run_figure(contrast: Contrast, run: str, measures: Sequence[Measure]) -> Figure:
+    figure, rows = _panels(1, len(measures))
+    x, y = contrast.before[run], contrast.after[run]
+    for axes, measure in zip(rows[0], measures, strict=True):
+        scatter(axes, x.of(measure), y.of(measure), measure.RANGE)
+        axes.set_title(str(measure))
+        axes.set_xlabel(f"under {contrast.sets.before.name}")
+    rows[0][0].set_ylabel(f"under {contrast.sets.after.name}")
+    figure.suptitle(f"{run}, {len(x.query_ids)} queries", fontsize=9)
+    return figure
+
+
+def _pair_figure(contrast: Contrast, first: str, second: str) -> Figure:
+    from citebed.evaluation.comparing import shared_queries
+
+    figure, rows = _panels(2, len(contrast.by_query))
+    for row, evaluation in zip(rows, (contrast.before, contrast.after), strict=True):
+        _, (x, y) = shared_queries(evaluation[first], evaluation[second])
+        for axes, measure in zip(row, contrast.by_query, strict=True):
+            at = contrast.measures.index(measure)
+            scatter(axes, x[at], y[at], measure.RANGE)
+            axes.set_title(f"{measure} under {evaluation.qrels}")
+            axes.set_xlabel(first)
+        row[0].set_ylabel(second)
+    return figure
+
+
+def _panels(rows: int, columns: int) -> tuple[Figure, list[list[Axes]]]:
+    figure = Figure(figsize=(0.25 + _PANEL * columns, 0.45 + _PANEL * rows), layout="constrained")
+    return figure, [list(row) for row in figure.subplots(rows, columns, squeeze=False)]
+
+
+def scatter(axes: Axes, x: Floats, y: Floats, limits: tuple[float, float]) -> None:
+    """Points in a square with its diagonal; what lies in one place is one larger ring.
+
+    The area of a ring grows with the number of queries there, until the largest would cover
+    its neighbours; from six on the number stands beside it.
+    """
+    low, high = _limits(x, y, limits)
+    room = 0.04 * (high - low)
+    axes.plot([low, high], [low, high], color=_RULE, linewidth=0.7, zorder=1)
+    places = Counter(zip(x.round(9).tolist(), y.round(9).tolist(), strict=True)).most_common()
+    unit = min(_DOT, _LARGEST_DOT / max((number for _, number in places), default=1))
+    # The largest come first, so that none lies hidden under another; all of one size are drawn
+    # at once, which keeps the file small.
+    for number, group in groupby(places, key=lambda place: place[1]):
+        points = [place for place, _ in group]
+        size = max(_DOT, unit * number)
+        axes.scatter(
+            [a for a, _ in points],
+            [b for _, b in points],
+            s=size,
+            facecolor=(*mpl.colors.to_rgb(_DARK), 0.18),
+            edgecolor=_DARK,
+            linewidth=0.7,
+            clip_on=False,
+            zorder=2,
+        )
+        for place in points if number >= _NUMBERED else ():
+            _number(axes, place, number, size)
+    axes.set(xlim=(low - room, high + room), ylim=(low - room, high + room), aspect="equal")
+    if (low, high) == (0.0, 1.0):
+        axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1])
+        axes.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
+
+
+def _number(axes: Axes, place: tuple[float, float], number: int, size: float) -> None:
+    """How many queries lie there: in the ring where it fits, else to its upper right."""
+    across = 2 * math.sqrt(size / math.pi)
+    inside = across > 4.2 * len(str(number)) + 2
+    offset = 0.0 if inside else across / 2 * 0.75
+    axes.annotate(
+        str(number), place, xytext=(offset, offset), textcoords="offset points", fontsize=6,
+        ha="center" if inside else "left", va="center" if inside else "bottom", zorder=3,
+    )  # fmt: skip
+
+
+def _limits(x: Floats, y: Floats, limits: tuple[float, float]) -> tuple[float, float]:
+    """The measure's own range; where it has none, that of the scores."""
+    if all(map(math.isfinite, limits)):
+        return limits
+    least, most = min(x.min(), y.min(), 0.0), max(x.max(), y.max(), 1.0)
+    return float(least), float(most)
+
+
+# --- systems --------------------------------------------------------------------------------
+
+
+def _systems_figure(contrast: Contrast) -> Figure:
+    """Per measure a line a run from its mean under the first set to that under the second."""
+    columns = min(3, len(contrast.measures))
+    rows = -(-len(contrast.measures) // columns)
+    figure = Figure(figsize=(0.3 + 3.1 * columns, 0.3 + 2.8 * rows), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes, measure in zip(panels, contrast.measures, strict=False):
+        _slopes(axes, contrast, measure)
+    for axes in panels[len(contrast.measures) :]:
+        axes.set_visible(False)
+    return figure
+
+
+def _slopes(axes: Axes, contrast: Contrast, measure: Measure) -> None:
+    runs = [scores.run for scores in contrast.before.runs]
+    ends = [(c.before, c.after) for c in (contrast.change(run, measure) for run in runs)]
+    for before, after in ends:
+        axes.plot([0, 1], [before, after], color=_DARK, linewidth=0.9, marker="o", markersize=3)
+    least, most = min(map(min, ends)), max(map(max, ends))
+    room = 0.06 * ((most - least) or 1.0)
+    axes.set(xlim=(-0.12, 1.85), ylim=(least - room, most + room))
+    axes.set_xticks([0, 1], [contrast.sets.before.name, contrast.sets.after.name])
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_title(str(measure))
+    heights = spread([after for _, after in ends], (most - least + 2 * room) / 16, least)
+    for run, (_, after), height in zip(runs, ends, heights, strict=True):
+        axes.plot([1.04, 1.12], [after, height], color=_RULE, linewidth=0.5)
+        axes.text(1.14, height, run if len(run) <= 22 else f"{run[:21]}…", fontsize=7, va="center")
+
+
+def spread(heights: Sequence[float], apart: float, least: float) -> list[float]:
+    """Heights moved so that they are that far apart, in the same order, and near where they were.
+
+    Neighbours that are too close become a block around their mean, not below ``least``.
+    """
+    blocks: list[tuple[float, list[int]]] = []
+    for at in sorted(range(len(heights)), key=lambda place: (heights[place], -place)):
+        centre, members = heights[at], [at]
+        while blocks:
+            below, others = blocks[-1]
+            if centre - below >= apart * (len(members) + len(others)) / 2:
+                break
+            blocks.pop()
+            members = others + members
+            centre = sum(heights[place] for place in members) / len(members)
+            centre = max(centre, least + apart * (len(members) - 1) / 2)
+        blocks.append((centre, members))
+    moved = [0.0] * len(heights)
+    for centre, members in blocks:
+        for number, place in enumerate(members):
+            moved[place] = centre + apart * (number - (len(members) - 1) / 2)
+    return moved

@@ -1,0 +1,226 @@
+"""Contrasts of judgement sets and pool bias as tables, and what to know of them in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from citebed.evaluation.contrasts.agreement import SYSTEMS, Agreement
+from citebed.evaluation.contrasts.conclusions import FATES, Conclusion, fates
+from citebed.evaluation.contrasts.contrasting import Change, Contrast
+from citebed.evaluation.contrasts.movers import Mover
+from citebed.evaluation.contrasts.pool_bias import Fall, Order, PoolBias, UnjudgedShare
+from citebed.evaluation.contrasts.sets import JudgementSet
+from citebed.evaluation.contrasts.unjudged import VERDICTS, Bound
+from citebed.report.comparison_table import p_text
+from citebed.report.grid import Grid
+
+_FATE_HEADS = {
+    "survives": "survive", "vanishes": "vanish", "appears": "appear",
+    "turns round": "turn round", "none": "none in either",
+}  # fmt: skip
+
+
+def sets_grid(facts: Sequence[JudgementSet]) -> Grid:
+    """What each judgement set holds, by query."""
+    head = ["judgements", "queries", "judged a query", "relevant", "not relevant", "one relevant"]
+    return Grid(head, [_set_row(of) for of in facts])
+
+
+def _set_row(of: JudgementSet) -> list[str]:
+    return [
+        of.name,
+        str(of.queries),
+        f"{of.judged / of.queries:.2f}",
+        f"{of.relevant / of.queries:.2f}",
+        f"{(of.judged - of.relevant) / of.queries:.2f}",
+        str(of.single),
+    ]
+
+
+def changes_grid(changes: Sequence[Change]) -> Grid:
+    """Runs down, measures across: under the first set, under the second, the change."""
+    names = list(dict.fromkeys(change.measure for change in changes))
+    rows: dict[str, list[str]] = {}
+    for change in changes:
+        rows.setdefault(change.run, [change.run]).append(change_cell(change))
+    return Grid(["run", *names], list(rows.values()))
+
+
+def change_cell(change: Change) -> str:
+    """``0.1182 → 0.1592 +0.0410``."""
+    return f"{change.before:.4f} → {change.after:.4f} {change.change:+.4f}"
+
+
+def directions_grid(changes: Sequence[Change]) -> Grid:
+    """Runs down, measures across: how many queries rose, stayed the same and fell."""
+    names = list(dict.fromkeys(change.measure for change in changes))
+    rows: dict[str, list[str]] = {}
+    for change in changes:
+        cell = f"{change.rose}/{change.same}/{change.fell}"
+        rows.setdefault(change.run, [change.run]).append(cell)
+    return Grid(["rose/same/fell", *names], list(rows.values()))
+
+
+def agreements_grid(found: Sequence[Agreement]) -> Grid:
+    """A row for the systems and one for each run's queries, per measure."""
+    head = ["measure", "correlation of", "n", "Kendall τ", "τ_AP", "Spearman", "Pearson"]
+    return Grid(head, [_agreement_row(of) for of in found], frozenset({0, 1}))
+
+
+def _agreement_row(of: Agreement) -> list[str]:
+    what = "systems" if of.of == SYSTEMS else f"queries, {of.run}"
+    numbers = (of.kendall, of.tau_ap, of.spearman, of.pearson)
+    return [of.measure, what, str(of.n), *(_number(x, ".3f") for x in numbers)]
+
+
+def fates_grid(found: Sequence[Conclusion]) -> Grid:
+    """Per measure, what became of the significant differences."""
+    head = ["differences", *(_FATE_HEADS[fate] for fate in FATES)]
+    counted = fates(found)
+    rows = [
+        [measure, *(str(counts.get(fate, 0)) for fate in FATES)]
+        for measure, counts in counted.items()
+    ]
+    return Grid(head, rows)
+
+
+def conclusions_grid(found: Sequence[Conclusion], every: bool = False) -> Grid:
+    """The differences whose significance changed; or every one."""
+    head = ["measure", "base", "run", "before", "p", "after", "p", "what becomes of it"]
+    rows = [
+        [
+            of.measure, of.base, of.run,
+            f"{of.before_difference:+.4f}", p_text(of.before_p),
+            f"{of.after_difference:+.4f}", p_text(of.after_p),
+            of.fate,
+        ]
+        for of in found
+        if every or of.fate not in ("survives", "none")
+    ]  # fmt: skip
+    return Grid(head, rows, frozenset({0, 1, 2, 7}))
+
+
+def movers_grid(found: Sequence[Mover], shown: int | None = None) -> Grid:
+    """The queries that moved, as they come; or the ``shown`` largest moves of each measure."""
+    head = ["measure", "run", "query", "before", "after", "change", "relevant", ""]
+    if shown is not None:
+        found = _largest(found, shown)
+    return Grid(head, [_mover_row(of) for of in found], frozenset({0, 1, 2, 7}))
+
+
+def _largest(found: Sequence[Mover], shown: int) -> list[Mover]:
+    groups: dict[str, list[Mover]] = {}
+    for mover in found:
+        groups.setdefault(mover.measure, []).append(mover)
+    return [
+        mover
+        for group in groups.values()
+        for mover in sorted(group, key=lambda mover: -abs(mover.change))[:shown]
+    ]
+
+
+def _mover_row(of: Mover) -> list[str]:
+    special = {"from best": "fell from the best value", "from 0": "rose from 0"}
+    return [
+        of.measure, of.run, of.query_id,
+        f"{of.before:.4f}", f"{of.after:.4f}", f"{of.change:+.4f}",
+        f"{of.before_relevant} → {of.after_relevant}",
+        special.get(of.move, ""),
+    ]  # fmt: skip
+
+
+def extremes_lines(contrast: Contrast, shown: int = 8) -> list[str]:
+    """Per measure, the queries that fell from the best value and that rose from 0.
+
+    Those for which most runs did so come first, each with the number of runs.
+    """
+    lines = []
+    words = {"from best": "fell from the best value", "from 0": "rose from 0"}
+    for measure in map(str, contrast.by_query):
+        for move, word in words.items():
+            runs = Counter(
+                m.query_id for m in contrast.movers if (m.measure, m.move) == (measure, move)
+            )
+            first = sorted(runs, key=lambda query: (-runs[query], query))[:shown]
+            named = ", ".join(f"{query} ({runs[query]})" for query in first)
+            if runs:
+                more = " …" if len(runs) > shown else ""
+                what = "query" if len(runs) == 1 else "queries"
+                lines.append(f"{measure}: {len(runs)} {what} {word} (in runs): {named}{more}")
+    return lines
+
+
+def _number(value: float, how: str) -> str:
+    return "–" if math.isnan(value) else format(value, how)
+
+
+# --- pool bias ------------------------------------------------------------------------------
+
+
+def falls_grid(found: Sequence[Fall]) -> Grid:
+    """Runs and measures down: the score with and without the team's own judgements."""
+    head = [
+        "left out", "run", "only its", "relevant", "measure", "with", "without", "change", "rank",
+    ]  # fmt: skip
+    rows = [
+        [
+            of.team, of.run, str(of.unique), str(of.unique_relevant), of.measure,
+            f"{of.before:.4f}", f"{of.after:.4f}",
+            f"{of.change:+.4f} ({_number(100 * of.share, '+.1f')}%)",
+            f"{of.before_rank} → {of.after_rank}",
+        ]
+        for of in found
+    ]  # fmt: skip
+    return Grid(head, rows, frozenset({0, 1, 4}))
+
+
+def orders_grid(found: Sequence[Order]) -> Grid:
+    """Teams down, measures across: τ and τ_AP of the order of all runs with and without."""
+    names = list(dict.fromkeys(order.measure for order in found))
+    rows: dict[str, list[str]] = {}
+    for of in found:
+        cell = f"{_number(of.kendall, '.3f')} / {_number(of.tau_ap, '.3f')}"
+        rows.setdefault(of.team, [of.team]).append(cell)
+    return Grid(["τ / τ_AP without", *names], list(rows.values()))
+
+
+def shares_grid(found: Sequence[UnjudgedShare]) -> Grid:
+    """Runs down, cut-offs across: the unjudged share with and without."""
+    cutoffs = list(dict.fromkeys(share.cutoff for share in found))
+    rows: dict[str, list[str]] = {}
+    for of in found:
+        rows.setdefault(of.run, [of.run]).append(f"{of.before:.1%} → {of.after:.1%}")
+    return Grid(["unjudged", *(f"@{cutoff}" for cutoff in cutoffs)], list(rows.values()))
+
+
+def bounds_grid(found: Sequence[Bound]) -> Grid:
+    """The significant differences, each as judged and in its worst case."""
+    head = [
+        "measure", "better", "worse", "unjudged", "lead", "p", "worst case", "p", "verdict",
+    ]  # fmt: skip
+    rows = [
+        [
+            of.measure, of.winner, of.loser, f"{of.winner_unjudged}/{of.loser_unjudged}",
+            f"{of.difference:+.4f}", p_text(of.p), f"{of.worst:+.4f}", p_text(of.worst_p),
+            of.verdict,
+        ]
+        for of in found
+    ]  # fmt: skip
+    return Grid(head, rows, frozenset({0, 1, 2, 8}))
+
+
+def bias_lines(found: PoolBias) -> list[str]:
+    """How the tables were made and what they come to."""
+    verdicts = Counter(bound.verdict for bound in found.bounds)
+    words = {"stands": "stand"}
+    said = ", ".join(f"{verdicts[each]} {words.get(each, each)}" for each in VERDICTS)
+    return [
+        f"{found.judged:,} judgements; {found.unclaimed:,} are of documents that no run has in "
+        f"its first {found.depth}: they are nobody's and stay",
+        f"of {len(found.bounds)} significant differences {said}; {found.undecided} pairs do not "
+        "differ significantly",
+        "worst case: every unjudged document within the cut-off (or the depth) that only the "
+        "worse run has is relevant, of the highest grade, and none of the better run's is",
+    ]

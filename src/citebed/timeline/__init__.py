@@ -1,0 +1,1 @@
+"""How good a filter stays: time slices, weights, sliced evaluation, stream filters."""

@@ -1,0 +1,128 @@
+"""What a filter is: a value that prints as it is written, and what it starts to run.
+
+``Filter`` is the declaration (``names(common=0.01)``), ``Filtering`` the run of one over a
+stream: it is shown the documents in the order of time, and each of them once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import ClassVar, NamedTuple, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from citebed.errors import CitebedError, UnknownName
+from citebed.timeline.filters.topics import Topic
+from citebed.timeline.kba_format import FilterLine
+
+State = dict[str, NDArray[np.generic]]
+"""Everything a filter has learned, as arrays that a checkpoint can hold."""
+
+TEXTS = ("title", "abstract", "text")
+RELEVANT = 1
+"""The rating of every line that a filter writes; how sure it is, the confidence says."""
+
+_CALL = re.compile(r"(\w+)(?:\((.*)\))?", re.DOTALL)
+
+
+class Batch(NamedTuple):
+    """Documents of a stream, in its order: ``doc_id``, ``time``, ``title``, ``abstract``,
+    ``text``. ``first`` is how many documents came before."""
+
+    first: int
+    table: pl.DataFrame
+
+
+def no_terms(_: str) -> Sequence[str]:
+    """The terms of a text for those who need none."""
+    return ()
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What a filter is given beside its topics.
+
+    ``terms`` turns a text into terms. ``labels`` tells, by stream id, for which topics a
+    document is judged and whether it is relevant; a filter may ask for a document's labels only
+    when the document has passed, and use them ``delay`` seconds after it.
+    """
+
+    terms: Callable[[str], Sequence[str]] = no_terms
+    labels: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
+    delay: int = 0
+
+
+class Filtering(Protocol):
+    """A filter at work."""
+
+    def score(self, batch: Batch) -> list[FilterLine]:
+        """The lines for a batch, by document and then by topic, in their order."""
+
+    def state(self) -> State:
+        """All that the next batch depends on."""
+
+    def restore(self, state: State) -> None:
+        """Go on from a state that ``state`` gave."""
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A model with its parameters, all of them numbers."""
+
+    name: ClassVar[str]
+    needs_terms: ClassVar[bool] = False
+    takes_judgements: ClassVar[bool] = False
+    block: ClassVar[int] = 1 << 18
+    """How many bytes of a stream it is given at once; what is quick takes more."""
+
+    def __str__(self) -> str:
+        values = {f.name: float(getattr(self, f.name)) for f in fields(self)}
+        shown = (f"{k}={int(v) if v.is_integer() else v}" for k, v in values.items())
+        return f"{self.name}({','.join(shown)})"
+
+    def check_below_one(self, *names: str) -> None:
+        """Refuse a parameter of 1 or more where only a share makes sense."""
+        for name in names:
+            if not 0 <= getattr(self, name) < 1:
+                raise CitebedError(f"{name}={getattr(self, name):g} is not in [0, 1)")
+
+    def start(self, topics: Sequence[Topic], tools: Tools) -> Filtering:
+        """Begin with a stream."""
+        raise NotImplementedError
+
+
+def read_filter(text: str, known: Mapping[str, type[Filter]]) -> Filter:
+    """The filter that a text describes: ``names``, or ``names(common=0.01)``."""
+    match = _CALL.fullmatch("".join(text.split()))
+    if match is None:
+        raise CitebedError(f"'{text}' is no model; write a name, or as in 'names(common=0.01)'")
+    kind = known.get(match[1].lower())
+    if kind is None:
+        raise UnknownName("filter", match[1], known)
+    defaults = {f.name: f.default for f in fields(kind)}
+    given = {}
+    for part in filter(None, (match[2] or "").split(",")):
+        name, _, value = part.partition("=")
+        if name not in defaults:
+            raise UnknownName(f"parameter of {kind.name}", name, defaults)
+        given[name] = _number(part, value)
+    return kind(**given)
+
+
+def _number(part: str, value: str) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    if not 0 <= number < float("inf"):
+        raise CitebedError(f"'{part}' does not give a number of 0 or more")
+    return number
+
+
+def confidence(share: float) -> int:
+    """A share between 0 and 1 as a confidence between 1 and 1000."""
+    return min(1000, max(1, round(1000 * share)))

@@ -1,0 +1,158 @@
+"""Finding many names in many texts: whole words, case-folded, the longest name first.
+
+A text is a sequence of words (runs of letters and digits, a CJK character each), so a name is
+found across line ends, hyphens and underscores, and never inside a word. Matches go from left to
+right and do not overlap; where several names start, the longest counts: "Paul Smith" is no
+mention of a "Paul".
+
+Most documents of a stream mention nobody. ``candidates`` finds those that might with one
+Aho-Corasick pass over the raw text, and errs on the safe side only; ``mentions`` then reads them.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from itertools import product
+
+import polars as pl
+
+from citebed.errors import CitebedError
+from citebed.timeline.filters.base import TEXTS
+from citebed.timeline.filters.topics import Topic
+
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
+_ASCII_RUN = re.compile(r"[a-z0-9]+")
+_LAST = 0x30000  # no character beyond folds, composes or decomposes
+Words = tuple[str, ...]
+
+
+def words(text: str) -> list[str]:
+    """The words of a text as names are compared: composed (NFC) and case-folded."""
+    return _WORD.findall(unicodedata.normalize("NFC", text).casefold())
+
+
+class NameTable:
+    """The names of all topics; a name is a number, its uses are (topic, weight) pairs.
+
+    The weight is the share of the name's uses that mean the topic: what the topics say, and
+    where they say more than 1 together, that divided by their sum. So a name of two topics
+    weighs half for each.
+    """
+
+    def __init__(self, topics: Sequence[Topic]) -> None:
+        stated: dict[Words, dict[int, float]] = {}
+        for number, topic in enumerate(topics):
+            for name, weight in topic.names:
+                key = tuple(words(name))
+                if not key:
+                    raise CitebedError(
+                        f"the name '{name}' of '{topic.query_id}' has no letter or digit in it"
+                    )
+                uses = stated.setdefault(key, {})
+                uses[number] = max(weight, uses.get(number, 0.0))
+        self.names = list(stated)
+        self.uses = [_shares(uses) for uses in stated.values()]
+        self._by_first = _by_first_word(self.names)
+        self._anchors = sorted({anchor for name in self.names for anchor in _anchors(name)})
+
+    def mentions(self, text: str) -> list[int]:
+        """The numbers of the names that a text mentions, in its order; one for each mention."""
+        there = words(text)
+        by_first = self._by_first
+        if by_first.keys().isdisjoint(there):
+            return []
+        found: list[int] = []
+        free = 0
+        for place, word in enumerate(there):
+            if place < free or word not in by_first:
+                continue
+            for name, number in by_first[word]:
+                if tuple(there[place : place + len(name)]) == name:
+                    found.append(number)
+                    free = place + len(name)
+                    break
+        return found
+
+    def candidates(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The rows that may mention a name, with their ``row`` number in front; a text that
+        cannot is null."""
+        anchors, texts = self._anchors, pl.col(TEXTS)
+        hit = texts.str.contains_any(anchors, ascii_case_insensitive=True)
+        marked = table.with_row_index("row").with_columns(pl.when(hit).then(texts))
+        return marked.filter(pl.any_horizontal(texts.is_not_null()))
+
+    def topics_named(self, table: pl.DataFrame) -> dict[int, set[int]]:
+        """The topics that are mentioned in each row that mentions any."""
+        named: dict[int, set[int]] = {}
+        for row, *texts in self.candidates(table).select("row", *TEXTS).iter_rows():
+            found = [name for text in texts if text for name in self.mentions(text)]
+            if found:
+                named[row] = {topic for name in found for topic, _ in self.uses[name]}
+        return named
+
+
+def _shares(uses: dict[int, float]) -> tuple[tuple[int, float], ...]:
+    total = max(1.0, sum(uses.values()))
+    return tuple((topic, weight / total) for topic, weight in sorted(uses.items()))
+
+
+def _by_first_word(names: list[Words]) -> dict[str, list[tuple[Words, int]]]:
+    """For each word the names that start with it, the longest first."""
+    found: dict[str, list[tuple[Words, int]]] = {}
+    for number, name in enumerate(names):
+        found.setdefault(name[0], []).append((name, number))
+    for same in found.values():
+        same.sort(key=lambda pair: -len(pair[0]))
+    return found
+
+
+# --- anchors --------------------------------------------------------------------------------
+
+
+def _anchors(name: Words) -> set[str]:
+    """Strings of which every text with the name has one, whatever its case and composition.
+
+    The longest run of ASCII letters does, unless one of its letters is written as a character
+    that folds to ASCII ("ß", "ﬁ", the Kelvin sign): those few are anchors themselves. A name
+    without ASCII is anchored by its first two characters in every way to write them, and by the
+    marks that compose with a character before them.
+    """
+    runs = [run for word in name for run in _ASCII_RUN.findall(word)]
+    if runs:
+        return {max(runs, key=len), *_fold_to_ascii()}
+    start = name[0][:2]
+    together = {c for c in _written(start[0]) if len(_folded(c)) > 1}
+    return {*map("".join, product(*map(_written, start))), *together, *_composing()}
+
+
+@cache
+def _fold_to_ascii() -> tuple[str, ...]:
+    """The characters beyond ASCII that have an ASCII letter or digit in their folded form."""
+    return tuple(c for c in _changing() if _ASCII_RUN.search(_folded(c)))
+
+
+@cache
+def _written(folded: str) -> tuple[str, ...]:
+    """The ways to write a folded character: itself, and what has it in its folded form."""
+    return (folded, *(c for c in _changing() if folded in _folded(c)))
+
+
+@cache
+def _changing() -> tuple[str, ...]:
+    """The characters beyond ASCII that folding changes."""
+    return tuple(c for c in map(chr, range(128, _LAST)) if _folded(c) != c)
+
+
+@cache
+def _composing() -> frozenset[str]:
+    """The characters that composition (NFC) can join to the one before them."""
+    decomposed = (unicodedata.normalize("NFD", chr(code)) for code in range(128, _LAST))
+    return frozenset(c for text in decomposed for c in text[1:])
+
+
+def _folded(character: str) -> str:
+    return unicodedata.normalize("NFC", character).casefold()

@@ -1,0 +1,230 @@
+"""A stream of documents: JSON Lines in the order of time, read block by block.
+
+A line is ``{"doc_id": "d1", "time": 1323450574, "title": …, "abstract": …, "text": …}``; of the
+three texts one must be there. The time is in seconds since 1970, or ISO 8601 with a zone; it may
+be missing if the id starts with it. A source gives the same bytes whenever it is opened, so that
+a place in it is a number of bytes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from citebed.errors import FormatError
+from citebed.records import Problem
+from citebed.timeline.filters.base import TEXTS
+from citebed.timeline.kba_format import GZIP
+
+_LINES = dict.fromkeys(("doc_id", "time", *TEXTS), pl.String())
+_EPOCH = r"^(-?[0-9]{5,12})-."
+_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
+_LAST = 253_402_300_799  # the end of the year 9999; what is later is likely milliseconds
+_FIRST = -62_135_596_800  # the beginning of the year 1
+_BOM = b"\xef\xbb\xbf"
+
+
+class Source(NamedTuple):
+    """Where documents come from: a name for messages, and its bytes piece by piece."""
+
+    name: str
+    pieces: Callable[[], Iterator[bytes]]
+
+
+class Block(NamedTuple):
+    """Whole lines of a stream: how many, and the number of the first."""
+
+    data: bytes
+    first_line: int
+    lines: int
+
+
+class Decoded(NamedTuple):
+    """The documents of a block (``line``, ``doc_id``, ``time``, texts), and the lines left out."""
+
+    table: pl.DataFrame
+    problems: tuple[Problem, ...]
+
+
+def file_source(path: str | Path, piece: int = 1 << 20) -> Source:
+    """A file of JSON Lines, plain or gzip."""
+    path = Path(path)
+
+    def pieces() -> Iterator[bytes]:
+        with path.open("rb") as plain:
+            zipped = plain.read(2) == GZIP
+            plain.seek(0)
+            handle = gzip.GzipFile(fileobj=plain) if zipped else plain
+            while data := handle.read(piece):
+                yield data
+
+    return Source(str(path), pieces)
+
+
+def table_source(name: str, table: pl.DataFrame, rows: int = 1000) -> Source:
+    """Documents in a table, as the lines that they would be in a file."""
+
+    def pieces() -> Iterator[bytes]:
+        for part in table.iter_slices(rows):
+            yield part.write_ndjson().encode()
+
+    return Source(name, pieces)
+
+
+def blocks(source: Source, size: int, first_line: int = 1, skip: int = 0) -> Iterator[Block]:
+    """The stream from byte ``skip`` on, cut at line ends into blocks of about ``size`` bytes."""
+    held = bytearray()
+    line = first_line
+    for piece in _unpacked(source, skip, line):
+        held += piece
+        if len(held) < size:
+            continue
+        cut = held.rfind(b"\n") + 1
+        if cut:
+            data = bytes(held[:cut])
+            del held[:cut]
+            lines = data.count(b"\n")
+            yield Block(data, line, lines)
+            line += lines
+    if held:
+        yield Block(bytes(held), line, held.count(b"\n") + 1)
+
+
+def _unpacked(source: Source, skip: int, line: int) -> Iterator[bytes]:
+    """The pieces after the first ``skip`` bytes; damage to a gzip file gets its place."""
+    try:
+        for piece in source.pieces():
+            if skip < len(piece):
+                line += piece.count(b"\n", skip)
+                yield piece[skip:] if skip else piece
+            skip = max(0, skip - len(piece))
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        what = f"the gzip file is cut short or damaged here ({error}); fetch it again"
+        raise FormatError(source.name, line, what) from None
+
+
+def checksum(source: Source, length: int) -> int | None:
+    """The CRC-32 of the first bytes of a source; ``None`` if it has fewer."""
+    crc = 0
+    for piece in source.pieces():
+        crc = zlib.crc32(piece[:length], crc)
+        length -= len(piece)
+        if length <= 0:
+            return crc
+    return crc if length == 0 else None
+
+
+# --- decoding -------------------------------------------------------------------------------
+
+
+def decode(block: Block, naive_is_utc: bool) -> Decoded:
+    """The documents of a block; lines that are none are listed.
+
+    A time without a zone is a problem unless ``naive_is_utc``.
+    """
+    data = block.data.removeprefix(_BOM) if block.first_line == 1 else block.data
+    problems: list[tuple[int, str]] = []
+    try:
+        raw = pl.read_ndjson(data, schema=_LINES)
+        # Lines need a number of their own only where some of them are blank.
+        numbers = None if raw.height == block.lines else _numbered(data)
+    except pl.exceptions.PolarsError:
+        raw, numbers, problems = _decode_lines(data)
+    line = pl.Series(numbers, dtype=pl.Int64) if numbers is not None else _range(raw.height)
+    table = raw.with_columns((line + block.first_line).alias("line"))
+    table = table.with_columns(_times(table["time"], table["doc_id"], naive_is_utc))
+    wrong = table.filter(~_is_document())
+    found = [Problem(at + block.first_line, what) for at, what in problems]
+    if wrong.height:
+        found += [Problem(row["line"], _wrong(row)) for row in wrong.iter_rows(named=True)]
+        table = table.filter(_is_document())
+    return Decoded(table.drop("given"), tuple(sorted(found)))
+
+
+def _range(height: int) -> pl.Series:
+    return pl.int_range(height, dtype=pl.Int64, eager=True)
+
+
+def _numbered(data: bytes) -> list[int]:
+    return [number for number, line in enumerate(data.split(b"\n")) if line.strip()]
+
+
+def _decode_lines(data: bytes) -> tuple[pl.DataFrame, list[int], list[tuple[int, str]]]:
+    """Like reading at once, for a block with lines that cannot be read: halved until they are
+    found. Gives the rows, the line of each, and the lines that are wrong, counted from 0."""
+    lines = data.split(b"\n")
+    parts: list[pl.DataFrame] = [pl.DataFrame(schema=_LINES)]
+    numbers: list[int] = []
+    problems: list[tuple[int, str]] = []
+    todo = [_numbered(data)]
+    while todo:
+        some = todo.pop()
+        try:
+            parts.append(pl.read_ndjson(b"\n".join(lines[n] for n in some), schema=_LINES))
+            numbers += some
+        except pl.exceptions.PolarsError as error:
+            if len(some) == 1:
+                why = str(error).splitlines()[0]
+                problems.append((some[0], f"no JSON object in UTF-8 ({why})"))
+            else:
+                half = len(some) // 2
+                todo += [some[half:], some[:half]]
+    return pl.concat(parts), numbers, problems
+
+
+def _is_document() -> pl.Expr:
+    has_text = pl.any_horizontal(pl.col(name).is_not_null() for name in TEXTS)
+    word = pl.col("doc_id").str.contains(r"^[^\s\x1c-\x1f\x85]+$").fill_null(False)
+    return word & pl.col("time").is_not_null() & has_text
+
+
+def _wrong(row: dict[str, object]) -> str:
+    if not row["doc_id"] or len(str(row["doc_id"]).split()) != 1:
+        return f"the doc_id {row['doc_id']!r} is not one word, which a filter run needs"
+    if row["time"] is None and row["given"] is None:
+        return "no 'time', and the doc_id does not start with an epoch second and '-'"
+    if row["time"] is None:
+        return (
+            f"the time '{row['given']}' is neither seconds since 1970 nor ISO 8601 with a zone, "
+            "as in 2011-12-09T17:09:34Z (for times in UTC without a zone, say so: --utc)"
+        )
+    return f"none of {', '.join(TEXTS)} is there"
+
+
+def _times(given: pl.Series, ids: pl.Series, naive_is_utc: bool) -> list[pl.Series]:
+    """The times in seconds, null where they cannot be read; and as they were ``given``."""
+    kept = given.alias("given")
+    time = given.cast(pl.Int64, strict=False)
+    if time.null_count():
+        others = given.filter(time.is_null()).unique().drop_nulls()
+        read = [_seconds(text, naive_is_utc) for text in others]
+        by_text = given.replace_strict(others, read, default=None, return_dtype=pl.Int64)
+        time = time.fill_null(by_text) if len(others) else time
+        from_id = ids.str.extract(_EPOCH).cast(pl.Int64)
+        time = time.zip_with(given.is_not_null(), from_id)
+    time = time.zip_with(time.is_between(_FIRST, _LAST), pl.Series([None], dtype=pl.Int64))
+    return [time.alias("time"), kept]
+
+
+def _seconds(text: str, naive_is_utc: bool) -> int | None:
+    """A time other than a whole number, in whole seconds since 1970."""
+    if _NUMBER.fullmatch(text):
+        number = float(text)
+        return math.floor(number) if _FIRST <= number <= _LAST else None
+    try:
+        time = datetime.fromisoformat(text)
+        if time.tzinfo is None:
+            if not naive_is_utc:
+                return None
+            time = time.replace(tzinfo=UTC)
+        return math.floor(time.timestamp())
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,94 @@
+"""Standing topics: what a filter looks for, from a file of JSON Lines.
+
+A line is ``{"query_id": "Aharon_Barak", "name": "Aharon Barak", "aliases": ["Justice Barak"],
+"text": "President of the Supreme Court …", "training": ["1320223380-9367…"]}``; only
+``query_id`` must be there. A name may be an object with a weight, the share of its uses in which
+it means this topic: ``{"name": "Barak", "weight": 0.1}``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from citebed.errors import FormatError
+
+_FIELDS = ("query_id", "name", "names", "aliases", "text", "title", "training")
+_EXPLANATION = re.compile(r"[\s_]*\([^()]*\)\s*$")
+
+
+class Name(NamedTuple):
+    """What a topic is called, and in which share of its uses the name means the topic."""
+
+    name: str
+    weight: float = 1.0
+
+
+class Topic(NamedTuple):
+    """A topic or entity that documents are filtered for; ``training`` holds ids of documents
+    that are known to be relevant once they have passed."""
+
+    query_id: str
+    names: tuple[Name, ...]
+    text: str = ""
+    training: tuple[str, ...] = ()
+
+
+def read_topics(path: str | Path) -> list[Topic]:
+    """Read topics from a file of JSON Lines."""
+    path = Path(path)
+    topics: dict[str, Topic] = {}
+    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            topic = _topic(json.loads(line))
+        except (ValueError, TypeError) as error:
+            raise FormatError(path, number, f"no topic: {error}") from None
+        if topic.query_id in topics:
+            raise FormatError(path, number, f"the query_id '{topic.query_id}' is there twice")
+        topics[topic.query_id] = topic
+    if not topics:
+        raise FormatError(path, None, "no topic in it; expected JSON Lines with 'query_id'")
+    return list(topics.values())
+
+
+def _topic(fields: Any) -> Topic:
+    if not isinstance(fields, dict):
+        raise TypeError("expected a JSON object with 'query_id'")
+    unknown = sorted(set(fields) - set(_FIELDS))
+    if unknown:
+        raise ValueError(f"the field '{unknown[0]}' is none of {', '.join(_FIELDS)}")
+    query_id = fields.get("query_id")
+    if not isinstance(query_id, str) or len(query_id.split()) != 1 or query_id.strip() != query_id:
+        raise ValueError(f"the query_id {query_id!r} is not one word, which a filter run needs")
+    given = [*_listed(fields, "name"), *_listed(fields, "names"), *_listed(fields, "aliases")]
+    text = " ".join(str(fields[field]) for field in ("title", "text") if fields.get(field))
+    training = tuple(str(doc_id) for doc_id in _listed(fields, "training"))
+    names = tuple(map(_name, given)) or (Name(spelt_out(query_id)),)
+    return Topic(query_id, names, text, training)
+
+
+def _listed(fields: dict[str, Any], name: str) -> list[Any]:
+    value = fields.get(name)
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def _name(given: Any) -> Name:
+    if isinstance(given, dict) and isinstance(given.get("name"), str):
+        weight = given.get("weight", 1.0)
+        if not isinstance(weight, int | float) or not 0 < weight <= 1:
+            raise ValueError(f"the weight {weight!r} of '{given['name']}' is not in (0, 1]")
+        return Name(given["name"], float(weight))
+    if not isinstance(given, str):
+        raise TypeError(f"the name {given!r} is neither a text nor an object with 'name'")
+    return Name(given)
+
+
+def spelt_out(query_id: str) -> str:
+    """The name that an id spells: ``Basic_Element_(music_group)`` is ``Basic Element``."""
+    return _EXPLANATION.sub("", query_id).replace("_", " ").strip() or query_id

@@ -1,0 +1,65 @@
+"""Statistics as statsmodels has them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.stats.libqsturng import psturng
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import TTestPower
+
+from citebed.evaluation.statistics import adjust, mean_interval, paired_test, smallest_effect, tukey
+
+
+@pytest.mark.parametrize(
+    ("method", "theirs"), [("bonferroni", "bonferroni"), ("holm", "holm"), ("bh", "fdr_bh")]
+)
+@settings(max_examples=50)
+@given(p=st.lists(st.floats(0, 1), min_size=1, max_size=15))
+def test_corrections(method: str, theirs: str, p: list[float]) -> None:
+    expected = multipletests(p, method=theirs)[1]
+    assert adjust(p, method) == pytest.approx(expected, rel=1e-12)
+
+
+# With fewer queries, or a stricter level, statsmodels' search ends elsewhere.
+@pytest.mark.parametrize("n", [10, 50, 551])
+@pytest.mark.parametrize(("alpha", "power"), [(0.05, 0.8), (0.01, 0.9), (0.1, 0.5)])
+def test_the_smallest_effect(n: int, alpha: float, power: float) -> None:
+    differences = np.random.default_rng(n).normal(0.1, 0.3, n)
+    size = TTestPower().solve_power(nobs=n, alpha=alpha, power=power)
+    expected = size * differences.std(ddof=1)
+    found = smallest_effect(differences, alpha=alpha, power=power)
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_clustered_t_is_the_regression_on_a_constant(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 40, 12)
+    clusters = np.repeat(np.arange(12), sizes)
+    differences = rng.normal(0.1, 1, len(clusters)) + rng.normal(0, 0.5, 12)[clusters]
+    model = sm.OLS(differences, np.ones(len(clusters)))
+    fit = model.fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
+    found = paired_test("t", differences, clusters=clusters)
+    assert found.statistic == pytest.approx(fit.tvalues[0], rel=1e-9)
+    assert found.p_value == pytest.approx(fit.pvalues[0], rel=1e-9)
+    interval = mean_interval(differences, clusters=clusters, method="t")
+    assert interval[:2] == pytest.approx(tuple(fit.conf_int()[0]), rel=1e-9)
+
+
+def test_tukey_over_a_two_way_analysis_of_variance() -> None:
+    rng = np.random.default_rng(8)
+    table = rng.normal(0, 0.2, (25, 4)) + rng.normal(0, 0.3, (25, 1)) + [0, 0.05, 0.1, 0.25]
+    queries, systems = np.indices(table.shape).reshape(2, -1)
+    design = np.column_stack([np.eye(25)[queries], np.eye(4)[systems][:, 1:]])
+    fit = sm.OLS(table.ravel(), design).fit()
+    assert fit.df_resid == 24 * 3
+    for pair in tukey(table, method="two-way"):
+        statistic = abs(pair.difference) / np.sqrt(fit.mse_resid / 25)
+        expected = float(np.squeeze(psturng(statistic, 4, fit.df_resid)))
+        # Theirs interpolates tables, which above 0.1 are coarse and end at 0.9.
+        slack = 2e-3 if expected < 0.1 else 0.03
+        assert min(pair.p_value, 0.9) == pytest.approx(expected, abs=slack)

@@ -1,0 +1,189 @@
+"""The verbs contrast and pool-bias as a stranger types them: rows, tables, plots, messages."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from citebed.cli import contrasting
+from citebed.errors import CitebedError
+
+Invoke = Callable[..., tuple[int, str, str]]
+
+
+def write_run(path: Path, rankings: dict[str, Sequence[str]]) -> None:
+    lines = [
+        f"{query} Q0 {document} {rank} {-rank} tag\n"
+        for query, documents in rankings.items()
+        for rank, document in enumerate(documents, 1)
+    ]
+    path.write_text("".join(lines))
+
+
+@pytest.fixture
+def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
+    """Run a verb in a folder with judgements and two runs; gives code, output, errors."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    Path("j1.qrels").write_text("q1 0 a 1\nq2 0 x 1\nold 0 a 1\n")
+    Path("j12.qrels").write_text("q1 0 a 1\nq1 0 b 1\nq2 0 x 1\nq2 0 y 1\nq2 0 n 0\n")
+    write_run(Path("one.run"), {"q1": "acb", "q2": "y"})
+    write_run(Path("two.run"), {"q1": "cab", "q2": "nx"})
+    app = typer.Typer()
+    contrasting.register(app)
+
+    def run(*words: str) -> tuple[int, str, str]:
+        result = CliRunner().invoke(app, list(words))
+        if isinstance(result.exception, CitebedError):
+            return 1, result.stdout, str(result.exception)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.exit_code, result.stdout, result.stderr
+
+    return run
+
+
+CONTRAST = ("contrast", "j1.qrels", "j12.qrels", "one.run", "two.run")
+BIAS = ("pool-bias", "j12.qrels", "one.run", "two.run")
+
+
+def test_changes_as_rows(invoke: Invoke) -> None:
+    code, out, _ = invoke(*CONTRAST, "-m", "AP", "--part", "changes", "--json")
+    first, second = json.loads(out)
+    assert code == 0
+    # AP 1 and 0, then (1 + 2/3)/2 and 1/2; of the second run 1/2 and 1/2, then (1/2 + 2/3)/2
+    # and (1/2)/2.
+    assert first == {
+        "run": "one", "measure": "AP", "queries": 2, "before": 0.5,
+        "after": pytest.approx(2 / 3), "change": pytest.approx(1 / 6),
+        "rose": 1, "same": 0, "fell": 1,
+    }  # fmt: skip
+    assert (second["before"], second["after"]) == pytest.approx((1 / 2, (7 / 12 + 1 / 4) / 2))
+
+
+def test_all_rows_carry_the_name_of_their_part(invoke: Invoke) -> None:
+    _, out, _ = invoke(*CONTRAST, "-m", "AP", "-m", "GMAP", "--json")
+    rows = json.loads(out)
+    parts = list(dict.fromkeys(row["part"] for row in rows))
+    assert parts == ["judgements", "changes", "correlations", "conclusions", "movers"]
+    assert all(not isinstance(value, dict | list) for row in rows for value in row.values())
+    moved = {(r["run"], r["query_id"], r["move"]) for r in rows if r["part"] == "movers"}
+    assert moved == {
+        ("one", "q1", "from best"),
+        ("one", "q2", "from 0"),
+        ("two", "q1", "rose"),
+        ("two", "q2", "fell"),
+    }
+
+
+def test_queries_as_csv(invoke: Invoke) -> None:
+    _, out, err = invoke(*CONTRAST, "-m", "P@1", "--part", "queries", "--csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [(r["run"], r["query_id"], r["before"], r["after"]) for r in rows] == [
+        ("one", "q1", "1.0", "1.0"),
+        ("one", "q2", "0.0", "1.0"),
+        ("two", "q1", "0.0", "0.0"),
+        ("two", "q2", "0.0", "0.0"),
+    ]
+    assert "1 query is judged in j1 alone" in err
+
+
+def test_the_measures_of_the_study_are_the_default(invoke: Invoke) -> None:
+    _, out, _ = invoke(*CONTRAST, "--part", "changes", "--json")
+    measures = list(dict.fromkeys(row["measure"] for row in json.loads(out)))
+    assert measures == ["AP", "P@5", "Rprec", "GMAP", "Bpref"]
+
+
+def test_tables_for_people(invoke: Invoke) -> None:
+    code, out, _ = invoke(*CONTRAST, "-m", "AP")
+    assert code == 0
+    assert "0.5000 → 0.6667 +0.1667" in out
+    assert "AP: 1 query fell from the best value (in runs): q1 (1)" in out
+    assert "note: 1 query is judged in j1 alone and left out: old" in out
+    assert "2 queries judged in both sets; 2 runs" in out
+
+
+@pytest.mark.parametrize(("style", "mark"), [("markdown", "| one |"), ("latex", r"\toprule")])
+def test_tables_for_papers_are_alone_on_standard_output(
+    invoke: Invoke, style: str, mark: str
+) -> None:
+    _, out, err = invoke(*CONTRAST, "-m", "AP", "--part", "changes", "--format", style)
+    assert mark in out
+    assert "judged in both sets" not in out
+    assert "judged in both sets" in err
+
+
+def test_plots(invoke: Invoke) -> None:
+    measures = ("-m", "AP", "-m", "P@5", "-m", "GMAP")
+    code, out, _ = invoke(*CONTRAST, *measures, "--plots", "figures", "--pair", "one,two")
+    assert code == 0
+    stems = ["one-two", "one", "one_AP", "one_P@5", "systems", "two", "two_AP", "two_P@5"]
+    files = sorted(path.name for path in Path("figures").iterdir())
+    assert files == sorted(f"{stem}.{end}" for stem in stems for end in ("svg", "png"))
+    assert "16 figure files in figures" in out
+    assert "GMAP has no scores of its own" in out
+
+
+def test_pool_bias_as_rows(invoke: Invoke) -> None:
+    code, out, _ = invoke(*BIAS, "-m", "P@1", "--depth", "1", "--part", "falls", "--json")
+    assert code == 0
+    # Only the first run has a on top for q1, and y for q2; only the second has n for q2.
+    assert [(r["run"], r["unique"], r["unique_relevant"], r["before"], r["after"]) for r in
+            json.loads(out)] == [("one", 2, 2, 1.0, 0.0), ("two", 1, 0, 0.0, 0.0)]  # fmt: skip
+
+
+def test_pool_bias_for_people(invoke: Invoke) -> None:
+    Path("teams.txt").write_text("one us\ntwo us\n")
+    code, out, _ = invoke(*BIAS, "-m", "P@1", "--teams", "teams.txt", "--depth", "1")
+    assert code == 0
+    assert "us" in out
+    assert "5 judgements; 2 are of documents that no run has in its first 1" in out
+
+
+def test_cutoffs_of_unjudged_documents(invoke: Invoke) -> None:
+    _, out, _ = invoke(*BIAS, "-m", "P@1", "--cutoff", "2", "--part", "unjudged", "--json")
+    # Of "acb" c is not judged, and y is all there is: 1 of 3. Of "cab" and "nx" 1 of 4.
+    assert [(row["cutoff"], row["before"]) for row in json.loads(out)] == [
+        (2, pytest.approx(1 / 3)),
+        (2, 1 / 4),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((*CONTRAST, "-m", "nDGC@10"), "unknown measure 'nDGC'"),
+        ((*CONTRAST, "--test", "z"), "unknown test 'z'"),
+        ((*CONTRAST, "one.run"), "two runs are called 'one'"),
+        ((*CONTRAST, "--plots", "j1.qrels"), "is a file; the plots need a folder"),
+        ((*CONTRAST, "--plots", "f", "--pair", "one,three"), "there is no run 'three'"),
+        ((*BIAS, "--correct", "tukey"), "Correct with holm"),
+        (("pool-bias", "j12.qrels", "one.run"), "found one run"),
+    ],
+)
+def test_what_a_user_can_fix_is_said(invoke: Invoke, words: tuple[str, ...], message: str) -> None:
+    code, out, err = invoke(*words)
+    assert (code, out) == (1, "")
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--pair", "one,two"), "--pair is drawn with --plots"),
+        (("--pair", "one", "--plots", "f"), "--pair takes two runs"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    invoke: Invoke, words: tuple[str, ...], message: str
+) -> None:
+    code, _, err = invoke(*CONTRAST, *words)
+    assert code != 0
+    assert message in err

@@ -1,0 +1,360 @@
+"""Two judgement sets: which queries count, what changes, what survives, who moves."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from tests.reference import contrast as slow
+
+from citebed.collection import ImportOptions, import_sources, load_profile, open_collection
+from citebed.errors import CitebedError
+from citebed.evaluation.comparing import Design
+from citebed.evaluation.contrasts.conclusions import fates
+from citebed.evaluation.contrasts.contrasting import Contrast, ContrastOptions, contrast
+from citebed.evaluation.contrasts.sets import align
+from citebed.evaluation.door import as_qrels
+from citebed.evaluation.summaries import Resampling
+from citebed.evaluation.tables import Qrels
+
+Judgements = dict[str, dict[str, int]]
+
+# One relevant document, found first, and another one found third; one that is not found, and
+# another one that is found first.
+J1: Judgements = {"q1": {"a": 1}, "q2": {"x": 1}}
+J12: Judgements = {"q1": {"a": 1, "b": 1}, "q2": {"x": 1, "y": 1}}
+
+
+def ranking(*documents: str) -> dict[str, float]:
+    return {document: -float(place) for place, document in enumerate(documents)}
+
+
+RUN = {"q1": ranking("a", "c", "b"), "q2": ranking("y")}
+
+
+def sets(before: Judgements, after: Judgements, **options: Any) -> Any:
+    return align(as_qrels(before, "j1"), as_qrels(after, "j12"), **options)
+
+
+# --- which queries --------------------------------------------------------------------------
+
+
+def test_queries_of_one_set_alone_are_left_out_and_named() -> None:
+    found = sets({"q": {"a": 1}, "only1": {"a": 1}}, {"q": {"a": 1}, "only2": {"a": 1}})
+    assert (found.query_ids, found.only_before, found.only_after) == (
+        ("q",),
+        ("only1",),
+        ("only2",),
+    )
+    assert found.notes() == [
+        "1 query is judged in j1 alone and left out: only1",
+        "1 query is judged in j12 alone and left out: only2",
+    ]
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_query_without_relevant_documents_in_one_set_is_left_out_unless_kept(keep: bool) -> None:
+    before = {"q": {"a": 1}, "bare": {"a": 0}, "lost": {"b": 1}}
+    after = {"q": {"a": 1}, "bare": {"a": 0, "b": 1}, "lost": {"b": 0}}
+    found = sets(before, after, keep_empty=keep)
+    assert found.emptied == ("bare", "lost")
+    assert found.query_ids == (("bare", "lost", "q") if keep else ("q",))
+    assert ("kept" if keep else "left out") in found.notes()[0]
+    assert [facts.empty for facts in found.facts] == ([1, 1] if keep else [0, 0])
+
+
+def test_relevant_means_the_lowest_grade_that_a_measure_asks_for() -> None:
+    before, after = {"q": {"a": 1}, "r": {"a": 2}}, {"q": {"a": 2}, "r": {"a": 2}}
+    assert sets(before, after, rel=2).query_ids == ("r",)
+    run = {"q": ranking("a"), "r": ranking("a")}
+    assert contrast(before, after, run, ["AP(rel=2)"]).changes[0].queries == 1
+    assert contrast(before, after, run, ["AP(rel=2)", "AP"]).changes[0].queries == 2
+
+
+def test_the_facts_count_judgements_by_relevance() -> None:
+    found = sets({"q": {"a": 1, "b": 0}, "r": {"a": 3, "c": -1}}, {"q": {"a": 1}, "r": {"a": 1}})
+    assert found.facts[0].row() == {
+        "judgements": "j1", "queries": 2, "judged": 3, "relevant": 2, "not_relevant": 1,
+        "empty": 0, "single": 2,
+    }  # fmt: skip
+
+
+def test_a_second_set_that_does_not_extend_the_first_is_pointed_out() -> None:
+    found = sets(
+        {"q": {"same": 1, "turned": 1, "gone": 0, "graded": 1}},
+        {"q": {"same": 1, "turned": 0, "graded": 3, "new": 1}},
+    )
+    assert (found.lost, found.changed) == (1, 1)
+    assert "lacks 1" in found.notes()[-1]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ({"q": {"a": 1}}, {"r": {"a": 1}}, "have no query in common: q and r"),
+        ({"q": {"a": 1}}, {"q": {"a": 0}}, "no query has a relevant document in both"),
+    ],
+)
+def test_nothing_to_contrast_is_an_error(
+    before: Judgements, after: Judgements, message: str
+) -> None:
+    with pytest.raises(CitebedError, match=message):
+        sets(before, after)
+
+
+def test_a_document_judged_twice_is_an_error() -> None:
+    table = pl.DataFrame({"query_id": ["q"] * 2, "doc_id": ["a"] * 2, "relevance": [1, 0]})
+    with pytest.raises(CitebedError, match="judged twice"):
+        contrast(Qrels(table, "j1"), J12, RUN)
+
+
+# --- what changes ---------------------------------------------------------------------------
+
+
+def test_changes_by_hand() -> None:
+    found = contrast(J1, J12, RUN, ["AP", "P@5", "Rprec", "Bpref"])
+    # AP: 1 and 0; then (1 + 2/3)/2 and 1/2. R-precision: 1 and 0; then 1/2 and 1/2. Without
+    # documents judged not relevant bpref is the share of the relevant ones found.
+    expected = {
+        "AP": (0.5, (5 / 6 + 1 / 2) / 2, 1, 0, 1),
+        "P@5": (0.1, (2 / 5 + 1 / 5) / 2, 2, 0, 0),
+        "Rprec": (0.5, 0.5, 1, 0, 1),
+        "Bpref": (0.5, (1 + 1 / 2) / 2, 1, 1, 0),
+    }
+    for change in found.changes:
+        before, after, *moved = expected[change.measure]
+        assert (change.before, change.after) == pytest.approx((before, after))
+        assert change.change == pytest.approx(after - before)
+        assert [change.rose, change.same, change.fell] == moved
+        assert change.queries == 2
+
+
+def test_gmap_is_contrasted_as_a_mean_and_has_nothing_by_query() -> None:
+    found = contrast(J1, J12, RUN, ["GMAP"])
+    assert found.changes[0].before == pytest.approx(math.sqrt(1 * 1e-5))
+    assert found.changes[0].after == pytest.approx(math.sqrt(5 / 6 * 1 / 2))
+    assert (found.by_query, found.movers, found.query_rows()) == ((), (), [])
+    assert [agreement.of for agreement in found.agreements] == ["systems"]
+    assert any("GMAP has no scores of its own" in note for note in found.notes())
+
+
+def test_every_query_under_both_sets() -> None:
+    rows = contrast(J1, J12, RUN, ["AP"]).query_rows()
+    assert rows == [
+        {"run": "run", "measure": "AP", "query_id": "q1", "before": 1.0, "after": (1 + 2 / 3) / 2},
+        {"run": "run", "measure": "AP", "query_id": "q2", "before": 0.0, "after": 0.5},
+    ]
+
+
+def test_queries_that_a_run_lacks_are_told() -> None:
+    found = contrast(J1, J12, {"q1": ranking("a")}, ["AP"])
+    assert found.changes[0].queries == 1
+    assert "run: 1 of 2 queries are not in the run" in found.notes()
+
+
+def test_counts_and_namesakes_are_refused() -> None:
+    with pytest.raises(CitebedError, match="NumRet"):
+        contrast(J1, J12, RUN, ["AP", "NumRet"])
+    twice = [*as_named("bm25", RUN), *as_named("bm25", RUN)]
+    with pytest.raises(CitebedError, match="two runs are called 'bm25'"):
+        contrast(J1, J12, twice, ["AP"])
+
+
+def as_named(name: str, *runs: Any) -> list[Any]:
+    from citebed.evaluation.door import as_run
+    from citebed.evaluation.tables import Run
+
+    return [Run(as_run(run).table, name) for run in runs]
+
+
+# --- movers ---------------------------------------------------------------------------------
+
+
+def test_movers_from_the_best_value_and_from_nothing() -> None:
+    first, second = contrast(J1, J12, RUN, ["AP"]).movers
+    assert first.row() == {
+        "measure": "AP", "run": "run", "query_id": "q2", "before": 0.0, "after": 0.5,
+        "change": 0.5, "move": "from 0", "before_relevant": 1, "after_relevant": 2,
+    }  # fmt: skip
+    assert (second.query_id, second.move) == ("q1", "from best")
+    assert (second.before_relevant, second.after_relevant) == (1, 2)
+
+
+def test_only_the_largest_of_other_moves_are_kept_each_way() -> None:
+    # The relevant document of query i stands second, and i more of them stand third and after.
+    run = {f"q{i}": ranking("n", "a", *(f"r{j}" for j in range(i))) for i in range(4)}
+    before: Judgements = {f"q{i}": {"a": 1} for i in range(4)}
+    after = {f"q{i}": {"a": 1, **{f"r{j}": 1 for j in range(i)}} for i in range(4)}
+    options = ContrastOptions(largest=1)
+    (mover,) = contrast(before, after, run, ["AP"], options).movers
+    # AP of q3 is (1/2 + 2/3 + 3/4 + 4/5)/4, more than q1's and q2's; q0 has not moved.
+    assert (mover.query_id, mover.move) == ("q3", "rose")
+    assert mover.change == pytest.approx((1 / 2 + 2 / 3 + 3 / 4 + 4 / 5) / 4 - 1 / 2)
+    assert not contrast(before, after, run, ["AP"], ContrastOptions(largest=0)).movers
+
+
+# --- what survives --------------------------------------------------------------------------
+
+QUERIES = [f"q{i}" for i in range(8)]
+SIGN = ContrastOptions(design=Design(test="sign"))
+
+
+def two_runs() -> dict[str, dict[str, dict[str, float]]]:
+    """For every query "first" has ``a`` on top, and "second" has ``b``."""
+    return {
+        "first": {query: ranking("a") for query in QUERIES},
+        "second": {query: ranking("b") for query in QUERIES},
+    }
+
+
+def tops(winners: str) -> Judgements:
+    """Judgements in which the one or the other is right; both have a relevant document."""
+    return {
+        query: {"z": 1, **({winner: 1} if winner in "ab" else {})}
+        for query, winner in zip(QUERIES, winners, strict=True)
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fate"),
+    [
+        # Eight wins of eight have p = 2/2⁸ under the sign test, seven of seven 2/2⁷; six of eight
+        # have 2·(1 + 8 + 28)/2⁸.
+        ("a" * 8, "a" * 7 + "-", "survives"),
+        ("b" * 8, "b" * 8, "survives"),
+        ("a" * 8, "a" * 6 + "bb", "vanishes"),
+        ("a" * 8, "b" * 8, "turns round"),
+        ("aaaabbbb", "b" * 8, "appears"),
+        ("aaaabbbb", "-" * 8, "none"),
+    ],
+)
+def test_the_fate_of_a_difference(before: str, after: str, fate: str) -> None:
+    found = contrast(tops(before), tops(after), two_runs(), ["P@1"], SIGN)
+    (conclusion,) = found.conclusions
+    assert (conclusion.base, conclusion.run, conclusion.fate) == ("first", "second", fate)
+    assert conclusion.before_difference == (before.count("b") - before.count("a")) / 8
+    assert fates(found.conclusions) == {"P@1": {fate: 1}}
+
+
+def test_p_values_are_those_of_the_test_and_the_correction() -> None:
+    runs = {**two_runs(), "third": {query: ranking("c") for query in QUERIES}}
+    options = ContrastOptions(design=Design(test="sign", correction="bonferroni"))
+    found = contrast(tops("a" * 8), tops("a" * 8), runs, ["P@1"], options)
+    assert [c.before_p for c in found.conclusions] == pytest.approx([6 / 2**8, 6 / 2**8, 1])
+    assert [c.fate for c in found.conclusions] == ["survives", "survives", "none"]
+
+
+def test_queries_of_one_cluster_count_together() -> None:
+    clusters = {query: str(at // 4) for at, query in enumerate(QUERIES)}
+    options = ContrastOptions(design=Design(test="sign"), resampling=Resampling(clusters=clusters))
+    found = contrast(tops("a" * 8), tops("a" * 8), two_runs(), ["P@1"], options)
+    # Of two clusters' four sign flips, two are as extreme as what was seen.
+    assert found.conclusions[0].before_p == pytest.approx(0.5)
+    assert found.conclusions[0].fate == "none"
+
+
+def test_a_single_run_has_no_conclusions_and_no_correlation_of_systems() -> None:
+    found = contrast(J1, J12, RUN, ["AP"])
+    assert found.conclusions == ()
+    assert found.agreements[0].row() == {
+        "measure": "AP", "of": "systems", "run": "all", "n": 1,
+        "kendall": None, "tau_ap": None, "spearman": None, "pearson": None,
+    }  # fmt: skip
+    # Under J1 the first query is better, and under J1+2 too.
+    assert found.agreements[1].kendall == pytest.approx(1)
+
+
+# --- random judgements against the slow twin ------------------------------------------------
+
+DOCUMENTS = "abcdef"
+judgements = st.dictionaries(
+    st.sampled_from(["q1", "q2", "q3"]),
+    st.dictionaries(st.sampled_from(DOCUMENTS), st.integers(-1, 2), min_size=1),
+    min_size=1,
+)
+rankings = st.fixed_dictionaries(
+    {query: st.permutations(DOCUMENTS) for query in ("q1", "q2", "q3")}
+)
+
+
+@given(judgements, judgements, rankings)
+def test_values_by_query_are_those_of_plain_loops(
+    before: Judgements, after: Judgements, run: dict[str, list[str]]
+) -> None:
+    shared = sorted(before.keys() & after.keys())
+    options = ContrastOptions(keep_empty=True)
+    scored = {query: ranking(*documents) for query, documents in run.items()}
+    if not shared:
+        with pytest.raises(CitebedError, match="no query in common"):
+            contrast(before, after, scored, ["P@2"], options)
+        return
+    found = contrast(before, after, scored, ["P@2"], options)
+    for side, rows in (("before", before), ("after", after)):
+        expected = slow.precision({query: rows[query] for query in shared}, run, 2)
+        assert [row[side] for row in found.query_rows()] == expected
+
+
+# --- real runs ------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def cranfield(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Contrast:
+    """Three models on Cranfield under half of the judgements, and under all."""
+    from citebed.retrieval.index.building import build_index
+    from citebed.retrieval.index.index import open_index
+    from citebed.retrieval.pipeline import pipeline_of
+    from citebed.retrieval.running import RunOptions, run_queries
+
+    folder = tmp_path_factory.mktemp("contrast") / "c"
+    rules = ImportOptions(rules=load_profile("cranfield"))
+    import_sources(folder, [shared_data / "cranfield"], rules)
+    build_index(folder)
+    collection, index = open_collection(folder), open_index(folder)
+    (name,) = collection.query_sets
+    runs = {
+        model: run_queries(
+            collection, index, collection.queries(name), pipeline_of(model), RunOptions(depth=50)
+        ).table
+        for model in ("bm25", "cosine", "kl", "okapi")
+    }
+    table = collection.qrels(name)
+    half = Qrels(table.gather_every(2), "half")
+    return contrast(half, Qrels(table, "all"), runs)
+
+
+def test_correlations_are_scipys_on_real_runs(cranfield: Contrast) -> None:
+    rows = pl.DataFrame(cranfield.query_rows())
+    means = pl.DataFrame([change.row() for change in cranfield.changes])
+    assert len(cranfield.agreements) == 5 + 4 * 4
+    for found in cranfield.agreements:
+        measured = (means if found.of == "systems" else rows).filter(measure=found.measure)
+        if found.of == "queries":
+            measured = measured.filter(run=found.run)
+        x, y = measured["before"].to_numpy(), measured["after"].to_numpy()
+        assert found.n == len(x)
+        assert found.kendall == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
+        assert found.spearman == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
+        assert found.pearson == pytest.approx(stats.pearsonr(x, y).statistic, abs=1e-12)
+
+
+def test_conclusions_are_scipys_on_real_runs(cranfield: Contrast) -> None:
+    rows = pl.DataFrame(cranfield.query_rows())
+    for found in cranfield.conclusions:
+        if found.measure == "GMAP":
+            continue
+        base, run = (
+            rows.filter(measure=found.measure, run=name) for name in (found.base, found.run)
+        )
+        for side, p in (("before", found.before_p), ("after", found.after_p)):
+            expected = stats.ttest_rel(run[side].to_numpy(), base[side].to_numpy()).pvalue
+            assert p == pytest.approx(expected, rel=1e-9)
+
+
+def test_more_relevant_documents_never_lower_precision_at_five(cranfield: Contrast) -> None:
+    assert all(change.fell == 0 for change in cranfield.changes if change.measure == "P@5")

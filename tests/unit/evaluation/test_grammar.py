@@ -1,0 +1,105 @@
+"""Measures as they are written."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citebed.errors import CitebedError
+from citebed.evaluation.measures import MEASURES, Measure
+from citebed.evaluation.measures.grammar import measure, measures
+from citebed.evaluation.measures.trec_names import OFFICIAL, from_trec_name, trec_name
+
+
+@pytest.mark.parametrize(
+    ("written", "printed"),
+    [
+        ("nDCG@10", "nDCG@10"),
+        ("ndcg@10", "nDCG@10"),
+        ("AP(rel=2)", "AP(rel=2)"),
+        (" AP( rel = 1 )@100 ", "AP@100"),
+        ("nDCG(dcg='exp-log2')@R", "nDCG(dcg='exp-log2')@R"),
+        ('nDCG(dcg="exp-log2",judged_only=true)', "nDCG(dcg='exp-log2',judged_only=True)"),
+        ("RBP(p=0.5)", "RBP(p=0.5)"),
+        ("ERR(max_rel=4)@20", "ERR(max_rel=4)@20"),
+        ("IPrec@0.1", "IPrec@0.1"),
+        ("map", "AP"),
+        ("ndcg_cut_10", "nDCG@10"),
+        ("ndcg_cut.10", "nDCG@10"),
+        ("iprec_at_recall_0.30", "IPrec@0.3"),
+        ("set_F.0.5", "SetF(beta=0.5)"),
+    ],
+)
+def test_written_and_printed(written: str, printed: str) -> None:
+    found = measure(written)
+    assert str(found) == printed
+    assert measure(printed) == found
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("nDGC@10", "Did you mean 'nDCG'?"),
+        ("P", "P needs a cut-off. Write P@10"),
+        ("P@0", "a whole number from 1"),
+        ("P@1.5", "a whole number from 1"),
+        ("P@R", "takes a number as its cut-off, not R"),
+        ("P@x", "'@x' is not a number"),
+        ("Bpref@3", "takes no cut-off"),
+        ("IPrec@1.2", "a recall level from 0 to 1"),
+        ("AP(rel=x)", "'x' is not a whole number"),
+        ("AP(rel=-1)", "below 0"),
+        ("AP(level=2)", "unknown parameter of AP 'level'"),
+        ("AP(2)", "expected name=value"),
+        ("RBP(p=1)", "not between 0 and 1"),
+        ("RBP(p=a)", "'a' is not a number"),
+        ("AP(judged_only=maybe)", "not True or False"),
+        ("nDCG(dcg='log')", "unknown nDCG's dcg 'log'"),
+        ("SetF(beta=0)", "not above 0"),
+        ("ERR(max_rel=0)", "not a grade"),
+        ("IPrec(round='down')@0.1", "unknown rounding"),
+        ("AP@", "cannot read the measure"),
+        ("", "cannot read the measure"),
+    ],
+)
+def test_refused(written: str, told: str) -> None:
+    with pytest.raises(CitebedError) as caught:
+        measure(written)
+    assert told in str(caught.value)
+
+
+def test_a_list_is_split_and_each_is_kept_once() -> None:
+    found = measures(["P@5,P@10 nDCG(dcg='exp-log2',rel=2)@5", "P@5"])
+    assert list(map(str, found)) == ["P@5", "P@10", "nDCG(dcg='exp-log2',rel=2)@5"]
+    with pytest.raises(CitebedError, match="no measure was named"):
+        measures([])
+
+
+@given(kind=st.sampled_from(list(MEASURES.values())), data=st.data())
+def test_every_measure_reads_back(kind: type[Measure], data: st.DataObject) -> None:
+    cutoffs = {
+        "none": st.none(),
+        "rank": st.integers(1, 5000),
+        "rank or R": st.one_of(st.none(), st.just("R"), st.integers(1, 5000)),
+        "recall": st.floats(0, 1).map(lambda x: round(x, 3)),
+    }
+    made = kind(
+        cutoff=data.draw(cutoffs[kind.CUTOFF]),
+        rel=data.draw(st.integers(0, 5)),
+        judged_only=data.draw(st.booleans()),
+    )
+    assert measure(str(made)) == made
+
+
+def test_trec_names_read_back() -> None:
+    for each in OFFICIAL:
+        assert from_trec_name(trec_name(each)) == each
+    assert from_trec_name("P_x") is None
+    assert trec_name(measure("RBP")) == "RBP"
+
+
+def test_every_measure_explains_itself() -> None:
+    for kind in MEASURES.values():
+        assert kind.__doc__
+        assert not kind.__doc__.startswith(f"{kind.__name__}("), kind

@@ -1,0 +1,163 @@
+"""Reading runs and judgements: what is accepted, and what each fault is told as."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from citebed.errors import CitebedError, FormatError
+from citebed.evaluation import evaluate
+from citebed.evaluation.tables import name_of, names_of, read_qrels, read_run
+from citebed.evaluation.trec_files import QRELS, RUN, read_lines, read_trec, run_tag
+
+GOOD = b"q1 Q0 a 1 2.5 t\nq1 Q0 b 2 1.5 t\nq2 Q0 c 1 -1e3 t\n"
+ROWS = [("q1", "a", 2.5), ("q1", "b", 1.5), ("q2", "c", -1000.0)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD,
+        GOOD.replace(b" ", b"\t"),
+        GOOD.replace(b" ", b" \t "),
+        GOOD.replace(b"\n", b"\r\n"),
+        GOOD + b"\n\r\n \n",
+        b"# made by hand\n" + GOOD,
+        GOOD.replace(b"q2", b"  # between\nq2"),
+        b"\xef\xbb\xbf" + GOOD,
+        GOOD.rstrip(b"\n"),
+        gzip.compress(GOOD),
+        gzip.compress(GOOD.replace(b" ", b"  ")),
+    ],
+)
+def test_accepted(text: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x.run"
+    path.write_bytes(text)
+    assert read_run(path).table.rows() == ROWS
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "told"),
+    [
+        (b"", None, "the file is empty"),
+        (b"\n\n", None, "nothing in it"),
+        (b"q1 Q0 a 1 2 t\nq1 Q0 b 2 nan t\n", 2, "'nan' is not a finite number"),
+        (b"q1 Q0 a 1 2 t\nq1 Q0 b 2 -inf t\n", 2, "'-inf' is not a finite number"),
+        (b"q1 Q0 a 1 1_0 t\n", 1, "'1_0' is not a finite number"),
+        (b"q1 Q0 a 1 abc t\n", 1, "'abc' is not a finite number"),
+        (b"q1 Q0 a 1 2 t\nq1 Q0 b 2 1", 2, "found 5 fields ('q1 Q0 b 2 1'). Was the file cut"),
+        (b"q1 a 1 2 t\n", 1, "found 5 fields"),
+        (b"q1 Q0 a 1 2 t more\n", 1, "found 7 fields"),
+        (b"q1 0 a 1\n", 1, "this looks like judgements (qrels) where a run should stand"),
+        (b"q1 Q0 \xff 1 2 t\n", 1, "not UTF-8"),
+        (b"<html>\n", 1, "looks like XML or HTML"),
+        (b'{"q1": {}}', 1, "looks like JSON"),
+        (b"\x00\x01\x02\n", None, "not a text file"),
+        (gzip.compress(GOOD * 500)[:-30], None, "cut short"),
+    ],
+)
+def test_refused(text: bytes, line: int | None, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.run"
+    path.write_bytes(text)
+    with pytest.raises(FormatError) as caught:
+        read_run(path)
+    assert told in str(caught.value)
+    assert caught.value.line == line
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (b"q1 0 a x\n", "'x' is not a whole number"),
+        (b"q1 0 a 1.5\n", "'1.5' is not a whole number"),
+        (GOOD, "looks like a run where judgements (qrels) should stand"),
+    ],
+)
+def test_judgements_refused(text: bytes, told: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.qrels"
+    path.write_bytes(text)
+    with pytest.raises(FormatError, match=r"x\.qrels:1") as caught:
+        read_qrels(path)
+    assert told in str(caught.value)
+
+
+def test_a_document_twice_is_told_with_both_lines(tmp_path: Path) -> None:
+    run, qrels = tmp_path / "x.run", tmp_path / "x.qrels"
+    run.write_text("# head\nq1 Q0 a 1 2 t\n\nq1 Q0 b 2 1 t\nq1 Q0 a 3 0 t\n")
+    qrels.write_text("q1 0 a 1\n")
+    with pytest.raises(FormatError, match=r"x\.run:5: document 'a' .* line 2\."):
+        evaluate(qrels, run, ["AP"])
+    run.write_text("q1 Q0 a 1 2 t\n")
+    qrels.write_text("q1 0 a 1\nq1 0 b 1\nq1 0 a 1\n")
+    with pytest.raises(FormatError, match=r"x\.qrels:3: document 'a' .* line 1\."):
+        evaluate(qrels, run, ["AP"])
+
+
+BLANK = st.text(" \t", min_size=1, max_size=3)
+WORD = st.text(st.characters(categories=["L", "N", "P", "S"], exclude_characters="#"), min_size=1)
+SCORE = st.floats(allow_nan=False, allow_infinity=False).map(repr)
+FIELDS = st.tuples(WORD, st.just("Q0"), WORD, st.just("1"), SCORE, WORD)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    lines=st.lists(FIELDS, min_size=1, max_size=8), blank=BLANK, end=st.sampled_from(["\n", "\r\n"])
+)
+def test_any_white_space_reads_as_the_slow_way(
+    lines: list[tuple[str, ...]], blank: str, end: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("w") / "x.run"
+    path.write_bytes(end.join(blank.join(line) for line in lines).encode())
+    expected = [(line[0], line[2], float(line[4])) for line in lines]
+    if lines[0][0][0] in "<{[":
+        with pytest.raises(FormatError):
+            read_trec(path, RUN)
+        return
+    assert read_trec(path, RUN).select(RUN.kept).rows() == expected
+    assert [row[1:] for row in read_lines(path, RUN)] == expected
+
+
+def test_hashes_of_a_file_and_of_a_table_agree(tmp_path: Path) -> None:
+    qrels, run = {"q1": {"é": 1, "b" * 40: 0}}, {"q1": {"b" * 40: 2.0, "é": 1.0}}
+    (tmp_path / "x.qrels").write_text(f"q1 0 é 1\nq1 0 {'b' * 40} 0\n")
+    (tmp_path / "x.run").write_text(f"q1 Q0 {'b' * 40} 1 2.0 t\nq1 Q0 é 2 1.0 t\n")
+    for judged in (qrels, tmp_path / "x.qrels"):
+        for found in (run, tmp_path / "x.run"):
+            assert evaluate(judged, found, ["RR"]).summary()["value"].to_list() == [0.5]
+
+
+def test_parquet(tmp_path: Path) -> None:
+    run = read_run_of(tmp_path, GOOD)
+    run.table.write_parquet(tmp_path / "x.parquet")
+    assert read_run(tmp_path / "x.parquet").table.rows() == ROWS
+    run.table.drop("score").write_parquet(tmp_path / "y.parquet")
+    with pytest.raises(FormatError, match=r"no column 'score'\. Found: query_id, doc_id"):
+        read_run(tmp_path / "y.parquet")
+    (tmp_path / "z.parquet").write_bytes(b"PAR1")
+    with pytest.raises(FormatError, match="not a Parquet file"):
+        read_run(tmp_path / "z.parquet")
+
+
+def read_run_of(folder: Path, text: bytes):  # type: ignore[no-untyped-def]
+    (folder / "made.run").write_bytes(text)
+    return read_run(folder / "made.run")
+
+
+def test_names(tmp_path: Path) -> None:
+    assert name_of(Path("runs/bm25.run.gz")) == "bm25"
+    assert name_of(Path("bm25.v2.run")) == "bm25.v2"
+    assert names_of([Path("a/x.run"), Path("b/x.run"), Path("y.run")]) == ["a/x", "b/x", "y"]
+    with pytest.raises(CitebedError, match="given twice"):
+        names_of([Path("a/x.run"), Path("a/x.run")])
+    (tmp_path / "x.run").write_bytes(b"#\n" + GOOD)
+    assert run_tag(tmp_path / "x.run") == "t"
+    with pytest.raises(CitebedError, match="is a folder"):
+        read_qrels(tmp_path)
+
+
+def test_layouts_end_where_a_short_line_shows() -> None:
+    assert (QRELS.fields[-1], RUN.fields[-1]) == ("relevance", "tag")

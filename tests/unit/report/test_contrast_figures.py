@@ -1,0 +1,159 @@
+"""Figures of a contrast: what they show, and that they are written whole or not at all."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+from matplotlib.collections import PathCollection
+from matplotlib.figure import Figure
+
+from citebed.errors import CitebedError
+from citebed.evaluation.contrasts.contrasting import Contrast, contrast
+from citebed.evaluation.door import as_qrels
+from citebed.report import contrast_figures
+from citebed.report.contrast_figures import draw_contrast, scatter, spread
+
+MEASURES = ["AP", "P@5", "GMAP"]
+
+
+@pytest.fixture(scope="module")
+def found() -> Contrast:
+    before = {"q1": {"a": 1}, "q2": {"x": 1}}
+    after = {"q1": {"a": 1, "b": 1}, "q2": {"x": 1, "y": 1}}
+    run = {"q1": {"a": 3.0, "c": 2.0, "b": 1.0}, "q2": {"y": 1.0}}
+    runs = {"one": run, "runs/two $x$ & <b>": run}
+    return contrast(as_qrels(before, "J1"), as_qrels(after, "J1+2"), runs, MEASURES)
+
+
+def drawn(x: list[float], y: list[float], limits: tuple[float, float] = (0.0, 1.0)) -> Any:
+    axes = Figure().subplots()
+    scatter(axes, np.array(x), np.array(y), limits)
+    return axes
+
+
+def rings(axes: Any) -> dict[tuple[float, float], float]:
+    return {
+        (float(x), float(y)): float(points.get_sizes()[0])
+        for points in axes.collections
+        if isinstance(points, PathCollection)
+        for x, y in np.asarray(points.get_offsets()).tolist()
+    }
+
+
+def test_points_lie_in_a_square_with_its_diagonal() -> None:
+    axes = drawn([0.0, 0.25], [0.5, 1.0])
+    assert set(rings(axes)) == {(0.0, 0.5), (0.25, 1.0)}
+    assert axes.get_xlim() == axes.get_ylim()
+    assert axes.get_aspect() == 1
+    (diagonal,) = axes.lines
+    assert diagonal.get_xydata().tolist() == [[0, 0], [1, 1]]
+
+
+def test_queries_in_one_place_make_a_larger_ring_with_their_number() -> None:
+    axes = drawn([0.2] * 9 + [0.4] * 3 + [1.0], [0.2] * 9 + [0.4] * 3 + [1.0])
+    sizes = rings(axes)
+    assert sizes[0.2, 0.2] == pytest.approx(3 * sizes[0.4, 0.4])
+    assert sizes[0.4, 0.4] == pytest.approx(3 * sizes[1.0, 1.0])
+    assert [text.get_text() for text in axes.texts] == ["9"]
+
+
+def test_a_measure_without_limits_gets_those_of_its_scores() -> None:
+    axes = drawn([-2.0, 0.0], [0.0, 3.0], (float("-inf"), float("inf")))
+    assert axes.lines[0].get_xydata().tolist() == [[-2, -2], [3, 3]]
+
+
+def test_every_figure_is_there_as_svg_and_png(found: Contrast, tmp_path: Path) -> None:
+    files = draw_contrast(found, tmp_path / "made" / "here")
+    stems = ["one", "one_AP", "one_P@5", "systems"]
+    other = "runs-two-x-b"
+    stems += [other, f"{other}_AP", f"{other}_P@5"]
+    names = sorted(path.name for path in files)
+    assert names == sorted(f"{stem}.{end}" for stem in stems for end in ("svg", "png"))
+    assert sorted(path.name for path in (tmp_path / "made" / "here").iterdir()) == names
+    for path in files:
+        if path.suffix == ".svg":
+            etree.parse(path)
+        else:
+            assert path.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def test_text_stays_text_and_names_both_sets(found: Contrast, tmp_path: Path) -> None:
+    draw_contrast(found, tmp_path)
+    text = "".join(etree.parse(tmp_path / "one_AP.svg").getroot().itertext())
+    for words in ("under J1", "under J1+2", "AP", "one, 2 queries"):
+        assert words in text
+    systems = "".join(etree.parse(tmp_path / "systems.svg").getroot().itertext())
+    for words in ("AP", "P@5", "GMAP", "one", "runs/two $x$ & <b>"):
+        assert words in systems
+
+
+def test_the_same_contrast_gives_the_same_files(found: Contrast, tmp_path: Path) -> None:
+    first = draw_contrast(found, tmp_path / "1")
+    second = draw_contrast(found, tmp_path / "2")
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+
+
+def test_the_second_of_a_pair_is_laid_against_the_first(found: Contrast) -> None:
+    with mpl.rc_context(contrast_figures._STYLE):
+        figure = contrast_figures._pair_figure(found, "one", "runs/two $x$ & <b>")
+    titles = [axes.get_title() for axes in figure.axes]
+    assert titles == ["AP under J1", "P@5 under J1", "AP under J1+2", "P@5 under J1+2"]
+    # The runs are the same: all points lie on the diagonal.
+    assert all(x == y for axes in figure.axes for x, y in rings(axes))
+
+
+def test_nothing_is_left_where_drawing_fails(
+    found: Contrast, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one_AP.svg").write_text("old")
+
+    def fail(*_: Any) -> Figure:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(contrast_figures, "_systems_figure", fail)
+    with pytest.raises(OSError, match="disk full"):
+        draw_contrast(found, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["one_AP.svg"]
+    assert (tmp_path / "one_AP.svg").read_text() == "old"
+
+
+def test_names_that_become_alike_are_told_apart() -> None:
+    names = contrast_figures._Names()
+    assert [names("a/b"), names("a b"), names("A-B"), names("…")] == [
+        "a-b",
+        "a-b-2",
+        "A-B-3",
+        "figure",
+    ]
+
+
+def test_an_unknown_run_of_a_pair_is_told(found: Contrast, tmp_path: Path) -> None:
+    with pytest.raises(CitebedError, match="there is no run 'x'"):
+        draw_contrast(found, tmp_path / "f", ("one", "x"))
+    assert not (tmp_path / "f").exists()
+
+
+HEIGHTS = st.lists(st.integers(0, 50).map(float), min_size=1, max_size=12)
+
+
+@given(HEIGHTS)
+def test_labels_are_spread_apart_in_their_order(heights: list[float]) -> None:
+    moved = spread(heights, 2.0, 0.0)
+    placed = sorted(moved)
+    assert all(b - a >= 2.0 - 1e-9 for a, b in pairwise(placed))
+    assert placed[0] >= -1e-9
+    for x, at in zip(heights, moved, strict=True):
+        assert all(at < other for y, other in zip(heights, moved, strict=True) if x < y)
+
+
+def test_labels_that_are_far_apart_stay_where_they_are() -> None:
+    assert spread([0.0, 10.0, 5.0], 2.0, -1.0) == [0.0, 10.0, 5.0]
+    assert spread([4.0, 4.0], 2.0, 0.0) == [5.0, 3.0]

@@ -1,0 +1,97 @@
+"""Tables of a contrast and of pool bias: what stands in their cells."""
+
+from __future__ import annotations
+
+import math
+
+from citebed.evaluation.contrasts.agreement import Agreement
+from citebed.evaluation.contrasts.conclusions import Conclusion
+from citebed.evaluation.contrasts.contrasting import Change
+from citebed.evaluation.contrasts.movers import Mover
+from citebed.evaluation.contrasts.pool_bias import Fall, Order, UnjudgedShare
+from citebed.evaluation.contrasts.sets import JudgementSet
+from citebed.evaluation.contrasts.unjudged import Bound
+from citebed.report import contrast_table as tables
+
+CHANGES = [
+    Change("bm25", "AP", 3, 0.25, 0.5, 0.25, 2, 1, 0),
+    Change("bm25", "Bpref", 3, 0.5, 0.25, -0.25, 0, 1, 2),
+    Change("kl", "AP", 3, 0.1, 0.1, 0.0, 0, 3, 0),
+    Change("kl", "Bpref", 3, 0.2, 0.1, -0.1, 0, 2, 1),
+]
+
+
+def test_runs_down_and_measures_across() -> None:
+    grid = tables.changes_grid(CHANGES)
+    assert grid.head == ["run", "AP", "Bpref"]
+    assert grid.rows[0] == ["bm25", "0.2500 → 0.5000 +0.2500", "0.5000 → 0.2500 -0.2500"]
+    assert tables.directions_grid(CHANGES).rows == [
+        ["bm25", "2/1/0", "0/1/2"],
+        ["kl", "0/3/0", "0/2/1"],
+    ]
+
+
+def test_judgements_by_query() -> None:
+    grid = tables.sets_grid([JudgementSet("J1", 4, 10, 6, 0, 2)])
+    assert grid.rows == [["J1", "4", "2.50", "1.50", "1.00", "2"]]
+
+
+def test_a_correlation_that_cannot_be_had_is_a_dash() -> None:
+    grid = tables.agreements_grid(
+        [
+            Agreement("AP", "systems", "all", 1, *[math.nan] * 4),
+            Agreement("AP", "queries", "kl", 9, 0.5, 0.25, 1.0, -0.125),
+        ]
+    )
+    assert grid.rows[0] == ["AP", "systems", "1", "–", "–", "–", "–"]
+    assert grid.rows[1] == ["AP", "queries, kl", "9", "0.500", "0.250", "1.000", "-0.125"]
+
+
+def test_fates_are_counted_and_only_changed_ones_listed() -> None:
+    found = [
+        Conclusion("AP", "a", "b", 0.1, 0.01, 0.1, 0.02, "survives"),
+        Conclusion("AP", "a", "c", 0.1, 0.01, 0.1, 0.2, "vanishes"),
+        Conclusion("AP", "b", "c", 0.1, 0.5, 0.1, math.nan, "none"),
+        Conclusion("P@5", "a", "b", 0.1, 0.01, -0.1, 0.00001, "turns round"),
+    ]
+    assert tables.fates_grid(found).rows == [
+        ["AP", "1", "1", "0", "0", "1"],
+        ["P@5", "0", "0", "0", "1", "0"],
+    ]
+    assert tables.conclusions_grid(found).rows == [
+        ["AP", "a", "c", "+0.1000", "0.0100", "+0.1000", "0.2000", "vanishes"],
+        ["P@5", "a", "b", "+0.1000", "0.0100", "-0.1000", "<0.0001", "turns round"],
+    ]
+    assert len(tables.conclusions_grid(found, every=True).rows) == 4
+
+
+def test_the_largest_moves_of_each_measure() -> None:
+    found = [
+        Mover("AP", "a", "q1", 1.0, 0.5, -0.5, "from best", 1, 2),
+        Mover("AP", "b", "q2", 0.0, 0.75, 0.75, "from 0", 1, 4),
+        Mover("P@5", "a", "q3", 0.2, 0.4, 0.2, "rose", 2, 4),
+    ]
+    rows = tables.movers_grid(found, shown=1).rows
+    assert rows == [
+        ["AP", "b", "q2", "0.0000", "0.7500", "+0.7500", "1 → 4", "rose from 0"],
+        ["P@5", "a", "q3", "0.2000", "0.4000", "+0.2000", "2 → 4", ""],
+    ]
+    assert len(tables.movers_grid(found).rows) == 3
+
+
+def test_pool_bias_in_cells() -> None:
+    fall = Fall("us", "bm25", "AP", 7, 3, 0.5, 0.4, -0.1, -0.2, 1, 2)
+    assert tables.falls_grid([fall]).rows == [
+        ["us", "bm25", "7", "3", "AP", "0.5000", "0.4000", "-0.1000 (-20.0%)", "1 → 2"]
+    ]
+    orders = [Order("us", "AP", 1.0, 0.5), Order("us", "P@5", math.nan, math.nan)]
+    assert tables.orders_grid(orders).rows == [["us", "1.000 / 0.500", "– / –"]]
+    shares = [
+        UnjudgedShare("us", "bm25", 5, 10, 0.1, 0.3),
+        UnjudgedShare("us", "bm25", 10, 20, 0, 1),
+    ]
+    assert tables.shares_grid(shares).rows == [["bm25", "10.0% → 30.0%", "0.0% → 100.0%"]]
+    bound = Bound("P@5", "a", "b", 5, 2, 3, 0.1, 0.01, -0.2, 0.5, "cannot be told")
+    assert tables.bounds_grid([bound]).rows == [
+        ["P@5", "a", "b", "2/3", "+0.1000", "0.0100", "-0.2000", "0.5000", "cannot be told"]
+    ]
