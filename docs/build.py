@@ -16,6 +16,7 @@ from citebed.collection import open_collection
 from citebed.collection.demo import import_demo
 from citebed.collection.statistics import statistics
 from citebed.report.collection_picture import draw
+from citebed.report.measure_help import measure_page
 
 DOCS = Path(__file__).resolve().parent
 
@@ -44,6 +45,7 @@ def main() -> None:
     (DOCS / "figures").mkdir(exist_ok=True)
     figures(DOCS / "figures")
     (DOCS / "commands.md").write_text(command_reference(), encoding="utf-8")
+    (DOCS / "measures.md").write_text(measure_page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -23,11 +23,16 @@ INTERRUPTED = 130
 VERBS = {
     "collect": ("import", "stats", "lint", "export", "fetch"),
     "retrieve": ("index", "search", "recommend"),
-    "evaluating": ("evaluate", "compare"),
+    "evaluating": ("evaluate", "compare", "measures"),
     "contrasting": ("contrast", "pool-bias"),
+    "judgement_sets": ("qrels",),
+    "fusing": ("fuse",),
+    "reporting": ("report",),
+    "timeline": ("timeline",),
     "filtering": ("filter",),
     "demo": ("demo",),
 }
+
 
 def _version(wanted: bool) -> None:
     if wanted:

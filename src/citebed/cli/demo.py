@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from citebed.cli import collect, retrieve
+from citebed.cli import collect, evaluating, retrieve
 from citebed.cli.importing import print_report
 from citebed.cli.output import progress_bar
 
@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
 def demo(
     collection: collect.CollectionFolder = Path("demo-collection"),
 ) -> None:
-    """Make the demo collection, index it, recommend from it, and run three models over it.
+    """Make the demo collection, index it, recommend from it, run three models and compare them.
 
     Its documents are landmark papers of information retrieval, cited by papers of ours.
 
@@ -48,6 +48,12 @@ def demo(
     for model in MODELS:
         _say(f"citebed search {collection} --queries paragraphs --model '{model}'")
         retrieve.search(collection, "paragraphs", model=model, overwrite=True)
+    qrels = collection / "qrels" / "paragraphs.qrels"
+    runs = sorted((collection / "runs").glob("*.paragraphs.run"))
+    _say(f"citebed evaluate {qrels} {collection}/runs/*.run")
+    evaluating.evaluate(qrels, runs)
+    _say(f"citebed compare {qrels} {collection}/runs/*.run -m nDCG@10 --cluster paper")
+    evaluating.compare(qrels, runs, measures=["nDCG@10"], cluster="paper")
 
 
 def _say(command: str) -> None:

@@ -59,6 +59,7 @@ def register(app: typer.Typer) -> None:
     """Add the verbs of this file."""
     app.command("evaluate")(evaluate)
     app.command("compare")(compare)
+    app.command("measures")(measures_)
 
 
 def evaluate(
@@ -295,3 +296,31 @@ def _say_comparison(found: list[Any], alpha: float, ledgers: list[Ledger], style
     for line in comparison_notes(found, alpha):
         typer.echo(line, err=err)
     _say_notes(ledgers, err=err)
+
+
+def measures_(
+    name: Annotated[
+        str | None, typer.Argument(help="A measure to explain in full.", metavar="[NAME]")
+    ] = None,
+) -> None:
+    """List the measures, or explain one: formula, parameters, edge cases, the paper.
+
+    Example: citebed measures nDCG
+    """
+    from textwrap import fill
+
+    from citebed.evaluation.measures import MEASURES
+    from citebed.evaluation.measures.grammar import kind_of
+    from citebed.report.grid import Grid
+    from citebed.report.measure_help import as_written, in_full, summary_line, trec_eval_name
+
+    if name is not None:
+        kind = kind_of(name.partition("@")[0].partition("(")[0])
+        typer.echo(as_written(kind))
+        for part in in_full(kind):
+            typer.echo("\n" + fill(part, 88))
+        return
+    rows = [[kind.NAME, trec_eval_name(kind), summary_line(kind)] for kind in MEASURES.values()]
+    typer.echo(
+        Grid(["measure", "trec_eval", "what it is"], rows, frozenset({0, 1, 2})).text(), nl=False
+    )

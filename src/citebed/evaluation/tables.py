@@ -166,6 +166,10 @@ def _ids(column: pl.Series) -> pl.Series:
     if column.null_count():
         row = column.is_null().arg_true()[0]
         raise CitebedError(f"the {column.name} of row {row + 1} is missing.")
+    if column.dtype.is_float():
+        whole = column.cast(pl.Int64, strict=False)
+        if (whole.cast(pl.Float64) == column).all():
+            column = whole  # 1.0 is the id 1 that a table with gaps once held
     return column if column.dtype == pl.String else column.cast(pl.String)
 
 

@@ -22,6 +22,7 @@ from citebed.errors import CitebedError, FormatError
 
 QUERY_HASH, DOC_HASH = "query_hash", "doc_hash"
 _GZIP = b"\x1f\x8b"
+_OTHER_KINDS = {"<": "XML or HTML", "{": "JSON", "[": "JSON"}
 _SAMPLE = 1 << 16
 _BLOCK = 1 << 25
 
@@ -114,10 +115,6 @@ def _check_kind(path: Path, layout: Layout, sample: bytes) -> None:
     """Say so at once when the file is of another kind altogether."""
     if b"\x00" in sample or sample.startswith(b"PAR1"):
         raise FormatError(path, None, f"this is not a text file. {_expected(layout)}")
-    start = sample.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    if start in (b"<", b"{", b"["):
-        looks = "XML or HTML" if start == b"<" else "JSON"
-        raise FormatError(path, 1, f"this looks like {looks}. {_expected(layout)}")
 
 
 def _straight(path: Path, layout: Layout, sample: bytes) -> pl.DataFrame | None:
@@ -261,6 +258,8 @@ def _parsed(
 
 
 def _wrong_count(fields: list[str], layout: Layout) -> str:
+    if fields[0][0] in _OTHER_KINDS:
+        return f"this looks like {_OTHER_KINDS[fields[0][0]]}. {_expected(layout)}"
     found = f"found {len(fields)} fields"
     other = next((x for x in LAYOUTS if x is not layout and len(x.fields) == len(fields)), None)
     if other:

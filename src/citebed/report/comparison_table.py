@@ -9,6 +9,7 @@ from citebed.evaluation.comparing import Comparison
 from citebed.report.grid import Grid
 
 DAGGER = "†"
+FEW_CLUSTERS = 10
 
 
 def comparison_grid(found: Sequence[Comparison]) -> Grid:

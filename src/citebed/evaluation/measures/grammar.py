@@ -33,7 +33,7 @@ def measure(text: str | Measure) -> Measure:
         raise CitebedError(
             f"cannot read the measure '{text}'. Write it like nDCG@10, AP(rel=2) or RBP(p=0.9)."
         )
-    kind = _kind(match["name"])
+    kind = kind_of(match["name"])
     return kind(**_parameters(kind, match["inside"] or ""), **_cutoff(match["cutoff"]))
 
 
@@ -53,7 +53,8 @@ def _split(text: str) -> list[str]:
     return re.findall(r"(?:\([^()]*\)|[^\s,()])+", text) or [text]
 
 
-def _kind(name: str) -> type[Measure]:
+def kind_of(name: str) -> type[Measure]:
+    """The measure of that name, in whatever case; raises `UnknownName`."""
     if name in MEASURES:
         return MEASURES[name]
     alike = [known for known in MEASURES if known.lower() == name.lower()]

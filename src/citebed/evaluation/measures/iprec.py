@@ -58,7 +58,7 @@ class IPrec(_Interpolated):
 
 @dataclass(frozen=True, kw_only=True)
 class ElevenPoint(_Interpolated):
-    """The mean of the interpolated precisions at recall 0, 0.1 … 1 (trec_eval: ``11pt_avg``)."""
+    """The mean of the interpolated precisions at recall 0, 0.1 … 1."""
 
     NAME: ClassVar[str] = "ElevenPoint"
 

@@ -10,7 +10,7 @@ from citebed.evaluation.tables import Floats
 
 
 class R(Measure):
-    """The share of the relevant documents that stand within the first k (trec_eval: ``recall``).
+    """The share of the relevant documents that stand within the first k.
 
     Without relevant documents it is 0.
     """

@@ -10,7 +10,7 @@ from citebed.evaluation.tables import Floats
 
 
 class RR(Measure):
-    """One over the rank of the first relevant document (trec_eval: ``recip_rank``).
+    """One over the rank of the first relevant document.
 
     0 when none is retrieved, or none within the cut-off.
     """

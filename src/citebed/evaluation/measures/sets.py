@@ -14,7 +14,7 @@ from citebed.evaluation.tables import Floats
 
 
 class SetP(Measure):
-    """The share of the retrieved documents that are relevant (trec_eval: ``set_P``)."""
+    """The share of the retrieved documents that are relevant."""
 
     NAME: ClassVar[str] = "SetP"
 
@@ -23,7 +23,7 @@ class SetP(Measure):
 
 
 class SetR(Measure):
-    """The share of the relevant documents that are retrieved (trec_eval: ``set_recall``)."""
+    """The share of the relevant documents that are retrieved."""
 
     NAME: ClassVar[str] = "SetR"
 
@@ -56,7 +56,7 @@ class SetF(Measure):
 
 
 class SetAP(Measure):
-    """SetP times SetR (trec_eval: ``set_map``)."""
+    """SetP times SetR."""
 
     NAME: ClassVar[str] = "SetAP"
 
@@ -66,7 +66,7 @@ class SetAP(Measure):
 
 
 class Utility(Measure):
-    """Relevant documents retrieved, less those retrieved that are not (trec_eval: ``utility``)."""
+    """Relevant documents retrieved, less those retrieved that are not."""
 
     NAME: ClassVar[str] = "Utility"
     RANGE: ClassVar[tuple[float, float]] = (float("-inf"), float("inf"))

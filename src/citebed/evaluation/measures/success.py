@@ -10,7 +10,7 @@ from citebed.evaluation.tables import Floats
 
 
 class Success(Measure):
-    """1 if a relevant document stands within the first k, else 0 (trec_eval: ``success``)."""
+    """1 if a relevant document stands within the first k, else 0."""
 
     NAME: ClassVar[str] = "Success"
     CITATION: ClassVar[str] = "Tomlinson, Sampling precision to depth 9000, TREC 2006"

@@ -40,7 +40,7 @@ def _z_score() -> pl.Expr:
     # Sorted first: a sum of floats depends on its order, and a run's rows may come in any.
     ascending = pl.col("score").sort()
     centred, spread = pl.col("score") - ascending.mean(), ascending.std(ddof=0)
-    return pl.when(_MAX > _MIN).then(centred / spread).otherwise(0.0)
+    return pl.when(spread > 0).then(centred / spread).otherwise(0.0)
 
 
 NORMALISATIONS = {

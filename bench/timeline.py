@@ -1,0 +1,145 @@
+"""Day-by-day AP, nDCG@R and Rprec of a stream of 1 and 10 million lines, against trec_eval's tools.
+
+30 entities, 90 days, confidences from 1 to 1000 in the order of the stream. Every tool starts cold
+and reads both files. The others know no slices, so each pair of entity and day is a query of its
+own to them: pytrec_eval's script names queries anew while it reads, for trec_eval awk rewrites both
+files. They have no nDCG@R; they do nDCG in its place. trec_eval is taken from $TREC_EVAL or the
+PATH, pytrec_eval from $PEER_PYTHON (or this Python) where it can be imported; what is not there is
+named. ``--many N`` scores N runs with one command, to see that memory does not grow.
+Run: python bench/timeline.py [--lines 1000000 10000000] [--rounds 3] [--many 5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from common import Watched, watch
+
+ENTITIES, DAYS, DAY = 30, 90, 86_400
+START = 1_317_945_600  # 2011-10-07T00:00:00Z
+JUDGED = 0.02
+MEASURES = ("AP", "nDCG@R", "Rprec")
+TREC = ("map", "ndcg", "Rprec")
+
+PYTREC_EVAL = """
+import sys, collections, pytrec_eval
+def sliced(path, doc, value, kind):
+    found = collections.defaultdict(dict)
+    with open(path) as lines:
+        for line in lines:
+            fields = line.split()
+            day = int(fields[doc][:10]) // 86400
+            found[f"{fields[0]}|{day}"][fields[doc]] = kind(fields[value])
+    return found
+qrels, run = sliced(sys.argv[1], 2, 3, int), sliced(sys.argv[2], 2, 4, float)
+found = pytrec_eval.RelevanceEvaluator(qrels, set(sys.argv[3].split())).evaluate(run)
+for name in sorted(next(iter(found.values()))):
+    print(name, sum(x[name] for x in found.values()) / len(found))
+"""
+AWK = """'{ $1 = $1 "|" int(substr($3, 1, 10) / 86400); print }'"""
+
+
+def make(folder: Path, lines: int) -> tuple[Path, Path]:
+    """Judgements of every fiftieth document, a third of them relevant, and a run."""
+    draw = np.random.default_rng(lines)
+    times = np.sort(draw.integers(START, START + DAYS * DAY, lines))
+    entity = draw.integers(0, ENTITIES, lines)
+    names = pl.Series([f"Target_Entity_Number_{number:02}" for number in range(ENTITIES)])
+    ids = pl.select(
+        pl.format(
+            "{}-{}{}",
+            pl.lit(pl.Series(times)),
+            pl.lit(pl.Series(draw.integers(10**15, 10**16, lines))),
+            pl.lit(pl.Series(draw.integers(10**15, 10**16, lines))),
+        )
+    ).to_series()
+    qrels, run = folder / f"{lines}.qrels", folder / f"{lines}.run"
+    table = pl.DataFrame({"query": names.gather(entity), "doc": ids})
+    scores = pl.Series("score", draw.integers(1, 1001, lines))
+    _write(run, table.with_columns(scores), "Q0", pl.lit(0), pl.col("score"), pl.lit("bench"))
+    judged = np.flatnonzero(draw.random(lines) < JUDGED)
+    grades = pl.Series("grade", draw.integers(0, 3, len(judged)) // 2)
+    _write(qrels, table[judged].with_columns(grades), "0", pl.col("grade"))
+    return qrels, run
+
+
+def _write(path: Path, table: pl.DataFrame, second: str, *rest: pl.Expr) -> None:
+    columns = [pl.col("query"), pl.lit(second).alias("second"), pl.col("doc")]
+    others = [expression.alias(f"rest{at}") for at, expression in enumerate(rest)]
+    table.select(*columns, *others).write_csv(path, separator=" ", include_header=False)
+
+
+def commands(qrels: Path, run: Path) -> dict[str, list[str]]:
+    """What is there to be measured."""
+    files = [str(qrels), str(run)]
+    ours = [sys.executable, "-m", "citebed", "timeline", *files, "--slice", "1d"]
+    ours += [part for name in MEASURES for part in ("-m", name)]
+    found = {"citebed --json": [*ours, "--json"], "citebed": ours}
+    trec_eval = os.environ.get("TREC_EVAL") or shutil.which("trec_eval")
+    if trec_eval:
+        chosen = " ".join(f"-m {name}" for name in TREC)
+        q, r = (shlex.quote(f"{name}.days") for name in files)
+        steps = [f"awk {AWK} {shlex.quote(name)} > {shlex.quote(name)}.days" for name in files]
+        found["awk, trec_eval"] = ["sh", "-c", f"{'; '.join(steps)}; {trec_eval} {chosen} {q} {r}"]
+    python = os.environ.get("PEER_PYTHON", sys.executable)
+    known = subprocess.run([python, "-c", "import pytrec_eval"], capture_output=True, check=False)
+    if known.returncode == 0:
+        found["pytrec_eval"] = [python, "-c", PYTREC_EVAL, *files, " ".join(TREC)]
+    return found
+
+
+def best(command: list[str], rounds: int) -> Watched:
+    """The quickest of some rounds."""
+    tries = [watch(command) for _ in range(rounds)]
+    failed = [each for each in tries if each.code]
+    if failed:
+        sys.exit(f"{command[0]} failed: {failed[0].err[-500:]}")
+    return min(tries, key=lambda each: each.seconds)
+
+
+def compare(folder: Path, lines: int, rounds: int, many: int) -> None:
+    """Print a line a tool, with the ratio to citebed."""
+    qrels, run = make(folder, lines)
+    measured = commands(qrels, run)
+    missing = sorted({"awk, trec_eval", "pytrec_eval"} - set(measured))
+    print(f"{lines:,} lines", f"(not here: {'; '.join(missing)})" * bool(missing))
+    first = None
+    for name, command in measured.items():
+        result = best(command, rounds)
+        first = first or result.seconds
+        print(
+            f"  {name:15} {result.seconds:7.2f} s  {result.megabytes:6.0f} MB  "
+            f"{result.seconds / first:5.1f} times as long",
+            flush=True,
+        )
+    if many > 1:
+        command = measured["citebed --json"]
+        copies = [str(run)] * many
+        result = best([*command[:5], *copies, *command[6:]], 1)
+        print(f"  {many} runs at once {result.seconds:.2f} s, {result.megabytes:.0f} MB")
+
+
+def main() -> None:
+    """Measure all sizes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--lines", type=int, nargs="+", default=[1_000_000, 10_000_000])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--many", type=int, default=5)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as work:
+        for lines in arguments.lines:
+            compare(Path(work), lines, arguments.rounds, arguments.many)
+
+
+if __name__ == "__main__":
+    main()

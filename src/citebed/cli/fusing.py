@@ -1,0 +1,78 @@
+"""The verb ``fuse``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from citebed.cli.judgement_sets import Out, made_of, say
+from citebed.cli.output import count
+from citebed.cli.scoring_options import RunFiles
+from citebed.errors import CitebedError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb of this file."""
+    app.command("fuse")(fuse)
+
+
+def fuse(
+    runs: RunFiles,
+    out: Out,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="rrf, combsum, combmnz, combmed, combmin, combmax, isr, borda or interpolate."
+        ),
+    ] = "rrf",
+    normalise: Annotated[
+        str | None,
+        typer.Option(help="minmax (the default), zscore, sum, rank, max or none; for scores."),
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="A weight a run, such as 0.7,0.3; for what adds up.")
+    ] = None,
+    depth: Annotated[int, typer.Option("-k", "--depth", help="Documents a query.")] = 1000,
+    k0: Annotated[float, typer.Option("--k0", help="The constant of rrf.")] = 60.0,
+    tag: Annotated[str | None, typer.Option(help="The new run's tag (else its name).")] = None,
+) -> None:
+    """Fuse runs into one, by their scores or by their ranks.
+
+    A query that a run lacks counts there as nothing; ties go by document id, as everywhere.
+
+    Example: citebed fuse bm25.run dense.run --method rrf -k 1000 -o fused.run
+    """
+    from citebed.evaluation import fusing
+    from citebed.evaluation.tables import name_of, read_run
+    from citebed.evaluation.writing import refuse_input, write_run
+
+    how = fusing.Fusion(
+        method=method, normalise=normalise, weights=_weights(weights), depth=depth, k0=k0
+    )
+    refuse_input(out, *runs)
+    given = [read_run(path) for path in runs]
+    fused = fusing.fuse(given, how, name_of(out))
+    facts = {**made_of(runs), "tool": "fuse", "method": str(how), "depth": depth}
+    write_run(out, fused, tag, facts)
+    everyone = fused.table["query_id"].n_unique()
+    for one in given:
+        queries = one.table["query_id"].n_unique()
+        lacks = f", {everyone - queries:,} fewer than all" if queries < everyone else ""
+        say(
+            f"read {one.table.height:,} documents for {count(queries, 'query', 'queries')} "
+            f"from {one.source}{lacks}"
+        )
+    say(
+        f"wrote {fused.table.height:,} documents for {count(everyone, 'query', 'queries')} "
+        f"to {out}: {how}"
+    )
+
+
+def _weights(text: str | None) -> tuple[float, ...] | None:
+    if text is None:
+        return None
+    try:
+        return tuple(float(part) for part in text.replace(",", " ").split())
+    except ValueError:
+        raise CitebedError(f"cannot read --weights '{text}'. Write them like 0.7,0.3.") from None

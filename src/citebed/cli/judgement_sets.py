@@ -1,0 +1,379 @@
+"""The verbs of judgement sets: ``qrels stats``, ``sample``, ``subset``, ``merge``, ``expand``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citebed.cli.cocitations import numbered_lines
+from citebed.cli.output import AsCsv, AsJson, count, print_csv, print_json
+from citebed.cli.scoring_options import QrelsFile, Seed
+from citebed.errors import CitebedError, FormatError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from citebed.evaluation.judgement_sets import Merged
+    from citebed.evaluation.tables import Qrels
+
+LISTED = 10
+
+Out = Annotated[
+    Path,
+    typer.Option("-o", "--output", help="The file to write: TREC, .gz or .parquet by its ending."),
+]
+
+
+class SampleBy(StrEnum):
+    """What is drawn."""
+
+    judgement = "judgement"
+    query = "query"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs of this file."""
+    qrels = typer.Typer(
+        help="Tools for sets of judgements.", no_args_is_help=True, rich_markup_mode=None
+    )
+    for verb in (stats, sample, subset, merge, expand):
+        qrels.command(verb.__name__)(verb)
+    app.add_typer(qrels, name="qrels")
+
+
+# --- describe ---------------------------------------------------------------------------------
+
+
+def stats(
+    files: Annotated[list[Path], typer.Argument(help="Sets of judgements.", metavar="QRELS…")],
+    rel: Annotated[int, typer.Option(help="The lowest grade that is relevant.")] = 1,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Describe sets of judgements: queries, grades, how many a query has.
+
+    Example: citebed qrels stats paragraphs.qrels sentences.qrels
+    """
+    from citebed.evaluation.judgement_sets import describe
+    from citebed.evaluation.tables import read_qrels
+
+    found = [describe(read_qrels(path), rel) for path in files]
+    if as_json or as_csv:
+        (print_csv if as_csv else print_json)([row for one in found for row in one.rows()])
+        return
+    figures = list(dict.fromkeys(row["figure"] for one in found for row in one.rows()))
+    values = [{row["figure"]: row["value"] for row in one.rows()} for one in found]
+    rows = [[name, *(_number(value.get(name)) for value in values)] for name in figures]
+    typer.echo(_text_table(["", *(one.name for one in found)], rows))
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,g}" if value % 1 else f"{int(value):,}"
+
+
+def _text_table(head: list[str], rows: list[list[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if at == 0 else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in (head, *rows)
+    )
+
+
+# --- sample, subset ---------------------------------------------------------------------------
+
+
+def sample(
+    qrels: QrelsFile,
+    out: Out,
+    share: Annotated[float, typer.Option(help="The share that stays, above 0 and up to 1.")],
+    by: Annotated[SampleBy, typer.Option(help="Draw judgements, query by query, or queries.")] = (
+        SampleBy.judgement
+    ),
+    seed: Seed = 0,
+) -> None:
+    """Draw a random share of the judgements.
+
+    Every query keeps its share of its judgements; with --by query whole queries are drawn.
+
+    Example: citebed qrels sample cranfield.qrels --share 0.5 --seed 1 -o half.qrels
+    """
+    from citebed.evaluation.judgement_sets import sample as draw
+    from citebed.evaluation.tables import read_qrels
+
+    given = read_qrels(qrels)
+    kept = draw(given, share, seed, by.value)
+    _store(out, given, kept, {"tool": "qrels sample", "share": share, "by": by, "seed": seed})
+
+
+def subset(
+    qrels: QrelsFile,
+    out: Out,
+    runs: Annotated[
+        list[Path] | None, typer.Argument(help="Runs, for --depth.", metavar="[RUN…]")
+    ] = None,
+    queries: Annotated[
+        Path | None, typer.Option(help="Keep these queries: a file, an id a line.")
+    ] = None,
+    documents: Annotated[
+        Path | None, typer.Option(help="Keep these documents: a file, an id a line.")
+    ] = None,
+    min_relevance: Annotated[
+        int | None, typer.Option(help="Keep judgements of this grade and above.")
+    ] = None,
+    depth: Annotated[
+        int | None, typer.Option(help="Keep what a run has among its first so many.")
+    ] = None,
+) -> None:
+    """Keep some judgements: of queries, of documents, by grade, or in a pool of runs.
+
+    Of the lines of --queries and --documents only the first field counts, so any qrels or run
+    file names queries. What is dropped counts as unjudged afterwards.
+
+    Example: citebed qrels subset all.qrels bm25.run ql.run --depth 20 -o pool20.qrels
+    """
+    from citebed.evaluation import judgement_sets
+    from citebed.evaluation.tables import read_qrels, read_run
+
+    if (depth is None) != (not runs):
+        raise CitebedError("--depth and runs belong together: give both, or neither.")
+    if all(given is None for given in (queries, documents, min_relevance, depth)):
+        raise CitebedError("say what to keep: --queries, --documents, --min-relevance or --depth.")
+    given = read_qrels(qrels)
+    named, wanted = _ids(queries), _ids(documents)
+    kept = judgement_sets.subset(
+        given, queries=named, documents=wanted, min_relevance=min_relevance
+    )
+    if depth is not None:
+        kept = judgement_sets.pooled(kept, (read_run(path) for path in runs or ()), depth)
+    _say_unknown("queries", named, given.table["query_id"])
+    _say_unknown("documents", wanted, given.table["doc_id"])
+    facts = {"tool": "qrels subset", "min_relevance": min_relevance, "depth": depth}
+    others = [path for path in (queries, documents, *(runs or ())) if path is not None]
+    _store(out, given, kept, facts, others)
+
+
+def _ids(path: Path | None) -> list[str] | None:
+    if path is None:
+        return None
+    found = [line.split(maxsplit=1)[0] for _, line in numbered_lines(path)]
+    if not found or found[0].startswith(("{", "[", "<")):
+        raise FormatError(path, 1, "expected an id a line.")
+    return list(dict.fromkeys(found))
+
+
+def _say_unknown(what: str, named: list[str] | None, known: pl.Series) -> None:
+    missing = sorted(set(named or ()) - set(known.unique()))
+    if missing:
+        say(
+            f"note: {len(missing):,} of {len(named or ()):,} {what} named have no judgement, "
+            f"such as '{missing[0]}'"
+        )
+
+
+# --- merge ------------------------------------------------------------------------------------
+
+
+def merge(
+    files: Annotated[list[Path], typer.Argument(help="Sets of judgements.", metavar="QRELS…")],
+    rule: Annotated[
+        str,
+        typer.Option(help="first, max, min, mean, majority, undisputed or agreed."),
+    ],
+    out: Out,
+    grades: Annotated[
+        list[str] | None,
+        typer.Option("--map", help="Change grades of a set first: NAME:1=3,2=3; may be repeated."),
+    ] = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Make one set of several by a stated rule; conflicts are counted and listed.
+
+    first: the first set that judges a pair. max, min, mean: of the grades, a half rounded
+    upwards. majority: the grade most sets give, left out where grades tie. undisputed: left
+    out where sets disagree. agreed: only what every set judges, and all alike. --json and --csv
+    print all conflicts.
+
+    Example: citebed qrels merge authors.qrels experts.qrels --rule max --map experts:1=2 -o m.qrels
+    """
+    from citebed.evaluation import judgement_sets
+    from citebed.evaluation.tables import read_qrels
+
+    sets = [read_qrels(path) for path in files]
+    maps = _maps(grades or [])
+    found = judgement_sets.merge(sets, rule, maps)
+    facts = {"tool": "qrels merge", "rule": rule, "map": maps, "conflicts": found.conflicts.height}
+    _write(out, found.qrels, facts, files)
+    _list_conflicts(found, as_json, as_csv)
+    for one in sets:
+        say(f"read {_amount(one)} from {one.source}")
+    say(f"rule {rule}: {judgement_sets.RULES[rule][0]}")
+    say(
+        f"{found.pairs:,} pairs of query and document, {found.shared:,} judged by more than one "
+        f"set, {found.conflicts.height:,} with conflicting grades, {found.left_out:,} left out"
+    )
+    say(f"wrote {_amount(found.qrels)} to {out}")
+
+
+def _maps(given: list[str]) -> dict[str, dict[int, int]]:
+    maps: dict[str, dict[int, int]] = {}
+    for text in given:
+        name, colon, pairs = text.rpartition(":")
+        try:
+            halves = [pair.split("=") for pair in pairs.split(",")]
+            grades = {int(old): int(new) for old, new in halves}
+        except ValueError:
+            grades = {}
+        if not (colon and name and grades):
+            raise CitebedError(
+                f"cannot read --map '{text}'. Write the set's name and grades: experts:1=3,2=3."
+            )
+        maps.setdefault(name, {}).update(grades)
+    return maps
+
+
+def _list_conflicts(found: Merged, as_json: bool, as_csv: bool) -> None:
+    if as_json or as_csv:
+        (print_csv if as_csv else print_json)(found.conflicts.to_dicts())
+        return
+    if not found.conflicts.height:
+        return
+    shown = found.conflicts.head(LISTED)
+    cells = [["-" if x is None else str(x) for x in row] for row in shown.rows()]
+    typer.echo(_text_table(shown.columns, cells))
+    if found.conflicts.height > LISTED:
+        say(f"… and {found.conflicts.height - LISTED:,} more conflicts; --csv prints all")
+
+
+# --- expand -----------------------------------------------------------------------------------
+
+
+def expand(
+    qrels: QrelsFile,
+    cocited: Annotated[
+        Path,
+        typer.Option(help="A collection, or a file of lines 'doc_id other_id count'."),
+    ],
+    out: Out,
+    at_least: Annotated[
+        int, typer.Option(help="Co-citations with one relevant document that are needed.")
+    ] = 2,
+    grade: Annotated[int, typer.Option(help="The grade that such documents get.")] = 1,
+    rel: Annotated[int, typer.Option(help="The lowest grade that is relevant.")] = 1,
+    label: Annotated[
+        str, typer.Option(help="What stands in the second field of the new judgements.")
+    ] = "cocited",
+    not_own_paper: Annotated[
+        bool,
+        typer.Option(
+            "--not-own-paper", help="Leave out the reference list of the query's own paper."
+        ),
+    ] = False,
+    queries: Annotated[
+        str | None, typer.Option(help="The query set (or file); else that of the judgements.")
+    ] = None,
+) -> None:
+    """Propose judgements: documents that are cited together with a relevant one.
+
+    They are written as a set of their own, labelled, without any pair that is judged already;
+    the judgements themselves are left alone. Merge the two, or contrast them, as you see fit.
+
+    Example: citebed qrels expand c/qrels/sentences.qrels --cocited c --not-own-paper -o co.qrels
+    """
+    import polars as pl
+
+    from citebed.cli.cocitations import from_collection, from_file
+    from citebed.evaluation import expanding
+    from citebed.evaluation.tables import read_qrels
+
+    how = expanding.Expansion(at_least=at_least, grade=grade, rel=rel)
+    given = read_qrels(qrels)
+    if cocited.is_dir():
+        relevant = given.table.filter(pl.col("relevance") >= rel)["doc_id"]
+        source = from_collection(cocited, qrels, queries, relevant, not_own_paper)
+    elif not_own_paper or queries:
+        raise CitebedError("--not-own-paper and --queries need a collection in --cocited.")
+    else:
+        source = from_file(cocited)
+    found = expanding.expand(given, source.pairs, how, own=source.own, barred=source.barred)
+    facts = {
+        "tool": "qrels expand",
+        "label": label,
+        "at_least": at_least,
+        "grade": grade,
+        "rel": rel,
+        "not_own_paper": not_own_paper,
+        "cocitations": source.what,
+    }
+    _write(out, found.qrels, facts, [qrels, cocited], label)
+    say(f"read {_amount(given)} from {qrels}; {found.seeds:,} of them relevant")
+    say(f"read {source.what} from {cocited}")
+    say(
+        f"passed over {found.too_few:,} with fewer than {at_least} co-citations, "
+        f"{found.already_judged:,} judged already, {found.barred:,} that the query may not "
+        "have"
+    )
+    say(f"wrote {_amount(found.qrels)}, grade {grade}, labelled '{label}', to {out}")
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+
+def _store(
+    out: Path, given: Qrels, kept: Qrels, facts: dict[str, Any], others: list[Path] | None = None
+) -> None:
+    """Write what was kept, and say what became of the rest."""
+    assert given.source is not None
+    _write(out, kept, facts, [given.source, *(others or ())])
+    queries = {
+        name: one.table["query_id"].n_unique() for name, one in (("given", given), ("kept", kept))
+    }
+    lost = queries["given"] - queries["kept"]
+    say(f"read {_amount(given)} from {given.source}")
+    say(
+        f"dropped {given.table.height - kept.table.height:,} judgements, and "
+        f"{count(lost, 'query', 'queries')} with all of theirs"
+    )
+    say(f"wrote {_amount(kept)} to {out}")
+
+
+def _write(
+    out: Path, qrels: Qrels, facts: dict[str, Any], inputs: list[Path], label: str = "0"
+) -> None:
+    from citebed.evaluation.writing import refuse_input, write_qrels
+
+    refuse_input(out, *inputs)
+    if not qrels.table.height:
+        raise CitebedError(f"nothing is left to write, so {out} was not written.")
+    write_qrels(out, qrels, label, {**made_of(inputs), **facts})
+
+
+def made_of(inputs: list[Path]) -> dict[str, Any]:
+    """What made a file, of which others."""
+    from hashlib import file_digest
+
+    from citebed._version import __version__
+
+    hashes: dict[str, str | None] = {}
+    for path in inputs:
+        if path.is_file():
+            with path.open("rb") as handle:
+                hashes[path.name] = file_digest(handle, "sha256").hexdigest()
+        else:
+            hashes[path.name] = None
+    return {"made_by": f"citebed {__version__}", "from": hashes}
+
+
+def _amount(qrels: Qrels) -> str:
+    queries = qrels.table["query_id"].n_unique()
+    return f"{count(qrels.table.height, 'judgement')} of {count(queries, 'query', 'queries')}"
+
+
+def say(text: str) -> None:
+    typer.echo(text, err=True)

@@ -1,0 +1,235 @@
+"""The verb of looking: report."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citebed.cli.output import count
+from citebed.cli.scoring_options import (
+    Cluster,
+    Complete,
+    Level,
+    Measures,
+    QrelsFile,
+    RunFiles,
+    Samples,
+    Scores,
+    ScoreType,
+    Seed,
+    resampling_of,
+    settings_of,
+)
+
+if TYPE_CHECKING:
+    from citebed.report.evaluation_queries import Titles
+    from citebed.report.evaluation_study import Study
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb of this file."""
+    app.command("report")(report)
+
+
+def report(
+    qrels: QrelsFile,
+    runs: RunFiles,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path(
+        "report.html"
+    ),
+    measures: Measures = None,
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="The run that the others are compared with (else the first)."),
+    ] = None,
+    test: Annotated[
+        str, typer.Option(help="t, permutation, wilcoxon, sign or bootstrap, paired by query.")
+    ] = "t",
+    correct: Annotated[
+        str,
+        typer.Option(help="For many comparisons: none, bonferroni, holm, bh or tukey (all pairs)."),
+    ] = "none",
+    alpha: Annotated[float, typer.Option(help="A p-value below this is significant.")] = 0.05,
+    complete: Complete = False,
+    scores: Scores = ScoreType.double,
+    cluster: Cluster = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option(
+            "--queries",
+            help="The queries (JSON Lines), for their texts and for --cluster; else those beside "
+            "the judgements in a collection.",
+        ),
+    ] = None,
+    collection: Annotated[
+        Path | None,
+        typer.Option(
+            "--collection",
+            help="The collection, for the documents' titles; else the one the judgements are in.",
+        ),
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option("--figures", help="A folder for the figures as SVG files.")
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="The page's title.")] = None,
+    samples: Samples = None,
+    seed: Seed = 0,
+    level: Level = 0.95,
+) -> None:
+    """Make one page of an evaluation: tables, interval plots, every query, what it rests on.
+
+    The page is one file that loads nothing from anywhere. For any two runs it shows the
+    differences query by query and, for a chosen query, its text and both rankings side by side.
+    Query texts and titles come from the collection that the judgements stand in, or from
+    --queries and --collection.
+
+    Example: citebed report acm-cr/qrels/sentences.qrels *.run -m nDCG@10 -o report.html
+    """
+    from citebed.evaluation.comparing import Design
+    from citebed.evaluation.measures.grammar import measures as parse
+    from citebed.evaluation.scoring import DEFAULT_MEASURES
+    from citebed.evaluation.tables import read_qrels, read_run
+    from citebed.report.evaluation_page import Front, evaluation_page
+    from citebed.report.evaluation_study import Plan
+    from citebed.report.evaluation_study import study as make_study
+
+    _check_output(output, [qrels, *runs, *([queries] if queries else [])])
+    plan = Plan(
+        measures=tuple(parse(measures or DEFAULT_MEASURES)),
+        settings=settings_of(complete, scores),
+        design=Design(
+            baseline=_baseline(baseline, runs, correct),
+            test=test,
+            correction=correct,
+            alpha=alpha,
+        ),
+        resampling=resampling_of(qrels, cluster, queries, samples, seed, level),
+    )
+    texts, titles = _texts(qrels, queries), _titles(qrels, collection)
+    study = make_study(read_qrels(qrels), [read_run(path) for path in runs], plan)
+    options = {
+        "-m": measures or [], "--baseline": baseline, "--test": _unless("t", test),
+        "--correct": _unless("none", correct), "--alpha": _unless(0.05, alpha),
+        "--complete": complete, "--scores": _unless("double", scores.value),
+        "--cluster": None if cluster is None else Path(cluster).name, "--queries": queries,
+        "--collection": collection, "--samples": samples, "--seed": _unless(0, seed),
+        "--level": _unless(0.95, level), "-o": output,
+    }  # fmt: skip
+    page = evaluation_page(
+        study,
+        Front(
+            title=title or f"{study.judged.name}: {count(len(runs), 'run')}",
+            command=_command([qrels, *runs], options),
+            texts=texts,
+            titles=titles,
+        ),
+    )
+    drawn = _draw(study, figures) if figures else 0
+    _write_whole(output, page)
+    _say(study, output, figures, drawn)
+
+
+def _check_output(output: Path, inputs: Sequence[Path]) -> None:
+    """Before anything is computed: the page may be written, and over none of what it is of."""
+    from citebed.errors import CitebedError
+
+    if not output.parent.is_dir():
+        raise CitebedError(f"there is no folder '{output.parent}' for the page. Make it first.")
+    if output.is_dir():
+        raise CitebedError(f"'{output}' is a folder; name a file, e.g. {output / 'report.html'}.")
+    if output.resolve() in {path.resolve() for path in inputs}:
+        raise CitebedError(f"'{output}' is one of the files that are read; name another with -o.")
+
+
+def _baseline(given: str | None, runs: Sequence[Path], correct: str) -> str | None:
+    """The baseline's name (it may be given as its file too); none for tests of all pairs."""
+    from citebed.errors import UnknownName
+    from citebed.evaluation.tables import name_of
+
+    names = [name_of(path) for path in runs]
+    if given is None:
+        return None if correct == "tukey" else names[0]
+    name = given if given in names else name_of(Path(given))
+    if name not in names:
+        raise UnknownName("baseline", given, names)
+    return name
+
+
+def _texts(qrels: Path, queries: Path | None) -> dict[str, str]:
+    from citebed.evaluation.query_files import queries_beside, query_texts
+
+    source = queries or queries_beside(qrels)
+    return query_texts(source) if source else {}
+
+
+def _titles(qrels: Path, collection: Path | None) -> Titles:
+    """Looks titles up in the collection that was named, else in the one around the judgements."""
+    from citebed.report.evaluation_page import no_titles
+
+    around = qrels.resolve().parent.parent
+    folder = collection or (around if (around / "citebed.toml").is_file() else None)
+    if folder is None:
+        return no_titles
+    from citebed.collection import open_collection
+
+    opened = open_collection(folder)
+
+    def titles(documents: Sequence[str]) -> Mapping[str, str]:
+        import polars as pl
+
+        wanted = pl.col("doc_id").is_in(list(documents))
+        found = opened.scan_documents().filter(wanted).select("doc_id", "title").collect()
+        return {name: title for name, title in found.iter_rows() if title}
+
+    return titles
+
+
+def _unless(usual: Any, given: Any) -> Any:
+    return None if given == usual else given
+
+
+def _command(files: Sequence[Path], options: Mapping[str, Any]) -> str:
+    """The command as it could be typed again; files by their names, not by where they are."""
+    words = ["citebed", "report", *(path.name for path in files)]
+    for name, value in options.items():
+        if value is True:
+            words.append(name)
+        elif value not in (None, False):
+            for one in value if isinstance(value, list) else [value]:
+                words += [name, one.name or "." if isinstance(one, Path) else str(one)]
+    return shlex.join(words)
+
+
+def _draw(study: Study, folder: Path) -> int:
+    from citebed.report.drawing import write_files
+    from citebed.report.evaluation_figures import evaluation_figures
+
+    files = evaluation_figures(study.evaluation.runs, study.summaries, study.plan.design.baseline)
+    return len(write_files(folder, files))
+
+
+def _write_whole(path: Path, text: str) -> None:
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _say(study: Study, output: Path, figures: Path | None, drawn: int) -> None:
+    for scores in study.evaluation.runs:
+        for note in scores.ledger.notes():
+            typer.echo(f"note: {scores.run}: {note}", err=True)
+    typer.echo(
+        f"{output}: {count(len(study.runs), 'run')}, "
+        f"{count(len(study.judged.query_ids), 'judged query', 'judged queries')}, "
+        f"{output.stat().st_size / 1e6:.1f} MB"
+    )
+    if figures:
+        typer.echo(f"{figures}: {count(drawn, 'figure')}")

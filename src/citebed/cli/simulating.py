@@ -1,0 +1,143 @@
+"""The verb ``simulate``: which measures are comparable across slices of different size."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from citebed.cli.evaluating import TableFormat
+from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
+from citebed.cli.scoring_options import Seed
+
+if TYPE_CHECKING:
+    from citebed.timeline.robustness import Simulation
+
+
+class Part(StrEnum):
+    """One of the study's tables."""
+
+    means = "means"
+    measures = "measures"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb of this file."""
+    app.command("simulate")(simulate)
+
+
+def simulate(
+    measures: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measures",
+            "--measure",
+            "-m",
+            help="Measures, e.g. AP,nDCG@R,AUC:rescaled; may be repeated.",
+        ),
+    ] = None,
+    documents: Annotated[
+        str, typer.Option("--documents", "-D", help="Lengths D of rankings.", metavar="LIST")
+    ] = "10,100,200",
+    relevant: Annotated[
+        str,
+        typer.Option(
+            "--relevant",
+            "-R",
+            help="Relevant documents R: parts of D (D/10), or numbers.",
+            metavar="LIST",
+        ),
+    ] = "D/2,D/10",
+    theta: Annotated[
+        str, typer.Option("--theta", help="Levels of disorder, from 0 to 1.", metavar="LIST")
+    ] = "0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1",
+    rankings: Annotated[int, typer.Option(help="Rankings of each size at each level.")] = 1000,
+    perturbation: Annotated[
+        str, typer.Option(help="How the ideal is perturbed: shuffle, exchange or noise.")
+    ] = "shuffle",
+    seed: Seed = 0,
+    plot: Annotated[
+        Path | None, typer.Option(help="A figure of the means, SVG or PNG by its ending.")
+    ] = None,
+    part: Annotated[
+        Part | None,
+        typer.Option(help="The means of every size and level, or the measures summed up."),
+    ] = None,
+    format: Annotated[TableFormat, typer.Option("--format", help="How to print it.")] = (
+        TableFormat.table
+    ),
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Which measures are comparable across slices of different size? Simulate it.
+
+    Ideal rankings of D documents, R of them relevant, are perturbed at levels θ from 0 to 1, and
+    scored. A measure that differs at the same θ, by D and R alone, should not be averaged over
+    slices of different size. Any measure of 'citebed evaluate' can be studied; with :rescaled
+    behind it, it is moved to [-1, 1]. Rows (--json, --csv) are means unless --part measures.
+
+    Example: citebed simulate --measures AP,nDCG@R,nDCG,Rprec,AUC --seed 7 --plot robustness.svg
+    """
+    from citebed.timeline.robustness import MEASURES, StudyOptions, levels_of, settings_of
+    from citebed.timeline.robustness import simulate as simulated
+
+    style = "json" if as_json else "csv" if as_csv else format.value
+    _check_plot(plot)
+    options = StudyOptions(
+        settings=tuple(settings_of(documents, relevant)),
+        levels=levels_of(theta),
+        rankings=rankings,
+        seed=seed,
+        perturbation=perturbation,
+    )
+    found = simulated(measures or MEASURES, options)
+    if plot is not None:
+        from citebed.report.robustness_figure import draw_robustness
+
+        draw_robustness(found, plot)
+    if style in ("json", "csv"):
+        _print_rows(found, part, style)
+    else:
+        _print_grid(found, part, style)
+    _say(found, part, plot, err=style != "table")
+
+
+def _check_plot(plot: Path | None) -> None:
+    """A file that cannot be drawn is better known before the study."""
+    if plot is not None:
+        from citebed.report.robustness_figure import picture_ending
+
+        picture_ending(plot)
+
+
+def _print_rows(found: Simulation, part: Part | None, style: str) -> None:
+    from citebed.timeline.robustness import robustness
+
+    summed = part is Part.measures
+    rows = [each.row() for each in robustness(found)] if summed else found.rows()
+    (print_csv if style == "csv" else print_json)(rows)
+
+
+def _print_grid(found: Simulation, part: Part | None, style: str) -> None:
+    from citebed.report.robustness_table import means_grid, robustness_grid
+    from citebed.timeline.robustness import robustness
+
+    grid = means_grid(found) if part is Part.means else robustness_grid(robustness(found))
+    typer.echo(getattr(grid, "text" if style == "table" else style)(), nl=style == "table")
+
+
+def _say(found: Simulation, part: Part | None, plot: Path | None, err: bool) -> None:
+    from citebed.report.robustness_table import move_sentence, study_sentence, verdict_lines
+    from citebed.timeline.robustness import robustness
+
+    lines = []
+    if not err and part is None:
+        summed = robustness(found)
+        lines += [*map(move_sentence, summed), "", *verdict_lines(summed), ""]
+    lines.append(study_sentence(found))
+    if plot is not None:
+        lines.append(f"Drawn: {plot}")
+    for line in lines:
+        typer.echo(line, err=err)

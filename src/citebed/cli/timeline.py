@@ -1,0 +1,401 @@
+"""The verb ``timeline``: how good systems are over time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citebed.cli.evaluating import TableFormat
+from citebed.cli.output import AsCsv, AsJson, count, print_csv, print_json
+from citebed.cli.scoring_options import Level, Measures, Seed
+from citebed.errors import CitebedError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from citebed.report.grid import Grid
+    from citebed.timeline.cells import Cells
+    from citebed.timeline.official import OfficialScores
+    from citebed.timeline.runs import StreamRun
+    from citebed.timeline.scoring import StreamScores
+    from citebed.timeline.trends import Trend
+
+Weights = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--weight", "-w", help="How slices count: uniform, burst or recency:30d; may be repeated."
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verb of this file."""
+    app.command("timeline")(timeline)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """What is to be scored."""
+
+    qrels: Path
+    slicing: str
+    ends: tuple[str | None, str | None]
+    measures: list[str] | None
+    seed: int
+    utc: bool
+    assessors: str
+    rel: int
+    binary: bool
+    threshold: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Shown:
+    """What is printed, and how."""
+
+    style: str
+    weights: list[str]
+    per_query: bool
+    per_slice: bool
+    trends: bool
+    level: float
+    samples: int
+    seed: int
+    alpha: float
+
+    @property
+    def machine(self) -> bool:
+        return self.style in ("json", "csv")
+
+
+def timeline(
+    qrels: Annotated[
+        Path, typer.Argument(help="Judgements: TREC qrels, KBA's, or Parquet.", metavar="QRELS")
+    ],
+    runs: Annotated[
+        list[Path],
+        typer.Argument(help="Runs: TREC's or KBA's, gzip or not, or Parquet.", metavar="RUN…"),
+    ],
+    slicing: Annotated[
+        str,
+        typer.Option(
+            "--slice",
+            help="12h, 1d, 7d, 1mo; all; equal:20 relevant documents; random:30 visits; burst "
+            "(7d, in bursts 1d); or a file of boundaries.",
+        ),
+    ] = "7d",
+    since: Annotated[
+        str | None,
+        typer.Option("--from", help="Where slices start (UTC midnight before the first judged)."),
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--to", help="Where they end (after the last judged document).")
+    ] = None,
+    weights: Weights = None,
+    measures: Measures = None,
+    times: Annotated[
+        Path | None,
+        typer.Option("--times", help="Times: a file of lines 'doc_id time', or a collection."),
+    ] = None,
+    utc: Annotated[
+        bool, typer.Option("--utc", help="Times in files that name no time zone are UTC.")
+    ] = False,
+    assessors: Annotated[
+        str,
+        typer.Option(help="Several on one pair: any-dissent-negative, any, majority or max."),
+    ] = "any-dissent-negative",
+    rel: Annotated[int, typer.Option(min=1, help="The lowest grade that is relevant.")] = 1,
+    binary: Annotated[
+        bool, typer.Option("--binary", help="All relevant documents are alike, as in the paper.")
+    ] = False,
+    threshold: Annotated[
+        float | None,
+        typer.Option(help="Measures of sets (SetP, SetR, SetF, SU) look above this score."),
+    ] = None,
+    per_query: Annotated[
+        bool, typer.Option("--per-query", "-q", help="Every query's scores too.")
+    ] = False,
+    per_slice: Annotated[
+        bool, typer.Option("--per-slice", "-s", help="Every slice's scores too.")
+    ] = False,
+    trends: Annotated[
+        bool | None,
+        typer.Option(
+            "--trend/--no-trend",
+            help="Does a system degrade? (In tables yes; with --json or --csv in place of scores.)",
+        ),
+    ] = None,
+    official: Annotated[
+        bool, typer.Option("--official", help="TREC KBA's scoring at confidence cut-offs instead.")
+    ] = False,
+    cutoff_step: Annotated[int, typer.Option(help="Official cut-offs: 0 to 999 by this.")] = 1,
+    all_cutoffs: Annotated[
+        bool, typer.Option("--all-cutoffs", help="Official: every cut-off, not the best ones.")
+    ] = False,
+    unjudged_negative: Annotated[
+        bool, typer.Option("--unjudged-negative", help="Official: unjudged pairs are negatives.")
+    ] = False,
+    require_positives: Annotated[
+        bool | None,
+        typer.Option(
+            "--require-positives/--all-entities",
+            help="Official: without entities that have no positives, or with (else both).",
+        ),
+    ] = None,
+    samples: Annotated[int, typer.Option(min=100, help="Resamples of a trend.")] = 1000,
+    alpha: Annotated[float, typer.Option(help="A p-value below this is significant.")] = 0.05,
+    level: Level = 0.95,
+    seed: Seed = 0,
+    format: Annotated[TableFormat, typer.Option("--format", help="How to print it.")] = (
+        TableFormat.table
+    ),
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Score runs over a stream slice by slice: how good are they, and do they stay good?
+
+    Each document has a time: an epoch second in front of its id, as in TREC KBA, or from
+    --times. A run's documents in a slice are scored against the relevant ones in it; slices
+    without any are left out. A query's score is the weighted mean over slices, a system's the
+    mean over queries.
+
+    Example: citebed timeline kba.qrels *.run --slice 7d --weight uniform --weight burst -m AP
+    """
+    style = "json" if as_json else "csv" if as_csv else format.value
+    if official and (since or until):
+        raise CitebedError("--official scores all that is judged: give no --from and no --to.")
+    shown = _Shown(
+        style=style, weights=list(dict.fromkeys(weights or ["uniform"])), per_query=per_query,
+        per_slice=per_slice, trends=style not in ("json", "csv") if trends is None else trends,
+        level=level, samples=samples, seed=seed, alpha=alpha,
+    )  # fmt: skip
+    asked = _Asked(
+        qrels=qrels, slicing=slicing, ends=(since, until), measures=measures, seed=seed, utc=utc,
+        assessors=assessors, rel=rel, binary=binary, threshold=threshold,
+    )  # fmt: skip
+    with _opened(runs, ahead=times is None) as opened:
+        table = _times(times, utc)
+        if official:
+            options = (cutoff_step, unjudged_negative, require_positives)
+            _print_official(_official(opened, asked, table, options), style, all_cutoffs)
+        else:
+            cells = _cells(asked, table)
+            _print(_scored(opened, cells, asked, table), cells, shown)
+
+
+# --- reading --------------------------------------------------------------------------------
+
+
+def _times(path: Path | None, utc: bool) -> pl.DataFrame | None:
+    """Times from a file, or from the dates of a collection's documents."""
+    if path is None:
+        return None
+    from citebed.timeline.times import date_time, read_times, times_table
+
+    if not path.is_dir():
+        return read_times(path, utc=utc)
+    from citebed.collection import open_collection
+
+    rows = open_collection(path).scan_documents().select("doc_id", "date", "year").collect()
+    dated = ((doc, date or (year and f"{year:04d}")) for doc, date, year in rows.iter_rows())
+    return times_table(((doc, date_time(date)) for doc, date in dated if date), str(path))
+
+
+@contextmanager
+def _opened(paths: list[Path], ahead: bool) -> Iterator[Iterator[StreamRun]]:
+    """The runs, one at a time; the first is read already while everything else gets ready."""
+    from citebed.timeline.runs import open_run, read_ahead
+
+    first = open_run(paths[0])
+    with read_ahead(first) if ahead and first.careful else nullcontext(first) as begun:
+        yield chain([begun], map(open_run, paths[1:]))
+
+
+def _cells(asked: _Asked, times: pl.DataFrame | None) -> Cells:
+    from citebed.timeline.scoring import measured_cells
+    from citebed.timeline.slices import slices_of
+    from citebed.timeline.times import parse_time
+    from citebed.timeline.truth import Reading, read_truth
+
+    reading = Reading(rule=asked.assessors, rel=asked.rel, binary=asked.binary)
+    truth = read_truth(asked.qrels, times, reading)
+    start, end = (None if text is None else parse_time(text, utc=True) for text in asked.ends)
+    over = truth.range(start, end)
+    return measured_cells(truth, slices_of(asked.slicing, over, seed=asked.seed, utc=asked.utc))
+
+
+def _scored(
+    runs: Iterator[StreamRun], cells: Cells, asked: _Asked, times: pl.DataFrame | None
+) -> Iterator[StreamScores]:
+    """The runs' scores, one run at a time."""
+    from citebed.timeline.measuring import DEFAULT_MEASURES, slice_measures
+    from citebed.timeline.scoring import score_stream
+
+    chosen = slice_measures(asked.measures or DEFAULT_MEASURES)
+    for run in runs:
+        yield score_stream(run, cells, chosen, times, asked.threshold)
+
+
+def _official(
+    runs: Iterator[StreamRun],
+    asked: _Asked,
+    times: pl.DataFrame | None,
+    options: tuple[int, bool, bool | None],
+) -> Iterator[OfficialScores]:
+    from citebed.timeline.official import score_official
+    from citebed.timeline.truth import Reading, read_truth
+
+    # What the rule "any" says, for all grades at once.
+    rule = "max" if asked.assessors == "any" else asked.assessors
+    truth = read_truth(asked.qrels, times, Reading(rule=rule))
+    step, unjudged_negative, require_positives = options
+    for run in runs:
+        yield score_official(
+            run, truth, step=step, unjudged_negative=unjudged_negative,
+            require_positives=require_positives, times=times,
+        )  # fmt: skip
+
+
+# --- printing -------------------------------------------------------------------------------
+
+
+def _print(scored: Iterator[StreamScores], cells: Cells, shown: _Shown) -> None:
+    from citebed.timeline.weights import weights_of
+
+    for weight in shown.weights:  # a wrong one is better known before a long run is read
+        weights_of(weight, cells)
+    kept = list(scored)
+    if shown.machine:
+        rows = _trend_rows(kept, shown) if shown.trends else _score_rows(kept, shown)
+        (print_csv if shown.style == "csv" else print_json)(rows)
+    else:
+        _print_tables(kept, shown)
+        if shown.trends:
+            _say_trends(kept, shown)
+    _say_notes(kept, cells, err=shown.style != "table")
+
+
+def _score_rows(scored: list[StreamScores], shown: _Shown) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for scores in scored:
+        if shown.per_query and shown.per_slice:
+            rows += scores.slice_queries().to_dicts()
+        if shown.per_query:
+            rows += scores.queries(shown.weights).to_dicts()
+        if shown.per_slice:
+            rows += scores.slices().to_dicts()
+        rows += scores.systems(shown.weights).to_dicts()
+    return rows
+
+
+def _print_tables(scored: list[StreamScores], shown: _Shown) -> None:
+    from citebed.report.timeline_table import queries_grid, slices_grid, systems_grid
+
+    for scores in scored:
+        if shown.per_query:
+            typer.echo(_text(queries_grid(scores, shown.weights), shown.style))
+        if shown.per_slice:
+            typer.echo(_text(slices_grid(scores), shown.style))
+    typer.echo(_text(systems_grid(scored, shown.weights), shown.style), nl=shown.style == "table")
+
+
+def _text(grid: Grid, style: str) -> str:
+    return str(getattr(grid, "text" if style == "table" else style)())
+
+
+def _trends(scored: list[StreamScores], shown: _Shown) -> Iterator[tuple[StreamScores, str, Trend]]:
+    from citebed.timeline.trends import trend
+
+    for scores in scored:
+        for measure in scores.measures:
+            found = trend(
+                scores.cells.slices.middles, scores.by_slice(measure), level=shown.level,
+                samples=shown.samples, seed=shown.seed,
+            )  # fmt: skip
+            yield scores, str(measure), found
+
+
+def _trend_rows(scored: list[StreamScores], shown: _Shown) -> list[dict[str, Any]]:
+    from citebed.report.timeline_table import trend_row
+
+    return [
+        trend_row(scores.run, measure, found, shown.alpha)
+        for scores, measure, found in _trends(scored, shown)
+    ]
+
+
+def _say_trends(scored: list[StreamScores], shown: _Shown) -> None:
+    from citebed.report.timeline_table import stability_sentence, trend_sentence
+    from citebed.timeline.trends import stability
+
+    err = shown.style != "table"
+    for scores, measure, found in _trends(scored, shown):
+        typer.echo(trend_sentence(scores.run, measure, found, shown.alpha), err=err)
+    if len(scored) > 2:
+        for each in scored[0].measures:
+            stable = stability({scores.run: scores.by_slice(each) for scores in scored})
+            typer.echo(stability_sentence(str(each), stable), err=err)
+
+
+def _say_notes(scored: list[StreamScores], cells: Cells, err: bool) -> None:
+    """What the scores rest on; on standard error where programs read the output."""
+    from citebed.timeline.ledger import judged_ledger
+    from citebed.timeline.times import format_time
+
+    for note in judged_ledger(cells).notes():
+        typer.echo(f"note: {note}", err=err)
+    for scores in scored:
+        for note in scores.ledger.notes():
+            typer.echo(f"note: {scores.run}: {note}", err=err)
+    bounds = cells.slices.bounds
+    queries = count(len(cells.queries), "query", "queries")
+    typer.echo(
+        f"{queries} in {count(len(cells.slices), 'slice')} from {format_time(bounds[0])} to "
+        f"{format_time(bounds[-1])}; {count(len(scored), 'run')} of "
+        f"{sum(scores.ledger.lines for scores in scored):,} documents",
+        err=err,
+    )
+
+
+def _print_official(scored: Iterator[OfficialScores], style: str, all_cutoffs: bool) -> None:
+    import polars as pl
+
+    from citebed.report.timeline_table import official_grid
+
+    kept = list(scored)
+    if all_cutoffs:
+        parts = {"": pl.concat([scores.table for scores in kept])}
+    else:
+        kinds = {"f1_of_means": "F1 of means", "su": "SU"}
+        parts = {kinds[by]: pl.concat([x.best(by) for x in kept]) for by in kinds}
+    if style in ("json", "csv"):
+        rows = [
+            {**row, **({"best": name} if name else {})}
+            for name, table in parts.items()
+            for row in table.to_dicts()
+        ]
+        (print_csv if style == "csv" else print_json)(rows)
+    else:
+        for name, table in parts.items():
+            if name and style == "table":
+                typer.echo(f"Best cut-offs by {name}:")
+            typer.echo(_text(official_grid(table), style))
+    for scores in kept:
+        _say_skipped(scores, err=style != "table")
+
+
+def _say_skipped(scores: OfficialScores, err: bool) -> None:
+    skipped = scores.skipped
+    if skipped.unjudged:
+        typer.echo(
+            f"note: {scores.run}: {skipped.unjudged:,} documents are of "
+            f"{count(len(skipped.queries), 'entity', 'entities')} that nobody judged, left out",
+            err=err,
+        )
+    typer.echo(f"{scores.run}: {count(skipped.lines, 'document')}", err=err)

@@ -1,0 +1,181 @@
+"""Figures of an evaluation: each measure's means with intervals, and differences by query.
+
+Both read in black and white, and are the same bytes for the same scores.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from citebed.evaluation.comparing import shared_queries
+from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.scoring import RunScores
+from citebed.evaluation.summaries import Summary
+from citebed.evaluation.tables import Floats
+from citebed.report.drawing import INK, LIGHT, MARK, RULE, FileNames, label, svg
+
+_WIDTH = 5.6
+_NAMED_BARS = 40
+"""Up to so many queries are named under their bars."""
+
+_SINGLE_BARS = 100
+"""More bars than this are drawn as one outline."""
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A run's mean under one measure, and the limits of its interval (nan where it has none)."""
+
+    run: str
+    value: float
+    low: float
+    high: float
+
+
+def interval_svg(measure: str, means: Sequence[Mean], baseline: str | None = None) -> bytes:
+    """Runs down, each a dot in its interval, with the numbers beside; the baseline's is hollow.
+
+    A dotted line goes down from the baseline, so that one sees whose intervals it crosses. Runs
+    that overlap may still differ: the intervals are of means, not of paired differences.
+    """
+    return svg(lambda: _interval_figure(measure, means, baseline))
+
+
+def _interval_figure(measure: str, means: Sequence[Mean], baseline: str | None) -> Figure:
+    figure = Figure(figsize=(_WIDTH, 0.75 + 0.24 * len(means)), layout="constrained")
+    axes = figure.subplots()
+    for place, mean in enumerate(means):
+        base = mean.run == baseline
+        if not math.isnan(mean.low):
+            axes.plot([mean.low, mean.high], [place, place], color=INK, linewidth=1.1, zorder=2)
+            for end in (mean.low, mean.high):
+                axes.plot([end, end], [place - 0.14, place + 0.14], color=INK, linewidth=1.1)
+        fill = "white" if base else MARK
+        axes.plot(mean.value, place, "o", markersize=5, color=MARK, markerfacecolor=fill, zorder=3)
+        if base:
+            axes.axvline(mean.value, color=RULE, linewidth=0.8, linestyle=":", zorder=1)
+    axes.set_ylim(len(means) - 0.4, -0.6)
+    axes.set_yticks(range(len(means)), [label(mean.run) for mean in means])
+    axes.tick_params(axis="y", length=0)
+    axes.spines[["top", "right", "left"]].set_visible(False)
+    axes.set_title(measure)
+    _numbers_beside(axes, means)
+    return figure
+
+
+def _numbers_beside(axes: Axes, means: Sequence[Mean]) -> None:
+    beside = axes.secondary_yaxis("right")
+    beside.set_yticks(range(len(means)), [numbers(mean) for mean in means])
+    beside.tick_params(axis="y", length=0)
+    beside.spines["right"].set_visible(False)
+
+
+def numbers(mean: Mean) -> str:
+    """``0.295 [0.257, 0.334]``."""
+    if math.isnan(mean.low):
+        return f"{mean.value:.3f}"
+    return f"{mean.value:.3f} [{mean.low:.3f}, {mean.high:.3f}]"
+
+
+def differences_svg(
+    measure: str, base: str, run: str, query_ids: Sequence[str], differences: Floats
+) -> bytes:
+    """A bar a query, the largest gain first; above the line the run is better than the base."""
+    order = np.argsort(-differences, kind="stable")
+    ids = [query_ids[at] for at in order]
+    return svg(lambda: _differences_figure(measure, base, run, ids, differences[order]))
+
+
+def _differences_figure(
+    measure: str, base: str, run: str, ids: Sequence[str], sorted_differences: Floats
+) -> Figure:
+    figure = Figure(figsize=(_WIDTH, 2.6), layout="constrained")
+    axes = figure.subplots()
+    _bars(axes, sorted_differences)
+    axes.axhline(0, color=INK, linewidth=0.6)
+    mean = float(sorted_differences.mean())
+    axes.axhline(mean, color=INK, linewidth=0.8, linestyle="--")
+    won, lost = int((sorted_differences > 0).sum()), int((sorted_differences < 0).sum())
+    axes.set_xlabel(
+        f"{len(ids)} queries: {won} better, {len(ids) - won - lost} equal, {lost} worse; "
+        f"mean {mean:+.4f} (dashed)"
+    )
+    axes.set_ylabel(f"difference in {measure}")
+    axes.set_title(f"{label(run)} less {label(base)}")
+    _name_bars(axes, ids)
+    axes.spines[["top", "right", "bottom"]].set_visible(False)
+    return figure
+
+
+def _bars(axes: Axes, heights: Floats) -> None:
+    """Gains dark, losses light, so that they differ in print too; many bars as one outline."""
+    for part, fill in ((np.maximum(heights, 0), MARK), (np.minimum(heights, 0), LIGHT)):
+        if len(heights) <= _SINGLE_BARS:
+            axes.bar(range(len(heights)), part, 0.8, color=fill, edgecolor=MARK, linewidth=0.5)
+        else:
+            edges = np.arange(len(heights) + 1) - 0.5
+            axes.stairs(part, edges, fill=True, color=fill, linewidth=0)
+    axes.set_xlim(-0.8, len(heights) - 0.2)
+
+
+def _name_bars(axes: Axes, ids: Sequence[str]) -> None:
+    axes.tick_params(axis="x", length=0)
+    if len(ids) <= _NAMED_BARS:
+        size = 7 if len(ids) <= 25 else 6
+        axes.set_xticks(range(len(ids)), [label(x, 20) for x in ids], rotation=90, fontsize=size)
+    else:
+        axes.set_xticks([])
+
+
+def measure_means(
+    runs: Sequence[str], summaries: Sequence[Sequence[Summary]]
+) -> dict[Measure, list[Mean]]:
+    """For each measure the runs' means; counts have none."""
+    found: dict[Measure, list[Mean]] = {}
+    for run, row in zip(runs, summaries, strict=True):
+        for summary in row:
+            if summary.measure.SUMMARY != "sum" and not math.isnan(summary.value):
+                mean = Mean(run, summary.value, summary.low, summary.high)
+                found.setdefault(summary.measure, []).append(mean)
+    return found
+
+
+def by_query(measures: Sequence[Measure]) -> list[int]:
+    """The places of the measures that have scores of their own by query: means, not counts."""
+    return [at for at, measure in enumerate(measures) if measure.SUMMARY == "mean"]
+
+
+def evaluation_figures(
+    runs: Sequence[RunScores],
+    summaries: Sequence[Sequence[Summary]],
+    baseline: str | None = None,
+) -> dict[str, bytes]:
+    """All figures of an evaluation, by file name.
+
+    ``intervals_MEASURE.svg`` for each measure; ``differences_MEASURE_RUN-BASE.svg`` for each
+    measure with scores by query and each run but the baseline (the first, if none is named).
+    """
+    names = FileNames()
+    files = {}
+    for measure, means in measure_means([scores.run for scores in runs], summaries).items():
+        files[f"{names('intervals', str(measure))}.svg"] = interval_svg(
+            str(measure), means, baseline
+        )
+    base = next((scores for scores in runs if scores.run == baseline), runs[0])
+    for scores in runs:
+        if scores is base:
+            continue
+        ids, (before, after) = shared_queries(base, scores)
+        for at in by_query(scores.measures):
+            measure_name = str(scores.measures[at])
+            name = names("differences", measure_name, f"{scores.run}-{base.run}")
+            files[f"{name}.svg"] = differences_svg(
+                measure_name, base.run, scores.run, ids, after[at] - before[at]
+            )
+    return files

@@ -1,0 +1,50 @@
+"""What the measures say of themselves, for a terminal and for the docs."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import fields
+
+from citebed.evaluation.measures import MEASURES, Measure
+from citebed.evaluation.measures.trec_names import from_trec_name, trec_name
+
+
+def as_written(kind: type[Measure]) -> str:
+    """How a measure is written: ``nDCG(dcg='log2',rel=1,judged_only=False)[@k]``."""
+    own = [field for field in fields(kind) if field.name not in ("cutoff", "rel", "judged_only")]
+    common = [field for field in fields(kind) if field.name in ("rel", "judged_only")]
+    inside = ", ".join(f"{field.name}={field.default!r}" for field in (*own, *common))
+    cutoff = {"none": "", "rank": "@k", "rank or R": "@k", "recall": "@x"}[kind.CUTOFF]
+    return f"{kind.NAME}({inside})" + (cutoff if kind.NEEDS_CUTOFF or not cutoff else f"[{cutoff}]")
+
+
+def summary_line(kind: type[Measure]) -> str:
+    """The first sentence of what it says."""
+    return in_full(kind)[0]
+
+
+def in_full(kind: type[Measure]) -> list[str]:
+    """Every paragraph: what it is, formula, edge cases, and the paper."""
+    text = inspect.getdoc(kind) or ""
+    parts = [part.replace("\n", " ").replace("``", "`") for part in text.split("\n\n")]
+    return [*parts, *([f"{kind.CITATION}."] if kind.CITATION else [])]
+
+
+def measure_page() -> str:
+    """All measures as a page of the docs."""
+    parts = [
+        "# Measures\n\nMade by `make docs` from what the measures say of themselves; "
+        "`citebed measures` prints the same.\n"
+    ]
+    for kind in MEASURES.values():
+        parts.append(f"## {kind.NAME}\n\n`{as_written(kind)}`\n")
+        parts += [f"{part}\n" for part in in_full(kind)]
+    return "\n".join(parts)
+
+
+def trec_eval_name(kind: type[Measure]) -> str:
+    """trec_eval's name of the measure without its cut-off; a dash where it has none."""
+    cutoff = None if not kind.NEEDS_CUTOFF else 0.5 if kind.CUTOFF == "recall" else 10
+    name = trec_name(kind(cutoff=cutoff))
+    known = from_trec_name(name) is not None
+    return name.removesuffix("_10").removesuffix("_0.50") if known else "–"

@@ -1,0 +1,94 @@
+"""The robustness of measures as tables, and in plain words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from citebed.report.grid import Grid
+from citebed.timeline.robustness import Robustness, Simulation
+
+_GROUPS = {
+    "comparable": "Comparable across slices of different size (a move of at most 10% of the fall)",
+    "roughly comparable": "Roughly comparable (at most 33%)",
+    "not comparable": "Not comparable",
+    "does not fall": "Does not fall with disorder",
+}
+
+
+def robustness_grid(found: Sequence[Robustness]) -> Grid:
+    """Measures down: correlation with θ, distance from 1 − θ, and the moves with D and R."""
+    head = [
+        "measure", "r with θ", "from 1 − θ", "largest move", "at θ", "mean move", "with D",
+        "with R", "fall", "of fall",
+    ]  # fmt: skip
+    return Grid(head, [_row(each) for each in found])
+
+
+def _row(of: Robustness) -> list[str]:
+    return [
+        of.measure, _number(of.correlation), _number(of.distance), _number(of.largest_move),
+        f"{of.theta:g}", _number(of.mean_move), _number(of.move_with_D), _number(of.move_with_R),
+        _number(of.fall), _number(of.share, ".0%"),
+    ]  # fmt: skip
+
+
+def means_grid(simulation: Simulation) -> Grid:
+    """Measures and sizes down, levels across: the means."""
+    head = ["measure", "D", "R", *(f"θ={level:g}" for level in simulation.options.levels)]
+    rows = [
+        [str(measure), str(setting.D), str(setting.R), *map(_number, means)]
+        for measure, of_measure in zip(simulation.measures, simulation.mean, strict=True)
+        for setting, means in zip(simulation.options.settings, of_measure, strict=True)
+    ]
+    return Grid(head, rows)
+
+
+def move_sentence(of: Robustness) -> str:
+    """How far a measure moves with the size of the slice, in words."""
+    start = (
+        f"{of.measure} moves by up to {of.largest_move:.2f} with the size of the slice at the same "
+        f"disorder (at θ={of.theta:g}), {of.mean_move:.2f} on average"
+    )
+    if math.isnan(of.share):
+        return f"{start}, and does not fall with disorder."
+    return f"{start}: {of.share:.0%} of its fall from order to disorder."
+
+
+def verdict_lines(found: Sequence[Robustness]) -> list[str]:
+    """Which measures are comparable, and how well each stands for the disorder itself."""
+    lines = []
+    for verdict, words in _GROUPS.items():
+        names = [of.measure for of in found if of.verdict == verdict]
+        if names:
+            lines.append(f"{words}: {', '.join(names)}.")
+    near = ", ".join(f"{of.measure} {of.distance:.2f}" for of in sorted(found, key=_distance))
+    return [*lines, f"Mean distance from 1 − θ, the nearest first: {near}."]
+
+
+def study_sentence(simulation: Simulation) -> str:
+    """What was simulated."""
+    options = simulation.options
+    sizes = "; ".join(map(str, options.settings))
+    count = len(options.levels)
+    return (
+        f"{options.rankings:,} rankings of each size ({sizes}) at each of {count} "
+        f"level{'' if count == 1 else 's'}, seed {options.seed}. Perturbation "
+        f"{options.perturbation}: {options.how.means}. Every mean is known to "
+        f"±{_chance(simulation):.2g} or better (95%)."
+    )
+
+
+def _distance(of: Robustness) -> float:
+    return of.distance
+
+
+def _chance(simulation: Simulation) -> float:
+    """The widest interval's half, rounded up to three places at most."""
+    half = float((simulation.high - simulation.low).max()) / 2
+    return math.ceil(half * 1000) / 1000
+
+
+def _number(value: float, how: str = ".3f") -> str:
+    text = "–" if math.isnan(value) else format(value, how)
+    return text.removeprefix("-") if text.strip("-0.") == "" else text

@@ -1,0 +1,166 @@
+"""Timelines as tables, and trends in plain words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from citebed.report.grid import Grid
+from citebed.timeline.scoring import StreamScores
+from citebed.timeline.trends import Stability, Trend
+
+
+def systems_grid(runs: Sequence[StreamScores], weights: Sequence[str]) -> Grid:
+    """Runs down, measures and weightings across: the means over queries."""
+    pairs = [(measure, weight) for measure in runs[0].measures for weight in weights]
+    head = ["run", "queries", *(f"{measure}, {weight}" for measure, weight in pairs)]
+    rows = [
+        [
+            scores.run,
+            str(len(scores.cells.queries)),
+            *(f"{scores.mean(measure, weight):.4f}" for measure, weight in pairs),
+        ]
+        for scores in runs
+    ]
+    return Grid(head, rows)
+
+
+def queries_grid(scores: StreamScores, weights: Sequence[str]) -> Grid:
+    """A run's scores query by query, measures and weightings across."""
+    pairs = [(measure, weight) for measure in scores.measures for weight in weights]
+    head = [f"{scores.run}, query", *(f"{measure}, {weight}" for measure, weight in pairs)]
+    columns = [scores.by_query(measure, weight) for measure, weight in pairs]
+    rows = [
+        [query, *(f"{column[at]:.4f}" for column in columns)]
+        for at, query in enumerate(scores.cells.query_ids.to_list())
+    ]
+    return Grid(head, rows)
+
+
+def slices_grid(scores: StreamScores) -> Grid:
+    """A run's scores slice by slice, with the queries and relevant documents in it."""
+    cells = scores.cells
+    head = [f"{scores.run}, slice", "queries", "relevant", *map(str, scores.measures)]
+    columns = [scores.by_slice(measure) for measure in scores.measures]
+    rows = []
+    for at, label in enumerate(cells.slices.labels):
+        inside = cells.slice == at
+        values = [f"{column[at]:.4f}" if inside.any() else "–" for column in columns]
+        rows.append([label, str(inside.sum()), str(cells.relevant[inside].sum()), *values])
+    return Grid(head, rows)
+
+
+# --- trends ---------------------------------------------------------------------------------
+
+_ONE_WAY = {True: "gains", False: "loses"}
+
+
+def trend_sentence(run: str, measure: str, found: Trend, alpha: float) -> str:
+    """``lsisRFAI loses 0.011 AP per week (95% interval 0.004 to 0.018), significant …``."""
+    if math.isnan(found.slope) or math.isnan(found.low):
+        return f"{run}: {found.slices} slices with relevant documents are too few for a trend"
+    size = f"{abs(found.slope):.{_digits(found)}f}"
+    verb = _ONE_WAY[found.slope > 0] if found.slope else "keeps its"
+    what = f"{verb} {size} {measure} per {found.unit}" if found.slope else f"{verb} {measure}"
+    return (
+        f"{run} {what} ({found.level:.0%} interval {_limits(found)}), "
+        f"{'' if found.significant(alpha) else 'not '}significant "
+        f"(Mann-Kendall p {_p_value(found.test.p)}){_thirds(found)}"
+    )
+
+
+def _p_value(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
+
+
+def _digits(found: Trend) -> int:
+    """As many decimals as show two figures of the slope or of its interval's width."""
+    scale = max(abs(found.slope), (found.high - found.low) / 2)
+    return min(max(2, 1 - math.floor(math.log10(scale))), 5) if scale else 2
+
+
+def _limits(found: Trend) -> str:
+    """The interval in the direction of the sentence: a loss is told as a positive number."""
+    sign = -1 if found.slope < 0 else 1
+    low, high = sorted((sign * found.low, sign * found.high))
+    digits = _digits(found)
+    return f"{_plain(low, digits)} to {_plain(high, digits)}"
+
+
+def _plain(number: float, digits: int) -> str:
+    text = f"{number:.{digits}f}"
+    return text.replace("-", "−") if float(text) else text.lstrip("-")
+
+
+def _thirds(found: Trend) -> str:
+    if math.isnan(found.drop):
+        return ""
+    way = "down" if found.drop > 0 else "up"
+    return (
+        f"; from {found.first:.3f} in the first third of the slices to {found.last:.3f} in the "
+        f"last, {way} {abs(found.drop):.0%}"
+    )
+
+
+def trend_row(run: str, measure: str, found: Trend, alpha: float) -> dict[str, Any]:
+    """A trend as a flat row; ``None`` where it is not known."""
+    row = {
+        "run": run,
+        "measure": measure,
+        "slices": found.slices,
+        "unit": found.unit,
+        "slope": found.slope,
+        "low": found.low,
+        "high": found.high,
+        "s": found.test.s,
+        "z": found.test.z,
+        "p": found.test.p,
+        "significant": found.significant(alpha),
+        "first": found.first,
+        "last": found.last,
+        "drop": found.drop,
+    }
+    return {
+        name: None if isinstance(value, float) and math.isnan(value) else value
+        for name, value in row.items()
+    }
+
+
+def stability_sentence(measure: str, found: Stability) -> str:
+    """How alike systems are ranked from slice to slice."""
+    if math.isnan(found.with_overall):
+        return f"{measure}: no slice tells the systems apart"
+    return (
+        f"{measure}: the ranking of systems in a slice agrees with the overall one at τ = "
+        f"{found.with_overall:.2f}, with that of the next slice at τ = {found.with_next:.2f} "
+        f"(means over {found.slices} slices)"
+    )
+
+
+# --- official scores ------------------------------------------------------------------------
+
+_OFFICIAL = {
+    "precision": "P",
+    "recall": "R",
+    "f1_of_means": "F1 of means",
+    "mean_f1": "mean F1",
+    "su": "SU",
+    "su_of_nothing": "SU of nothing",
+}
+
+
+def official_grid(scores: pl.DataFrame) -> Grid:
+    """Official scores, a row each."""
+    kinds = ["run", "positives", "entities", "average", "cutoff"]
+    head = [*kinds, *_OFFICIAL.values()]
+    rows = [
+        [
+            *(str(row[name]) for name in kinds),
+            *(f"{row[name]:.4f}" for name in _OFFICIAL),
+        ]
+        for row in scores.iter_rows(named=True)
+    ]
+    return Grid(head, rows, frozenset({0, 1, 2, 3}))

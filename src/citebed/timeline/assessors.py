@@ -1,0 +1,72 @@
+"""Several assessors on one pair: named rules that make one judgement of theirs.
+
+Each rule is an expression over a pair's ``relevance`` column; ``rel`` is the lowest grade that
+counts as relevant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+
+from citebed.errors import UnknownName
+
+Rule = Callable[[int], pl.Expr]
+_GRADE = pl.col("relevance")
+
+
+def _any_dissent_negative(rel: int) -> pl.Expr:  # noqa: ARG001
+    """Relevant only if all say so, at the lowest grade given (TREC KBA's official rule)."""
+    return _GRADE.min()
+
+
+def _any(rel: int) -> pl.Expr:
+    """Relevant if one says so, at the lowest grade of those who do."""
+    return pl.coalesce(_GRADE.filter(rel <= _GRADE).min(), _GRADE.max())
+
+
+def _majority(rel: int) -> pl.Expr:  # noqa: ARG001
+    """Relevant if more than half say so: the lower median."""
+    return _GRADE.sort().get((pl.len() - 1) // 2)
+
+
+def _max(rel: int) -> pl.Expr:  # noqa: ARG001
+    """The highest grade given."""
+    return _GRADE.max()
+
+
+RULES: dict[str, Rule] = {
+    "any-dissent-negative": _any_dissent_negative,
+    "any": _any,
+    "majority": _majority,
+    "max": _max,
+}
+OFFICIAL = "any-dissent-negative"
+
+
+def merge_assessors(table: pl.DataFrame, rule: str = OFFICIAL, rel: int = 1) -> pl.DataFrame:
+    """One row a pair of query and document, in the order in which pairs first come.
+
+    ``table`` has ``query_id``, ``doc_id``, ``relevance`` and perhaps ``time``.
+    """
+    if rule not in RULES:
+        raise UnknownName("rule for several assessors", rule, RULES)
+    pair = ["query_id", "doc_id"]
+    if table.select(pair).n_unique() == table.height:
+        return table
+    others = [pl.col(name).first() for name in table.columns if name not in (*pair, "relevance")]
+    merged = table.group_by(pair, maintain_order=True).agg(
+        *others, RULES[rule](rel).alias("relevance")
+    )
+    return merged.select(table.columns)
+
+
+def disagreements(table: pl.DataFrame, rel: int = 1) -> tuple[int, int]:
+    """How many pairs have several assessors, and on how many of them they do not agree."""
+    votes = (
+        table.group_by("query_id", "doc_id")
+        .agg(pl.len().alias("assessors"), (rel <= _GRADE).mean().alias("share"))
+        .filter(pl.col("assessors") > 1)
+    )
+    return votes.height, votes.filter((pl.col("share") > 0) & (pl.col("share") < 1)).height

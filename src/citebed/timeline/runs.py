@@ -1,0 +1,209 @@
+"""Runs over a stream as lines, read in batches, and ahead of their use if one likes.
+
+Nothing here waits for numpy: a run can be begun while the rest of a program still loads.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from citebed.errors import FormatError
+from citebed.evaluation.trec_files import RUN, read_trec
+from citebed.timeline.formats import Form, form_of
+from citebed.timeline.times import ten_digits
+
+_Waiting = queue.Queue[pl.DataFrame | BaseException | None]
+_ROWS = 100_000
+_AHEAD = 32
+_TAIL = 1 << 12
+
+
+@dataclass(frozen=True, eq=False)
+class StreamRun:
+    """A run: its name or file, and a way to its lines, ``query_id, doc_id, score`` and perhaps
+    ``time``.
+
+    ``careful`` is a slower way for when the first one fails: it succeeds or names the line.
+    ``begun`` gives the tables of a run whose reading has begun, and ``None`` from then on.
+    """
+
+    called: str | Path
+    lines: Callable[[], pl.LazyFrame]
+    careful: Callable[[], pl.LazyFrame] | None = None
+    begun: Callable[[], Iterator[pl.DataFrame] | None] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name it was given, or its file's name without endings."""
+        from citebed.evaluation.tables import name_of
+
+        return name_of(self.called) if isinstance(self.called, Path) else self.called
+
+
+class NotPlain(Exception):
+    """The quick way of reading met something that the careful one has to look at."""
+
+
+def open_run(path: str | Path) -> StreamRun:
+    """A run in TREC's form, in KBA's, or Parquet; the file is recognised, not yet read."""
+    path = Path(path)
+    if path.suffix == ".parquet":
+        return StreamRun(path, lambda: _parquet(path))
+    form = form_of(path)
+    if form is Form.KBA:
+        return StreamRun(path, lambda: _kba(path))
+    if form is Form.TREC_RUN:
+        return StreamRun(path, lambda: _quick(path), lambda: _careful(path))
+    raise FormatError(
+        path,
+        None,
+        f"this looks like {form.value} where a run should stand. Are the files in the right order?",
+    )
+
+
+def run_of(table: pl.DataFrame, name: str = "run") -> StreamRun:
+    """A run from a table: ``query_id, doc_id, score`` and perhaps ``time``."""
+    from citebed.evaluation.tables import checked_columns
+
+    checked = checked_columns(table, RUN)
+    if "time" in table.columns:
+        checked = checked.with_columns(table["time"].cast(pl.Int64))
+    return StreamRun(name, checked.lazy)
+
+
+def _careful(path: Path) -> pl.LazyFrame:
+    return read_trec(path, RUN).select(RUN.kept).lazy()
+
+
+def _kba(path: Path) -> pl.LazyFrame:
+    from citebed.timeline.kba_format import read_filter_run
+
+    return read_filter_run(path).table.lazy()
+
+
+def _parquet(path: Path) -> pl.LazyFrame:
+    try:
+        table = pl.read_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        raise FormatError(path, None, f"not a Parquet file ({error}).") from None
+    return run_of(table).lines()
+
+
+def _quick(path: Path) -> pl.LazyFrame:
+    """The file as polars reads it: fields between single blanks or tabs, and no comments."""
+    with path.open("rb") as handle:
+        first = handle.readline()
+        handle.seek(max(path.stat().st_size - _TAIL, 0))
+        last = handle.read().rstrip().rpartition(b"\n")[2]
+    zipped = first.startswith(b"\x1f\x8b")
+    # A file that was cut short may end within a score; only then its last line lacks a field.
+    if first.startswith(b"#") or (not zipped and len(last.split()) != len(RUN.fields)):
+        raise NotPlain
+    return pl.scan_csv(
+        path,
+        separator="\t" if b"\t" in first and not zipped else " ",
+        has_header=False,
+        schema=RUN.schema,
+        quote_char=None,
+        glob=False,
+    ).select(RUN.kept)
+
+
+# --- batches --------------------------------------------------------------------------------
+
+
+def tables(run: StreamRun, times: pl.DataFrame | None = None) -> Iterator[pl.DataFrame]:
+    """The run's lines in batches: ``query_id, query_hash, doc_id, doc_hash, score``, and ``time``
+    (from ``times``, or the run's own) or the ``digits`` that its ids start with.
+
+    Raises `NotPlain` where `StreamRun.careful` has to help.
+    """
+    begun = run.begun() if run.begun is not None else None
+    yield from _tables(run, times) if begun is None else begun
+
+
+def _tables(run: StreamRun, times: pl.DataFrame | None) -> Iterator[pl.DataFrame]:
+    try:
+        plan = _plan(run.lines(), times)
+        for table in plan.collect_batches(chunk_size=_ROWS, maintain_order=True):
+            if run.careful is not None and not _is_plain(table):
+                raise NotPlain
+            yield table
+    except (pl.exceptions.PolarsError, OSError):  # OSError: a gzip file that is cut short
+        if run.careful is None:
+            raise
+        raise NotPlain from None
+
+
+def _plan(lines: pl.LazyFrame, times: pl.DataFrame | None) -> pl.LazyFrame:
+    """What polars can work out while it reads, on all processors."""
+    time = ten_digits(pl.col("doc_id")).alias("digits")
+    if times is not None:
+        lines = lines.drop("time", strict=False).join(
+            times.lazy(), on="doc_id", how="left", maintain_order="left"
+        )
+        time = pl.col("time")
+    elif "time" in lines.collect_schema():
+        time = pl.col("time")
+    hashes = [pl.col(f"{kind}_id").hash().alias(f"{kind}_hash") for kind in ("query", "doc")]
+    return lines.select("query_id", "doc_id", "score", time, *hashes)
+
+
+def _is_plain(table: pl.DataFrame) -> bool:
+    """Whether every line has a query, a document and a finite score."""
+    if any(table[name].null_count() for name in ("query_id", "doc_id", "score")):
+        return False
+    return bool(table["score"].is_finite().all())
+
+
+# --- reading ahead --------------------------------------------------------------------------
+
+
+@contextmanager
+def read_ahead(run: StreamRun) -> Iterator[StreamRun]:
+    """The same run, its reading begun beside whatever else is done until it is used.
+
+    No more than some batches are kept waiting. Times from elsewhere cannot be given to it.
+    """
+    waiting: _Waiting = queue.Queue(_AHEAD)
+    stopped = threading.Event()
+    reader = threading.Thread(target=_read_into, args=(run, waiting, stopped))
+    reader.start()
+    begun = iter([_out_of(waiting)])
+    try:
+        yield replace(run, begun=lambda: next(begun, None))
+    finally:
+        stopped.set()
+        while reader.is_alive():
+            _drain(waiting)
+            reader.join(0.01)
+
+
+def _read_into(run: StreamRun, waiting: _Waiting, stopped: threading.Event) -> None:
+    try:
+        for table in _tables(run, None):
+            waiting.put(table)
+            if stopped.is_set():
+                return
+        waiting.put(None)
+    except BaseException as error:  # whatever it is, it belongs to who asks for the lines
+        waiting.put(error)
+
+
+def _out_of(waiting: _Waiting) -> Iterator[pl.DataFrame]:
+    while (found := waiting.get()) is not None:
+        if isinstance(found, BaseException):
+            raise found
+        yield found
+
+
+def _drain(waiting: _Waiting) -> None:
+    while not waiting.empty():
+        waiting.get_nowait()

@@ -1,0 +1,132 @@
+"""Times of documents: epoch seconds, UTC, from stream ids, from a file, or as ISO 8601 says.
+
+Inside, a time is a whole number of seconds since 1970, UTC. Fractions are cut off.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+
+from citebed.errors import CitebedError, FormatError
+
+DAY = 86_400
+TIMES: dict[str, type[pl.DataType]] = {"doc_id": pl.String, "time": pl.Int64}
+"""The columns of a table of times."""
+
+_EPOCH_IN_ID = r"^(-?[0-9]{5,12})(?:-|$)"
+_EPOCH = re.compile(r"-?[0-9]{1,12}(\.[0-9]+)?")
+_ENDS_OF_TEN_DIGITS = (10**9, 10**10)
+
+
+def ten_digits(doc_id: pl.Expr) -> pl.Expr:
+    """The number that an id's first ten places are, up to a dash: the usual epoch second.
+
+    It is what `epochs` tries first, and can be had while a file is read.
+    """
+    return doc_id.str.slice(0, 11).str.strip_suffix("-").cast(pl.Int64, strict=False)
+
+
+def epochs(doc_ids: pl.Series, tried: pl.Series | None = None) -> pl.Series:
+    """The epoch seconds in front of ids like KBA's, ``1323450574-47f2…``; null without one.
+
+    Ten digits, the case for all documents since September 2001, are tried first: a pattern
+    takes several times as long.
+    """
+    low, high = _ENDS_OF_TEN_DIGITS
+    ten = pl.select(ten_digits(pl.lit(doc_ids))).to_series() if tried is None else tried
+    if not ten.null_count() and ((ten >= low) & (ten < high)).all():
+        return ten.rename("time")
+    return doc_ids.str.extract(_EPOCH_IN_ID).cast(pl.Int64).rename("time")
+
+
+def parse_time(text: str, *, utc: bool) -> int:
+    """The epoch second of a text: a number of seconds, or ISO 8601 (``2011-10-07T12:00+02:00``).
+
+    An ISO time must carry its zone, unless ``utc`` declares those without one to be UTC.
+    """
+    text = text.strip()
+    if _EPOCH.fullmatch(text):
+        return math.floor(float(text))
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise CitebedError(
+            f"the time '{text}' is neither an epoch second nor ISO 8601, like 1317945600 or "
+            "2011-10-07T00:00:00Z."
+        ) from None
+    if found.tzinfo is None:
+        if not utc:
+            raise CitebedError(
+                f"the time '{text}' has no time zone. Write it with one ({text}Z, or +02:00 at "
+                "the end), or declare that such times are UTC (--utc)."
+            )
+        found = found.replace(tzinfo=UTC)
+    return math.floor(found.timestamp())
+
+
+def date_time(text: str) -> int:
+    """The epoch second at which a day, month or year of a collection starts, UTC."""
+    year, month, day = (*text.split("-"), "01", "01")[:3]
+    return int(datetime(int(year), int(month), int(day), tzinfo=UTC).timestamp())
+
+
+def format_time(time: int) -> str:
+    """An epoch second as ISO 8601: ``2011-10-07T00:00:00Z``."""
+    return f"{datetime.fromtimestamp(int(time), UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def format_span(seconds: float) -> str:
+    """A length of time in its largest unit: ``7 days``, ``12 hours``, ``90 seconds``."""
+    for name, size in (("day", DAY), ("hour", 3600), ("second", 1)):
+        if seconds >= size or size == 1:
+            amount = f"{seconds / size:.4g}"
+            return f"{amount} {name}{'' if amount == '1' else 's'}"
+    raise AssertionError
+
+
+def read_times(path: str | Path, *, utc: bool = False) -> pl.DataFrame:
+    """A file of lines ``doc_id time`` as a table; a bad line, or two times of one id, is an error.
+
+    Zones may be mixed: every time is made UTC.
+    """
+    path = Path(path)
+    pairs = list(_lines(path, utc))
+    if not pairs:
+        raise FormatError(path, None, "there is nothing in it; expected lines of 'doc_id time'.")
+    return times_table(pairs, str(path))
+
+
+def times_table(pairs: Iterable[tuple[str, int]], name: str) -> pl.DataFrame:
+    """Pairs of a document and its time as a table, each document once."""
+    table = pl.DataFrame(list(pairs), schema=TIMES, orient="row").unique(maintain_order=True)
+    twice = table.filter(pl.col("doc_id").is_duplicated())
+    if twice.height:
+        doc_id = twice["doc_id"][0]
+        times = twice.filter(pl.col("doc_id") == doc_id)["time"].to_list()
+        raise CitebedError(
+            f"{name}: '{doc_id}' has two times, {format_time(times[0])} and "
+            f"{format_time(times[1])}. Keep one."
+        )
+    return table
+
+
+def _lines(path: Path, utc: bool) -> Iterator[tuple[str, int]]:
+    with path.open(encoding="utf-8-sig", errors="replace") as handle:
+        for number, line in enumerate(handle, 1):
+            fields = line.split()
+            if not fields or fields[0].startswith("#"):
+                continue
+            if len(fields) not in (2, 3):
+                raise FormatError(
+                    path, number, f"found {len(fields)} fields, expected two: 'doc_id time'."
+                )
+            try:
+                yield fields[0], parse_time(" ".join(fields[1:]), utc=utc)
+            except CitebedError as error:
+                raise FormatError(path, number, str(error)) from None

@@ -1,0 +1,155 @@
+"""Judgements of a stream: who judged what relevant, and when it came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from citebed.errors import CitebedError, FormatError
+from citebed.evaluation.order import Judged, prepare
+from citebed.evaluation.tables import Ints, Qrels, name_of
+from citebed.evaluation.trec_files import QRELS, read_trec
+from citebed.timeline.assessors import OFFICIAL, disagreements, merge_assessors
+from citebed.timeline.formats import Form, form_of
+from citebed.timeline.slices.base import Range
+from citebed.timeline.times import epochs
+
+NO_TIMES_HELP = (
+    "Expected ids that start with an epoch second, like 1323450574-47f28b762b24; or give times "
+    "in a file of lines 'doc_id time' (--times FILE)."
+)
+
+
+class Reading(NamedTuple):
+    """How judgements are read.
+
+    ``rule`` merges several assessors (`citebed.timeline.assessors`). Grades below ``rel`` are
+    not relevant and become 0; ``binary`` makes all others 1, as in the paper's experiments.
+    """
+
+    rule: str = OFFICIAL
+    rel: int = 1
+    binary: bool = False
+
+
+class TruthLedger(NamedTuple):
+    """What was read: judgements (lines), pairs of query and document, pairs with ``several``
+    assessors and those on which they ``disagree``, pairs ``untimed`` and so left out."""
+
+    lines: int
+    pairs: int
+    several: int
+    disagree: int
+    untimed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """Judgements ready to be met by runs; ``times`` go with ``judged``'s rows.
+
+    Relevant is what has grade 1 or more: lower grades than asked for have been made 0.
+    """
+
+    judged: Judged
+    times: Ints
+    ledger: TruthLedger
+
+    def range(self, start: int | None = None, end: int | None = None) -> Range:
+        """The time to be sliced."""
+        relevant = np.sort(self.times[self.judged.relevance > 0])
+        return Range(int(self.times.min()), int(self.times.max()), relevant, start, end)
+
+
+def read_truth(
+    path: str | Path, times: pl.DataFrame | None = None, reading: Reading | None = None
+) -> Truth:
+    """Judgements from a TREC qrels file (or Parquet) with times, or in KBA's forms.
+
+    ``times`` is a table of ``doc_id`` and ``time``; without it ids start with an epoch second.
+    In KBA's scale -1 is garbage, a judgement, and becomes 0; in TREC's it says that nobody
+    judged, and stays.
+    """
+    path = Path(path)
+    if path.suffix == ".parquet":
+        return truth_of(_read_parquet(path), name_of(path), times, reading)
+    form = form_of(path)
+    if form in (Form.KBA_SHORT, Form.KBA):
+        from citebed.timeline.kba_format import read_judgements
+
+        table = read_judgements(path).table.with_columns(pl.col("relevance").clip(lower_bound=0))
+    elif form is Form.TREC_QRELS:
+        table = read_trec(path, QRELS).select(QRELS.kept)
+    else:
+        raise FormatError(
+            path,
+            None,
+            "this looks like a run where judgements should stand. Expected 'query 0 doc_id "
+            "relevance', or KBA's 'entity stream_id confidence rating contains_mention'.",
+        )
+    return truth_of(table, name_of(path), times, reading)
+
+
+def _read_parquet(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        raise FormatError(path, None, f"not a Parquet file ({error}).") from None
+
+
+def truth_of(
+    table: pl.DataFrame,
+    name: str = "qrels",
+    times: pl.DataFrame | None = None,
+    reading: Reading | None = None,
+) -> Truth:
+    """Judgements from a table: ``query_id, doc_id, relevance`` and, if it has them, ``time``."""
+    reading = reading or Reading()
+    wanted = ["query_id", "doc_id", "relevance"]
+    missing = [column for column in wanted if column not in table.columns]
+    if missing:
+        raise CitebedError(f"{name}: the table has no column '{missing[0]}'.")
+    timed = with_times(table, times)
+    if timed["time"].null_count() == timed.height:
+        example = f", '{table['doc_id'][0]}' for one" if table.height else ""
+        raise CitebedError(f"{name}: no judged document has a time{example}. {NO_TIMES_HELP}")
+    if times is None and timed["time"].null_count():
+        doc_id = timed.filter(pl.col("time").is_null())["doc_id"][0]
+        raise CitebedError(f"{name}: no epoch second in the id '{doc_id}'. {NO_TIMES_HELP}")
+    merged = merge_assessors(timed, reading.rule, reading.rel)
+    kept = merged.drop_nulls("time")
+    repeated = merged.height < timed.height
+    several, disagree = disagreements(timed, reading.rel) if repeated else (0, 0)
+    ledger = TruthLedger(
+        table.height, merged.height, several, disagree, merged.height - kept.height
+    )
+    return _prepared(_graded(kept, reading), name, ledger)
+
+
+def with_times(table: pl.DataFrame, times: pl.DataFrame | None) -> pl.DataFrame:
+    """The table with a column ``time``: from ``times``, its own, or its ids; null where none is."""
+    if times is not None:
+        kept = table.drop("time") if "time" in table.columns else table
+        return kept.join(times, on="doc_id", how="left", maintain_order="left")
+    if "time" in table.columns:
+        return table.with_columns(pl.col("time").cast(pl.Int64))
+    return table.with_columns(epochs(table["doc_id"]))
+
+
+def _graded(table: pl.DataFrame, reading: Reading) -> pl.DataFrame:
+    grade = pl.col("relevance").cast(pl.Int64)
+    relevant = pl.lit(1, pl.Int64) if reading.binary else grade
+    low = pl.min_horizontal(grade, pl.lit(0, pl.Int64))
+    return table.with_columns(
+        pl.when(grade >= max(reading.rel, 1)).then(relevant).otherwise(low).alias("relevance")
+    )
+
+
+def _prepared(table: pl.DataFrame, name: str, ledger: TruthLedger) -> Truth:
+    # In the order that `prepare` puts judgements in, so that times stay beside them.
+    table = table.sort("query_id", "relevance", descending=[False, True], maintain_order=True)
+    judged = prepare(Qrels(table.select("query_id", "doc_id", "relevance"), name))
+    return Truth(judged, table["time"].to_numpy(), ledger)

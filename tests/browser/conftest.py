@@ -1,0 +1,98 @@
+"""One headless Chromium for all tests of pages.
+
+It is Debian's, with the driver of the same version (`apt-get install chromium chromium-driver`).
+Where it cannot be had, the tests are reported as not run.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+
+_FLAGS = (
+    "--headless=new",
+    "--no-sandbox",  # the tests may run as root, which Chromium refuses otherwise
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--no-first-run",
+)
+
+
+class Browser:
+    """A browser as a reader has it: a window of some width, light or dark, on screen or paper."""
+
+    def __init__(self, driver: webdriver.Chrome, downloads: Path) -> None:
+        self.driver = driver
+        self.downloads = downloads
+
+    def open(
+        self, page: Path, width: int = 1280, scheme: str = "light", media: str = "screen"
+    ) -> None:
+        """Open a file anew."""
+        self.driver.get_log("browser")  # what earlier pages said is not this page's
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        wishes = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+        features = [{"name": name, "value": value} for name, value in wishes.items()]
+        looks = {"media": media, "features": features}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", looks)
+        self.driver.get(page.as_uri())
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        """Run a script in the page, and give what it returns."""
+        return self.driver.execute_script(script, *arguments)
+
+    def all(self, selector: str) -> list[Any]:
+        """All elements that a CSS selector finds."""
+        return self.driver.find_elements("css selector", selector)
+
+    def one(self, selector: str) -> Any:
+        """The first element that a CSS selector finds."""
+        return self.driver.find_element("css selector", selector)
+
+    def texts(self, selector: str) -> list[str]:
+        """The texts of all such elements, hidden or not."""
+        found = self.run(
+            "return [...document.querySelectorAll(arguments[0])].map(x => x.textContent)", selector
+        )
+        return list(found)
+
+    def complaints(self) -> list[str]:
+        """What the browser wrote to its console: errors, and what the policy refused."""
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+
+def _program(*names: str) -> str:
+    found = next(filter(None, map(shutil.which, names)), None)
+    if found is None:
+        pytest.skip(
+            f"{names[0]} is not installed, and without root nobody could do so: run "
+            "'apt-get install chromium chromium-driver' as root to test pages"
+        )
+    return found
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """A headless Chromium, started once."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = _program("chromium", "chromium-browser", "google-chrome")
+    service = Service(_program("chromedriver"))
+    for flag in _FLAGS:
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=service)
+    downloads = tmp_path_factory.mktemp("downloads")
+    allowed = {"behavior": "allow", "downloadPath": str(downloads)}
+    driver.execute_cdp_cmd("Browser.setDownloadBehavior", allowed)
+    try:
+        yield Browser(driver, downloads)
+    finally:
+        driver.quit()

@@ -1,0 +1,251 @@
+"""The verbs of judgement sets and of fusion as a stranger types them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from citebed.cli.app import main
+from citebed.evaluation.tables import read_qrels
+
+Call = Callable[..., tuple[int, str, str]]
+
+A = "q1 0 a 1\nq1 0 b 0\nq1 0 c 2\nq2 0 a 1\n"
+B = "q1 0 a 1\nq1 0 b 1\nq2 0 d 0\n"
+BIB = """@article{oak, title={Oaks}, year={2001}, doi={10.5072/oak}}
+@article{elm, title={Elms}, year={2002}, doi={10.5072/elm}}
+@article{ash, title={Ashes}, year={2003}, doi={10.5072/ash}}
+@article{new, title={News}, year={2019}, doi={10.5072/new}}
+"""
+CITING = """<doc><id>{name}</id><title>On {name}</title><year>2015</year><contexts>
+<context id="1" section="intro"><s cites="1">{name} stand tall [1].</s></context></contexts>
+<references>{references}</references></doc>"""
+
+
+@pytest.fixture
+def call(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Call:
+    """Run the command line in a folder with two small sets of judgements."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.qrels").write_text(A)
+    Path("b.qrels").write_text(B)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main(arguments)
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        assert "a bug of ours" not in err
+        return code, out, err
+
+    return run
+
+
+def read(path: str) -> list[tuple[str, str, int]]:
+    return read_qrels(path).table.rows()
+
+
+# --- stats ---
+
+
+def test_stats(call: Call) -> None:
+    code, out, _ = call("qrels", "stats", "a.qrels", "b.qrels", "--json")
+    rows = {(row["qrels"], row["figure"]): row["value"] for row in json.loads(out)}
+    assert code == 0
+    assert rows["a", "queries"] == 2
+    assert rows["a", "grade 2"] == 1
+    assert rows["b", "queries without relevant"] == 1
+    code, out, _ = call("qrels", "stats", "a.qrels", "b.qrels")
+    assert out.splitlines()[0].split() == ["a", "b"]
+    assert "grade 2" in out
+    assert list(csv.DictReader(io.StringIO(call("qrels", "stats", "a.qrels", "--csv")[1])))
+
+
+# --- sample and subset ---
+
+
+def test_sample_says_what_it_read_dropped_and_wrote(call: Call) -> None:
+    code, out, err = call(
+        "qrels", "sample", "a.qrels", "--share", "0.5", "--by", "query", "-o", "half.qrels"
+    )
+    assert (code, out) == (0, "")
+    assert "read 4 judgements of 2 queries from a.qrels" in err
+    assert len({query for query, *_ in read("half.qrels")}) == 1
+    facts = json.loads(Path("half.qrels.json").read_text())
+    assert facts["share"] == 0.5
+    assert list(facts["from"]) == ["a.qrels"]
+
+
+def test_subset(call: Call) -> None:
+    Path("q.txt").write_text("# wanted\nq2 and more\nq7\n")
+    code, _, err = call("qrels", "subset", "a.qrels", "--queries", "q.txt", "-o", "q2.qrels")
+    assert code == 0
+    assert read("q2.qrels") == [("q2", "a", 1)]
+    assert "1 of 2 queries named have no judgement, such as 'q7'" in err
+    assert "dropped 3 judgements, and 1 query with all of theirs" in err
+    assert call("qrels", "subset", "a.qrels", "--min-relevance", "2", "-o", "x.qrels.gz")[0] == 0
+    assert read("x.qrels.gz") == [("q1", "c", 2)]
+    assert call("qrels", "subset", "a.qrels", "--queries", "x.qrels.gz", "-o", "y.parquet")[0] == 0
+    assert {query for query, *_ in read("y.parquet")} == {"q1"}
+
+
+def test_a_pool(call: Call) -> None:
+    Path("r.run").write_text("q1 Q0 b 1 2 t\nq1 Q0 a 2 1 t\n")
+    assert call("qrels", "subset", "a.qrels", "r.run", "--depth", "1", "-o", "p.qrels")[0] == 0
+    assert read("p.qrels") == [("q1", "b", 0)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("subset", "a.qrels", "-o", "x"), "say what to keep"),
+        (("subset", "a.qrels", "--depth", "3", "-o", "x"), "belong together"),
+        (("subset", "a.qrels", "--min-relevance", "9", "-o", "x"), "nothing is left"),
+        (("subset", "a.qrels", "--min-relevance", "1", "-o", "a.qrels"), "would be lost"),
+        (("subset", "a.qrels", "--queries", "none", "-o", "x"), "none: No such file"),
+        (("sample", "a.qrels", "--share", "2", "-o", "x"), "share 2.0"),
+        (("merge", "a.qrels", "b.qrels", "--rule", "maxx", "-o", "x"), "Did you mean 'max'"),
+        (("merge", "a.qrels", "--rule", "max", "--map", "a1=2", "-o", "x"), "cannot read --map"),
+        (("merge", "a.qrels", "--rule", "max", "--map", "a:1=2=3", "-o", "x"), "cannot read --map"),
+        (("expand", "a.qrels", "--cocited", "b.qrels", "-o", "x"), "b.qrels:1: found 4 fields"),
+    ],
+)
+def test_mistakes_are_told_and_nothing_is_written(
+    call: Call, arguments: tuple[str, ...], message: str
+) -> None:
+    code, out, err = call("qrels", *arguments)
+    assert (code, out) == (1, "")
+    assert message in err
+    assert not Path("x").exists()
+    assert Path("a.qrels").read_text() == A
+
+
+# --- merge ---
+
+
+def test_merge_lists_the_conflicts(call: Call) -> None:
+    code, out, err = call("qrels", "merge", "a.qrels", "b.qrels", "--rule", "max", "-o", "m.qrels")
+    assert code == 0
+    assert read("m.qrels") == [
+        ("q1", "a", 1), ("q1", "b", 1), ("q1", "c", 2), ("q2", "a", 1), ("q2", "d", 0)
+    ]  # fmt: skip
+    assert out.splitlines()[1].split() == ["q1", "b", "0", "1", "1"]
+    assert "5 pairs of query and document, 2 judged by more than one set, 1 with conflict" in err
+    arguments = ("qrels", "merge", "a.qrels", "b.qrels", "--rule", "min", "--map", "b:1=3")
+    _, out, _ = call(*arguments, "--json", "-o", "n.qrels")
+    assert json.loads(out) == [
+        {"query_id": "q1", "doc_id": "a", "a": 1, "b": 3, "merged": 1},
+        {"query_id": "q1", "doc_id": "b", "a": 0, "b": 3, "merged": 0},
+    ]
+
+
+# --- expand ---
+
+
+@pytest.fixture
+def collection(call: Call) -> Path:
+    """Three papers cite oak and elm together, one of them ash and another the news of 2019."""
+    Path("in").mkdir()
+    Path("in/refs.bib").write_text(BIB)
+    lists = {"one": ("oak", "elm", "ash"), "two": ("oak", "elm"), "six": ("oak", "elm", "new")}
+    for name, cited in lists.items():
+        references = "".join(
+            f'<reference id="{n}">10.5072/{key}</reference>' for n, key in enumerate(cited, 1)
+        )
+        Path(f"in/{name}.xml").write_text(CITING.format(name=name, references=references))
+    assert call("import", "c", "in", "-q", "--no-future")[0] == 0
+    return Path("c")
+
+
+def expanded(call: Call, collection: Path, *options: str) -> tuple[dict[str, set[str]], str]:
+    qrels = str(collection / "qrels" / "paragraphs.qrels")
+    code, _, err = call(
+        "qrels", "expand", qrels, "--cocited", str(collection), "-o", "co.qrels", *options
+    )
+    assert code == 0, err
+    found: dict[str, set[str]] = {}
+    for query, document, _ in read("co.qrels"):
+        found.setdefault(query.split("_")[0], set()).add(document)
+    return found, err
+
+
+def test_expanding_from_a_collection(call: Call, collection: Path) -> None:
+    """Each paragraph cites oak. Elm stands thrice beside it; ash and the news once."""
+    before = (collection / "qrels" / "paragraphs.qrels").read_text()
+    found, err = expanded(call, collection)
+    assert all(len(documents) == 1 for documents in found.values())
+    assert len(found) == 3
+    assert Path("co.qrels").read_text().split()[1] == "cocited"
+    assert "3 reference lists with 8 citations" in err
+    assert (collection / "qrels" / "paragraphs.qrels").read_text() == before
+    assert json.loads(Path("co.qrels.json").read_text())["at_least"] == 2
+
+
+def test_the_own_paper_and_later_documents_are_left_out(call: Call, collection: Path) -> None:
+    """Without its own list a query has elm twice; ash only where its paper does not cite it.
+
+    The news came four years after all papers: no query may have it.
+    """
+    found, _ = expanded(call, collection, "--not-own-paper")
+    assert len(found) == 3
+    once, err = expanded(call, collection, "--not-own-paper", "--at-least", "1")
+    assert sorted(map(len, once.values())) == [1, 2, 2]
+    assert "2 that the query may not have" in err
+    thrice = ("qrels", "expand", "c/qrels/paragraphs.qrels", "--cocited", "c", "--at-least", "3")
+    assert call(*thrice, "--not-own-paper", "-o", "none.qrels")[0] == 1
+    assert call(*thrice, "-o", "some.qrels")[0] == 0
+
+
+def test_expanding_from_a_file(call: Call) -> None:
+    Path("pairs").write_text("a x 2\ny a 1\na b 5\nc x 1\n")
+    code, _, err = call(
+        "qrels", "expand", "a.qrels", "--cocited", "pairs", "--grade", "3", "-o", "co.qrels"
+    )
+    assert code == 0
+    assert read("co.qrels") == [("q1", "x", 3), ("q2", "b", 3), ("q2", "x", 3)]
+    assert "1 judged already" in err
+    assert call(
+        "qrels", "expand", "a.qrels", "--cocited", "pairs", "--not-own-paper", "-o", "z"
+    )[0] == 1  # fmt: skip
+
+
+# --- fuse ---
+
+
+def test_fuse(call: Call) -> None:
+    Path("one.run").write_text("q1 Q0 a 1 3 t\nq1 Q0 b 2 1 t\nq2 Q0 x 1 1 t\n")
+    Path("two.run").write_text("q1 Q0 b 1 9 t\n")
+    code, out, err = call("fuse", "one.run", "two.run", "-k", "1", "-o", "f.run", "--tag", "both")
+    assert (code, out) == (0, "")
+    lines = [line.split() for line in Path("f.run").read_text().splitlines()]
+    assert [line[:4] + line[5:] for line in lines] == [
+        ["q1", "Q0", "b", "1", "both"],
+        ["q2", "Q0", "x", "1", "both"],
+    ]
+    assert float(lines[0][4]) == pytest.approx(1 / 62 + 1 / 61)
+    assert "read 1 documents for 1 query from two.run, 1 fewer than all" in err
+    assert json.loads(Path("f.run.json").read_text())["method"] == "rrf(k0=60)"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--method", "rff"), "unknown method of fusion 'rff'. Did you mean 'rrf'"),
+        (("--weights", "a,b"), "cannot read --weights"),
+        (("--weights", "1"), "2 runs need as many weights; found 1"),
+        (("--normalise", "zscore"), "rrf reads ranks"),
+        (("-o", "one.run"), "would be lost"),
+    ],
+)
+def test_fusing_what_makes_no_sense(call: Call, options: tuple[str, ...], message: str) -> None:
+    for name in ("one.run", "two.run"):
+        Path(name).write_text("q1 Q0 a 1 3 t\n")
+    code, _, err = call("fuse", "one.run", "two.run", "-o", "f.run", *options)
+    assert code == 1
+    assert message in err
+    assert not Path("f.run").exists()

@@ -1,0 +1,147 @@
+"""The verb simulate as a stranger types it: rows, tables, figure, messages; and its page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from citebed.cli import simulating
+from citebed.errors import CitebedError
+
+Invoke = Callable[..., tuple[int, str, str]]
+DOCS = Path(__file__).resolve().parents[3] / "docs"
+SMALL = ("-D", "10,20", "--theta", "0,1", "--rankings", "10", "--seed", "7")
+
+
+@pytest.fixture
+def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
+    """Run the verb in an empty folder; gives code, output, errors."""
+    monkeypatch.chdir(tmp_path)
+    app = typer.Typer()
+    simulating.register(app)
+
+    def run(*words: str) -> tuple[int, str, str]:
+        result = CliRunner().invoke(app, list(words))
+        if isinstance(result.exception, CitebedError):
+            return 1, result.stdout, str(result.exception)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        return result.exit_code, result.stdout, result.stderr
+
+    return run
+
+
+def test_rows_of_means(invoke: Invoke) -> None:
+    code, out, err = invoke("--measures", "AP,nDCG@R", *SMALL, "--json")
+    rows = json.loads(out)
+    assert code == 0
+    assert len(rows) == 2 * 4 * 2
+    assert list(rows[0]) == ["measure", "D", "R", "theta", "mean", "low", "high", "sd"]
+    first = {"measure": "AP", "D": 10, "R": 5, "theta": 0.0, "mean": 1.0, "low": 1.0, "high": 1.0}
+    assert rows[0] == {**first, "sd": 0.0}
+    assert all(row["low"] < row["mean"] < row["high"] for row in rows if row["theta"])
+    assert "10 rankings of each size" in err
+
+
+def test_rows_as_csv_are_those_of_json(invoke: Invoke) -> None:
+    _, as_json, _ = invoke("-m", "AP", "-m", "RR", *SMALL, "--json")
+    _, as_csv, _ = invoke("-m", "AP,RR", *SMALL, "--csv")
+    written = [{k: str(v) for k, v in row.items()} for row in json.loads(as_json)]
+    assert list(csv.DictReader(io.StringIO(as_csv))) == written
+
+
+def test_rows_of_measures(invoke: Invoke) -> None:
+    _, out, _ = invoke("-m", "AP,SetP", *SMALL, "--part", "measures", "--json")
+    ap, setp = json.loads(out)
+    assert ap["measure"] == "AP"
+    assert ap["largest_move"] >= ap["mean_move"] > 0
+    assert (setp["share"], setp["verdict"]) == (None, "does not fall")
+
+
+def test_the_seed_makes_it_the_same(invoke: Invoke) -> None:
+    runs = [invoke("-m", "AP", *SMALL[:-1], seed, "--json")[1] for seed in ("7", "7", "8")]
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_a_table_and_words_for_people(invoke: Invoke) -> None:
+    code, out, _ = invoke("-m", "nDCG,nDCG@R", *SMALL)
+    assert code == 0
+    assert out.startswith("measure  r with θ")
+    assert "nDCG@R moves by up to" in out
+    assert "omparable" in out
+    assert "seed 7. Perturbation shuffle" in out
+
+
+def test_the_means_as_a_table(invoke: Invoke) -> None:
+    _, out, err = invoke("-m", "AP", *SMALL, "--part", "means", "--format", "markdown")
+    assert out.startswith("| measure | D | R | θ=0 | θ=1 |\n")
+    assert "| AP | 10 | 5 | 1.000 |" in out
+    assert "10 rankings" in err
+
+
+def test_the_figure_is_drawn(invoke: Invoke) -> None:
+    code, out, _ = invoke("-m", "AP", *SMALL, "--plot", "robustness.svg")
+    assert code == 0
+    assert Path("robustness.svg").read_text("utf-8").startswith("<?xml")
+    assert "Drawn: robustness.svg" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-m", "nDGC"], "unknown measure 'nDGC'. Did you mean 'nDCG'?"),
+        (["-m", "AUC:halved"], "unknown way to change AUC 'halved'"),
+        (["--theta", "0,1.5"], "θ=1.5 is not from 0 (ideal) to 1"),
+        (["--theta", "-0.5"], "θ=-0.5 is not from 0"),
+        (["-D", "10", "-R", "20"], "D=10, R=20: of 10 documents from 1 to 10 can be relevant."),
+        (["-D", "10", "-R", "D/3"], "'D/3' of 10 documents is no whole number."),
+        (["--rankings", "0"], "0 rankings of each kind are too few"),
+        (["--rankings", "-5"], "-5 rankings of each kind are too few"),
+        (["--seed", "-1"], "the seed -1 is negative"),
+        (["--perturbation", "swap"], "unknown perturbation 'swap'."),
+        (["-R", "D", "--perturbation", "exchange"], "no more than half may be relevant"),
+        (["--plot", "a.gif"], "unknown picture format 'gif'"),
+        (["--plot", "none/a.svg"], "there is no folder 'none'"),
+    ],
+)
+def test_bad_input_is_explained(invoke: Invoke, words: list[str], message: str) -> None:
+    code, out, err = invoke(*(SMALL if "-D" not in words else SMALL[2:]), *words)
+    assert (code, out) == (1, "")
+    assert message in err
+    assert list(Path().iterdir()) == []
+
+
+# --- the page -------------------------------------------------------------------------------
+
+
+def page_blocks() -> list[tuple[str, str]]:
+    """Commands of the page with the output that follows each."""
+    text = (DOCS / "robustness.md").read_text("utf-8")
+    return re.findall(r"^```text\n\$ citebed simulate (.*)\n((?:.*\n)*?)```$", text, re.MULTILINE)
+
+
+def test_the_page_shows_what_the_commands_print(invoke: Invoke) -> None:
+    blocks = page_blocks()
+    assert len(blocks) >= 3
+    for command, shown in blocks:
+        code, out, _ = invoke(*shlex.split(command))
+        assert code == 0
+        assert shown.strip() in out, command
+
+
+def test_the_figure_of_the_page_is_that_of_its_command(invoke: Invoke) -> None:
+    (command,) = {command for command, _ in page_blocks() if "--plot" in command}
+    assert invoke(*shlex.split(command))[0] == 0
+    drawn = Path("robustness.svg").read_text("utf-8")
+    committed = (DOCS / "figures" / "robustness.svg").read_text("utf-8")
+    texts = re.compile(r"<text[^>]*>([^<]+)</text>")
+    assert texts.findall(drawn) == texts.findall(committed) != []

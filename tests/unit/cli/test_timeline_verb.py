@@ -1,0 +1,208 @@
+"""``citebed timeline`` as a stranger types it: results, exit codes, messages."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from citebed.cli.app import main
+
+START = 1_317_945_600  # 2011-10-07T00:00:00Z
+DAY = 86_400
+
+# The case that docs/timeline.md works out.
+QRELS = [("q", "a", 0, 1), ("q", "b", 0, 1), ("q", "c", 0, 0), ("q", "d", 8, 1), ("r", "e", 9, 1),
+         ("r", "f", 22, 1)]  # fmt: skip
+RUN = [("q", "a", 0, 900), ("q", "c", 0, 800), ("q", "b", 0, 700), ("q", "x", 8, 600),
+       ("q", "d", 8, 500), ("q", "y", 15, 950), ("r", "e", 9, 100)]  # fmt: skip
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def stream_id(doc: str, day: int) -> str:
+    return f"{START + day * DAY + 3600}-{doc}"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run the command line in a folder with judgements and runs, in TREC's form and KBA's."""
+    monkeypatch.chdir(tmp_path)
+    lines = [(q, stream_id(d, day), s) for q, d, day, s in RUN]
+    Path("t.qrels").write_text("".join(f"{q} 0 {stream_id(d, y)} {g}\n" for q, d, y, g in QRELS))
+    Path("me.run").write_text("".join(f"{q} Q0 {d} 1 {s} tag\n" for q, d, s in lines))
+    Path("worse.run").write_text("".join(f"{q} Q0 {d} 1 {1001 - s} tag\n" for q, d, s in lines))
+    Path("none.run").write_text("r Q0 1317945601-z 1 5 tag\nnobody Q0 1317945601-z 1 5 tag\n")
+    Path("kba.txt").write_text(
+        "".join(f"{q} {stream_id(d, y)} 1000 {2 * g or -1} 1\n" for q, d, y, g in QRELS)
+    )
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        code = main(["timeline", *arguments])
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        assert "a bug of ours" not in err
+        return code, out, err
+
+    return call
+
+
+def test_a_table_for_people(run: Run) -> None:
+    code, out, err = run(
+        "t.qrels", "me.run", "-m", "AP", "--weight", "uniform", "--weight", "burst"
+    )
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].split("  ")[-2:] == ["AP, uniform", "AP, burst"]
+    assert lines[1].split() == ["me", "2", "0.5833", "0.6111"]
+    assert "me: 3 slices with relevant documents are too few for a trend" in lines
+    assert "note: 1 of 4 slices have no relevant document and are in no average" in lines
+    assert lines[-1] == (
+        "2 queries in 4 slices from 2011-10-07T00:00:00Z to 2011-11-04T00:00:00Z; "
+        "1 run of 7 documents"
+    )
+
+
+def test_rows_for_programs_have_the_fields_of_the_interface(run: Run) -> None:
+    code, out, err = run("t.qrels", "me.run", "worse.run", "-m", "AP", "-w", "burst", "--json")
+    assert code == 0
+    assert json.loads(out)[0] == {
+        "run": "me", "measure": "AP", "query_id": "all", "slice": "all", "weight": "burst",
+        "value": pytest.approx(11 / 18),
+    }  # fmt: skip
+    assert len(json.loads(out)) == 2
+    assert "note: me: it returned nothing in 1 of 4 pairs" in err
+
+
+def test_rows_of_queries_and_slices(run: Run) -> None:
+    _, out, _ = run("t.qrels", "me.run", "-m", "AP", "-q", "-s", "--csv")
+    rows = [
+        (row["query_id"], row["slice"][:10], row["weight"], round(float(row["value"]), 4))
+        for row in csv.DictReader(io.StringIO(out))
+    ]
+    assert rows == [
+        ("q", "2011-10-07", "", 0.8333), ("q", "2011-10-14", "", 0.5), ("r", "2011-10-14", "", 1),
+        ("r", "2011-10-28", "", 0), ("q", "all", "uniform", 0.6667), ("r", "all", "uniform", 0.5),
+        ("all", "2011-10-07", "", 0.8333), ("all", "2011-10-14", "", 0.75),
+        ("all", "2011-10-28", "", 0), ("all", "all", "uniform", 0.5833),
+    ]  # fmt: skip
+
+
+def test_tables_of_queries_and_slices(run: Run) -> None:
+    _, out, _ = run("t.qrels", "me.run", "-m", "AP", "--per-query", "--per-slice", "--no-trend")
+    assert "me, query  AP, uniform" in out
+    assert "2011-10-14T00:00:00Z        2         2  0.7500" in out
+    assert "2011-10-21T00:00:00Z        0         0       –" in out
+
+
+def test_trends_for_programs_and_in_words(run: Run) -> None:
+    code, out, _ = run("t.qrels", "me.run", "-m", "AP", "--slice", "1d", "--trend", "--json")
+    (row,) = json.loads(out)
+    assert (code, row["run"], row["unit"], row["slices"]) == (0, "me", "day", 4)
+    assert row["significant"] is False
+    _, out, _ = run("t.qrels", "me.run", "worse.run", "none.run", "-m", "AP", "--slice", "1d")
+    assert "AP: the ranking of systems in a slice agrees with the overall one at τ" in out
+
+
+def test_kba_judgements_and_the_official_scoring(run: Run) -> None:
+    code, out, _ = run("kba.txt", "me.run", "--official", "--cutoff-step", "100", "--json")
+    rows = [
+        row for row in json.loads(out)
+        if (row["positives"], row["entities"], row["average"]) == ("central", "all", "micro")
+    ]  # fmt: skip
+    assert code == 0
+    # Above 0: TP a, b, d, e; FP c (x and y are not judged); FN f.
+    best = {row["best"]: row for row in rows}["F1 of means"]
+    assert (best["cutoff"], best["precision"], best["recall"]) == (0, 0.8, 0.8)
+    assert best["su"] == pytest.approx(((2 * 4 - 1) / 10 + 0.5) / 1.5)
+    assert best["su_of_nothing"] == pytest.approx(1 / 3)
+
+
+def test_the_official_scoring_as_tables(run: Run) -> None:
+    _, out, _ = run("kba.txt", "me.run", "--official")
+    assert out.startswith("Best cut-offs by F1 of means:\nrun")
+    assert "SU of nothing" in out
+    assert "central+relevant  with positives  weighted" in out
+    _, out, _ = run(
+        "kba.txt", "me.run", "--official", "--cutoff-step", "500", "--all-cutoffs",
+        "--require-positives", "--csv",
+    )  # fmt: skip
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["cutoff"] for row in rows[:2]] == ["0", "500"]
+    assert {row["entities"] for row in rows} == {"with positives"}
+    assert len(rows) == 2 * 3 * 2
+
+
+def test_unjudged_entities_and_silence_are_counted(run: Run) -> None:
+    code, out, _ = run("t.qrels", "none.run", "-m", "AP")
+    assert code == 0
+    assert (
+        "note: none: 1 of 2 documents are of 1 queries that nobody judged and are left out" in out
+    )
+    assert "note: none: it returned nothing in 4 of 4 pairs of query and slice" in out
+
+
+def test_times_from_a_file(run: Run) -> None:
+    Path("plain.qrels").write_text("q 0 a 1\nq 0 b 1\n")
+    Path("plain.run").write_text("q Q0 b 1 5 t\nq Q0 a 2 4 t\n")
+    Path("times").write_text("a 2011-10-07T01:00:00+02:00\nb 2011-10-08T00:00:00Z\n")
+    code, out, _ = run("plain.qrels", "plain.run", "--times", "times", "-m", "AP", "-s", "--csv",
+                       "--slice", "1d")  # fmt: skip
+    slices = [row["slice"] for row in csv.DictReader(io.StringIO(out))]
+    assert (code, slices) == (0, ["2011-10-06T00:00:00Z", "2011-10-08T00:00:00Z", "all"])
+    Path("times").write_text("a 2011-10-07T01:00:00\nb 2011-10-08T00:00:00\n")
+    code, _, err = run("plain.qrels", "plain.run", "--times", "times")
+    assert (code, "times:1: the time '2011-10-07T01:00:00' has no time zone" in err) == (1, True)
+    assert run("plain.qrels", "plain.run", "--times", "times", "--utc", "--slice", "1d")[0] == 0
+
+
+def test_times_from_a_collection(run: Run) -> None:
+    Path("refs.bib").write_text(
+        "@article{a, title={A}, year={2001}}\n@article{b, title={B}, year={2003}}\n"
+    )
+    assert main(["import", "c", "refs.bib", "-q"]) == 0
+    Path("plain.qrels").write_text("q 0 a 1\nq 0 b 1\n")
+    Path("plain.run").write_text("q Q0 b 1 5 t\nq Q0 a 2 4 t\n")
+    code, out, _ = run("plain.qrels", "plain.run", "--times", "c", "--slice", "1mo", "-s", "--csv")
+    starts = {row["slice"] for row in csv.DictReader(io.StringIO(out[out.index("run,") :]))}
+    assert (code, starts) == (0, {"2001-01-01T00:00:00Z", "2003-01-01T00:00:00Z", "all"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["t.qrels", "me.run", "--slice", "60d"], "slices of 60d are longer than"),
+        (["t.qrels", "me.run", "--slice", "weekly"], "cannot read the slicing 'weekly'"),
+        (["t.qrels", "me.run", "--from", "2012-01-01"], "before it starts"),
+        (["t.qrels", "me.run", "--from", "soon"], "neither an epoch second nor ISO 8601"),
+        (["t.qrels", "me.run", "--weight", "bursty"], "unknown weighting 'bursty'"),
+        (["t.qrels", "me.run", "-m", "AP(rel=2)"], "--rel 2"),
+        (["t.qrels", "me.run", "--assessors", "vote"], "unknown rule for several assessors"),
+        (["t.qrels", "me.run", "--rel", "2"], "no slice has a relevant document"),
+        (["me.run", "t.qrels"], "where a run should stand"),
+        (["t.qrels", "gone.run"], "gone.run"),
+        (["t.qrels", "empty.run"], "the file is empty"),
+        (["t.qrels", "me.run", "--official", "--from", "2011-10-07"], "give no --from"),
+        (["t.qrels", "me.run", "--official", "--cutoff-step", "0"], "expected from 1 to 999"),
+    ],
+)
+def test_what_a_user_can_fix(run: Run, arguments: list[str], message: str) -> None:
+    Path("empty.run").write_text("")
+    code, out, err = run(*arguments)
+    assert (code, out) == (1, "")
+    assert message in err
+    assert err.startswith("citebed: ")
+
+
+def test_slices_by_boundaries_and_formats(run: Run) -> None:
+    Path("bounds").write_text("2011-10-07T00:00Z\n2011-10-08T00:00Z\n2011-10-17T00:00Z\n")
+    code, out, err = run(
+        "t.qrels", "me.run", "--slice", "bounds", "-m", "AP", "--format", "markdown", "--no-trend"
+    )
+    # q: 5/6 and x d; r: e.
+    assert (code, out.splitlines()[-1]) == (0, "| me | 2 | 0.8333 |")
+    assert "note: 1 of 6 judged pairs are outside all slices" in err

@@ -1,0 +1,338 @@
+"""Fusion of runs: by hand, by ranx's numbers, and equal to the slow version."""
+
+from __future__ import annotations
+
+import itertools
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.reference import fusing as reference
+
+from citebed.errors import CitebedError
+from citebed.evaluation.door import as_run
+from citebed.evaluation.fusing import METHODS, NORMALISATIONS, Fusion, fuse
+from citebed.evaluation.tables import Run
+from citebed.retrieval.rerank import interpolate, reciprocal_rank
+
+A = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}, "only": {"x": 5.0}}
+B = {"q": {"c": 9.0, "d": 5.0}}
+
+
+def fused(how: Fusion, *runs: object) -> dict[tuple[str, str], float]:
+    table = fuse([as_run(run, f"run{n}") for n, run in enumerate(runs)], how).table
+    return {(query, document): score for query, document, score in table.rows()}
+
+
+def of_q(method: str, normalise: str | None = None) -> dict[str, float]:
+    found = fused(Fusion(method=method, normalise=normalise), A, B)
+    return {document: score for (query, document), score in found.items() if query == "q"}
+
+
+# By minmax A gives a 1, b 1/2, c 0 and B gives c 1, d 0.
+BY_HAND = {
+    "rrf": {"a": 1 / 61, "b": 1 / 62, "c": 1 / 63 + 1 / 61, "d": 1 / 62},
+    "combsum": {"a": 1, "b": 0.5, "c": 1, "d": 0},
+    "combmnz": {"a": 1, "b": 0.5, "c": 2, "d": 0},
+    "combmed": {"a": 1, "b": 0.5, "c": 0.5, "d": 0},
+    "combmin": {"a": 1, "b": 0.5, "c": 0, "d": 0},
+    "combmax": {"a": 1, "b": 0.5, "c": 1, "d": 0},
+    "isr": {"a": 1, "b": 1 / 4, "c": 2 * (1 / 9 + 1), "d": 1 / 4},
+    # Four candidates: A gives 4, 3, 2 and d what is left, 1; B gives c 4, d 3, the others 1.5.
+    "borda": {"a": 5.5, "b": 4.5, "c": 6, "d": 4},
+    "interpolate": {"a": 0.5, "b": 0.25, "c": 0.5, "d": 0},
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_by_hand(method: str) -> None:
+    assert of_q(method) == pytest.approx(BY_HAND[method], abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("normalise", "expected"),
+    [
+        ("none", {"a": 3, "b": 2, "c": 10, "d": 5}),
+        ("max", {"a": 1, "b": 2 / 3, "c": 1 / 3 + 1, "d": 5 / 9}),
+        ("sum", {"a": 2 / 3, "b": 1 / 3, "c": 1, "d": 0}),
+        ("rank", {"a": 1, "b": 2 / 3, "c": 1 / 3 + 1, "d": 1 / 2}),
+        # A: (1.5, 0, -1.5)^½, B: 1, -1; who is missing counts as the lowest of the run.
+        ("zscore", {"a": 1.5**0.5 - 1, "b": -1, "c": 1 - 1.5**0.5, "d": -(1.5**0.5) - 1}),
+    ],
+)
+def test_every_normalisation_by_hand(normalise: str, expected: dict[str, float]) -> None:
+    assert of_q("combsum", normalise) == pytest.approx(expected, abs=1e-12)
+
+
+# Made with ranx 0.3.21 (fuse, scores without ties) of two runs of one query.
+RANX_RUNS = (
+    {"q": {"d01": 7.25, "d02": 3.5, "d03": 1.75, "d04": 9.0}},
+    {"q": {"d02": 0.5, "d05": 2.5, "d04": 1.25}},
+)
+RANX = {
+    ("combsum", "minmax"): {
+        "d01": 0.7586206896551724,
+        "d02": 0.2413793103448276,
+        "d03": 0.0,
+        "d04": 1.375,
+        "d05": 1.0,
+    },
+    ("combsum", "sum"): {
+        "d01": 0.3793103448275862,
+        "d02": 0.1206896551724138,
+        "d03": 0.0,
+        "d04": 0.7727272727272727,
+        "d05": 0.7272727272727273,
+    },
+    ("combsum", "rank"): {
+        "d01": 0.75,
+        "d02": 0.8333333333333334,
+        "d03": 0.25,
+        "d04": 1.6666666666666667,
+        "d05": 1.0,
+    },
+    ("combsum", "none"): {"d01": 7.25, "d02": 4.0, "d03": 1.75, "d04": 10.25, "d05": 2.5},
+    ("combmnz", "minmax"): {
+        "d01": 0.7586206896551724,
+        "d02": 0.4827586206896552,
+        "d03": 0.0,
+        "d04": 2.75,
+        "d05": 1.0,
+    },
+    ("combmnz", "sum"): {
+        "d01": 0.3793103448275862,
+        "d02": 0.2413793103448276,
+        "d03": 0.0,
+        "d04": 1.5454545454545454,
+        "d05": 0.7272727272727273,
+    },
+    ("combmnz", "rank"): {
+        "d01": 0.75,
+        "d02": 1.6666666666666667,
+        "d03": 0.25,
+        "d04": 3.3333333333333335,
+        "d05": 1.0,
+    },
+    ("combmnz", "none"): {"d01": 7.25, "d02": 8.0, "d03": 1.75, "d04": 20.5, "d05": 2.5},
+    ("combmed", "minmax"): {
+        "d01": 0.7586206896551724,
+        "d02": 0.1206896551724138,
+        "d03": 0.0,
+        "d04": 0.6875,
+        "d05": 1.0,
+    },
+    ("combmed", "sum"): {
+        "d01": 0.3793103448275862,
+        "d02": 0.0603448275862069,
+        "d03": 0.0,
+        "d04": 0.38636363636363635,
+        "d05": 0.7272727272727273,
+    },
+    ("combmed", "rank"): {
+        "d01": 0.75,
+        "d02": 0.4166666666666667,
+        "d03": 0.25,
+        "d04": 0.8333333333333334,
+        "d05": 1.0,
+    },
+    ("combmed", "none"): {"d01": 7.25, "d02": 2.0, "d03": 1.75, "d04": 5.125, "d05": 2.5},
+    ("combmin", "minmax"): {
+        "d01": 0.7586206896551724,
+        "d02": 0.0,
+        "d03": 0.0,
+        "d04": 0.375,
+        "d05": 1.0,
+    },
+    ("combmin", "sum"): {
+        "d01": 0.3793103448275862,
+        "d02": 0.0,
+        "d03": 0.0,
+        "d04": 0.2727272727272727,
+        "d05": 0.7272727272727273,
+    },
+    ("combmin", "rank"): {
+        "d01": 0.75,
+        "d02": 0.33333333333333337,
+        "d03": 0.25,
+        "d04": 0.6666666666666667,
+        "d05": 1.0,
+    },
+    ("combmin", "none"): {"d01": 7.25, "d02": 0.5, "d03": 1.75, "d04": 1.25, "d05": 2.5},
+    ("combmax", "minmax"): {
+        "d01": 0.7586206896551724,
+        "d02": 0.2413793103448276,
+        "d03": 0.0,
+        "d04": 1.0,
+        "d05": 1.0,
+    },
+    ("combmax", "sum"): {
+        "d01": 0.3793103448275862,
+        "d02": 0.1206896551724138,
+        "d03": 0.0,
+        "d04": 0.5,
+        "d05": 0.7272727272727273,
+    },
+    ("combmax", "rank"): {"d01": 0.75, "d02": 0.5, "d03": 0.25, "d04": 1.0, "d05": 1.0},
+    ("combmax", "none"): {"d01": 7.25, "d02": 3.5, "d03": 1.75, "d04": 9.0, "d05": 2.5},
+    ("combmed", "zscore"): {
+        "d01": 0.6497221227363149,
+        "d02": -0.8804449608718734,
+        "d03": -1.256129437290209,
+        "d04": 0.5270494641898834,
+        "d05": 1.3131983079178737,
+    },
+    ("combmin", "zscore"): {
+        "d01": 0.6497221227363149,
+        "d02": -1.1111677990074318,
+        "d03": -1.256129437290209,
+        "d04": -0.20203050891044222,
+        "d05": 1.3131983079178737,
+    },
+    ("combmax", "zscore"): {
+        "d01": 0.6497221227363149,
+        "d02": -0.6497221227363149,
+        "d03": -1.256129437290209,
+        "d04": 1.256129437290209,
+        "d05": 1.3131983079178737,
+    },
+    ("rrf", None): {
+        "d01": 0.016129032258064516,
+        "d02": 0.031746031746031744,
+        "d03": 0.015625,
+        "d04": 0.03252247488101534,
+        "d05": 0.01639344262295082,
+    },
+    ("isr", None): {"d01": 0.25, "d02": 0.4444444444444444, "d03": 0.0625, "d04": 2.5, "d05": 1.0},
+    ("borda", None): {"d01": 5.5, "d02": 6.0, "d03": 3.5, "d04": 9.0, "d05": 6.0},
+}
+
+
+@pytest.mark.parametrize("key", RANX)
+def test_ranx_gives_the_same(key: tuple[str, str | None]) -> None:
+    found = fused(Fusion(method=key[0], normalise=key[1]), *RANX_RUNS)
+    assert {d: s for (_, d), s in found.items()} == pytest.approx(RANX[key], abs=1e-12)
+
+
+def test_a_query_that_a_run_lacks_counts_there_as_nothing() -> None:
+    """Neither as a worst score, nor as Borda's shared points."""
+    for method in METHODS:
+        alone = fused(Fusion(method=method, weights=None), {"only": A["only"]})
+        both = fused(Fusion(method=method), A, B)
+        scale = 2 if method == "interpolate" else 1  # whose weights are 1/n
+        assert both["only", "x"] * scale == pytest.approx(alone["only", "x"])
+
+
+def test_ties_go_by_document_id_descending_and_depth_cuts_after_them() -> None:
+    runs = [as_run({"q": {"a": 1.0, "é": 1.0, "b": 1.0}, "p": {"z": 1.0}})]
+    table = fuse(runs, Fusion(method="combsum", depth=2)).table
+    assert table.select("query_id", "doc_id").rows() == [("p", "z"), ("q", "é"), ("q", "b")]
+    # Of equal scores the rank, too, goes by id: é is first.
+    ranks = fuse(runs, Fusion(method="rrf", k0=0)).table
+    assert dict(ranks.filter(pl.col("query_id") == "q").select("doc_id", "score").rows()) == {
+        "é": 1.0,
+        "b": 1 / 2,
+        "a": 1 / 3,
+    }
+
+
+@pytest.mark.parametrize("method", ["rrf", "combsum", "borda", "interpolate"])
+def test_a_run_of_weight_two_is_that_run_twice(method: str) -> None:
+    heavy = fused(Fusion(method=method, weights=(2.0, 1.0)), A, B)
+    twice = fused(Fusion(method=method, weights=(1.0, 1.0, 1.0)), A, A, B)
+    assert heavy == pytest.approx(twice)
+
+
+@pytest.mark.parametrize(
+    ("given_settings", "message"),
+    [
+        ({"method": "combsun"}, "Did you mean 'combsum'"),
+        ({"method": "combsum", "normalise": "minmx"}, "Did you mean 'minmax'"),
+        ({"method": "rrf", "normalise": "minmax"}, "reads ranks"),
+        ({"method": "combmax", "weights": (1.0, 1.0)}, "no use for weights"),
+        ({"weights": (1.0, -1.0)}, "not below 0"),
+        ({"weights": (1.0, float("nan"))}, "not below 0"),
+        ({"depth": 0}, "depth 0"),
+        ({"k0": -1.0}, "k0"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(given_settings: dict[str, object], message: str) -> None:
+    with pytest.raises(CitebedError, match=message):
+        Fusion(**given_settings)  # type: ignore[arg-type]
+
+
+def test_scores_that_hardly_differ_stay_finite() -> None:
+    """Their spread squared is 0 in double precision."""
+    found = fused(Fusion(method="combsum", normalise="zscore"), {"q": {"a": 0.0, "b": 1e-181}})
+    assert set(found.values()) == {0.0}
+
+
+def test_runs_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(CitebedError, match="no run to fuse"):
+        fuse([], Fusion())
+    with pytest.raises(CitebedError, match="2 runs need as many weights; found 1"):
+        fused(Fusion(weights=(1.0,)), A, B)
+    table = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "a"], "score": [1.0, 2.0]})
+    with pytest.raises(CitebedError, match="'a' is retrieved twice for query 'q'"):
+        fuse([Run(table)], Fusion())
+
+
+RUNS = st.lists(
+    st.dictionaries(
+        st.sampled_from(["p", "q"]),
+        st.dictionaries(
+            st.sampled_from(["a", "b", "c", "é", "ab"]),
+            st.integers(-4, 4).map(float) | st.floats(-1e3, 1e3).map(lambda score: round(score, 6)),
+            min_size=1,
+        ),
+        min_size=1,
+    ),
+    min_size=1,
+    max_size=4,
+)
+WAYS = [
+    (method, scale)
+    for method, how in METHODS.items()
+    for scale in (NORMALISATIONS if how.by_score else ("none",))
+]
+
+
+@given(RUNS, st.sampled_from(WAYS), st.data())
+def test_equal_to_the_slow_version(
+    runs: list[reference.Run], way: tuple[str, str], data: st.DataObject
+) -> None:
+    method, scale = way
+    weights = None
+    if METHODS[method].weighs:
+        weights = tuple(data.draw(st.floats(0, 4, allow_subnormal=False)) for _ in runs)
+    how = Fusion(
+        method=method, normalise=scale if METHODS[method].by_score else None, weights=weights
+    )
+    found = fused(how, *runs)
+    expected = reference.fused(runs, reference.Way(method, scale), weights or [1.0] * len(runs))
+    flat = {(q, d): s for q, scores in expected.items() for d, s in scores.items()}
+    assert found == pytest.approx(flat, rel=1e-7, abs=1e-7)
+
+
+@settings(max_examples=50)
+@given(RUNS, st.sampled_from(WAYS))
+def test_the_order_of_the_runs_does_not_matter(
+    runs: list[reference.Run], way: tuple[str, str]
+) -> None:
+    method, scale = way
+    how = Fusion(method=method, normalise=scale if METHODS[method].by_score else None)
+    first = fused(how, *runs)
+    for order in itertools.islice(itertools.permutations(runs), 6):
+        assert list(fused(how, *order).items()) == list(first.items())
+
+
+@settings(max_examples=30)
+@given(RUNS)
+def test_re_ranking_fuses_by_the_same_formulas(runs: list[reference.Run]) -> None:
+    tables = [as_run(run).table for run in runs]
+    for scale in ("minmax", "zscore", "max", "none"):
+        weights = tuple(float(n + 1) for n in range(len(runs)))
+        how = Fusion(method="interpolate", normalise=scale, weights=weights)
+        theirs = interpolate(tables, weights, scale).rows()
+        assert fused(how, *runs) == pytest.approx({row[:2]: row[2] for row in theirs}, abs=1e-9)
+    assert fuse([as_run(run) for run in runs], Fusion()).table.equals(reciprocal_rank(tables))

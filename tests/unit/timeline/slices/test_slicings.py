@@ -1,0 +1,219 @@
+"""Ways to slice time: where the boundaries are, by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.timeline.streams import START
+
+from citebed.errors import CitebedError, FormatError
+from citebed.timeline.slices import Range, Slices, slices_of
+from citebed.timeline.slices.burst import bursting
+from citebed.timeline.slices.uniform import months_after
+from citebed.timeline.times import DAY, format_time, parse_time
+
+HOUR = 3600
+
+
+def over(first: int, last: int, *relevant: int, **ends: int) -> Range:
+    return Range(first, last, np.array(relevant, np.int64), **ends)
+
+
+def days(slices: Slices) -> list[float]:
+    return ((slices.bounds - START) / DAY).tolist()
+
+
+def test_slices_start_at_midnight_and_go_on_until_the_last_judged_document() -> None:
+    slices = slices_of("7d", over(START + 5 * HOUR, START + 15 * DAY))
+    assert days(slices) == [0, 7, 14, 21]
+
+
+def test_a_document_on_a_boundary_is_in_the_slice_that_starts_there() -> None:
+    slices = slices_of("7d", over(START, START + 7 * DAY))
+    assert days(slices) == [0, 7, 14]
+    times = np.array([START - 1, START, START + 7 * DAY - 1, START + 7 * DAY, START + 14 * DAY])
+    assert slices.of(times).tolist() == [-1, 0, 0, 1, -1]
+
+
+def test_from_and_to_are_kept_to_the_second() -> None:
+    start, end = START + DAY + 1, START + 9 * DAY
+    slices = slices_of("3d", over(START, START + 30 * DAY, start=start, end=end))
+    assert slices.bounds.tolist() == [start, start + 3 * DAY, start + 6 * DAY, end]
+
+
+def test_half_days() -> None:
+    assert days(slices_of("12h", over(START + 1, START + DAY + 1))) == [0, 0.5, 1, 1.5]
+
+
+def test_months_go_by_the_calendar() -> None:
+    first = parse_time("2012-01-31T10:00Z", utc=False)
+    last = parse_time("2012-04-02T00:00Z", utc=False)
+    slices = slices_of("1mo", over(first, last))
+    assert slices.labels == ["2012-01-31T00:00:00Z", "2012-02-29T00:00:00Z", "2012-03-31T00:00:00Z"]
+    assert format_time(int(slices.ends[-1])) == "2012-04-30T00:00:00Z"
+    assert format_time(months_after(first, 13)) == "2013-02-28T10:00:00Z"
+
+
+def test_the_whole() -> None:
+    assert days(slices_of("all", over(START + 5, START + 3 * DAY + 5))) == [0, 4]
+
+
+def test_equal_numbers_of_relevant_documents() -> None:
+    times = [START + day * DAY for day in (0, 0, 1, 1, 1, 3, 4)]
+    slices = slices_of("equal:2", over(START, START + 4 * DAY, *times))
+    # Two on day 0; three on day 1, which are of one second; two are left.
+    assert slices.bounds.tolist() == [START, START + 1, START + DAY + 1, START + 5 * DAY]
+    counts = np.bincount(slices.of(np.array(times)))
+    assert counts.tolist() == [2, 3, 2]
+
+
+def test_what_is_left_after_equal_numbers_belongs_to_the_last_slice() -> None:
+    times = [START + day * DAY for day in range(5)]
+    slices = slices_of("equal:2", over(START, START + 4 * DAY, *times))
+    assert np.bincount(slices.of(np.array(times))).tolist() == [2, 3]
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=40), st.integers(1, 40))
+def test_no_slice_has_fewer_than_asked_for(offsets: list[int], number: int) -> None:
+    times = np.sort(np.array(offsets)) + START
+    if number > len(times):
+        with pytest.raises(CitebedError, match="longer than the range"):
+            slices_of(f"equal:{number}", over(START, START + 50, *times))
+        return
+    slices = slices_of(f"equal:{number}", over(START, START + 50, *times))
+    assert np.bincount(slices.of(times), minlength=len(slices)).min() >= number
+
+
+def test_random_visits_are_drawn_by_seed() -> None:
+    whole = over(START, START + 10 * DAY)
+    one, same = (slices_of("random:30", whole, seed=1) for _ in range(2))
+    assert one.bounds.tolist() == same.bounds.tolist()
+    assert one.bounds.tolist() != slices_of("random:30", whole, seed=2).bounds.tolist()
+    assert len(one) == 30
+    assert (one.bounds[0], one.bounds[-1]) == (START, START + 11 * DAY)
+
+
+# --- bursts ---------------------------------------------------------------------------------
+
+
+def cheapest_path(times: list[int], start: int, end: int) -> tuple[bool, ...]:
+    """Every path of the automaton by brute force; Kleinberg's costs."""
+    import itertools
+    import math
+
+    n = len(times)
+    rates = (n / (end - start), 2 * n / (end - start))
+    gaps = [b - a for a, b in itertools.pairwise([start, *times])]
+
+    def cost(path: tuple[bool, ...]) -> float:
+        total = 0.0
+        for before, now, gap in zip((False, *path), path, gaps, strict=False):
+            total += math.log(n) * (now and not before)
+            total += -math.log(rates[now]) + rates[now] * gap
+        return total
+
+    return min(itertools.product((False, True), repeat=n), key=lambda path: round(cost(path), 9))
+
+
+@given(st.lists(st.integers(1, 999), min_size=1, max_size=9))
+def test_bursts_are_those_of_the_cheapest_path(offsets: list[int]) -> None:
+    times = sorted(offsets)
+    found = tuple(bursting(np.array(times), 0, 1000).tolist())
+    best = cheapest_path(times, 0, 1000)
+    assert path_cost(found, times) == pytest.approx(path_cost(best, times), abs=1e-6)
+
+
+def path_cost(path: tuple[bool, ...], times: list[int]) -> float:
+    import math
+
+    n, total, state, before = len(times), 0.0, False, 0
+    for busy, time in zip(path, times, strict=True):
+        rate = (2 if busy else 1) * n / 1000
+        total += math.log(n) * (busy and not state) - math.log(rate) + rate * (time - before)
+        state, before = busy, time
+    return total
+
+
+def test_slices_are_finer_in_a_burst() -> None:
+    quiet = [START + day * DAY for day in range(0, 70, 5)]
+    busy = [START + 30 * DAY + hour * HOUR for hour in range(36)]
+    slices = slices_of("burst:10d/2d", over(START, START + 69 * DAY, *sorted(quiet + busy)))
+    assert days(slices) == [0, 10, 20, 30, 32, 34, 36, 38, 40, 50, 60, 70]
+
+
+def test_a_steady_stream_has_no_burst() -> None:
+    steady = [START + day * DAY for day in range(70)]
+    assert days(slices_of("burst", over(START, START + 69 * DAY, *steady))) == [
+        0, 7, 14, 21, 28, 35, 42, 49, 56, 63, 70,
+    ]  # fmt: skip
+
+
+# --- boundaries from a file -----------------------------------------------------------------
+
+
+def test_boundaries_from_a_file_in_mixed_zones(tmp_path: Path) -> None:
+    path = tmp_path / "bounds"
+    path.write_text("# visits\n1317945600\n\n2011-10-08T02:00:00+02:00\n2011-10-10T00:00:00Z\n")
+    assert days(slices_of(str(path), over(START, START))) == [0, 1, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("2011-10-08T00:00Z\n2011-10-07T00:00Z\n", 2, "not later than the one before"),
+        ("1317945600\n1317945600\n", 2, "not later than the one before"),
+        ("1317945600\nsoon\n", 2, "neither an epoch second nor ISO 8601"),
+        ("2011-10-07T00:00\n2011-10-08T00:00Z\n", 1, "no time zone"),
+        ("1317945600\n", None, "found 1 boundaries"),
+    ],
+)
+def test_bad_boundaries(tmp_path: Path, text: str, line: int | None, message: str) -> None:
+    path = tmp_path / "bounds"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=message) as caught:
+        slices_of(str(path), over(START, START))
+    assert caught.value.line == line
+
+
+def test_times_without_a_zone_can_be_declared_utc(tmp_path: Path) -> None:
+    path = tmp_path / "bounds"
+    path.write_text("2011-10-07T00:00\n2011-10-08\n")
+    assert days(slices_of(str(path), over(START, START), utc=True)) == [0, 1]
+
+
+# --- what cannot be -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("30d", "longer than the 10 days from 2011-10-07"),
+        ("1mo", "longer than the 10 days"),
+        ("burst:14d/7d", "longer than the 10 days"),
+        ("burst:7d/2d", "not a multiple"),
+        ("burst:7d", "expected two lengths"),
+        ("burst:1mo/1d", "in days or hours"),
+        ("0d", "cannot read the length"),
+        ("weekly", "cannot read the slicing 'weekly'"),
+        ("equal:many", "expected a whole number"),
+        ("equal:0", "one relevant document at least"),
+        ("random:0", "expected from 1 visit"),
+    ],
+)
+def test_bad_slicings(text: str, message: str) -> None:
+    with pytest.raises(CitebedError, match=message):
+        slices_of(text, over(START, START + 9 * DAY, START))
+
+
+def test_a_range_that_ends_before_it_starts() -> None:
+    with pytest.raises(CitebedError, match=r"ends .* before it starts"):
+        over(START, START, start=START + 2 * DAY)
+
+
+def test_a_time_far_off_does_not_make_millions_of_slices() -> None:
+    with pytest.raises(CitebedError, match="Is the time of a judged document wrong"):
+        slices_of("1h", over(-(10**11), START))

@@ -1,0 +1,147 @@
+"""Four systems that fail in known ways, on the real judgements of TREC KBA 2012."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.reference import timeline as reference
+from tests.reference.timeline import DAY, Judgement, Line
+
+from citebed.timeline.measuring import slice_measures
+from citebed.timeline.runs import run_of
+from citebed.timeline.scoring import StreamScores, measured_cells, score_stream
+from citebed.timeline.slices import slices_of
+from citebed.timeline.trends import stability, trend
+from citebed.timeline.truth import Truth, read_truth
+
+WEEK = 7 * DAY
+NOISE = 3
+SEED = 7
+MEASURES = ("AP", "nDCG@R", "Rprec")
+
+
+@pytest.fixture(scope="module")
+def truth(shared_data: Path) -> Truth:
+    return read_truth(shared_data / "kba-2012" / "training-qrels.txt")
+
+
+@pytest.fixture(scope="module")
+def systems(truth: Truth) -> dict[str, pl.DataFrame]:
+    """Each relevant document comes with three others of its entity and week.
+
+    A system sees each document through noise; ``sight`` is by how many standard deviations
+    relevant documents stand out. A burst is a week with more than 1.2 times as many relevant
+    documents as the entity's weeks have on average.
+    """
+    rng = np.random.default_rng(SEED)
+    judged, start = truth.judged, int(truth.times.min()) // DAY * DAY
+    week = (truth.times - start) // WEEK
+    counts = np.zeros((len(judged.query_ids), week.max() + 1))
+    np.add.at(counts, (judged.query, week), 1)
+    average = counts.sum(axis=1) / (counts > 0).sum(axis=1)
+    noise_times = start + np.tile(week, NOISE) * WEEK + rng.integers(0, WEEK, NOISE * len(week))
+    query = np.tile(judged.query, NOISE + 1)
+    times = np.concatenate((truth.times, noise_times))
+    ids = [*judged.doc_ids, *(f"{time}-noise{at}" for at, time in enumerate(noise_times))]
+    relevant = np.arange(len(query)) < len(truth.times)
+    age = (times - start) / (times.max() - start)
+    in_burst = (counts > 1.2 * average[:, None])[query, (times - start) // WEEK]
+    sights = {
+        "noisy": np.full(len(query), 1.2),
+        "degrading": 3 * (1 - age),
+        "bursts only": np.where(in_burst, 4.0, 0.0),
+        "blind in bursts": np.where(in_burst, 0.0, 4.0),
+    }
+    return {
+        name: pl.DataFrame(
+            {
+                "query_id": judged.query_ids.gather(query),
+                "doc_id": ids,
+                "time": times,
+                "score": np.clip(
+                    np.round(500 + 100 * (rng.normal(size=len(query)) + relevant * sight)), 1, 1000
+                ),
+            }
+        )
+        for name, sight in sights.items()
+    }
+
+
+def scored(truth: Truth, systems: dict[str, pl.DataFrame], slicing: str) -> dict[str, StreamScores]:
+    cells = measured_cells(truth, slices_of(slicing, truth.range()))
+    measures = slice_measures(MEASURES)
+    return {
+        name: score_stream(run_of(table, name), cells, measures) for name, table in systems.items()
+    }
+
+
+def test_the_judgements_are_those_of_the_track(truth: Truth) -> None:
+    """The figures that the data's own description gives."""
+    assert truth.ledger.lines == 9925
+    assert truth.ledger.several == 1401
+    assert len(truth.judged.query_ids) == 29
+
+
+@pytest.mark.parametrize("slicing", ["7d", "1d"])
+def test_scores_agree_with_plain_loops(
+    truth: Truth, systems: dict[str, pl.DataFrame], slicing: str
+) -> None:
+    judged = truth.judged
+    rows = zip(
+        judged.query_ids.gather(judged.query), judged.doc_ids, truth.times.tolist(),
+        judged.relevance.tolist(), strict=True,
+    )  # fmt: skip
+    judgements = [Judgement(*row) for row in rows]
+    length = {"7d": WEEK, "1d": DAY}[slicing]
+    slices = reference.uniform_slices(judgements, length)
+    for name, found in scored(truth, systems, slicing).items():
+        lines = [Line(*row) for row in systems[name].iter_rows()]
+        for measure in MEASURES if name == "degrading" else MEASURES[:1]:
+            cells = reference.cell_scores(judgements, lines, slices, measure)
+            assert found.of(measure) == pytest.approx(list(cells.values()), abs=1e-9)
+            for weight in ("uniform", "burst") if measure == "AP" and slicing == "7d" else ():
+                shares = reference.weights(judgements, list(cells), weight, slices[-1][1])
+                means = reference.query_scores(cells, shares).values()
+                expected = sum(means) / len(means)
+                assert found.mean(measure, weight) == pytest.approx(expected, abs=1e-9)
+
+
+def test_weightings_order_the_systems_as_designed(
+    truth: Truth, systems: dict[str, pl.DataFrame]
+) -> None:
+    found = scored(truth, systems, "7d")
+    for measure in MEASURES:
+        uniform = {name: scores.mean(measure, "uniform") for name, scores in found.items()}
+        burst = {name: scores.mean(measure, "burst") for name, scores in found.items()}
+        # Most weeks are quiet: seeing there only is worth most when all weeks count alike.
+        assert max(uniform, key=uniform.__getitem__) == "blind in bursts"
+        assert min(uniform, key=uniform.__getitem__) == "bursts only"
+        # When weeks count by what is in them it is the other way round.
+        assert max(burst, key=burst.__getitem__) == "bursts only"
+        assert min(burst, key=burst.__getitem__) == "blind in bursts"
+        # A system that is as good at any time does not care.
+        assert abs(burst["noisy"] - uniform["noisy"]) < 0.05
+
+
+@pytest.mark.parametrize("slicing", ["7d", "1d"])
+def test_the_trend_test_flags_the_degrading_system_only(
+    truth: Truth, systems: dict[str, pl.DataFrame], slicing: str
+) -> None:
+    for name, scores in scored(truth, systems, slicing).items():
+        for measure in MEASURES:
+            found = trend(scores.cells.slices.middles, scores.by_slice(measure), samples=200)
+            assert found.significant() == (name == "degrading"), (name, measure, found)
+            if name == "degrading":
+                assert found.high < 0
+                assert found.drop > 0.2
+
+
+def test_rankings_of_these_systems_are_not_stable(
+    truth: Truth, systems: dict[str, pl.DataFrame]
+) -> None:
+    found = scored(truth, systems, "7d")
+    by_slice = {name: scores.by_slice("AP") for name, scores in found.items()}
+    assert 0 < stability(by_slice).with_overall < 0.9
