@@ -63,7 +63,20 @@ def verdict_lines(found: Sequence[Robustness]) -> list[str]:
         if names:
             lines.append(f"{words}: {', '.join(names)}.")
     near = ", ".join(f"{of.measure} {of.distance:.2f}" for of in sorted(found, key=_distance))
-    return [*lines, f"Mean distance from 1 − θ, the nearest first: {near}."]
+    lines.append(f"Mean distance from 1 − θ, the nearest first: {near}.")
+    return [*lines, *map(_rescaling_sentence, filter(_gains_by_rescaling, found))]
+
+
+def _gains_by_rescaling(of: Robustness) -> bool:
+    """Whether it stands for the disorder at least twice as well when it is rescaled."""
+    return of.rescaled_distance < of.distance / 2
+
+
+def _rescaling_sentence(of: Robustness) -> str:
+    return (
+        f"Rescaled to [-1, 1], as {of.measure}:rescaled, {of.measure} lies {of.rescaled_distance:.2f}"
+        f" from 1 − θ, not {of.distance:.2f}."
+    )
 
 
 def study_sentence(simulation: Simulation) -> str:

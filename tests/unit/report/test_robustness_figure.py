@@ -30,10 +30,10 @@ from citebed.timeline.robustness import (
 
 PNG = b"\x89PNG\r\n\x1a\n"
 NDCG = Robustness(
-    measure="nDCG", correlation=-0.7664, distance=0.324, largest_move=0.2149, theta=0.9,
+    measure="nDCG", correlation=-0.7664, distance=0.324, rescaled_distance=0.3, largest_move=0.2149, theta=0.9,
     mean_move=0.1, move_with_D=0.05, move_with_R=float("nan"), fall=0.2, share=0.5,
 )  # fmt: skip
-AUC = dataclasses.replace(NDCG, measure="AUC", distance=0.05, share=0.1)
+AUC = dataclasses.replace(NDCG, measure="AUC", distance=0.05, share=0.1, rescaled_distance=0.02)
 RPREC = dataclasses.replace(NDCG, measure="Rprec", distance=0.1, share=0.3)
 SETP = dataclasses.replace(NDCG, measure="SetP", distance=0.6, share=float("nan"))
 
@@ -144,6 +144,7 @@ def test_measures_are_grouped_by_how_comparable_they_are() -> None:
         "Not comparable: nDCG.",
         "Does not fall with disorder: SetP.",
         "Mean distance from 1 − θ, the nearest first: AUC 0.05, Rprec 0.10, nDCG 0.32, SetP 0.60.",
+        "Rescaled to [-1, 1], as AUC:rescaled, AUC lies 0.02 from 1 − θ, not 0.05.",
     ]
 
 

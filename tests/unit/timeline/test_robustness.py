@@ -183,6 +183,8 @@ def test_the_findings_of_the_paper() -> None:
     fine = [found[name].distance for name in ("AP", "Rprec", "nDCG@R", "AUC:rescaled")]
     assert max(fine) < found["AUC"].distance < found["nDCG"].distance
     assert found["nDCG@R"].correlation < found["nDCG"].correlation - 0.05
+    assert found["AUC"].rescaled_distance == pytest.approx(found["AUC:rescaled"].distance)
+    assert math.isnan(found["AUC:rescaled"].rescaled_distance)
     assert found["AUC:rescaled"].share == pytest.approx(found["AUC"].share)
 
 

@@ -145,7 +145,8 @@
         draw("text", { x: LEFT - 6, y: (y(i * by) + 4).toFixed(2), "text-anchor": "end" }, text));
     }
     const over = draw("rect", { class: "over", x: LEFT, y: 0, width: width - LEFT, height: HEIGHT });
-    const svg = draw("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, height: HEIGHT, role: "img",
+    const svg = draw("svg", { class: each < 4 ? "many" : null,
+      "shape-rendering": each < 4 ? "crispEdges" : null, viewBox: `0 0 ${width} ${HEIGHT}`, height: HEIGHT, role: "img",
       "aria-label": `Bars of ${all.length} queries, the largest first; the same is in the table below.` },
       ...ticks, ...bars, line("axis", 0), line("mean", state.mean), over);
     const at = (event) => state.rows[Math.floor((event.clientX - over.getBoundingClientRect().left) / each)];
@@ -178,9 +179,12 @@
     for (const [name, values] of Object.entries(PAPER)) {
       copy.querySelectorAll(`.${name}`).forEach((part) => fill(part, values, []));
     }
+    if (copy.classList.contains("many")) {
+      copy.querySelectorAll(".loss").forEach((part) => part.removeAttribute("stroke"));
+    }
     copy.querySelectorAll("text").forEach((part) =>
       fill(part, { fill: "#222222", "font-size": 11, "font-family": "sans-serif" }, []));
-    copy.querySelectorAll("[class]").forEach((part) => part.removeAttribute("class"));
+    [copy, ...copy.querySelectorAll("[class]")].forEach((part) => part.removeAttribute("class"));
     copy.setAttribute("width", copy.getAttribute("viewBox").split(" ")[2]);
     const names = [data.measures[state.measure], data.runs[state.run], alone ? "" : data.runs[state.base]];
     const file = names.filter(Boolean).join("_").replace(/[^\w.+@=-]+/g, "-");

@@ -36,7 +36,7 @@ class Studied:
                 f"{self.measure}: the rankings of the study have grades 0 and 1, so leave out rel="
                 f"{self.measure.rel}."
             )
-        if self.rescaled and not all(map(math.isfinite, self.measure.RANGE)):
+        if self.rescaled and not self._bounded:
             raise CitebedError(
                 f"{self.measure} has no bounds, so it cannot be rescaled to [-1, 1]."
             )
@@ -47,10 +47,21 @@ class Studied:
     def values(self, rankings: Rankings) -> Floats:
         """The score of every ranking."""
         values = self.measure.values(rankings)
-        if not self.rescaled:
-            return values
+        return self.rescale(values) if self.rescaled else values
+
+    def rescale(self, values: Floats) -> Floats:
+        """Values of the measure moved from its range to [-1, 1]."""
         low, high = self.measure.RANGE
         return 2.0 * (values - low) / (high - low) - 1.0
+
+    @property
+    def can_be_rescaled(self) -> bool:
+        """Whether it has bounds, and is not rescaled yet."""
+        return self._bounded and not self.rescaled
+
+    @property
+    def _bounded(self) -> bool:
+        return all(map(math.isfinite, self.measure.RANGE))
 
     @property
     def geometric(self) -> bool:

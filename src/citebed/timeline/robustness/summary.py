@@ -30,12 +30,14 @@ class Robustness:
     there is but one. ``fall`` is how far the mean over settings goes from the lowest level to
     the highest, ``share`` the mean move as a part of it: unlike the moves themselves it is the
     same for a measure rescaled. ``correlation`` is Pearson's with θ over all settings and
-    levels together, ``distance`` the mean distance from 1 − θ.
+    levels together, ``distance`` the mean distance from 1 − θ, and ``rescaled_distance`` that of
+    the measure rescaled to [-1, 1]; nan where it has no bounds, or is rescaled already.
     """
 
     measure: str
     correlation: float
     distance: float
+    rescaled_distance: float
     largest_move: float
     theta: float
     mean_move: float
@@ -79,7 +81,10 @@ def _of(simulation: Simulation, measure: Studied, means: Floats) -> Robustness:
     return Robustness(
         measure=str(measure),
         correlation=pearson(np.tile(levels, len(settings)), means.ravel()),
-        distance=float(np.abs(means - (1.0 - levels)).mean()),
+        distance=_distance(means, levels),
+        rescaled_distance=(
+            _distance(measure.rescale(means), levels) if measure.can_be_rescaled else math.nan
+        ),
         largest_move=float(moves.max()),
         theta=float(levels[moves.argmax()]),
         mean_move=float(moves.mean()),
@@ -88,6 +93,10 @@ def _of(simulation: Simulation, measure: Studied, means: Floats) -> Robustness:
         fall=fall,
         share=float(moves.mean()) / fall if fall > 1e-12 else math.nan,
     )
+
+
+def _distance(means: Floats, levels: Floats) -> float:
+    return float(np.abs(means - (1.0 - levels)).mean())
 
 
 def _largest(means: Floats, groups: Sequence[Hashable]) -> float:
