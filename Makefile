@@ -5,12 +5,12 @@ BIN     = $(VENV)/bin
 WORKERS ?= 2
 BENCH   = import robustness search bm25 models citing rerank evaluate clusters claims contrast
 
-.PHONY: demo test lint bench docs lock clean
+.PHONY: demo test lint browser bench docs lock clean
 
 demo: $(VENV)/.ready
 	$(BIN)/citebed demo demo-collection
 
-test: lint
+test: lint browser
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 lint: $(VENV)/.ready-dev
@@ -18,6 +18,20 @@ lint: $(VENV)/.ready-dev
 	$(BIN)/ruff format --check src tests bench docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The tests of pages need Chromium; where it may not be installed they say that they did not run.
+browser:
+	@command -v chromium > /dev/null && command -v chromedriver > /dev/null || { \
+	  if [ "$$(id -u)" = 0 ]; then AS=; \
+	  elif command -v sudo > /dev/null && sudo -n true 2> /dev/null; then AS="sudo -n"; \
+	  else AS=no; fi; \
+	  if [ "$$AS" = no ] || ! command -v apt-get > /dev/null; then \
+	    echo "no Chromium, and no leave to install it: the tests of pages will not run"; \
+	  else \
+	    $$AS apt-get update -qq > /dev/null; \
+	    $$AS env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium chromium-driver > /dev/null \
+	      || echo "Chromium could not be installed: the tests of pages will not run"; \
+	  fi; }
 
 bench: $(VENV)/.ready-dev
 	for name in $(BENCH); do $(BIN)/python bench/$$name.py || exit 1; done

@@ -74,8 +74,8 @@ def _gains_by_rescaling(of: Robustness) -> bool:
 
 def _rescaling_sentence(of: Robustness) -> str:
     return (
-        f"Rescaled to [-1, 1], as {of.measure}:rescaled, {of.measure} lies {of.rescaled_distance:.2f}"
-        f" from 1 − θ, not {of.distance:.2f}."
+        f"Rescaled to [-1, 1], as {of.measure}:rescaled, {of.measure} lies "
+        f"{of.rescaled_distance:.2f} from 1 − θ, not {of.distance:.2f}."
     )
 
 

@@ -85,8 +85,13 @@ class Placing:
             self._accepted += np.bincount(cell[score > self.threshold], minlength=size)
 
     def rankings(self) -> tuple[Rankings, Rankings]:
-        """What the measures see, a query being a cell: all documents, and the accepted ones."""
-        found = _joined(self._parts)
+        """What the measures see, a query being a cell: all documents, and the accepted ones.
+
+        What was collected is used up by it.
+        """
+        parts, self._parts = self._parts, []
+        found = _joined(parts)
+        del parts
         cell = (found.keys[found.row] >> (np.uint64(64) - self._shift)).astype(np.int64)
         places = _places(found, (np.cumsum(self._retrieved) - self._retrieved)[cell])
         order = np.lexsort((places.rank, cell))

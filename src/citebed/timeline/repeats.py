@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import polars as pl
 
@@ -13,6 +15,7 @@ from citebed.timeline.streams import Batch, tally
 
 _HALF = np.uint64(32)
 _SIEVE = 20
+_AT_ONCE = 1000
 
 
 class Repeats:
@@ -29,14 +32,15 @@ class Repeats:
         """Keys that stand twice: nearly always because a line does."""
         if not self._keys:
             return np.empty(0, np.uint64)
-        found = np.concatenate(self._keys)
         # First by half of the bits, which is twice as quick; then those few that look alike.
-        halves = (found >> _HALF).astype(np.uint32)
+        halves = np.concatenate([(keys >> _HALF).astype(np.uint32) for keys in self._keys])
         halves.sort()
         alike = np.zeros(1 << _SIEVE, bool)
         alike[halves[1:][halves[1:] == halves[:-1]] >> np.uint32(32 - _SIEVE)] = True
-        rest = np.sort(found[alike[(found >> np.uint64(64 - _SIEVE)).astype(np.intp)]])
-        return np.unique(rest[1:][rest[1:] == rest[:-1]])
+        drop = np.uint64(64 - _SIEVE)
+        rest = [keys[alike[(keys >> drop).astype(np.intp)]] for keys in self._keys]
+        found = np.sort(np.concatenate(rest))
+        return np.unique(found[1:][found[1:] == found[:-1]])
 
 
 class _Lookup:
@@ -58,14 +62,14 @@ def check_repeats(
     run: StreamRun, judged: Judged, times: pl.DataFrame | None, suspects: Hashes
 ) -> None:
     """Raise if a document stands twice for a query; the run is read once more to name it."""
-    if not len(suspects):
-        return
-    lookup, _ = tally(run, judged, times, lambda: _Lookup(suspects))
-    rows = pl.concat(lookup.rows)
-    twice = rows.filter(rows.is_duplicated())
-    if twice.height:
-        query, document = judged.query_ids[twice["query"][0]], twice["doc_id"][0]
-        raise CitebedError(
-            f"{run.name}: document '{document}' is retrieved twice for query '{query}'. "
-            "Keep one of the two lines: which one counts is not ours to guess."
-        )
+    for first in range(0, len(suspects), _AT_ONCE):
+        wanted = suspects[first : first + _AT_ONCE]
+        lookup, _ = tally(run, judged, times, partial(_Lookup, wanted))
+        rows = pl.concat(lookup.rows)
+        twice = rows.filter(rows.is_duplicated())
+        if twice.height:
+            query, document = judged.query_ids[twice["query"][0]], twice["doc_id"][0]
+            raise CitebedError(
+                f"{run.name}: document '{document}' is retrieved twice for query '{query}'. "
+                "Keep one of the two lines: which one counts is not ours to guess."
+            )

@@ -21,7 +21,7 @@ from citebed.timeline.times import ten_digits
 
 _Waiting = queue.Queue[pl.DataFrame | BaseException | None]
 _ROWS = 100_000
-_AHEAD = 32
+_AHEAD = 8
 _TAIL = 1 << 12
 
 

@@ -30,8 +30,9 @@ from citebed.timeline.robustness import (
 
 PNG = b"\x89PNG\r\n\x1a\n"
 NDCG = Robustness(
-    measure="nDCG", correlation=-0.7664, distance=0.324, rescaled_distance=0.3, largest_move=0.2149, theta=0.9,
-    mean_move=0.1, move_with_D=0.05, move_with_R=float("nan"), fall=0.2, share=0.5,
+    measure="nDCG", correlation=-0.7664, distance=0.324, rescaled_distance=0.3,
+    largest_move=0.2149, theta=0.9, mean_move=0.1, move_with_D=0.05,
+    move_with_R=float("nan"), fall=0.2, share=0.5,
 )  # fmt: skip
 AUC = dataclasses.replace(NDCG, measure="AUC", distance=0.05, share=0.1, rescaled_distance=0.02)
 RPREC = dataclasses.replace(NDCG, measure="Rprec", distance=0.1, share=0.3)
