@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from citebed.cli import collect, evaluating, retrieve
+from citebed.cli import collect, evaluating, reporting, retrieve
 from citebed.cli.importing import print_report
 from citebed.cli.output import progress_bar
 
@@ -54,6 +54,10 @@ def demo(
     evaluating.evaluate(qrels, runs)
     _say(f"citebed compare {qrels} {collection}/runs/*.run -m nDCG@10 --cluster paper")
     evaluating.compare(qrels, runs, measures=["nDCG@10"], cluster="paper")
+    page = collection / "reports" / "paragraphs.html"
+    page.parent.mkdir(exist_ok=True)
+    _say(f"citebed report {qrels} {collection}/runs/*.run -o {page}")
+    reporting.report(qrels, runs, output=page)
 
 
 def _say(command: str) -> None:

@@ -325,3 +325,8 @@ def test_nothing_relevant_in_any_slice() -> None:
     truth = truth_of(judgement_table([Judgement("q", "a", START, 0)]))
     with pytest.raises(CitebedError, match="no slice has a relevant document"):
         measured_cells(truth, slices_of("1d", truth.range()))
+
+
+def test_all_is_the_evaluation_that_knows_no_time() -> None:
+    # q ranks y a c b x d, AP = (1/2 + 2/4 + 3/6)/3; r ranks e, AP = 1/2.
+    assert scored(WORKED_TRUTH, WORKED_RUN, "all").of("AP") == pytest.approx([1 / 2, 1 / 2])
