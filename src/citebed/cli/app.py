@@ -29,6 +29,7 @@ VERBS = {
     "fusing": ("fuse",),
     "reporting": ("report",),
     "timeline": ("timeline",),
+    "simulating": ("simulate",),
     "filtering": ("filter",),
     "demo": ("demo",),
 }
