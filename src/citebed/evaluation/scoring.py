@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +14,11 @@ from citebed.evaluation.door import as_qrels, as_runs
 from citebed.evaluation.ledger import Ledger, ledger_of
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.grammar import measures as parse_measures
-from citebed.evaluation.order import Judged, ScoreType, check_twice, prepare, rank
-from citebed.evaluation.rankings import match
+from citebed.evaluation.order import Judged, Ranked, ScoreType, check_twice, prepare, rank
+from citebed.evaluation.rankings import Rankings, match
 from citebed.evaluation.tables import Flags, Floats, Run
 
+_MANY_ROWS = 1_000_000
 DEFAULT_MEASURES = ("nDCG@10", "R@10", "AP", "RR")
 
 
@@ -145,10 +145,7 @@ def score_run(
 ) -> RunScores:
     """Score one run under judgements that are ready."""
     ranked = rank(run, settings.score_type)
-    with ThreadPoolExecutor(1) as beside:  # numpy sorts beside polars' join
-        checked = beside.submit(check_twice, ranked)
-        rankings = match(judged, ranked)
-        checked.result()
+    rankings = _matched(judged, ranked)
     if not rankings.in_run.any():
         raise CitebedError(_nothing_shared(judged, run.name, ranked.query_ids))
     counted: Flags = np.ones_like(rankings.in_run) if settings.complete else rankings.in_run
@@ -156,6 +153,20 @@ def score_run(
     ledger = ledger_of(ranked, rankings, measures, values, counted)
     kept = judged.query_ids.filter(pl.Series(counted))
     return RunScores(run.name, tuple(measures), kept, values[:, counted], ledger)
+
+
+def _matched(judged: Judged, ranked: Ranked) -> Rankings:
+    """Match, and look for documents that stand twice: beside it where there are many."""
+    if len(ranked.scores) < _MANY_ROWS:
+        check_twice(ranked)
+        return match(judged, ranked)
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as beside:
+        checked = beside.submit(check_twice, ranked)
+        rankings = match(judged, ranked)
+        checked.result()
+    return rankings
 
 
 def _nothing_shared(judged: Judged, run: str, query_ids: pl.Series) -> str:

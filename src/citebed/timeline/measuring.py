@@ -51,6 +51,8 @@ def _split(text: str) -> list[str]:
 
 
 def _measure(text: str | Measure) -> Measure:
+    if text == "AUC:rescaled":  # as the robustness study writes it
+        return RescaledAUC()
     if isinstance(text, str) and text.lower().startswith(RescaledAUC.NAME.lower()):
         plain = measure(AUC.NAME + text[len(RescaledAUC.NAME) :])
         return RescaledAUC(rel=plain.rel, judged_only=plain.judged_only)

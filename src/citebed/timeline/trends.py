@@ -17,7 +17,7 @@ from citebed.evaluation.tables import Floats, Ints
 from citebed.timeline.times import DAY
 
 _NORMAL = NormalDist()
-_CELLS = 1 << 21
+_CELLS = 1 << 16
 UNITS = {"day": DAY, "week": 7 * DAY, "month": 30.4375 * DAY, "year": 365.25 * DAY}
 
 

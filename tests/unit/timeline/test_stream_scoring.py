@@ -304,7 +304,7 @@ def test_measures_that_make_no_sense_here() -> None:
         slice_measures(["AP(rel=2)"])
     with pytest.raises(CitebedError, match="no mean over slices"):
         slice_measures(["NumRet"])
-    assert [str(m) for m in slice_measures(["AP,nDCG@R", "RescaledAUC"])] == [
+    assert [str(m) for m in slice_measures(["AP,nDCG@R", "RescaledAUC", "AUC:rescaled"])] == [
         "AP", "nDCG@R", "RescaledAUC",
     ]  # fmt: skip
 

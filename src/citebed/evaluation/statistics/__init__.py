@@ -6,23 +6,53 @@ clusters that queries come in, where queries of one cluster are not independent.
 
 from __future__ import annotations
 
-from citebed.evaluation.statistics.corrections import CORRECTIONS, Correction, adjust
-from citebed.evaluation.statistics.correlations import kendall_tau, pearson, spearman, tau_ap
-from citebed.evaluation.statistics.effects import (
-    Clustering,
-    Effect,
-    clustering,
-    effect,
-    smallest_effect,
-)
-from citebed.evaluation.statistics.intervals import (
-    INTERVALS,
-    Interval,
-    mean_interval,
-    mean_intervals,
-)
-from citebed.evaluation.statistics.paired import TESTS, PairedTest, TestResult, paired_test
-from citebed.evaluation.statistics.tukey import TUKEY, Pair, tukey
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from citebed.evaluation.statistics.all_pairs import TUKEY, Pair, tukey
+    from citebed.evaluation.statistics.corrections import CORRECTIONS, Correction, adjust
+    from citebed.evaluation.statistics.correlations import kendall_tau, pearson, spearman, tau_ap
+    from citebed.evaluation.statistics.effects import (
+        Clustering,
+        Effect,
+        clustering,
+        effect,
+        smallest_effect,
+    )
+    from citebed.evaluation.statistics.intervals import (
+        INTERVALS,
+        Interval,
+        mean_interval,
+        mean_intervals,
+    )
+    from citebed.evaluation.statistics.paired import TESTS, PairedTest, TestResult, paired_test
+
+_PUBLIC = {
+    "CORRECTIONS": "corrections",
+    "INTERVALS": "intervals",
+    "TESTS": "paired",
+    "TUKEY": "all_pairs",
+    "Clustering": "effects",
+    "Correction": "corrections",
+    "Effect": "effects",
+    "Interval": "intervals",
+    "Pair": "all_pairs",
+    "PairedTest": "paired",
+    "TestResult": "paired",
+    "adjust": "corrections",
+    "clustering": "effects",
+    "effect": "effects",
+    "kendall_tau": "correlations",
+    "mean_interval": "intervals",
+    "mean_intervals": "intervals",
+    "paired_test": "paired",
+    "pearson": "correlations",
+    "smallest_effect": "effects",
+    "spearman": "correlations",
+    "tau_ap": "correlations",
+    "tukey": "all_pairs",
+}
 
 __all__ = [
     "CORRECTIONS",
@@ -49,3 +79,10 @@ __all__ = [
     "tau_ap",
     "tukey",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Public names are looked up on first use: an evaluation needs the intervals only."""
+    if name in _PUBLIC:
+        return getattr(import_module(f"citebed.evaluation.statistics.{_PUBLIC[name]}"), name)
+    raise AttributeError(f"module 'citebed.evaluation.statistics' has no attribute '{name}'")

@@ -1,0 +1,338 @@
+"""Pictures of a timeline: relevant documents by day, scores over time, two systems as areas.
+
+All read in black and white, and are the same bytes for the same scores. After figures 1, 3 and 4
+of Dietz, Dalton & Balog, Time-aware Evaluation of Cumulative Citation Recommendation Systems, 2013.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib import dates
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.tables import Floats
+from citebed.report.drawing import _STYLE, INK, LIGHT, MARK, RULE, FileNames, label, svg
+from citebed.report.timeline_areas import Pair, areas_figure
+from citebed.report.timeline_series import WINDOW, Steps, areas, burstiest, steps, volume
+from citebed.timeline.cells import Cells
+from citebed.timeline.scoring import StreamScores
+from citebed.timeline.times import DAY, format_time
+from citebed.timeline.trends import theil_sen
+
+_WIDTH = 6.4
+_TOGETHER = 4
+"""Up to so many systems share one panel; more get a panel each."""
+
+_DOTS = 400
+"""Up to so many days are dots; more are one outline."""
+
+_PNG_DPI = 200
+_LINES: tuple[tuple[str, Any, str, str, float], ...] = (
+    (MARK, "solid", "o", MARK, 1.6),
+    (INK, (0, (4, 1.5)), "s", "white", 1.0),
+    (MARK, (0, (1, 1)), "^", MARK, 1.4),
+    (INK, (0, (7, 1.5, 1, 1.5)), "D", "white", 0.8),
+)
+"""For systems in one panel: colour, dashes, mark, its filling, and the line's width."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture: what it is of (``kind``), its file's name without ending, what it says in words.
+
+    It is drawn when it is asked for, and then kept.
+    """
+
+    kind: str
+    name: str
+    says: str
+    make: Callable[[], Figure]
+
+    @cached_property
+    def svg(self) -> bytes:
+        """Text as text, no background, no date."""
+        return svg(self.make)
+
+    @cached_property
+    def png(self) -> bytes:
+        """On white, for slides and mails."""
+        whole = io.BytesIO()
+        with mpl.rc_context(_STYLE), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+            self.make().savefig(
+                whole, format="png", dpi=_PNG_DPI, metadata={"Software": "citebed"}
+            )
+        return whole.getvalue()
+
+    def files(self) -> dict[str, bytes]:
+        """The picture as files, by name."""
+        return {f"{self.name}.svg": self.svg, f"{self.name}.png": self.png}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """What is pictured: two weightings at least, the query looked at, how many pairs of systems.
+
+    Without a ``focus`` it is the query with the most relevant documents in one slice. The best
+    system is paired with the ones that follow it.
+    """
+
+    weights: tuple[str, ...] = ("uniform", "burst")
+    focus: str | None = None
+    pairs: int = 3
+
+
+def timeline_pictures(runs: Sequence[StreamScores], choice: Choice | None = None) -> list[Picture]:
+    """All pictures of scored runs: kinds ``volume``, ``scores`` and ``areas``."""
+    choice = choice or Choice()
+    cells, names = runs[0].cells, FileNames()
+    focus = choice.focus or burstiest(cells)
+    places = [None] if len(cells.queries) == 1 else [None, focus]
+    found = [volume_picture(cells, place, names) for place in places]
+    found += [scores_picture(runs, measure, names) for measure in runs[0].measures]
+    for first, second in best_pairs(runs, choice):
+        for place in places:
+            found.append(areas_picture((first, second), choice.weights, place, names))
+    return found
+
+
+def best_pairs(
+    runs: Sequence[StreamScores], choice: Choice
+) -> list[tuple[StreamScores, StreamScores]]:
+    """The best system by the first measure and weighting, with each of those next to it."""
+    measure, weight = runs[0].measures[0], choice.weights[0]
+    best, *others = sorted(runs, key=lambda scores: -scores.mean(measure, weight))
+    return [(best, other) for other in others[: choice.pairs]]
+
+
+# --- time on an axis ------------------------------------------------------------------------
+
+
+def _days(seconds: Any) -> Floats:
+    return np.asarray(seconds, np.float64) / DAY
+
+
+def _date_axis(axes: Axes, first: float, last: float) -> None:
+    """Dates as ISO 8601 has them, with hours where there are few days."""
+    axes.set_xlim(first, last)
+    axes.xaxis.set_major_locator(dates.AutoDateLocator(tz=UTC, minticks=3, maxticks=7))
+    how = "%Y-%m-%d" if last - first > 3 else "%m-%d %H:%M"
+    axes.xaxis.set_major_formatter(dates.DateFormatter(how, tz=UTC))
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def day_name(seconds: float) -> str:
+    """The day of an epoch second: ``2011-10-07``."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
+
+
+# --- relevant documents by day --------------------------------------------------------------
+
+
+def volume_picture(cells: Cells, query: str | None, names: FileNames) -> Picture:
+    """Relevant documents per day, a dot each, and the moving average over seven days."""
+    found = volume(cells, query)
+    top = int(found.counts.argmax())
+    whose = "all queries" if query is None else query
+    unit = "day" if found.days == 1 else f"{found.days} days"
+    says = (
+        f"Relevant documents per {unit}, {whose}: {int(found.counts.sum())} from "
+        f"{format_time(int(cells.slices.bounds[0]))} to "
+        f"{format_time(int(cells.slices.bounds[-1]))}, at most {found.counts[top]}, on "
+        f"{day_name(int(found.starts[top]))}."
+    )
+
+    def make() -> Figure:
+        figure = Figure(figsize=(_WIDTH, 2.3), layout="constrained")
+        axes = figure.subplots()
+        middles = _days(found.starts) + found.days / 2
+        _draw_counts(axes, middles, found.counts, unit)
+        line = f"mean over {WINDOW} {'days' if found.days == 1 else 'such spans'}"
+        axes.plot(middles, found.average, color=MARK, linewidth=1.6, label=line)
+        axes.set_ylim(0, max(1.0, 1.08 * found.counts.max()))
+        axes.yaxis.get_major_locator().set_params(integer=True)
+        axes.set_title(f"Relevant documents per {unit}: {label(whose, 50)}")
+        _date_axis(axes, middles[0] - found.days / 2, middles[-1] + found.days / 2)
+        figure.legend(loc="outside lower left", ncols=2, frameon=False)
+        return figure
+
+    return Picture("volume", names("relevant", query or ""), says, make)
+
+
+def _draw_counts(axes: Axes, middles: Floats, counts: Any, unit: str) -> None:
+    """Dots; or, where there are too many to tell apart, an outline."""
+    if len(counts) > _DOTS:
+        axes.fill_between(middles, counts, step="mid", color=LIGHT, linewidth=0, label=f"a {unit}")
+        return
+    style = {"markersize": 3, "markeredgewidth": 0.6, "markerfacecolor": "white"}
+    axes.plot(middles, counts, "o", color=INK, clip_on=False, label=f"a {unit}", **style)
+
+
+# --- scores over time -----------------------------------------------------------------------
+
+
+def scores_picture(runs: Sequence[StreamScores], measure: Measure, names: FileNames) -> Picture:
+    """Each system's mean over queries, a step a slice; gaps have no relevant documents.
+
+    Four systems share a panel. More have one each: the system in front of the span from the
+    lowest to the highest of all systems, with its trend dashed.
+    """
+    series = [steps(scores, measure) for scores in runs]
+    said = "; ".join(
+        f"{scores.run} {_first_to_last(each)}" for scores, each in zip(runs, series, strict=True)
+    )
+    joined = series[0].joined
+    title = f"{measure} over time"
+    if joined > 1:
+        title += f", means of {joined} neighbouring slices"
+
+    def make() -> Figure:
+        drawn = _together if len(runs) <= _TOGETHER else _apart
+        return drawn(title, [scores.run for scores in runs], series, measure)
+
+    return Picture("scores", names("scores", str(measure)), f"{title}: {said}.", make)
+
+
+def _first_to_last(found: Steps) -> str:
+    known = found.values[~np.isnan(found.values)]
+    return f"from {known[0]:.3f} in the first slice to {known[-1]:.3f} in the last"
+
+
+def _limits(series: Sequence[Floats], measure: Measure) -> tuple[float, float]:
+    """From 0, or less, up to what is reached; the end of the measure's scale if that is near."""
+    known = np.concatenate(series)
+    low, high = float(np.nanmin(known)), float(np.nanmax(known))
+    end = measure.RANGE[1]
+    top = end if math.isfinite(end) and high > 0.6 * end else 1.15 * high
+    bottom = min(0.0, 1.1 * low)
+    return bottom, (top if top > bottom else bottom + 1.0)
+
+
+def _step_line(found: Steps) -> tuple[Floats, Floats]:
+    """Level through each slice; a gap breaks the line."""
+    return np.repeat(_days(found.bounds), 2)[1:-1], np.repeat(found.values, 2)
+
+
+def _together(
+    title: str, runs: Sequence[str], series: Sequence[Steps], measure: Measure
+) -> Figure:
+    figure = Figure(figsize=(_WIDTH, 2.9), layout="constrained")
+    axes = figure.subplots()
+    handles = []
+    for at, (run, found) in enumerate(zip(runs, series, strict=True)):
+        colour, dashes, mark, filling, width = _LINES[at]
+        line = {"color": colour, "linestyle": dashes, "linewidth": width}
+        dots = {"marker": mark, "markersize": 4, "markerfacecolor": filling}
+        axes.plot(*_step_line(found), **line)
+        middles = (_days(found.bounds)[:-1] + _days(found.bounds)[1:]) / 2
+        shown = _spread(found.values, at)
+        axes.plot(middles[shown], found.values[shown], color=colour, linestyle="", **dots)
+        handles.append(Line2D([], [], label=label(run, 44), **line, **dots))
+    _score_axis(axes, series, measure)
+    axes.set_title(title)
+    figure.legend(
+        handles=handles, loc="outside lower left", ncols=2, frameon=False, handlelength=4
+    )
+    return figure
+
+
+def _spread(values: Floats, at: int) -> list[int]:
+    """Where marks stand: some twenty, not at the same slices for all, and on each lonely slice."""
+    every = max(1, len(values) // 20)
+    known = ~np.isnan(values)
+    beside = np.convolve(np.concatenate(([0], known, [0])), [1, 0, 1], "valid")
+    shown = known & ((np.arange(len(values)) % every == at % every) | (beside == 0))
+    return list(np.flatnonzero(shown))
+
+
+def _score_axis(axes: Axes, series: Sequence[Steps], measure: Measure) -> None:
+    bounds = _days(series[0].bounds)
+    axes.set_ylim(*_limits([found.values for found in series], measure))
+    axes.grid(axis="y", color=RULE, linewidth=0.3)
+    _date_axis(axes, bounds[0], bounds[-1])
+
+
+def _apart(title: str, runs: Sequence[str], series: Sequence[Steps], measure: Measure) -> Figure:
+    columns = 2 if len(runs) <= 12 else 3
+    rows = math.ceil(len(runs) / columns)
+    figure = Figure(figsize=(1.1 * _WIDTH, 0.9 + 1.15 * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "All-NaN slice")
+        together = np.stack([found.values for found in series])
+        span = np.nanmin(together, axis=0), np.nanmax(together, axis=0)
+    for axes, run, found in zip(grid, runs, series, strict=False):
+        _panel(axes, found, span)
+        axes.set_title(label(run, 64 // columns), fontweight="normal", fontsize=8)
+        _score_axis(axes, series, measure)
+        axes.xaxis.get_major_locator().set_params(maxticks=6 - columns)  # type: ignore[call-arg]
+    for axes in grid[len(runs) :]:
+        axes.set_visible(False)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=9, fontweight="bold")
+    figure.legend(handles=_panel_keys(), loc="outside lower left", ncols=3, frameon=False)
+    return figure
+
+
+def _panel(axes: Axes, found: Steps, span: tuple[Floats, Floats]) -> None:
+    x, y = _step_line(found)
+    low, high = (np.repeat(end, 2) for end in span)
+    axes.fill_between(x, low, high, where=~np.isnan(low), color=LIGHT, linewidth=0)
+    axes.plot(x, y, color=INK, linewidth=1.2)
+    middles = (_days(found.bounds)[:-1] + _days(found.bounds)[1:]) / 2
+    known = ~np.isnan(found.values)
+    if known.sum() > 2:
+        across, scores = middles[known], found.values[known]
+        slope = theil_sen(across, scores)
+        line = slope * across + np.median(scores - slope * across)
+        axes.plot(across[[0, -1]], line[[0, -1]], color=MARK, linewidth=1.6, linestyle=(0, (5, 2)))
+
+
+def _panel_keys() -> list[Any]:
+    return [
+        Line2D([], [], color=INK, linewidth=1.2, label="the system"),
+        Line2D([], [], color=MARK, linewidth=1.6, linestyle=(0, (5, 2)), label="its trend"),
+        Line2D([], [], color=LIGHT, linewidth=7, label="lowest to highest of all systems"),
+    ]
+
+
+# --- two systems as areas -------------------------------------------------------------------
+
+
+def areas_picture(
+    runs: tuple[StreamScores, StreamScores],
+    weights: Sequence[str],
+    query: str | None,
+    names: FileNames,
+) -> Picture:
+    """Two systems under each weighting, slices as wide as their weights: areas are scores."""
+    measure = runs[0].measures[0]
+    pairs = [
+        Pair(weight, *(areas(scores, measure, weight, query) for scores in runs))
+        for weight in weights
+    ]
+    first, second = (scores.run for scores in runs)
+    whose = "all queries" if query is None else query
+    said = "; ".join(f"{pair.weight} {pair.told()}" for pair in pairs)
+    says = f"{measure} of {first} less that of {second}, {whose}: {said}."
+    bottom, top = _limits([part.heights for pair in pairs for part in pair[1:]], measure)
+    title = f"{measure}: {label(whose, 50)}"
+
+    def make() -> Figure:
+        return areas_figure(title, (first, second), pairs, (bottom, top))
+
+    name = names("areas", str(measure), f"{first}-{second}", query or "")
+    return Picture("areas", name, says, make)

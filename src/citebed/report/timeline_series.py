@@ -1,0 +1,144 @@
+"""The numbers behind a timeline's pictures: documents by day, scores by slice, scores as areas."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from citebed.errors import UnknownName
+from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.tables import Floats, Ints
+from citebed.timeline.cells import Cells
+from citebed.timeline.scoring import StreamScores
+from citebed.timeline.times import DAY
+from citebed.timeline.weights import weights_of
+
+WINDOW = 7
+"""How many days a moving average is over."""
+
+_MOST_POINTS = 3000
+_MOST_SLICES = 500
+
+
+def query_number(cells: Cells, query: str) -> int:
+    """The number of a query that has relevant documents in some slice; any other is an error."""
+    names = cells.query_ids.to_list()
+    if query not in names:
+        raise UnknownName("query with relevant documents", query, names)
+    return int(cells.queries[names.index(query)])
+
+
+# --- documents ------------------------------------------------------------------------------
+
+
+class Volume(NamedTuple):
+    """Relevant documents by time: ``counts`` in steps of so many ``days``, and their average.
+
+    ``starts`` are the epoch seconds at which the steps start. A step is a day, unless there are
+    thousands of days.
+    """
+
+    starts: Ints
+    counts: Ints
+    average: Floats
+    days: int
+
+
+def volume(cells: Cells, query: str | None = None) -> Volume:
+    """The relevant documents of each UTC day of the slices, of one query or of all together."""
+    truth, bounds = cells.truth, cells.slices.bounds
+    kept = (truth.judged.relevance > 0) & (cells.slices.of(truth.times) >= 0)
+    if query is not None:
+        kept &= truth.judged.query == query_number(cells, query)
+    first, last = int(bounds[0]) // DAY, -(-int(bounds[-1]) // DAY)
+    days = math.ceil((last - first) / _MOST_POINTS)
+    at = (truth.times[kept] // DAY - first) // days
+    counts = np.bincount(at, minlength=-(-(last - first) // days))
+    starts = (first + np.arange(len(counts)) * days) * DAY
+    return Volume(starts, counts, moving_average(counts), days)
+
+
+def moving_average(counts: Ints, window: int = WINDOW) -> Floats:
+    """The mean over as many days before each as after it; at the ends over those that there are."""
+    sums = np.concatenate(([0], np.cumsum(counts)))
+    at = np.arange(len(counts))
+    low = np.maximum(at - window // 2, 0)
+    high = np.minimum(at + window // 2 + 1, len(counts))
+    return np.asarray((sums[high] - sums[low]) / (high - low))
+
+
+def burstiest(cells: Cells) -> str:
+    """The query with the most relevant documents in one slice: the one to look at for bursts."""
+    number = int(cells.query[int(np.argmax(cells.relevant))])
+    return str(cells.truth.judged.query_ids[number])
+
+
+# --- scores ---------------------------------------------------------------------------------
+
+
+class Steps(NamedTuple):
+    """Scores over time: one of ``values`` from each bound to the next, nan for a gap.
+
+    Where there are many slices, ``joined`` neighbours are one step, the mean of their scores.
+    """
+
+    bounds: Ints
+    values: Floats
+    joined: int
+
+
+def steps(scores: StreamScores, measure: Measure) -> Steps:
+    """A system's mean over queries in each slice, nan in slices without relevant documents."""
+    values, bounds = scores.by_slice(measure), scores.cells.slices.bounds
+    joined = math.ceil(len(values) / _MOST_SLICES)
+    starts = np.arange(0, len(values), joined)
+    known = ~np.isnan(values)
+    sums = np.add.reduceat(np.where(known, values, 0.0), starts)
+    counts = np.add.reduceat(known.astype(np.int64), starts)
+    means = np.divide(sums, counts, out=np.full(len(starts), np.nan), where=counts > 0)
+    return Steps(np.append(bounds[starts], bounds[-1]), means, joined)
+
+
+class Areas(NamedTuple):
+    """A score as an area: slices as wide as their weights, as high as the scores in them.
+
+    ``starts`` are the slices' starts in epoch seconds. The widths add up to 1, and the area is
+    the score.
+    """
+
+    starts: Ints
+    widths: Floats
+    heights: Floats
+
+    @property
+    def score(self) -> float:
+        """The area."""
+        return float(self.widths @ self.heights)
+
+    @property
+    def edges(self) -> Floats:
+        """Where slices start and end, from 0 to 1."""
+        return np.concatenate(([0.0], np.cumsum(self.widths)))
+
+
+def areas(scores: StreamScores, measure: Measure, weight: str, query: str | None = None) -> Areas:
+    """A system's score under a weighting taken apart into slices, for one query or for all.
+
+    For a query a slice is as wide as P(i|q) and as high as m(d_i,q). For all of Q queries it is
+    Σ_q P(i|q)/Q wide and Σ_q P(i|q)·m(d_i,q) / Σ_q P(i|q) high, and the area is again the mean.
+    Many slices are joined, which leaves the area as it is. After figure 4 of Dietz, Dalton &
+    Balog (2013).
+    """
+    cells, queries = scores.cells, len(scores.cells.queries)
+    share = weights_of(weight, cells) / (queries if query is None else 1)
+    if query is not None:
+        share = np.where(cells.query == query_number(cells, query), share, 0.0)
+    widths = np.bincount(cells.slice, share, len(cells.slices))
+    parts = np.bincount(cells.slice, share * scores.of(measure), len(cells.slices))
+    kept = np.flatnonzero(widths > 0)
+    joined = kept[:: math.ceil(len(kept) / _MOST_SLICES)]
+    at = np.searchsorted(kept, joined)
+    wide = np.add.reduceat(widths[kept], at)
+    return Areas(cells.slices.starts[joined], wide, np.add.reduceat(parts[kept], at) / wide)
