@@ -6,7 +6,6 @@ Where the first system is better the space between them is filled, where the sec
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +18,8 @@ from matplotlib.patches import Patch, PathPatch, Rectangle
 from matplotlib.path import Path
 
 from citebed.evaluation.tables import Floats
-from citebed.report.drawing import INK, LIGHT, MARK, RULE, label
-from citebed.report.timeline_series import Areas
+from citebed.report.drawing import INK, LIGHT, MARK, RULE
+from citebed.report.timeline_series import Areas, day_name, short
 
 _WIDTH = 6.4
 _HATCHES = 150
@@ -60,12 +59,13 @@ def areas_figure(
 ) -> Figure:
     """A panel a weighting, one above the other."""
     figure = Figure(figsize=(_WIDTH, 0.9 + 1.75 * len(pairs)), layout="constrained")
-    for axes, pair in zip(figure.subplots(len(pairs), 1, squeeze=False).ravel(), pairs, strict=True):
+    panels = figure.subplots(len(pairs), 1, squeeze=False).ravel()
+    for axes, pair in zip(panels, pairs, strict=True):
         axes.set_ylim(*limits)
         _panel(axes, pair)
     figure.suptitle(title, x=0.01, ha="left", fontsize=9, fontweight="bold")
-    figure.supxlabel("start of slice; slices are as wide as their weights", fontsize=8)
-    first, second = (label(run, 40) for run in runs)
+    panels[-1].set_xlabel("start of slice; slices are as wide as their weights")
+    first, second = (short(run, 40) for run in runs)
     figure.legend(
         handles=[
             Line2D([], [], color=MARK, linewidth=1.6, label=first),
@@ -95,8 +95,7 @@ def _panel(axes: Axes, pair: Pair) -> None:
     axes.set_xticks(edges, minor=True)
     axes.tick_params(axis="x", which="minor", length=2, width=0.4, color=RULE)
     places = _date_places(edges)
-    names = [f"{datetime.fromtimestamp(pair.first.starts[at], UTC):%Y-%m-%d}" for at in places]
-    axes.set_xticks(edges[places], names)
+    axes.set_xticks(edges[places], [day_name(pair.first.starts[at]) for at in places])
     axes.tick_params(axis="x", which="major", length=4)
 
 
@@ -127,11 +126,9 @@ def _hatch(axes: Axes, boxes: Path) -> None:
     """
     if not len(boxes.vertices):
         return
-    starts = np.linspace(-0.35, 1, _HATCHES)
-    points = np.stack(
-        [np.stack([starts, np.zeros(_HATCHES)], axis=1), np.stack([starts + 0.35, np.ones(_HATCHES)], axis=1)],
-        axis=1,
-    ).reshape(-1, 2)
+    points = [
+        (x, y) for at in np.linspace(-0.35, 1, _HATCHES) for x, y in ((at, 0), (at + 0.35, 1))
+    ]
     slanted = Path(points, [Path.MOVETO, Path.LINETO] * _HATCHES)
     lines = PathPatch(
         slanted, transform=axes.transAxes, facecolor="none", edgecolor=INK, linewidth=0.5
@@ -152,9 +149,7 @@ class _HatchedKey(HandlerBase):
         width: float, height: float, fontsize: float, trans: Any,
     ) -> list[Artist]:  # fmt: skip
         left, low = -xdescent, -ydescent
-        box = Rectangle(
-            (left, low), width, height, facecolor="none", edgecolor=INK, linewidth=0.5
-        )
+        box = Rectangle((left, low), width, height, facecolor="none", edgecolor=INK, linewidth=0.5)
         shifts = np.linspace(0, width - height / 2, 6)
         points = [
             point

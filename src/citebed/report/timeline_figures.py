@@ -11,9 +11,8 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import matplotlib as mpl
@@ -25,12 +24,21 @@ from matplotlib.lines import Line2D
 
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.tables import Floats
-from citebed.report.drawing import _STYLE, INK, LIGHT, MARK, RULE, FileNames, label, svg
+from citebed.report.drawing import _STYLE, INK, LIGHT, MARK, RULE, FileNames, svg
 from citebed.report.timeline_areas import Pair, areas_figure
-from citebed.report.timeline_series import WINDOW, Steps, areas, burstiest, steps, volume
+from citebed.report.timeline_series import (
+    WINDOW,
+    Steps,
+    day_name,
+    areas,
+    burstiest,
+    short,
+    steps,
+    volume,
+)
 from citebed.timeline.cells import Cells
 from citebed.timeline.scoring import StreamScores
-from citebed.timeline.times import DAY, format_time
+from citebed.timeline.times import DAY
 from citebed.timeline.trends import theil_sen
 
 _WIDTH = 6.4
@@ -73,9 +81,7 @@ class Picture:
         whole = io.BytesIO()
         with mpl.rc_context(_STYLE), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-            self.make().savefig(
-                whole, format="png", dpi=_PNG_DPI, metadata={"Software": "citebed"}
-            )
+            self.make().savefig(whole, format="png", dpi=_PNG_DPI, metadata={"Software": "citebed"})
         return whole.getvalue()
 
     def files(self) -> dict[str, bytes]:
@@ -126,18 +132,13 @@ def _days(seconds: Any) -> Floats:
     return np.asarray(seconds, np.float64) / DAY
 
 
-def _date_axis(axes: Axes, first: float, last: float) -> None:
+def _date_axis(axes: Axes, first: float, last: float, most: int = 7) -> None:
     """Dates as ISO 8601 has them, with hours where there are few days."""
     axes.set_xlim(first, last)
-    axes.xaxis.set_major_locator(dates.AutoDateLocator(tz=UTC, minticks=3, maxticks=7))
+    axes.xaxis.set_major_locator(dates.AutoDateLocator(tz=UTC, minticks=2, maxticks=most))
     how = "%Y-%m-%d" if last - first > 3 else "%m-%d %H:%M"
     axes.xaxis.set_major_formatter(dates.DateFormatter(how, tz=UTC))
     axes.spines[["top", "right"]].set_visible(False)
-
-
-def day_name(seconds: float) -> str:
-    """The day of an epoch second: ``2011-10-07``."""
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
 
 
 # --- relevant documents by day --------------------------------------------------------------
@@ -151,9 +152,9 @@ def volume_picture(cells: Cells, query: str | None, names: FileNames) -> Picture
     unit = "day" if found.days == 1 else f"{found.days} days"
     says = (
         f"Relevant documents per {unit}, {whose}: {int(found.counts.sum())} from "
-        f"{format_time(int(cells.slices.bounds[0]))} to "
-        f"{format_time(int(cells.slices.bounds[-1]))}, at most {found.counts[top]}, on "
-        f"{day_name(int(found.starts[top]))}."
+        f"{day_name(found.starts[0])} to "
+        f"{day_name(found.starts[-1])}, at most {found.counts[top]}, on "
+        f"{day_name(found.starts[top])}."
     )
 
     def make() -> Figure:
@@ -165,7 +166,7 @@ def volume_picture(cells: Cells, query: str | None, names: FileNames) -> Picture
         axes.plot(middles, found.average, color=MARK, linewidth=1.6, label=line)
         axes.set_ylim(0, max(1.0, 1.08 * found.counts.max()))
         axes.yaxis.get_major_locator().set_params(integer=True)
-        axes.set_title(f"Relevant documents per {unit}: {label(whose, 50)}")
+        axes.set_title(f"Relevant documents per {unit}: {short(whose, 50)}")
         _date_axis(axes, middles[0] - found.days / 2, middles[-1] + found.days / 2)
         figure.legend(loc="outside lower left", ncols=2, frameon=False)
         return figure
@@ -217,7 +218,7 @@ def _limits(series: Sequence[Floats], measure: Measure) -> tuple[float, float]:
     known = np.concatenate(series)
     low, high = float(np.nanmin(known)), float(np.nanmax(known))
     end = measure.RANGE[1]
-    top = end if math.isfinite(end) and high > 0.6 * end else 1.15 * high
+    top = 1.03 * end if math.isfinite(end) and high > 0.6 * end else 1.15 * high
     bottom = min(0.0, 1.1 * low)
     return bottom, (top if top > bottom else bottom + 1.0)
 
@@ -227,9 +228,7 @@ def _step_line(found: Steps) -> tuple[Floats, Floats]:
     return np.repeat(_days(found.bounds), 2)[1:-1], np.repeat(found.values, 2)
 
 
-def _together(
-    title: str, runs: Sequence[str], series: Sequence[Steps], measure: Measure
-) -> Figure:
+def _together(title: str, runs: Sequence[str], series: Sequence[Steps], measure: Measure) -> Figure:
     figure = Figure(figsize=(_WIDTH, 2.9), layout="constrained")
     axes = figure.subplots()
     handles = []
@@ -241,12 +240,10 @@ def _together(
         middles = (_days(found.bounds)[:-1] + _days(found.bounds)[1:]) / 2
         shown = _spread(found.values, at)
         axes.plot(middles[shown], found.values[shown], color=colour, linestyle="", **dots)
-        handles.append(Line2D([], [], label=label(run, 44), **line, **dots))
+        handles.append(Line2D([], [], label=short(run, 40), **line, **dots))
     _score_axis(axes, series, measure)
     axes.set_title(title)
-    figure.legend(
-        handles=handles, loc="outside lower left", ncols=2, frameon=False, handlelength=4
-    )
+    figure.legend(handles=handles, loc="outside lower left", ncols=2, frameon=False, handlelength=4)
     return figure
 
 
@@ -259,11 +256,11 @@ def _spread(values: Floats, at: int) -> list[int]:
     return list(np.flatnonzero(shown))
 
 
-def _score_axis(axes: Axes, series: Sequence[Steps], measure: Measure) -> None:
+def _score_axis(axes: Axes, series: Sequence[Steps], measure: Measure, most: int = 7) -> None:
     bounds = _days(series[0].bounds)
     axes.set_ylim(*_limits([found.values for found in series], measure))
     axes.grid(axis="y", color=RULE, linewidth=0.3)
-    _date_axis(axes, bounds[0], bounds[-1])
+    _date_axis(axes, bounds[0], bounds[-1], most)
 
 
 def _apart(title: str, runs: Sequence[str], series: Sequence[Steps], measure: Measure) -> Figure:
@@ -277,9 +274,8 @@ def _apart(title: str, runs: Sequence[str], series: Sequence[Steps], measure: Me
         span = np.nanmin(together, axis=0), np.nanmax(together, axis=0)
     for axes, run, found in zip(grid, runs, series, strict=False):
         _panel(axes, found, span)
-        axes.set_title(label(run, 64 // columns), fontweight="normal", fontsize=8)
-        _score_axis(axes, series, measure)
-        axes.xaxis.get_major_locator().set_params(maxticks=6 - columns)  # type: ignore[call-arg]
+        axes.set_title(short(run, 76 // columns), fontweight="normal", fontsize=8)
+        _score_axis(axes, series, measure, 6 - columns)
     for axes in grid[len(runs) :]:
         axes.set_visible(False)
     figure.suptitle(title, x=0.01, ha="left", fontsize=9, fontweight="bold")
@@ -329,7 +325,7 @@ def areas_picture(
     said = "; ".join(f"{pair.weight} {pair.told()}" for pair in pairs)
     says = f"{measure} of {first} less that of {second}, {whose}: {said}."
     bottom, top = _limits([part.heights for pair in pairs for part in pair[1:]], measure)
-    title = f"{measure}: {label(whose, 50)}"
+    title = f"{measure}: {short(whose, 50)}"
 
     def make() -> Figure:
         return areas_figure(title, (first, second), pairs, (bottom, top))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from citebed.errors import UnknownName
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.tables import Floats, Ints
+from citebed.report.drawing import label
 from citebed.timeline.cells import Cells
 from citebed.timeline.scoring import StreamScores
 from citebed.timeline.times import DAY
@@ -20,6 +22,20 @@ WINDOW = 7
 
 _MOST_POINTS = 3000
 _MOST_SLICES = 500
+
+
+def short(name: str, at_most: int) -> str:
+    """A name that fits: what is left out is in its middle, for the ends of names differ most."""
+    plain = label(name, len(name) + 1)
+    if len(plain) <= at_most:
+        return plain
+    tail = at_most // 2 - 1
+    return f"{plain[: at_most - tail - 1]}…{plain[-tail:]}"
+
+
+def day_name(seconds: float) -> str:
+    """The day of an epoch second: ``2011-10-07``."""
+    return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%d}"
 
 
 def query_number(cells: Cells, query: str) -> int:
@@ -47,17 +63,26 @@ class Volume(NamedTuple):
 
 
 def volume(cells: Cells, query: str | None = None) -> Volume:
-    """The relevant documents of each UTC day of the slices, of one query or of all together."""
-    truth, bounds = cells.truth, cells.slices.bounds
-    kept = (truth.judged.relevance > 0) & (cells.slices.of(truth.times) >= 0)
+    """The relevant documents of each UTC day, of one query or of all together.
+
+    Days are from the first to the last on which a document in the slices was judged, whatever
+    its query.
+    """
+    truth = cells.truth
+    inside = cells.slices.of(truth.times) >= 0
+    first, last = (int(end) // DAY for end in _ends(truth.times[inside]))
+    kept = (truth.judged.relevance > 0) & inside
     if query is not None:
         kept &= truth.judged.query == query_number(cells, query)
-    first, last = int(bounds[0]) // DAY, -(-int(bounds[-1]) // DAY)
-    days = math.ceil((last - first) / _MOST_POINTS)
+    days = math.ceil((last + 1 - first) / _MOST_POINTS)
     at = (truth.times[kept] // DAY - first) // days
-    counts = np.bincount(at, minlength=-(-(last - first) // days))
+    counts = np.bincount(at, minlength=(last - first) // days + 1)
     starts = (first + np.arange(len(counts)) * days) * DAY
     return Volume(starts, counts, moving_average(counts), days)
+
+
+def _ends(times: Ints) -> tuple[int, int]:
+    return int(times.min()), int(times.max())
 
 
 def moving_average(counts: Ints, window: int = WINDOW) -> Floats:
