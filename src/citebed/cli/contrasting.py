@@ -21,8 +21,10 @@ from citebed.cli.scoring_options import (
     Scores,
     ScoreType,
     Seed,
+    TableFormat,
     resampling_of,
     settings_of,
+    style_of,
 )
 
 if TYPE_CHECKING:
@@ -32,16 +34,6 @@ if TYPE_CHECKING:
 
 Rows = list[dict[str, Any]]
 Parts = Mapping[str, Rows]
-
-
-class TableFormat(StrEnum):
-    """How a table is written."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
-    markdown = "markdown"
-    latex = "latex"
 
 
 class ContrastPart(StrEnum):
@@ -134,7 +126,7 @@ def contrast(
     from citebed.evaluation.contrasts.contrasting import contrast as contrast_sets
     from citebed.evaluation.tables import read_run
 
-    style = _style(format, as_json, as_csv)
+    style = style_of(format, as_json, as_csv)
     if pair is not None and plots is None:
         raise typer.BadParameter("--pair is drawn with --plots FOLDER.")
     options = ContrastOptions(
@@ -153,10 +145,6 @@ def contrast(
     else:
         _print_grids(_contrast_grids(found, part), style)
     _say(_contrast_lines(found, part, drawn, plots), err=style != "table")
-
-
-def _style(format: StrEnum, as_json: bool, as_csv: bool) -> str:
-    return "json" if as_json else "csv" if as_csv else format.value
 
 
 def _draw(found: Contrast, folder: Path, pair: str | None) -> list[Path]:
@@ -295,7 +283,7 @@ def pool_bias(
     from citebed.evaluation.contrasts.pool_bias import pool_bias as leave_out
     from citebed.evaluation.tables import read_run
 
-    style = _style(format, as_json, as_csv)
+    style = style_of(format, as_json, as_csv)
     options = PoolOptions(
         depth=depth,
         teams=read_teams(teams) if teams is not None else None,

@@ -23,8 +23,10 @@ from citebed.cli.scoring_options import (
     Scores,
     ScoreType,
     Seed,
+    TableFormat,
     resampling_of,
     settings_of,
+    style_of,
 )
 
 if TYPE_CHECKING:
@@ -32,16 +34,6 @@ if TYPE_CHECKING:
     from citebed.evaluation.measures import Measure
     from citebed.evaluation.scoring import RunScores
     from citebed.evaluation.summaries import Summary
-
-
-class TableFormat(StrEnum):
-    """How a table is written."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
-    markdown = "markdown"
-    latex = "latex"
 
 
 class EvaluationFormat(StrEnum):
@@ -108,7 +100,7 @@ def evaluate(
     from citebed.evaluation.summaries import summarise
     from citebed.evaluation.tables import read_qrels, read_runs
 
-    style = _style(format, as_json, as_csv)
+    style = style_of(format, as_json, as_csv)
     chosen = _switched(_measures(measures, style), relevance_level, judged_only)
     settings = settings_of(complete, scores)
     resampling = resampling_of(qrels, cluster, queries, samples, seed, level)
@@ -125,10 +117,6 @@ def evaluate(
         _print_rows(scored(), style, per_query, ledger)
     else:
         _print_table(scored(), style, per_query)
-
-
-def _style(format: StrEnum, as_json: bool, as_csv: bool) -> str:
-    return "json" if as_json else "csv" if as_csv else format.value
 
 
 def _measures(given: list[str] | None, style: str) -> list[Measure]:
@@ -259,7 +247,7 @@ def compare(
     from citebed.evaluation.scoring import evaluate as evaluate_runs
     from citebed.evaluation.tables import read_runs
 
-    style = _style(format, as_json, as_csv)
+    style = style_of(format, as_json, as_csv)
     named = _run_named(baseline, runs)
     design = Design(baseline=named, test=test, correction=correct, alpha=alpha)
     resampling = resampling_of(qrels, cluster, queries, samples, seed, level)

@@ -20,6 +20,16 @@ class ScoreType(StrEnum):
     float = "float"
 
 
+class TableFormat(StrEnum):
+    """How a table is written."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    markdown = "markdown"
+    latex = "latex"
+
+
 QrelsFile = Annotated[
     Path, typer.Argument(help="The judgements: a TREC qrels file or Parquet.", metavar="QRELS")
 ]
@@ -80,3 +90,8 @@ def resampling_of(
 
     clusters = read_clusters(cluster, queries, qrels) if cluster else None
     return Resampling(samples=samples, seed=seed, level=level, clusters=clusters)
+
+
+def style_of(format: StrEnum, as_json: bool, as_csv: bool) -> str:
+    """How to print it: --json and --csv are short for a format."""
+    return "json" if as_json else "csv" if as_csv else format.value

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citebed.cli.evaluating import TableFormat
 from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
-from citebed.cli.scoring_options import Seed
+from citebed.cli.scoring_options import Seed, TableFormat
 
 if TYPE_CHECKING:
     from citebed.timeline.robustness import Simulation

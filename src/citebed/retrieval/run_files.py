@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import platform
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -17,6 +15,7 @@ import polars as pl
 
 from citebed._version import __version__
 from citebed.errors import CitebedError
+from citebed.evaluation.writing import whole_files
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import DESCRIPTION, file_hash
 from citebed.retrieval.pipeline import Pipeline
@@ -30,9 +29,8 @@ def write_run(path: Path, run: Run, tag: str, facts: dict[str, Any]) -> list[Pat
     is_table = path.suffix == ".parquet"
     if not is_table:
         _check_ids(run.table, path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     sidecar = path.with_name(path.name + ".json")
-    with _drafts(path, sidecar) as (draft, about):
+    with whole_files(path, sidecar) as (draft, about):
         with draft.open("wb") as handle:
             if is_table:
                 run.table.write_parquet(handle)
@@ -99,24 +97,3 @@ def _check_ids(table: pl.DataFrame, path: Path) -> None:
                 f"the {column} '{blank[column][0]}' has a blank in it, which a TREC run cannot "
                 f"hold. Write Parquet instead: {path.with_suffix('.parquet').name}"
             )
-
-
-@contextlib.contextmanager
-def _drafts(*paths: Path) -> Iterator[list[Path]]:
-    """Files under other names, put in place together once all of them are written."""
-    drafts: list[Path] = []
-    try:
-        for path in paths:
-            handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")
-            os.close(handle)
-            drafts.append(Path(name))
-        yield drafts
-        for draft, path in zip(drafts, paths, strict=True):
-            draft.chmod(0o644)
-            draft.replace(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise CitebedError(f"cannot write {paths[0]}: {reason}") from None
-    finally:
-        for draft in drafts:
-            draft.unlink(missing_ok=True)
