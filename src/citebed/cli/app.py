@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except (KeyboardInterrupt, typer.Abort):
         return _interrupted()
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # typer turns the former into the latter
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except CitebedError as error:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.evaluating import TableFormat
 from citebed.cli.output import AsCsv, AsJson, count, print_csv, print_json
-from citebed.cli.scoring_options import Level, Measures, Seed
+from citebed.cli.scoring_options import Level, Measures, Seed, TableFormat
+from citebed.cli.timeline_report import Focus, Look, Plots, Report, look_of, write_look
 from citebed.errors import CitebedError
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from citebed.timeline.runs import StreamRun
     from citebed.timeline.scoring import StreamScores
     from citebed.timeline.trends import Trend
+
+    _Trend = tuple[StreamScores, str, Trend]
 
 Weights = Annotated[
     list[str] | None,
@@ -75,6 +77,7 @@ class _Shown:
 
 
 def timeline(
+    context: typer.Context,
     qrels: Annotated[
         Path, typer.Argument(help="Judgements: TREC qrels, KBA's, or Parquet.", metavar="QRELS")
     ],
@@ -148,6 +151,9 @@ def timeline(
             help="Official: without entities that have no positives, or with (else both).",
         ),
     ] = None,
+    report: Report = None,
+    plots: Plots = None,
+    focus: Focus = None,
     samples: Annotated[int, typer.Option(min=100, help="Resamples of a trend.")] = 1000,
     alpha: Annotated[float, typer.Option(help="A p-value below this is significant.")] = 0.05,
     level: Level = 0.95,
@@ -179,14 +185,24 @@ def timeline(
         qrels=qrels, slicing=slicing, ends=(since, until), measures=measures, seed=seed, utc=utc,
         assessors=assessors, rel=rel, binary=binary, threshold=threshold,
     )  # fmt: skip
+    look = look_of(context, report, plots, focus)
     with _opened(runs, ahead=times is None) as opened:
         table = _times(times, utc)
         if official:
             options = (cutoff_step, unjudged_negative, require_positives)
-            _print_official(_official(opened, asked, table, options), style, all_cutoffs)
+            best = _print_official(_official(opened, asked, table, options), style, all_cutoffs)
+            if look:  # the page has both scorings, so the runs are read once more
+                from citebed.timeline.runs import open_run
+
+                cells = _cells(asked, table)
+                look.check(cells)
+                kept = list(_scored(map(open_run, runs), cells, asked, table))
+                trends_found = list(_trends(kept, shown))
+                write_look(look, kept, shown.weights, trends_found, alpha, best)
         else:
             cells = _cells(asked, table)
-            _print(_scored(opened, cells, asked, table), cells, shown)
+            look.check(cells)
+            _print(_scored(opened, cells, asked, table), cells, shown, look)
 
 
 # --- reading --------------------------------------------------------------------------------
@@ -265,20 +281,23 @@ def _official(
 # --- printing -------------------------------------------------------------------------------
 
 
-def _print(scored: Iterator[StreamScores], cells: Cells, shown: _Shown) -> None:
+def _print(scored: Iterator[StreamScores], cells: Cells, shown: _Shown, look: Look) -> None:
     from citebed.timeline.weights import weights_of
 
     for weight in shown.weights:  # a wrong one is better known before a long run is read
         weights_of(weight, cells)
     kept = list(scored)
+    trends = list(_trends(kept, shown)) if shown.trends or look.page else []
     if shown.machine:
-        rows = _trend_rows(kept, shown) if shown.trends else _score_rows(kept, shown)
+        rows = _trend_rows(trends, shown) if shown.trends else _score_rows(kept, shown)
         (print_csv if shown.style == "csv" else print_json)(rows)
     else:
         _print_tables(kept, shown)
         if shown.trends:
-            _say_trends(kept, shown)
+            _say_trends(kept, trends, shown)
     _say_notes(kept, cells, err=shown.style != "table")
+    if look:
+        write_look(look, kept, shown.weights, trends, shown.alpha, {})
 
 
 def _score_rows(scored: list[StreamScores], shown: _Shown) -> list[dict[str, Any]]:
@@ -309,7 +328,7 @@ def _text(grid: Grid, style: str) -> str:
     return str(getattr(grid, "text" if style == "table" else style)())
 
 
-def _trends(scored: list[StreamScores], shown: _Shown) -> Iterator[tuple[StreamScores, str, Trend]]:
+def _trends(scored: list[StreamScores], shown: _Shown) -> Iterator[_Trend]:
     from citebed.timeline.trends import trend
 
     for scores in scored:
@@ -321,21 +340,18 @@ def _trends(scored: list[StreamScores], shown: _Shown) -> Iterator[tuple[StreamS
             yield scores, str(measure), found
 
 
-def _trend_rows(scored: list[StreamScores], shown: _Shown) -> list[dict[str, Any]]:
+def _trend_rows(trends: list[_Trend], shown: _Shown) -> list[dict[str, Any]]:
     from citebed.report.timeline_table import trend_row
 
-    return [
-        trend_row(scores.run, measure, found, shown.alpha)
-        for scores, measure, found in _trends(scored, shown)
-    ]
+    return [trend_row(scores.run, measure, found, shown.alpha) for scores, measure, found in trends]
 
 
-def _say_trends(scored: list[StreamScores], shown: _Shown) -> None:
+def _say_trends(scored: list[StreamScores], trends: list[_Trend], shown: _Shown) -> None:
     from citebed.report.timeline_table import stability_sentence, trend_sentence
     from citebed.timeline.trends import stability
 
     err = shown.style != "table"
-    for scores, measure, found in _trends(scored, shown):
+    for scores, measure, found in trends:
         typer.echo(trend_sentence(scores.run, measure, found, shown.alpha), err=err)
     if len(scored) > 2:
         for each in scored[0].measures:
@@ -363,17 +379,18 @@ def _say_notes(scored: list[StreamScores], cells: Cells, err: bool) -> None:
     )
 
 
-def _print_official(scored: Iterator[OfficialScores], style: str, all_cutoffs: bool) -> None:
+def _print_official(
+    scored: Iterator[OfficialScores], style: str, all_cutoffs: bool
+) -> dict[str, pl.DataFrame]:
+    """Print official scores, and give those at the best cut-offs."""
     import polars as pl
 
     from citebed.report.timeline_table import official_grid
 
     kept = list(scored)
-    if all_cutoffs:
-        parts = {"": pl.concat([scores.table for scores in kept])}
-    else:
-        kinds = {"f1_of_means": "F1 of means", "su": "SU"}
-        parts = {kinds[by]: pl.concat([x.best(by) for x in kept]) for by in kinds}
+    kinds = {"f1_of_means": "F1 of means", "su": "SU"}
+    best = {kinds[by]: pl.concat([x.best(by) for x in kept]) for by in kinds}
+    parts = {"": pl.concat([scores.table for scores in kept])} if all_cutoffs else best
     if style in ("json", "csv"):
         rows = [
             {**row, **({"best": name} if name else {})}
@@ -388,6 +405,7 @@ def _print_official(scored: Iterator[OfficialScores], style: str, all_cutoffs: b
             typer.echo(_text(official_grid(table), style))
     for scores in kept:
         _say_skipped(scores, err=style != "table")
+    return best
 
 
 def _say_skipped(scores: OfficialScores, err: bool) -> None:

@@ -1,0 +1,140 @@
+"""What the verb ``timeline`` writes to be looked at: a page, and pictures as files."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citebed.cli.output import count
+from citebed.errors import CitebedError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from citebed.timeline.cells import Cells
+    from citebed.timeline.scoring import StreamScores
+    from citebed.timeline.trends import Trend
+
+Report = Annotated[
+    Path | None,
+    typer.Option("--report", help="A page to write: tables, pictures, trends, in one HTML file."),
+]
+Plots = Annotated[
+    Path | None, typer.Option("--plots", help="A folder for the pictures, as SVG and PNG.")
+]
+Focus = Annotated[
+    str | None,
+    typer.Option("--focus", help="The query to picture beside all (else that of the top burst)."),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What is to be written: a page, a folder of pictures, both or nothing."""
+
+    page: Path | None
+    plots: Path | None
+    focus: str | None
+    command: str
+
+    def __bool__(self) -> bool:
+        return bool(self.page or self.plots)
+
+    def check(self, cells: Cells) -> None:
+        """A wrong query is better known before a long run is read."""
+        if self.focus is not None:
+            from citebed.report.timeline_series import query_number
+
+            query_number(cells, self.focus)
+
+
+def look_of(
+    context: typer.Context, page: Path | None, plots: Path | None, focus: str | None
+) -> Look:
+    """What was asked for, once it is sure that it can be written over nothing that is read."""
+    if focus is not None and not (page or plots):
+        raise CitebedError("--focus is for pictures: give --report FILE or --plots DIR too.")
+    read = {path.resolve() for path in _paths(context)}
+    if page and not page.parent.is_dir():
+        raise CitebedError(f"there is no folder '{page.parent}' for the page. Make it first.")
+    if page and page.is_dir():
+        raise CitebedError(f"'{page}' is a folder; name a file, e.g. {page / 'report.html'}.")
+    if page and page.resolve() in read:
+        raise CitebedError(f"'{page}' is one of the files that are read; name another.")
+    if plots and plots.exists() and not plots.is_dir():
+        raise CitebedError(f"'{plots}' is a file; the pictures need a folder.")
+    return Look(page=page, plots=plots, focus=focus, command=typed(context))
+
+
+def _paths(context: typer.Context) -> Iterator[Path]:
+    """The files that the command reads."""
+    for name, value in context.params.items():
+        if name not in ("report", "plots"):
+            many = value if isinstance(value, list | tuple) else [value]
+            yield from (one for one in many if isinstance(one, Path))
+
+
+def typed(context: typer.Context) -> str:
+    """The command as it could be typed again; files by their names, not by where they are."""
+    words = []
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        if source is None or source.name != "COMMANDLINE":
+            continue
+        value = context.params[name]
+        option = parameter.param_type_name == "option"
+        if isinstance(value, bool):
+            words.append((parameter.opts if value else parameter.secondary_opts)[0])
+            continue
+        for one in value if isinstance(value, list | tuple) else [value]:
+            words += [parameter.opts[0], _word(one)] if option else [_word(one)]
+    return shlex.join(["citebed", "timeline", *words])
+
+
+def _word(value: Any) -> str:
+    plain = str(getattr(value, "value", value))
+    return Path(plain).name or "." if isinstance(value, Path) or Path(plain).is_file() else plain
+
+
+def write_look(
+    look: Look,
+    runs: Sequence[StreamScores],
+    weights: Sequence[str],
+    trends: Sequence[tuple[StreamScores, str, Trend]],
+    alpha: float,
+    official: Mapping[str, pl.DataFrame],
+) -> None:
+    """Draw and write; notes of what was written go to standard error."""
+    from citebed.report.drawing import write_files
+    from citebed.report.timeline_figures import Choice, timeline_pictures
+    from citebed.report.timeline_page import TimelineStudy, timeline_page
+
+    both = tuple(dict.fromkeys(("uniform", "burst", *weights)))
+    pictures = timeline_pictures(runs, Choice(weights=both, focus=look.focus))
+    if look.plots:
+        files = {name: whole for picture in pictures for name, whole in picture.files().items()}
+        write_files(look.plots, files)
+        typer.echo(f"{look.plots}: {count(len(pictures), 'picture')} as SVG and PNG", err=True)
+    if look.page:
+        study = TimelineStudy(
+            runs=runs, weights=weights, pictures=pictures, alpha=alpha, official=official,
+            trends=[(scores.run, measure, found) for scores, measure, found in trends],
+        )  # fmt: skip
+        judged = runs[0].cells.truth.judged.name
+        title = f"{judged}: {count(len(runs), 'run')} over time"
+        _write(look.page, timeline_page(study, title, look.command))
+
+
+def _write(path: Path, page: str) -> None:
+    from citebed.evaluation.writing import whole_files
+
+    whole = page.encode("utf-8")
+    with whole_files(path) as (draft,):
+        draft.write_bytes(whole)
+    typer.echo(f"{path}: {len(whole) / 1e6:.1f} MB", err=True)
