@@ -6,6 +6,7 @@ Run with `make docs`; a test checks that the committed files are up to date.
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -18,11 +19,15 @@ from citebed.collection.statistics import statistics
 from citebed.report.collection_picture import draw
 from citebed.report.measure_help import measure_page
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from timeline_figures import draw as draw_timeline
+
 DOCS = Path(__file__).resolve().parent
 
 
 def figures(folder: Path) -> None:
-    """The picture of the demo collection."""
+    """The pictures of the demo collection and of a made-up stream."""
+    draw_timeline(folder)
     with tempfile.TemporaryDirectory() as name:
         import_demo(Path(name) / "demo")
         draw(statistics(open_collection(Path(name) / "demo")), folder / "demo.svg")

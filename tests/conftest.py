@@ -34,6 +34,19 @@ def shared_data() -> Path:
     return folder
 
 
+KBA_BYTES = 697_315
+
+
+@pytest.fixture(scope="session")
+def kba_2012(shared_data: Path) -> Path:
+    """The judgements of TREC KBA 2012; a file that is not they is told, and the test not run."""
+    path = shared_data / "kba-2012" / "training-qrels.txt"
+    found = path.stat().st_size if path.is_file() else 0
+    if found != KBA_BYTES:
+        pytest.skip(f"{path.name} is not KBA's: {found:,} bytes, expected {KBA_BYTES:,}")
+    return path
+
+
 @pytest.fixture(scope="session")
 def acm_cr(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """ACM-CR as a collection, imported once for all test processes; not to be changed."""

@@ -185,7 +185,8 @@ def timeline(
         qrels=qrels, slicing=slicing, ends=(since, until), measures=measures, seed=seed, utc=utc,
         assessors=assessors, rel=rel, binary=binary, threshold=threshold,
     )  # fmt: skip
-    look = look_of(context, report, plots, focus)
+    sliced = Path(slicing) if Path(slicing).is_file() else None
+    look = look_of(context, (report, plots), focus, [qrels, *runs, times, sliced])
     with _opened(runs, ahead=times is None) as opened:
         table = _times(times, utc)
         if official:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -54,29 +54,35 @@ class Look:
 
 
 def look_of(
-    context: typer.Context, page: Path | None, plots: Path | None, focus: str | None
+    context: typer.Context,
+    to: tuple[Path | None, Path | None],
+    focus: str | None,
+    read: Iterable[Path | None],
 ) -> Look:
-    """What was asked for, once it is sure that it can be written over nothing that is read."""
+    """What was asked for, once it is sure that it can be written, and over nothing that is read.
+
+    ``to`` are the page and the folder of pictures; ``read`` are all files the command reads.
+    """
+    page, plots = to
     if focus is not None and not (page or plots):
         raise CitebedError("--focus is for pictures: give --report FILE or --plots DIR too.")
-    read = {path.resolve() for path in _paths(context)}
-    if page and not page.parent.is_dir():
-        raise CitebedError(f"there is no folder '{page.parent}' for the page. Make it first.")
-    if page and page.is_dir():
-        raise CitebedError(f"'{page}' is a folder; name a file, e.g. {page / 'report.html'}.")
-    if page and page.resolve() in read:
-        raise CitebedError(f"'{page}' is one of the files that are read; name another.")
+    if page:
+        _check_page(page, {path.resolve() for path in read if path})
     if plots and plots.exists() and not plots.is_dir():
         raise CitebedError(f"'{plots}' is a file; the pictures need a folder.")
     return Look(page=page, plots=plots, focus=focus, command=typed(context))
 
 
-def _paths(context: typer.Context) -> Iterator[Path]:
-    """The files that the command reads."""
-    for name, value in context.params.items():
-        if name not in ("report", "plots"):
-            many = value if isinstance(value, list | tuple) else [value]
-            yield from (one for one in many if isinstance(one, Path))
+def _check_page(page: Path, read: set[Path]) -> None:
+    """Where a page goes: to a new file, or in place of a page; never over data."""
+    if not page.parent.is_dir():
+        raise CitebedError(f"there is no folder '{page.parent}' for the page. Make it first.")
+    if page.is_dir():
+        raise CitebedError(f"'{page}' is a folder; name a file, e.g. {page / 'report.html'}.")
+    if page.resolve() in read:
+        raise CitebedError(f"'{page}' is one of the files that are read; name another.")
+    if page.suffix.lower() not in (".html", ".htm"):
+        raise CitebedError(f"'{page}': the page is HTML; name a file that ends in .html.")
 
 
 def typed(context: typer.Context) -> str:
@@ -89,17 +95,19 @@ def typed(context: typer.Context) -> str:
             continue
         value = context.params[name]
         option = parameter.param_type_name == "option"
+        path = parameter.type.name in ("path", "file", "directory")
         if isinstance(value, bool):
             words.append((parameter.opts if value else parameter.secondary_opts)[0])
             continue
         for one in value if isinstance(value, list | tuple) else [value]:
-            words += [parameter.opts[0], _word(one)] if option else [_word(one)]
+            words += [*parameter.opts[:1], _word(one, path)] if option else [_word(one, path)]
     return shlex.join(["citebed", "timeline", *words])
 
 
-def _word(value: Any) -> str:
+def _word(value: Any, path: bool) -> str:
+    """A value as it was typed; of a path, its name (a slicing may be one too)."""
     plain = str(getattr(value, "value", value))
-    return Path(plain).name or "." if isinstance(value, Path) or Path(plain).is_file() else plain
+    return Path(plain).name or "." if path or Path(plain).is_file() else plain
 
 
 def write_look(

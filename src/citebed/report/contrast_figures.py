@@ -24,6 +24,7 @@ from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.contrasting import Contrast
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.tables import Floats
+from citebed.report.drawing import STYLE
 
 ENDINGS = ("svg", "png")
 _DARK, _INK, _RULE = "#27415f", "#222222", "#9a9a9a"
@@ -34,23 +35,8 @@ _NUMBERED = 6
 """Places where at least so many queries lie get their number written beside them."""
 
 _STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 8,
-    "axes.titlesize": 9,
-    "axes.titleweight": "bold",
-    "axes.edgecolor": _INK,
-    "axes.labelcolor": _INK,
-    "axes.linewidth": 0.6,
-    "axes.axisbelow": True,
-    "text.color": _INK,
-    "text.parse_math": False,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "svg.hashsalt": "citebed",
-    "svg.fonttype": "none",
+    **STYLE,
+    "axes.titlelocation": "center",
 }
 Made = tuple[str, Callable[[], Figure]]
 

@@ -18,7 +18,7 @@ from citebed.errors import CitebedError
 
 INK, MARK, LIGHT, RULE = "#222222", "#27415f", "#b4c3d3", "#9a9a9a"
 
-_STYLE: dict[Any, Any] = {
+STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 8,
@@ -43,7 +43,7 @@ _STYLE: dict[Any, Any] = {
 def svg(make: Callable[[], Figure]) -> bytes:
     """A figure as SVG: text as text, no background, no date, so that it is the same each time."""
     whole = io.BytesIO()
-    with mpl.rc_context(_STYLE), warnings.catch_warnings():
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
         # The reader's fonts draw the text; that ours lacks a letter is no reason to complain.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         make().savefig(

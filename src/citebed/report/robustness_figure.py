@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.tables import Floats
+from citebed.report.drawing import STYLE
 from citebed.timeline.robustness import Setting, Simulation
 
 ENDINGS = ("svg", "png")
@@ -23,27 +24,10 @@ _MARKS = (("o", _INK), ("o", "white"), ("s", _INK), ("s", "white"), ("^", _INK),
 _COLUMNS = 3
 
 _STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 8,
-    "axes.titlesize": 9,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.edgecolor": _INK,
-    "axes.labelcolor": _INK,
-    "axes.linewidth": 0.6,
+    **STYLE,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "text.color": _INK,
-    "text.parse_math": False,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
     "legend.frameon": False,
-    "svg.hashsalt": "citebed",
-    "svg.fonttype": "none",
 }
 
 

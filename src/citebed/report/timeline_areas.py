@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.legend_handler import HandlerBase
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch, PathPatch, Rectangle
+from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
 from citebed.evaluation.tables import Floats
@@ -71,9 +69,8 @@ def areas_figure(
             Line2D([], [], color=MARK, linewidth=1.6, label=first),
             Line2D([], [], color=INK, linewidth=1.0, linestyle=(0, (3, 1.2)), label=second),
             Patch(facecolor=LIGHT, label="the first is better"),
-            _Hatched(facecolor="white", label="the second is better"),
+            _hatched_key("the second is better"),
         ],
-        handler_map={_Hatched: _HatchedKey()},
         loc="outside lower left",
         ncols=2,
         frameon=False,
@@ -124,7 +121,7 @@ def _hatch(axes: Axes, boxes: Path) -> None:
     They are lines cut by a clip path, for a pattern of matplotlib's would be an SVG fill that
     refers to an id, and ids change when a picture becomes part of a page.
     """
-    if not len(boxes.vertices):
+    if not np.size(boxes.vertices):
         return
     points = [
         (x, y) for at in np.linspace(-0.35, 1, _HATCHES) for x, y in ((at, 0), (at + 0.35, 1))
@@ -137,27 +134,9 @@ def _hatch(axes: Axes, boxes: Path) -> None:
     lines.set_clip_path(boxes, axes.transData)
 
 
-class _Hatched(Patch):
-    """What a key shows hatched."""
-
-
-class _HatchedKey(HandlerBase):
-    """Draws the key of what is hatched: a box with slanted lines."""
-
-    def create_artists(  # noqa: PLR0913  the signature is matplotlib's
-        self, legend: Any, orig_handle: Any, xdescent: float, ydescent: float,
-        width: float, height: float, fontsize: float, trans: Any,
-    ) -> list[Artist]:  # fmt: skip
-        left, low = -xdescent, -ydescent
-        box = Rectangle((left, low), width, height, facecolor="none", edgecolor=INK, linewidth=0.5)
-        shifts = np.linspace(0, width - height / 2, 6)
-        points = [
-            point
-            for shift in shifts
-            for point in ((left + shift, low), (left + shift + height / 2, low + height))
-        ]
-        lines = Path(points, [Path.MOVETO, Path.LINETO] * len(shifts))
-        slanted = PathPatch(lines, facecolor="none", edgecolor=INK, linewidth=0.5)
-        for artist in (box, slanted):
-            artist.set_transform(trans)
-        return [box, slanted]
+def _hatched_key(text: str) -> Line2D:
+    """The key of what is hatched: slanted lines, as the mark of a line that is none."""
+    points = [(x, y) for at in np.linspace(-1, 0.7, 7) for x, y in ((at, -0.4), (at + 0.3, 0.4))]
+    slanted = Path(points, [Path.MOVETO, Path.LINETO] * 7)
+    style: dict[str, Any] = {"color": INK, "markersize": 18, "markeredgewidth": 0.5}
+    return Line2D([], [], linestyle="", marker=slanted, fillstyle="none", label=text, **style)

@@ -21,17 +21,18 @@ from matplotlib import dates
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.tables import Floats
-from citebed.report.drawing import _STYLE, INK, LIGHT, MARK, RULE, FileNames, svg
+from citebed.report.drawing import INK, LIGHT, MARK, RULE, STYLE, FileNames, svg
 from citebed.report.timeline_areas import Pair, areas_figure
 from citebed.report.timeline_series import (
     WINDOW,
     Steps,
-    day_name,
     areas,
     burstiest,
+    day_name,
     short,
     steps,
     volume,
@@ -79,7 +80,7 @@ class Picture:
     def png(self) -> bytes:
         """On white, for slides and mails."""
         whole = io.BytesIO()
-        with mpl.rc_context(_STYLE), warnings.catch_warnings():
+        with mpl.rc_context(STYLE), warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Glyph .* missing from font")
             self.make().savefig(whole, format="png", dpi=_PNG_DPI, metadata={"Software": "citebed"})
         return whole.getvalue()
@@ -135,9 +136,12 @@ def _days(seconds: Any) -> Floats:
 def _date_axis(axes: Axes, first: float, last: float, most: int = 7) -> None:
     """Dates as ISO 8601 has them, with hours where there are few days."""
     axes.set_xlim(first, last)
-    axes.xaxis.set_major_locator(dates.AutoDateLocator(tz=UTC, minticks=2, maxticks=most))
+    # matplotlib gives these two no types
+    locator: Any = dates.AutoDateLocator
+    formatter: Any = dates.DateFormatter
+    axes.xaxis.set_major_locator(locator(tz=UTC, minticks=most // 2, maxticks=most))
     how = "%Y-%m-%d" if last - first > 3 else "%m-%d %H:%M"
-    axes.xaxis.set_major_formatter(dates.DateFormatter(how, tz=UTC))
+    axes.xaxis.set_major_formatter(formatter(how, tz=UTC))
     axes.spines[["top", "right"]].set_visible(False)
 
 
@@ -165,7 +169,7 @@ def volume_picture(cells: Cells, query: str | None, names: FileNames) -> Picture
         line = f"mean over {WINDOW} {'days' if found.days == 1 else 'such spans'}"
         axes.plot(middles, found.average, color=MARK, linewidth=1.6, label=line)
         axes.set_ylim(0, max(1.0, 1.08 * found.counts.max()))
-        axes.yaxis.get_major_locator().set_params(integer=True)
+        axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
         axes.set_title(f"Relevant documents per {unit}: {short(whose, 50)}")
         _date_axis(axes, middles[0] - found.days / 2, middles[-1] + found.days / 2)
         figure.legend(loc="outside lower left", ncols=2, frameon=False)
@@ -179,7 +183,7 @@ def _draw_counts(axes: Axes, middles: Floats, counts: Any, unit: str) -> None:
     if len(counts) > _DOTS:
         axes.fill_between(middles, counts, step="mid", color=LIGHT, linewidth=0, label=f"a {unit}")
         return
-    style = {"markersize": 3, "markeredgewidth": 0.6, "markerfacecolor": "white"}
+    style: dict[str, Any] = {"markersize": 3, "markeredgewidth": 0.6, "markerfacecolor": "white"}
     axes.plot(middles, counts, "o", color=INK, clip_on=False, label=f"a {unit}", **style)
 
 
@@ -234,8 +238,8 @@ def _together(title: str, runs: Sequence[str], series: Sequence[Steps], measure:
     handles = []
     for at, (run, found) in enumerate(zip(runs, series, strict=True)):
         colour, dashes, mark, filling, width = _LINES[at]
-        line = {"color": colour, "linestyle": dashes, "linewidth": width}
-        dots = {"marker": mark, "markersize": 4, "markerfacecolor": filling}
+        line: dict[str, Any] = {"color": colour, "linestyle": dashes, "linewidth": width}
+        dots: dict[str, Any] = {"marker": mark, "markersize": 4, "markerfacecolor": filling}
         axes.plot(*_step_line(found), **line)
         middles = (_days(found.bounds)[:-1] + _days(found.bounds)[1:]) / 2
         shown = _spread(found.values, at)

@@ -217,8 +217,8 @@ def test_trec_qrels_are_no_judgements_of_kba(tmp_path: Path) -> None:
         read_judgements(written(tmp_path, "q 0 d 1\n"))
 
 
-def test_the_judgements_of_kba_2012(shared_data: Path) -> None:
-    table = read_judgements(shared_data / "kba-2012/training-qrels.txt").table
+def test_the_judgements_of_kba_2012(kba_2012: Path) -> None:
+    table = read_judgements(kba_2012).table
     assert table.height == 9925
     assert table["query_id"].n_unique() == 29
     assert sorted(table["relevance"].unique()) == [1, 2]

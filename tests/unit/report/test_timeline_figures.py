@@ -1,0 +1,238 @@
+"""Pictures of a timeline: the numbers behind them, what they show, that they are the same twice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree
+
+from citebed.errors import UnknownName
+from citebed.report.timeline_areas import Pair
+from citebed.report.timeline_figures import Choice, best_pairs, timeline_pictures
+from citebed.report.timeline_series import (
+    areas,
+    burstiest,
+    moving_average,
+    short,
+    steps,
+    volume,
+)
+from citebed.timeline.measuring import slice_measures
+from citebed.timeline.runs import run_of
+from citebed.timeline.scoring import StreamScores, measured_cells, score_stream
+from citebed.timeline.slices import slices_of
+from citebed.timeline.times import DAY
+from citebed.timeline.truth import truth_of
+
+START = 1_704_067_200  # 2024-01-01T00:00:00Z
+AP = slice_measures(["AP"])[0]
+Documents = Sequence[tuple[str, int]]
+
+
+def rows(documents: Mapping[str, Documents]) -> list[tuple[str, str, int, float]]:
+    """Documents as ``(name, day)`` by query, as rows; the first scores highest."""
+    return [
+        (query, name, START + day * DAY, float(len(found) - at))
+        for query, found in documents.items()
+        for at, (name, day) in enumerate(found)
+    ]
+
+
+def made(
+    relevant: Mapping[str, Documents],
+    runs: Mapping[str, Mapping[str, Documents]],
+    slicing: str = "1d",
+) -> list[StreamScores]:
+    judged = [(query, doc, time, 1) for query, doc, time, _ in rows(relevant)]
+    names = ["query_id", "doc_id", "time"]
+    truth = truth_of(pl.DataFrame(judged, schema=[*names, "relevance"], orient="row"), "made")
+    cells = measured_cells(truth, slices_of(slicing, truth.range()))
+    return [
+        score_stream(
+            run_of(pl.DataFrame(rows(found), schema=[*names, "score"], orient="row"), name),
+            cells,
+            [AP],
+        )
+        for name, found in runs.items()
+    ]
+
+
+# Query q: day 0 has a; day 1 has b, c, d; none on day 2; day 3 has e. Query r: day 1 has b.
+RELEVANT = {"q": [("a", 0), ("b", 1), ("c", 1), ("d", 1), ("e", 3)], "r": [("b", 1)]}
+QUIET = {"q": [("a", 0), ("e", 3)], "r": []}  # all right on days 0 and 3, silent on day 1
+BURSTS = {"q": [("b", 1), ("c", 1), ("d", 1)], "r": [("b", 1)]}  # the other way round
+RUNS = {"quiet": QUIET, "bursts": BURSTS}
+
+
+def texts(svg: bytes) -> list[str]:
+    return [text.text or "" for text in etree.fromstring(svg).iter("{*}text")]
+
+
+# --- numbers --------------------------------------------------------------------------------
+
+
+def test_documents_are_counted_by_day() -> None:
+    cells = made(RELEVANT, RUNS)[0].cells
+    assert volume(cells).counts.tolist() == [1, 4, 0, 1]
+    assert volume(cells, "r").counts.tolist() == [0, 1, 0, 0]
+    assert volume(cells).starts.tolist() == [START + day * DAY for day in range(4)]
+
+
+def test_days_after_the_last_judged_document_are_not_counted() -> None:
+    assert len(volume(made(RELEVANT, RUNS, "4d")[0].cells).counts) == 4
+
+
+def test_a_moving_average_is_over_three_days_on_either_side() -> None:
+    counts = np.array([7, 0, 0, 0, 14, 0, 0, 0, 0])
+    # day 0: days 0 to 3; day 3: days 0 to 6; day 8: days 5 to 8
+    found = moving_average(counts)
+    assert found[[0, 3, 4, 8]].tolist() == [7 / 4, 21 / 7, 14 / 7, 0]
+
+
+def test_the_query_to_look_at_has_the_most_in_one_slice() -> None:
+    assert burstiest(made(RELEVANT, RUNS)[0].cells) == "q"
+
+
+def test_a_slice_without_relevant_documents_is_a_gap() -> None:
+    found = steps(made(RELEVANT, RUNS)[0], AP)
+    # day 1: q and r both score 0
+    assert found.values[[0, 1, 3]].tolist() == [1, 0, 1]
+    assert math.isnan(found.values[2])
+
+
+def test_areas_of_a_query_are_as_wide_as_its_weights() -> None:
+    quiet = made(RELEVANT, RUNS)[0]
+    uniform, burst = (areas(quiet, AP, weight, "q") for weight in ("uniform", "burst"))
+    assert uniform.widths == pytest.approx([1 / 3, 1 / 3, 1 / 3])
+    assert burst.widths == pytest.approx([1 / 5, 3 / 5, 1 / 5])
+    assert uniform.heights.tolist() == burst.heights.tolist() == [1, 0, 1]
+    assert (uniform.score, burst.score) == pytest.approx((2 / 3, 2 / 5))
+
+
+def test_areas_of_all_queries_by_hand() -> None:
+    # Day 1 weighs 1/3 to q and 1 to r: it is (1/3 + 1)/2 wide.
+    bursts = areas(made(RELEVANT, RUNS)[1], AP, "uniform")
+    assert bursts.widths == pytest.approx([1 / 6, 2 / 3, 1 / 6])
+    assert bursts.heights == pytest.approx([0, 1, 0])
+
+
+def test_ahead_and_behind_make_the_difference() -> None:
+    quiet, bursts = (areas(run, AP, "burst", "q") for run in made(RELEVANT, RUNS))
+    pair = Pair("burst", quiet, bursts)
+    assert (pair.ahead, pair.behind) == pytest.approx((2 / 5, 3 / 5))
+    assert pair.told() == "0.400 − 0.600 = −0.200 (ahead by 0.400, behind by 0.600)"
+
+
+documents = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 800), min_size=1)
+
+
+@given(st.dictionaries(st.sampled_from("qrs"), documents, min_size=1), st.data())
+def test_an_area_is_the_score(relevant: dict[str, dict[str, int]], data: st.DataObject) -> None:
+    """Also where there are so many slices that neighbours are joined."""
+    judged = {query: list(found.items()) for query, found in relevant.items()}
+    run = {query: found[: data.draw(st.integers(0, 8))] for query, found in judged.items()}
+    (scores,) = made(judged, {"run": run})
+    for weight in ("uniform", "burst", "recency:30d"):
+        whole = areas(scores, AP, weight)
+        assert whole.widths.sum() == pytest.approx(1)
+        assert whole.score == pytest.approx(scores.mean(AP, weight))
+        for query, score in zip(scores.cells.query_ids, scores.by_query(AP, weight), strict=True):
+            assert areas(scores, AP, weight, query).score == pytest.approx(score)
+
+
+def test_very_many_slices_are_joined() -> None:
+    days = [(f"d{day}", day) for day in range(1200)]
+    (scores,) = made({"q": days}, {"half": {"q": days[::2]}})
+    found = steps(scores, AP)
+    assert (found.joined, len(found.values)) == (3, 400)
+    assert found.values[:2] == pytest.approx([2 / 3, 1 / 3])  # days 0 and 2, then day 4
+    assert len(areas(scores, AP, "uniform").widths) == 400
+
+
+def test_names_are_cut_in_the_middle() -> None:
+    assert short("system-of-a-long-name-12", 12) == "system…me-12"
+    assert len(short("x" * 50, 20)) == 20
+    assert short("a\x07b", 9) == "a\ufffdb"
+
+
+def test_a_query_without_relevant_documents_is_an_error() -> None:
+    with pytest.raises(UnknownName, match="nobody"):
+        volume(made(RELEVANT, RUNS)[0].cells, "nobody")
+
+
+# --- pictures -------------------------------------------------------------------------------
+
+
+def test_pictures_of_a_study() -> None:
+    found = timeline_pictures(made(RELEVANT, RUNS))
+    assert [picture.name for picture in found] == [
+        "relevant", "relevant_q", "scores_AP", "areas_AP_bursts-quiet", "areas_AP_bursts-quiet_q",
+    ]  # fmt: skip
+    assert [picture.kind for picture in found] == ["volume"] * 2 + ["scores"] + ["areas"] * 2
+
+
+def test_the_query_can_be_chosen() -> None:
+    names = [picture.name for picture in timeline_pictures(made(RELEVANT, RUNS), Choice(focus="r"))]
+    assert "relevant_r" in names
+    assert "areas_AP_bursts-quiet_r" in names
+
+
+def test_the_best_comes_first_in_pairs() -> None:
+    # uniform: quiet (2/3 + 0)/2, bursts (1/3 + 1)/2
+    ((first, second),) = best_pairs(made(RELEVANT, RUNS), Choice())
+    assert (first.run, second.run) == ("bursts", "quiet")
+
+
+def test_pictures_are_the_same_bytes_twice() -> None:
+    first, second = (timeline_pictures(made(RELEVANT, RUNS)) for _ in range(2))
+    for one, other in zip(first, second, strict=True):
+        assert one.svg == other.svg
+        assert b"dc:date" not in one.svg
+    assert first[0].png == second[0].png
+    assert first[0].png.startswith(b"\x89PNG")
+
+
+def test_pictures_say_what_they_show_as_text() -> None:
+    by_name = {p.name: p for p in timeline_pictures(made(RELEVANT, RUNS))}
+    assert {"Relevant documents per day: q", "mean over 7 days"} <= set(
+        texts(by_name["relevant_q"].svg)
+    )
+    assert {"AP over time", "quiet", "bursts"} <= set(texts(by_name["scores_AP"].svg))
+    drawn = texts(by_name["areas_AP_bursts-quiet_q"].svg)
+    assert "uniform: 0.333 − 0.667 = −0.333 (ahead by 0.333, behind by 0.667)" in drawn
+    assert "burst: 0.600 − 0.400 = +0.200 (ahead by 0.600, behind by 0.400)" in drawn
+
+
+def test_hatching_needs_no_pattern() -> None:
+    """A fill that refers to an id would break when ids change in a page."""
+    for picture in timeline_pictures(made(RELEVANT, RUNS)):
+        assert b"<pattern" not in picture.svg
+        assert b"fill: url" not in picture.svg
+
+
+def test_many_systems_have_a_panel_each() -> None:
+    runs = {f"run{number}": QUIET for number in range(10)}
+    drawn = next(p for p in timeline_pictures(made(RELEVANT, runs)) if p.kind == "scores")
+    found = texts(drawn.svg)
+    assert [text for text in found if text.startswith("run")] == list(runs)
+    assert "lowest to highest of all systems" in found
+
+
+def test_names_that_look_like_markup_or_formulas_are_drawn() -> None:
+    runs = {"<b>&$x$": QUIET, "名前": BURSTS}
+    for picture in timeline_pictures(made(RELEVANT, runs)):
+        assert picture.png
+        if picture.kind != "volume":
+            assert {"<b>&$x$", "名前"} <= set(texts(picture.svg))
+
+
+@pytest.mark.parametrize("slicing", ["all", "1h", "equal:2"])
+def test_any_slicing_is_drawn(slicing: str) -> None:
+    for picture in timeline_pictures(made(RELEVANT, RUNS, slicing)):
+        assert picture.svg
