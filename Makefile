@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN     = $(VENV)/bin
 WORKERS ?= 2
-BENCH   = import robustness search bm25 models citing rerank evaluate clusters claims contrast
+BENCH   = import robustness search bm25 models citing rerank evaluate clusters claims contrast timeline filter
 
 .PHONY: demo test lint browser bench docs lock clean
 

@@ -84,7 +84,8 @@ def commands(qrels: Path, run: Path) -> dict[str, list[str]]:
         found["trec_eval"] = [*trec_eval.split(), *chosen, *files]
     python = os.environ.get("PEER_PYTHON", sys.executable)
     for name, (script, measures) in PEERS.items():
-        known = subprocess.run([python, "-c", f"import {name}"], capture_output=True, check=False)
+        needed = "import pytrec_eval, ir_measures" if name == "ir_measures" else f"import {name}"
+        known = subprocess.run([python, "-c", needed], capture_output=True, check=False)
         if known.returncode == 0:
             found[name] = [python, "-c", script, *files, measures]
     return found
