@@ -69,18 +69,18 @@ class Ledger:
         if self.missing:
             done = "counted as 0" if self.measured == self.judged else "left out of the means"
             notes.append(
-                f"{self.missing} of {self.judged} judged queries are not in the run and are "
-                f"{done}: {_examples(self.missing_examples, self.missing)}"
+                f"{self.missing} of {self.judged} judged queries {_are(self.missing)} not in the run and "
+                f"{_are(self.missing)} {done}: {_examples(self.missing_examples, self.missing)}"
             )
         if self.unjudged:
             notes.append(
-                f"{self.unjudged} of {self.in_run} queries in the run have no judgements and "
-                f"are left out: {_examples(self.unjudged_examples, self.unjudged)}"
+                f"{self.unjudged} of {self.in_run} queries in the run lack judgements and "
+                f"{_are(self.unjudged)} left out: {_examples(self.unjudged_examples, self.unjudged)}"
             )
         if self.without_relevant:
             notes.append(
-                f"{self.without_relevant} of {self.measured} measured queries have no relevant "
-                "document and score 0"
+                f"{self.without_relevant} of {self.measured} measured queries without relevant "
+                "documents: they score 0"
             )
         return [*notes, *self._tie_notes()]
 
@@ -90,7 +90,12 @@ class Ledger:
         moved = [m for m in self.measures if m.highest - m.lowest > 5e-5]
         spans = "; ".join(f"{m.measure} from {m.lowest:.4f} to {m.highest:.4f}" for m in moved)
         effect = f"other orders would give {spans}" if moved else "no measure moves by 0.00005"
-        return [f"{self.tied} documents in {self.ties} ties across relevance: {effect}"]
+        ties = "a tie" if self.ties == 1 else f"{self.ties} ties"
+        return [f"{self.tied} documents in {ties} across relevance: {effect}"]
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _examples(ids: tuple[str, ...], count: int) -> str:

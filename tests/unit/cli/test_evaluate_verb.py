@@ -49,7 +49,7 @@ def test_a_table_with_intervals_and_the_ledger(
     # the poor run has d first for queries 0, 3, 6 and 9: (4 + 8/2) / 12
     assert shown[2].split()[:3] == ["poor", "12", "0.6667"]
     text = "\n".join(shown)
-    assert "good: 1 of 12 judged queries are not in the run and are left out" in text
+    assert "good: 1 of 12 judged queries is not in the run and is left out" in text
     assert "averaged over different queries" in text
     assert "0 of 24 (0%)" in text
 

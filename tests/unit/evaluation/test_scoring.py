@@ -81,7 +81,7 @@ def test_the_ledger_by_hand() -> None:
     assert (reciprocal.lowest, reciprocal.highest) == pytest.approx((1 / 8, 1 / 4))
     assert (precision.lowest, precision.highest) == pytest.approx((1 / 4, 1 / 2))
     notes = " ".join(ledger.notes())
-    assert "1 of 3 judged queries are not in the run and are left out of the means: q3" in notes
+    assert "1 of 3 judged queries is not in the run and is left out of the means: q3" in notes
     assert "other orders would give RR(rel=2) from 0.1250 to 0.2500" in notes
     assert ledger.rows()[0]["unjudged_queries"] == 1
 
