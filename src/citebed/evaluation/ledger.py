@@ -68,14 +68,16 @@ class Ledger:
         notes = []
         if self.missing:
             done = "counted as 0" if self.measured == self.judged else "left out of the means"
+            are = _are(self.missing)
             notes.append(
-                f"{self.missing} of {self.judged} judged queries {_are(self.missing)} not in the run and "
-                f"{_are(self.missing)} {done}: {_examples(self.missing_examples, self.missing)}"
+                f"{self.missing} of {self.judged} judged queries {are} not in the run and {are} "
+                f"{done}: {_examples(self.missing_examples, self.missing)}"
             )
         if self.unjudged:
+            left = f"{_are(self.unjudged)} left out"
             notes.append(
-                f"{self.unjudged} of {self.in_run} queries in the run lack judgements and "
-                f"{_are(self.unjudged)} left out: {_examples(self.unjudged_examples, self.unjudged)}"
+                f"{self.unjudged} of {self.in_run} queries in the run lack judgements and {left}: "
+                f"{_examples(self.unjudged_examples, self.unjudged)}"
             )
         if self.without_relevant:
             notes.append(
