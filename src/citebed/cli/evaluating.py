@@ -134,7 +134,9 @@ def _switched(chosen: list[Measure], level: int | None, judged_only: bool) -> li
     from dataclasses import replace
 
     changed = [replace(m, rel=level) if level is not None and m.rel == 1 else m for m in chosen]
-    return [replace(m, judged_only=True) for m in changed] if judged_only else changed
+    if judged_only:
+        changed = [replace(m, judged_only=True) for m in changed]
+    return list(dict.fromkeys(changed))
 
 
 Scored = Iterator[tuple[Path, "RunScores", "list[Summary]"]]
@@ -299,11 +301,13 @@ def measures_(
 
     from citebed.evaluation.measures import MEASURES
     from citebed.evaluation.measures.grammar import kind_of
+    from citebed.evaluation.measures.trec_names import from_trec_name
     from citebed.report.grid import Grid
     from citebed.report.measure_help import as_written, in_full, summary_line, trec_eval_name
 
     if name is not None:
-        kind = kind_of(name.partition("@")[0].partition("(")[0])
+        known = from_trec_name(name)
+        kind = type(known) if known else kind_of(name.partition("@")[0].partition("(")[0])
         typer.echo(as_written(kind))
         for part in in_full(kind):
             typer.echo("\n" + fill(part, 88))

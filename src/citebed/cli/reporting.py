@@ -98,7 +98,8 @@ def report(
     from citebed.report.evaluation_study import Plan
     from citebed.report.evaluation_study import study as make_study
 
-    _check_output(output, [qrels, *runs, *([queries] if queries else [])])
+    read = [qrels, *runs, *([queries] if queries else []), *([Path(cluster)] if cluster else [])]
+    _check_output(output, read)
     plan = Plan(
         measures=tuple(parse(measures or DEFAULT_MEASURES)),
         settings=settings_of(complete, scores),
@@ -140,9 +141,11 @@ def _check_output(output: Path, inputs: Sequence[Path]) -> None:
 
     if not output.parent.is_dir():
         raise CitebedError(f"there is no folder '{output.parent}' for the page. Make it first.")
+    if output.exists() and not (output.is_dir() or output.is_file()):
+        raise CitebedError(f"'{output}' is a device or a pipe; name a plain file.")
     if output.is_dir():
         raise CitebedError(f"'{output}' is a folder; name a file, e.g. {output / 'report.html'}.")
-    if output.resolve() in {path.resolve() for path in inputs}:
+    if output.exists() and any(path.exists() and path.samefile(output) for path in inputs):
         raise CitebedError(f"'{output}' is one of the files that are read; name another with -o.")
 
 
@@ -214,6 +217,7 @@ def _draw(study: Study, folder: Path) -> int:
 
 
 def _write_whole(path: Path, text: str) -> None:
+    path = path.resolve()
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         draft.write_text(text, encoding="utf-8", newline="\n")

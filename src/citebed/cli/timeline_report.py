@@ -79,6 +79,8 @@ def _check_page(page: Path, read: set[Path]) -> None:
         raise CitebedError(f"there is no folder '{page.parent}' for the page. Make it first.")
     if page.is_dir():
         raise CitebedError(f"'{page}' is a folder; name a file, e.g. {page / 'report.html'}.")
+    if page.exists() and not page.is_file():
+        raise CitebedError(f"'{page}' is a device or a pipe; name a plain file.")
     if page.resolve() in read:
         raise CitebedError(f"'{page}' is one of the files that are read; name another.")
     if page.suffix.lower() not in (".html", ".htm"):

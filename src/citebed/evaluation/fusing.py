@@ -262,8 +262,14 @@ def fuse(runs: Sequence[Run], how: Fusion, name: str = "fused") -> Run:
     tables = [in_rank_order(run) for run in runs]
     pairs = pairs_of(*tables)
     every = distinct(np.concatenate(pairs.keys))
-    columns = _side_by_side(tables, pairs, every, how.scale, weights)
-    score = METHODS[how.method].combine(columns, how.k0)
+    with np.errstate(over="ignore", invalid="ignore"):  # told below
+        columns = _side_by_side(tables, pairs, every, how.scale, weights)
+        score = METHODS[how.method].combine(columns, how.k0)
+    if not np.isfinite(score).all():
+        raise CitebedError(
+            "the scores are too large to be fused so: their sums are no numbers any more. "
+            "Fuse ranks instead, e.g. with the method rrf."
+        )
     # The greater the number of a pair, the greater its document's id.
     order = np.lexsort((-every, -score, pairs.queries(every)))
     fused = pairs.table(every[order]).with_columns(pl.Series("score", score[order]))

@@ -113,7 +113,7 @@ class Evaluation:
 def evaluate(
     qrels: Any,
     runs: Any,
-    measures: Iterable[str | Measure] = DEFAULT_MEASURES,
+    measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
     settings: Settings = TREC_EVAL,
 ) -> Evaluation:
     """Score one run or several.
@@ -170,6 +170,8 @@ def _matched(judged: Judged, ranked: Ranked) -> Rankings:
 
 
 def _nothing_shared(judged: Judged, run: str, query_ids: pl.Series) -> str:
+    if not len(query_ids) or not len(judged.query_ids):
+        return f"the {'judgements' if len(query_ids) else f'run {run!r}'} are empty."
     ours, theirs = (
         ", ".join(f"'{x}'" for x in ids.head(3)) for ids in (judged.query_ids, query_ids)
     )

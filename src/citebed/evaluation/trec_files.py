@@ -133,7 +133,7 @@ def _straight(path: Path, layout: Layout, sample: bytes) -> pl.DataFrame | None:
             quote_char=None,
             comment_prefix="#" if sample.startswith(b"#") or b"\n#" in sample else None,
         )
-        return _checked(frame.select(*layout.kept, *_asides(layout)).collect(), layout)
+        return _checked(frame.select(*layout.kept, *_asides(layout, separator)).collect(), layout)
     except pl.exceptions.PolarsError:
         return None
 
@@ -191,11 +191,16 @@ def _blocks(path: Path) -> Iterator[bytes]:
             yield rest
 
 
-def _asides(layout: Layout) -> list[pl.Expr]:
+def _asides(layout: Layout, separator: str = " ") -> list[pl.Expr]:
     """Computed while reading, where it costs least: hashes, and whether a line is whole."""
-    whole = pl.col(layout.fields[-1]).is_not_null()
+    whole = pl.all_horizontal(pl.col(layout.fields).is_not_null())
     if layout.number is pl.Float64:
         whole = whole & pl.col(layout.kept[2]).is_finite()
+    whole = whole & ~pl.col("query_id").str.starts_with("#")
+    if separator == "\t":  # then a blank can be within an id, and is no white space between two
+        blank = [pl.col(name).str.contains(" ", literal=True) for name in ("query_id", "doc_id")]
+        whole = whole & ~pl.any_horizontal(blank)
+    whole = whole.fill_null(False)
     return [
         pl.col("query_id").hash().alias(QUERY_HASH),
         pl.col("doc_id").hash().alias(DOC_HASH),

@@ -69,12 +69,13 @@ def write_run(
 
 def refuse_input(out: Path, *inputs: Path) -> None:
     """Judgements and runs are never overwritten by what is made of them."""
-    for path in inputs:
-        if out.exists() and path.exists() and out.samefile(path):
-            raise CitebedError(
-                f"{out} is one of the files that were read; it would be lost. "
-                "Give another name for the result."
-            )
+    for made in (out, out.with_name(f"{out.name}.json")):
+        for path in inputs:
+            if made.exists() and path.exists() and made.samefile(path):
+                raise CitebedError(
+                    f"{made} is one of the files that were read; it would be lost. "
+                    "Give another name for the result."
+                )
 
 
 def _is_table(path: Path) -> bool:
@@ -88,12 +89,12 @@ def _check_label(label: str) -> None:
 
 def _check_ids(table: pl.DataFrame, path: Path) -> None:
     for column, pattern in _UNFIT.items():
-        unfit = table[column].str.contains(pattern)
+        unfit = table[column].str.contains(pattern).fill_null(True)
         if unfit.any():
             raise CitebedError(
                 f"the {column} '{table[column].filter(unfit)[0]}' is empty, has a blank in it or "
                 "starts with #, which a TREC file cannot hold. "
-                f" Write Parquet instead: {path.stem}.parquet"
+                f"Write Parquet instead: {path.stem}.parquet"
             )
 
 
@@ -127,12 +128,26 @@ def _write_text(table: pl.DataFrame, handle: Any) -> None:
     )
 
 
+def _plain_target(path: Path) -> Path:
+    """Where a file is put in place: what a link points at; never a folder or a device."""
+    path = path.resolve() if path.is_symlink() else path
+    if path.is_dir() or not path.name:
+        raise CitebedError(f"cannot write {path}: it is a folder. Name a file.")
+    if path.exists() and not path.is_file():
+        raise CitebedError(
+            f"cannot write {path}: it is a device or a pipe, and files are put in place whole. "
+            "Name a plain file."
+        )
+    return path
+
+
 @contextlib.contextmanager
 def whole_files(*paths: Path) -> Iterator[list[Path]]:
     """Files under other names, put in place together once all of them are written.
 
     Whatever goes wrong before leaves what was there as it was.
     """
+    paths = tuple(_plain_target(path) for path in paths)
     drafts: list[Path] = []
     try:
         for path in paths:

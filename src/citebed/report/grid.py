@@ -10,7 +10,7 @@ _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "†": r"$\dagger$", "−": r"$-$", "τ": r"$\tau$", "→": r"$\rightarrow$", "±": r"$\pm$",
-    "×": r"$\times$",
+    "×": r"$\times$", "<": "$<$", ">": "$>$", "|": "$|$",
 }  # fmt: skip
 
 

@@ -336,3 +336,9 @@ def test_re_ranking_fuses_by_the_same_formulas(runs: list[reference.Run]) -> Non
         theirs = interpolate(tables, weights, scale).rows()
         assert fused(how, *runs) == pytest.approx({row[:2]: row[2] for row in theirs}, abs=1e-9)
     assert fuse([as_run(run) for run in runs], Fusion()).table.equals(reciprocal_rank(tables))
+
+
+def test_scores_beyond_numbers_are_told() -> None:
+    runs = [as_run({"q": {"a": 1e308, "b": -1e308}}), as_run({"q": {"a": 1e308, "b": 1.0}})]
+    with pytest.raises(CitebedError, match="too large to be fused"):
+        fuse(runs, Fusion(method="combsum", normalise="minmax"))

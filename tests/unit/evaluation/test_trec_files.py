@@ -157,3 +157,43 @@ def test_names(tmp_path: Path) -> None:
 
 def test_layouts_end_where_a_short_line_shows() -> None:
     assert (QRELS.fields[-1], RUN.fields[-1]) == ("relevance", "tag")
+
+
+LATE = "".join(f"q{n} 0 d{n} 1\n" for n in range(8000))
+"""Longer than the sample that is looked at first."""
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("q900 0  1", "found 3 fields"),
+        (" 0 d1 1", "found 3 fields"),
+        ("q900  d1 1", "found 3 fields"),
+        ("q900 0 d1 ", "found 3 fields"),
+    ],
+)
+def test_a_short_line_far_down_is_found(line: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "x.qrels").write_text(f"{LATE}{line}\n")
+    with pytest.raises(FormatError) as caught:
+        read_qrels(tmp_path / "x.qrels")
+    assert caught.value.line == 8001
+    assert told in str(caught.value)
+
+
+def test_a_score_that_is_missing_far_down_is_found(tmp_path: Path) -> None:
+    lines = "".join(f"q{n} Q0 d{n} 1 1.5 t\n" for n in range(8000))
+    (tmp_path / "x.run").write_text(f"{lines}q900 Q0 d1 1  t\n")
+    with pytest.raises(FormatError, match=r"x\.run:8001: found 5 fields"):
+        read_run(tmp_path / "x.run")
+
+
+def test_a_comment_far_down_is_a_comment(tmp_path: Path) -> None:
+    (tmp_path / "x.qrels").write_text(f"{LATE}#q0 0 dX 1\n")
+    assert read_qrels(tmp_path / "x.qrels").table.height == 8000
+
+
+def test_a_blank_between_tabs_is_white_space_wherever_it_stands(tmp_path: Path) -> None:
+    tabs = LATE.replace(" ", "\t")
+    (tmp_path / "x.qrels").write_text(f"{tabs}q9\t0\ta b\t1\n")
+    with pytest.raises(FormatError, match=r"x\.qrels:8001: found 5 fields"):
+        read_qrels(tmp_path / "x.qrels")

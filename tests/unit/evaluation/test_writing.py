@@ -146,3 +146,19 @@ def test_judgements_come_back_as_they_were(grades: dict[str, dict[str, int]], en
 
 def _rows(of: Run | Qrels) -> list[tuple[object, ...]]:
     return sorted(of.table.rows())
+
+
+def test_a_device_a_pipe_or_a_folder_is_never_replaced(tmp_path: Path) -> None:
+    import os
+
+    os.mkfifo(tmp_path / "pipe")
+    for target, told in ((tmp_path / "pipe", "a device or a pipe"), (tmp_path, "is a folder")):
+        with pytest.raises(CitebedError, match=told), whole_files(target):
+            pass
+    assert (tmp_path / "pipe").is_fifo()
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with whole_files(tmp_path / "link") as (draft,):
+        draft.write_text("new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"

@@ -37,10 +37,10 @@ def measure(text: str | Measure) -> Measure:
     return kind(**_parameters(kind, match["inside"] or ""), **_cutoff(match["cutoff"]))
 
 
-def measures(texts: Iterable[str | Measure]) -> list[Measure]:
+def measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measure]:
     """Several measures, each once, in the order given; ``P@5,P@10`` in one text are two."""
     found: dict[Measure, None] = {}
-    for text in texts:
+    for text in [texts] if isinstance(texts, str | Measure) else texts:
         parts = [text] if isinstance(text, Measure) else _split(str(text))
         found.update((measure(part), None) for part in parts)
     if not found:
