@@ -22,6 +22,9 @@ _UNITS = {"": 1, "s": 1, "min": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"([0-9]+)(s|min|h|d)?")
 
 
+_BESIDE = (".partial", ".partial.gz", ".checkpoint")
+
+
 def register(app: typer.Typer) -> None:
     """Add the verb of this file."""
     app.command("filter")(filter_)
@@ -108,10 +111,24 @@ def filter_(
         every=checkpoint_every,
     )
     path = output or Path(f"{stream.name.removesuffix('.gz')}.{declared.name}.run")
+    _check_output(path, [stream, topics, *([judgements] if judgements else [])])
     with progress_bar(quiet or as_json) as progress:
         progress.step("filtering", _size(stream))
         report = run_filter(task, path, options, progress.add)
     _tell(stream, report, as_json, quiet)
+
+
+def _check_output(output: Path, read: list[Path]) -> None:
+    """The run goes to a plain file, and over nothing that is read."""
+    from citebed.errors import CitebedError
+
+    if output.is_dir() or not output.name:
+        raise CitebedError(f"'{output}' is a folder; name a file with -o.")
+    for made in (output, *(output.with_name(output.name + end) for end in _BESIDE)):
+        if made.exists() and not made.is_file():
+            raise CitebedError(f"'{made}' is a device or a pipe; name a plain file with -o.")
+        if any(path.exists() and made.exists() and path.samefile(made) for path in read):
+            raise CitebedError(f"'{made}' is one of the files that are read; name another with -o.")
 
 
 def _size(stream: Path) -> int:

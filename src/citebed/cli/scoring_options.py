@@ -63,7 +63,7 @@ Queries = Annotated[
 Samples = Annotated[
     int | None, typer.Option("--samples", min=100, help="Resamples (default 10,000).")
 ]
-Seed = Annotated[int, typer.Option("--seed", help="The seed of what is drawn at random.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="The seed of what is drawn at random.")]
 Level = Annotated[
     float, typer.Option("--level", min=0.5, max=0.9999, help="The level of the intervals.")
 ]

@@ -255,8 +255,18 @@ def _scored(
     from citebed.timeline.scoring import score_stream
 
     chosen = slice_measures(asked.measures or DEFAULT_MEASURES)
-    for run in runs:
+    for run in _told_apart(runs):
         yield score_stream(run, cells, chosen, times, asked.threshold)
+
+
+def _told_apart(runs: Iterator[StreamRun]) -> Iterator[StreamRun]:
+    """The runs; two of one name could not be told apart in what is printed."""
+    seen: set[str] = set()
+    for run in runs:
+        if run.name in seen:
+            raise CitebedError(f"two runs are called '{run.name}'. Give them different file names.")
+        seen.add(run.name)
+        yield run
 
 
 def _official(
@@ -272,7 +282,12 @@ def _official(
     rule = "max" if asked.assessors == "any" else asked.assessors
     truth = read_truth(asked.qrels, times, Reading(rule=rule))
     step, unjudged_negative, require_positives = options
-    for run in runs:
+    if truth.ledger.untimed:
+        raise CitebedError(
+            f"{truth.ledger.untimed} judged pairs have no time in --times, and would be left out "
+            "of the official scores. Give times for all, or none."
+        )
+    for run in _told_apart(runs):
         yield score_official(
             run, truth, step=step, unjudged_negative=unjudged_negative,
             require_positives=require_positives, times=times,

@@ -21,6 +21,7 @@ TIMES: dict[str, type[pl.DataType]] = {"doc_id": pl.String, "time": pl.Int64}
 
 _EPOCH_IN_ID = r"^(-?[0-9]{5,12})(?:-|$)"
 _EPOCH = re.compile(r"-?[0-9]{1,12}(\.[0-9]+)?")
+_FIRST_SECOND, _LAST_SECOND = -62_135_510_400, 253_402_214_400  # a day within both ends
 _ENDS_OF_TEN_DIGITS = (10**9, 10**10)
 
 
@@ -52,7 +53,7 @@ def parse_time(text: str, *, utc: bool) -> int:
     """
     text = text.strip()
     if _EPOCH.fullmatch(text):
-        return math.floor(float(text))
+        return _within_years(text, math.floor(float(text)))
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
@@ -62,12 +63,22 @@ def parse_time(text: str, *, utc: bool) -> int:
         ) from None
     if found.tzinfo is None:
         if not utc:
+            whole = text if "T" in text or " " in text else f"{text}T00:00:00"
             raise CitebedError(
-                f"the time '{text}' has no time zone. Write it with one ({text}Z, or +02:00 at "
+                f"the time '{text}' has no time zone. Write it with one ({whole}Z, or +02:00 at "
                 "the end), or declare that such times are UTC (--utc)."
             )
         found = found.replace(tzinfo=UTC)
-    return math.floor(found.timestamp())
+    return _within_years(text, math.floor(found.timestamp()))
+
+
+def _within_years(text: str, second: int) -> int:
+    """The second itself; a year by mistake, or a time that no calendar has, is an error."""
+    if re.fullmatch(r"[0-9]{4}", text):
+        raise CitebedError(f"the time '{text}' looks like a year. Write {text}-01-01T00:00:00Z.")
+    if not _FIRST_SECOND <= second < _LAST_SECOND:
+        raise CitebedError(f"the time '{text}' is not in the years 1 to 9999.")
+    return second
 
 
 def date_time(text: str) -> int:

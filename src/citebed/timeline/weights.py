@@ -32,8 +32,11 @@ def _recency(cells: Cells, half_life: str) -> Floats:
     """2^(-age/half-life): half as much for each half-life that a slice ended before the last."""
     if not half_life:
         raise CitebedError("recency needs a half-life. Write recency:30d, for example.")
-    age = cells.slices.ends[-1] - cells.slices.ends[cells.slice]
-    return np.asarray(np.exp2(-age / seconds_of(half_life)))
+    ends = cells.slices.ends[cells.slice]
+    # Only proportions count: ages are those against a query's own last slice, lest all become 0.
+    last = np.zeros(len(cells.truth.judged.query_ids), ends.dtype)
+    np.maximum.at(last, cells.query, ends)
+    return np.asarray(np.exp2((ends - last[cells.query]) / seconds_of(half_life)))
 
 
 WEIGHTINGS: dict[str, Weighting] = {"uniform": _uniform, "burst": _burst, "recency": _recency}
@@ -47,6 +50,5 @@ def weights_of(text: str, cells: Cells) -> Floats:
     if colon and name != "recency":
         raise CitebedError(f"the weighting {name} takes no parameter; found '{text}'.")
     raw = WEIGHTINGS[name](cells, parameter)
-    # Ages of many half-lives make weights of nearly 0: only their proportions count.
     totals = np.bincount(cells.query, raw, len(cells.truth.judged.query_ids))
     return np.asarray(raw / totals[cells.query])

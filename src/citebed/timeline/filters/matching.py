@@ -23,7 +23,11 @@ from citebed.errors import CitebedError
 from citebed.timeline.filters.base import TEXTS
 from citebed.timeline.filters.topics import Topic
 
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+# Letters only: the middle dot and the sound marks between them are no words.
+_CJK = (
+    "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufa6d\ufa70-\ufad9"
+)
 _WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
 _ASCII_RUN = re.compile(r"[a-z0-9]+")
 _LAST = 0x30000  # no character beyond folds, composes or decomposes

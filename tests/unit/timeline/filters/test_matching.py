@@ -83,6 +83,17 @@ def test_mentions_are_those_of_the_obvious_way_and_all_are_candidates(
         assert fast.candidates(frame)["title"].to_list() == [text]
 
 
+def test_marks_between_letters_are_no_words() -> None:
+    assert words("アン・オーク a゛b") == ["ア", "ン", "オ", "ー", "ク", "a", "b"]
+
+
+@pytest.mark.parametrize("block", [range(0x3000, 0x3200), range(0xF8F0, 0xFB10)])
+def test_words_of_every_character_of_the_blocks(block: range) -> None:
+    for number in block:
+        text = f"x{chr(number)}y"
+        assert words(text) == slow.words(text), hex(number)
+
+
 @given(st.text())
 def test_words_are_those_of_the_obvious_way(text: str) -> None:
     assert words(text) == slow.words(text)
