@@ -170,3 +170,27 @@ def test_the_example_of_the_page_is_true(run: Run) -> None:
     assert code == 0
     assert out.strip() in " ".join(example.split())
     assert Path("out.run").read_text().split("\n", 1)[1] == expected
+
+
+@pytest.mark.parametrize(
+    ("stream", "output"),
+    [
+        ("s.jsonl", "s.jsonl"),
+        ("x.run.partial", "x.run"),
+        ("s.jsonl", "t.jsonl"),
+    ],
+)
+def test_nothing_that_is_read_is_written_over(run: Run, stream: str, output: str) -> None:
+    if stream != "s.jsonl":
+        Path(stream).write_bytes(Path("s.jsonl").read_bytes())
+    before = {name: Path(name).read_bytes() for name in (stream, "t.jsonl")}
+    code, _, err = run("filter", stream, "-t", "t.jsonl", "-o", output, "--overwrite")
+    assert code == 1
+    assert "is one of the files that are read" in err
+    assert {name: Path(name).read_bytes() for name in before} == before
+
+
+def test_a_folder_is_no_output(run: Run) -> None:
+    code, _, err = run("filter", "s.jsonl", "-t", "t.jsonl", "-o", ".")
+    assert code == 1
+    assert "is a folder" in err

@@ -206,3 +206,42 @@ def test_slices_by_boundaries_and_formats(run: Run) -> None:
     # q: 5/6 and x d; r: e.
     assert (code, out.splitlines()[-1]) == (0, "| me | 2 | 0.8333 |")
     assert "note: 1 of 6 judged pairs are outside all slices" in err
+
+
+def test_a_half_life_of_an_hour_leaves_every_query_its_own_last_slice(run: Run) -> None:
+    # Query q ends two weeks before r: its own last slice is d's, where d is second of two.
+    code, out, err = run("t.qrels", "me.run", "-m", "AP", "-w", "recency:1h", "-q", "--json")
+    assert (code, "Warning" in err) == (0, False)
+    values = {row["query_id"]: row["value"] for row in json.loads(out)}
+    assert values["q"] == pytest.approx(0.5)
+    assert values["r"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_two_runs_of_one_name_are_refused(run: Run) -> None:
+    Path("other").mkdir()
+    Path("other/me.run").write_text(Path("worse.run").read_text())
+    code, out, err = run("t.qrels", "me.run", "other/me.run", "-m", "AP")
+    assert (code, out) == (1, "")
+    assert "two runs are called 'me'" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--from", "2013"], "'2013' looks like a year. Write 2013-01-01T00:00:00Z"),
+        (["--from", "999999999999"], "not in the years 1 to 9999"),
+        (["--seed", "-1"], "-1"),
+    ],
+)
+def test_times_and_seeds_that_cannot_be(run: Run, words: list[str], told: str) -> None:
+    code, out, err = run("t.qrels", "me.run", "-m", "AP", *words)
+    assert (code, out) == (1, "")
+    assert told in err
+
+
+def test_official_scores_leave_out_no_judgement_for_want_of_a_time(run: Run) -> None:
+    judged = stream_id("a", 0)
+    Path("times").write_text(f"{judged} 2011-10-07T00:00:00Z\n")
+    code, out, err = run("t.qrels", "me.run", "--times", "times", "--official")
+    assert (code, out) == (1, "")
+    assert "5 judged pairs have no time in --times" in err
