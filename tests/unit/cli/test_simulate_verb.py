@@ -106,7 +106,6 @@ def test_the_figure_is_drawn(invoke: Invoke) -> None:
         (["-D", "10", "-R", "D/3"], "'D/3' of 10 documents is no whole number."),
         (["--rankings", "0"], "0 rankings of each kind are too few"),
         (["--rankings", "-5"], "-5 rankings of each kind are too few"),
-        (["--seed", "-1"], "the seed -1 is negative"),
         (["--perturbation", "swap"], "unknown perturbation 'swap'."),
         (["-R", "D", "--perturbation", "exchange"], "no more than half may be relevant"),
         (["--plot", "a.gif"], "unknown picture format 'gif'"),

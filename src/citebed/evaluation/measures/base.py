@@ -59,7 +59,7 @@ class Measure:
         elif self.cutoff == "R":
             if self.CUTOFF != "rank or R":
                 raise CitebedError(f"{self.NAME} takes a number as its cut-off, not R.")
-        elif not isinstance(self.cutoff, int) or not 1 <= self.cutoff < 1 << 62:
+        elif not isinstance(self.cutoff, int) or not 1 <= self.cutoff < 1 << 63:
             raise CitebedError(
                 f"{self.NAME}@{self.cutoff}: the cut-off is a rank, a whole number from 1."
             )
