@@ -193,10 +193,11 @@ def _blocks(path: Path) -> Iterator[bytes]:
 
 def _asides(layout: Layout, separator: str = " ") -> list[pl.Expr]:
     """Computed while reading, where it costs least: hashes, and whether a line is whole."""
-    whole = pl.all_horizontal(pl.col(layout.fields).is_not_null())
-    if layout.number is pl.Float64:
-        whole = whole & pl.col(layout.kept[2]).is_finite()
-    whole = whole & ~pl.col("query_id").str.starts_with("#")
+    if layout is RUN:  # long: an empty field that is not kept does no harm, and is not looked for
+        whole = pl.col(layout.fields[-1]).is_not_null() & pl.col("score").is_finite()
+    else:
+        whole = pl.all_horizontal(pl.col(layout.fields).is_not_null())
+        whole = whole & ~pl.col("query_id").str.starts_with("#")
     if separator == "\t":  # then a blank can be within an id, and is no white space between two
         blank = [pl.col(name).str.contains(" ", literal=True) for name in ("query_id", "doc_id")]
         whole = whole & ~pl.any_horizontal(blank)
@@ -212,7 +213,7 @@ def _checked(table: pl.DataFrame, layout: Layout) -> pl.DataFrame | None:
     """The table without blank lines; ``None`` where a line is short or has no number."""
     if not table["whole"].all():
         table = table.filter(~pl.all_horizontal(pl.col(layout.kept).is_null()))
-    if not table["whole"].all():
+    if not table["whole"].all() or any(table[name].null_count() for name in layout.kept):
         return None
     return table.drop("whole")
 
