@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from citebed.errors import CitebedError
 if TYPE_CHECKING:
     import polars as pl
 
+    from citebed.evaluation.measures.base import Measure
     from citebed.report.grid import Grid
     from citebed.timeline.cells import Cells
     from citebed.timeline.official import OfficialScores
@@ -345,15 +347,21 @@ def _text(grid: Grid, style: str) -> str:
 
 
 def _trends(scored: list[StreamScores], shown: _Shown) -> Iterator[_Trend]:
+    from concurrent.futures import ThreadPoolExecutor
+
     from citebed.timeline.trends import trend
 
-    for scores in scored:
-        for measure in scores.measures:
-            found = trend(
-                scores.cells.slices.middles, scores.by_slice(measure), level=shown.level,
-                samples=shown.samples, seed=shown.seed,
-            )  # fmt: skip
-            yield scores, str(measure), found
+    series = [(scores, measure) for scores in scored for measure in scores.measures]
+
+    def found(scores: StreamScores, measure: Measure) -> _Trend:
+        of = trend(
+            scores.cells.slices.middles, scores.by_slice(measure), level=shown.level,
+            samples=shown.samples, seed=shown.seed,
+        )  # fmt: skip
+        return scores, str(measure), of
+
+    with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+        yield from pool.map(found, *zip(*series, strict=True))
 
 
 def _trend_rows(trends: list[_Trend], shown: _Shown) -> list[dict[str, Any]]:

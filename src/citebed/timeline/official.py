@@ -126,6 +126,19 @@ class _Counting:
         for name, level in LEVELS.items():
             self._count(self.positive[name], query[grade >= level], below[grade >= level])
 
+    def close(self) -> None:
+        """Nothing to do: everything is counted."""
+
+    def absorb(self, other: _Counting) -> None:
+        """Add what another one counted."""
+        self.repeats.absorb(other.repeats)
+        self.lowest = min(self.lowest, other.lowest)
+        self.highest = max(self.highest, other.highest)
+        self.judged += other.judged
+        self.everything += other.everything
+        for name in LEVELS:
+            self.positive[name] += other.positive[name]
+
     @staticmethod
     def _count(into: Ints, query: Ints, below: Ints) -> None:
         width = into.shape[1]

@@ -58,7 +58,7 @@ class Placing:
         self._accepted = np.zeros(len(cells), np.int64)
         self._shift = np.uint64(len(cells).bit_length())
         self._parts: list[_Collected] = []
-        self._length = 0
+        self._ordered: list[Hashes] = []
 
     def add(self, batch: Batch) -> None:
         """Take the documents of a batch."""
@@ -75,8 +75,7 @@ class Placing:
             cell, score, ids = cell[inside], score[inside], ids.filter(pl.Series(inside))
         self._count(cell, score)
         packed = _packed(cell, score, self._shift)
-        self._parts.append(_Collected(packed, score, [ids], row + self._length, judgement))
-        self._length += len(cell)
+        self._parts.append(_Collected(packed, score, [ids], row, judgement))
 
     def _count(self, cell: Ints, score: Floats) -> None:
         size = len(self.cells)
@@ -84,16 +83,34 @@ class Placing:
         if self.threshold is not None:
             self._accepted += np.bincount(cell[score > self.threshold], minlength=size)
 
+    def close(self) -> None:
+        """Put the numbers of all documents in order."""
+        if self._parts:
+            ordered = np.concatenate([part.keys for part in self._parts])
+            ordered.sort()
+            self._ordered.append(ordered)
+
+    def absorb(self, other: Placing) -> None:
+        """Take over what another one collected."""
+        self.early_or_late += other.early_or_late
+        self.elsewhere += other.elsewhere
+        self._retrieved += other._retrieved
+        self._accepted += other._accepted
+        self._parts += other._parts
+        self._ordered += other._ordered
+
     def rankings(self) -> tuple[Rankings, Rankings]:
         """What the measures see, a query being a cell: all documents, and the accepted ones.
 
         What was collected is used up by it.
         """
         parts, self._parts = self._parts, []
+        ordered, self._ordered = self._ordered, []
         found = _joined(parts)
         del parts
         cell = (found.keys[found.row] >> (np.uint64(64) - self._shift)).astype(np.int64)
-        places = _places(found, (np.cumsum(self._retrieved) - self._retrieved)[cell])
+        before = np.cumsum(self._retrieved) - self._retrieved
+        places = _places(found, ordered, before[cell])
         order = np.lexsort((places.rank, cell))
         everything = Rankings(
             query_ids=pl.Series("query_id", np.arange(len(self.cells))),
@@ -132,7 +149,8 @@ def _joined(parts: list[_Collected]) -> _Collected:
         nothing = np.empty(0, np.int64)
         return _Collected(nothing.astype(np.uint64), np.empty(0), [], nothing, nothing)
     keys = np.concatenate([part.keys for part in parts])
-    row = np.concatenate([part.row for part in parts])
+    begin = np.cumsum([0, *(len(part.keys) for part in parts)])
+    row = np.concatenate([part.row + at for part, at in zip(parts, begin, strict=False)])
     # Looked up in the order of their keys, rows are found several times as quickly.
     order = np.argsort(keys[row])
     return _Collected(
@@ -159,12 +177,17 @@ def _packed(cell: Ints, score: Floats, shift: np.uint64) -> Hashes:
     return packed
 
 
-def _places(found: _Collected, begin: Ints) -> _Places:
-    """The places of the judged rows; ``begin`` is where their cells begin among all rows."""
-    ordered = np.sort(found.keys)
+def _places(found: _Collected, ordered: list[Hashes], begin: Ints) -> _Places:
+    """The places of the judged rows among all in order, which may lie in several pieces.
+
+    ``begin`` is how many are in the cells before theirs.
+    """
     key = found.keys[found.row]
-    first = np.searchsorted(ordered, key, "left")
-    size = np.searchsorted(ordered, key, "right") - first
+    first, after = np.zeros((2, len(key)), np.int64)
+    for piece in ordered:
+        first += np.searchsorted(piece, key, "left")
+        after += np.searchsorted(piece, key, "right")
+    size = after - first
     rank = first - begin + 1
     places = _Places(rank, rank.copy(), np.ones(len(rank), np.int64))
     tied = np.flatnonzero(size > 1)

@@ -28,6 +28,13 @@ class Repeats:
         """Remember the lines of a batch."""
         self._keys.append(batch.keys)
 
+    def close(self) -> None:
+        """Nothing to do: what stands twice is seen in all lines only."""
+
+    def absorb(self, other: Repeats) -> None:
+        """Take over the lines of another one."""
+        self._keys += other._keys
+
     def suspects(self) -> Hashes:
         """Keys that stand twice: nearly always because a line does."""
         if not self._keys:
@@ -56,6 +63,13 @@ class _Lookup:
         self.rows.append(
             pl.DataFrame({"query": batch.query[at], "doc_id": batch.doc_ids.filter(pl.Series(at))})
         )
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+    def absorb(self, other: _Lookup) -> None:
+        """Take over the lines of another one."""
+        self.rows += other.rows
 
 
 def check_repeats(

@@ -128,6 +128,15 @@ class _Counting:
         self.placing.add(batch)
         self.repeats.add(batch)
 
+    def close(self) -> None:
+        """Put the documents in order."""
+        self.placing.close()
+
+    def absorb(self, other: _Counting) -> None:
+        """Take over what another one has."""
+        self.placing.absorb(other.placing)
+        self.repeats.absorb(other.repeats)
+
 
 def score_stream(
     run: StreamRun,
@@ -143,7 +152,7 @@ def score_stream(
     """
     judged = cells.truth.judged
     counted, skipped = tally(run, judged, times, lambda: _Counting(cells, threshold))
-    with ThreadPoolExecutor(1) as beside:  # two long sorts, which need not wait for each other
+    with ThreadPoolExecutor(1) as beside:  # they need not wait for each other
         suspects = beside.submit(counted.repeats.suspects)
         everything, accepted = counted.placing.rankings()
     check_repeats(run, judged, times, suspects.result())

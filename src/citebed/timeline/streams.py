@@ -1,14 +1,18 @@
 """Runs laid beside the judgements, batch by batch.
 
 A run of ten million lines is never held as a table: what is asked of a batch is counted, and the
-batch is gone.
+batch is gone. Batches are counted on several processors at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 import polars as pl
@@ -57,37 +61,103 @@ class Skipped(NamedTuple):
 
 
 class Tally(Protocol):
-    """Something that counts what it needs of a run, batch by batch."""
+    """Something that counts what it needs of a run, batch by batch, in any order."""
 
     def add(self, batch: Batch) -> None:
         """Take account of a batch."""
 
+    def close(self) -> None:
+        """Do what can be done alone, once all batches have been added."""
+
+    def absorb(self, other: Self) -> None:
+        """Take over what another one counted, both closed."""
+
 
 T = TypeVar("T", bound=Tally)
+R = TypeVar("R")
+_WORKERS = min(4, os.cpu_count() or 1)
 
 
 def tally(
     run: StreamRun, judged: Judged, times: pl.DataFrame | None, make: Callable[[], T]
 ) -> tuple[T, Skipped]:
-    """Read a run through and let a tally count; gives it, and what was skipped."""
+    """Read a run through and let tallies count; gives them as one, and what was skipped."""
     try:
-        return _tally(run, judged, times, make())
+        return _tally(run, judged, times, make)
     except NotPlain:
         assert run.careful is not None
         careful = replace(run, lines=run.careful, careful=None, begun=None)
-        return _tally(careful, judged, times, make())
+        return _tally(careful, judged, times, make)
 
 
 def _tally(
-    run: StreamRun, judged: Judged, times: pl.DataFrame | None, counting: T
+    run: StreamRun, judged: Judged, times: pl.DataFrame | None, make: Callable[[], T]
 ) -> tuple[T, Skipped]:
-    skipped = Skipped()
     index = _Index(judged)
-    for table in tables(run, times):
-        batch, less = _batch(run, table, index, times is not None)
+
+    def count(source: _Source) -> tuple[T, Skipped]:
+        counting, skipped = make(), Skipped()
+        for table in source:
+            batch, less = _batch(run, table, index, times is not None)
+            skipped = skipped.plus(less)
+            counting.add(batch)
+        counting.close()
+        return counting, skipped
+
+    (whole, skipped), *rest = _at_once(tables(run, times), count)
+    for other, less in rest:
+        whole.absorb(other)
         skipped = skipped.plus(less)
-        counting.add(batch)
-    return counting, skipped
+    return whole, skipped
+
+
+class _Source:
+    """Tables handed out to several workers: each goes to one, and none after a failure."""
+
+    def __init__(self, tables: Iterator[pl.DataFrame]) -> None:
+        self._tables = tables
+        self._lock = threading.Lock()
+        self._given = 0
+        self._stopped = False
+        self._at = threading.local()
+
+    def __iter__(self) -> Iterator[pl.DataFrame]:
+        while True:
+            with self._lock:
+                self._at.table, self._given = self._given, self._given + 1
+                table = None if self._stopped else next(self._tables, None)
+            if table is None:
+                return
+            yield table
+
+    @property
+    def place(self) -> int:
+        """Which table this worker has, or asked for, last."""
+        return int(self._at.table)
+
+    def close(self) -> None:
+        """Hand out nothing more."""
+        self._stopped = True
+
+
+def _at_once(tables: Iterator[pl.DataFrame], work: Callable[[_Source], R]) -> list[R]:
+    """What workers make of the tables they get; the error that a lone worker would meet first."""
+    source = _Source(tables)
+    failures: list[tuple[int, Exception]] = []
+
+    def guarded() -> R | None:
+        try:
+            return work(source)
+        except Exception as error:
+            source.close()
+            failures.append((source.place, error))
+            return None
+
+    with ThreadPoolExecutor(_WORKERS) as pool, closing(source):
+        found = [worker.result() for worker in [pool.submit(guarded) for _ in range(_WORKERS)]]
+    if failures:
+        raise min(failures, key=lambda failure: failure[0])[1]
+    return [each for each in found if each is not None]
 
 
 class _Codes:

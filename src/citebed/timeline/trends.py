@@ -17,7 +17,7 @@ from citebed.evaluation.tables import Floats, Ints
 from citebed.timeline.times import DAY
 
 _NORMAL = NormalDist()
-_CELLS = 1 << 16
+_CELLS = 1 << 20
 UNITS = {"day": DAY, "week": 7 * DAY, "month": 30.4375 * DAY, "year": 365.25 * DAY}
 
 
@@ -108,15 +108,29 @@ def theil_sen(x: Floats, y: Floats) -> float:
 
 def _slopes(x: Floats, series: Floats) -> Floats:
     """The Theil-Sen slope of each row."""
-    before, after = np.triu_indices(len(x), 1)
-    spans = x[after] - x[before]
-    rows = max(1, _CELLS // len(spans))
-    return np.concatenate(
-        [
-            np.median((part[:, after] - part[:, before]) / spans, axis=1)
-            for part in (series[at : at + rows] for at in range(0, len(series), rows))
-        ]
-    )
+    n = len(x)
+    pairs = n * (n - 1) // 2
+    ends = np.cumsum(np.arange(n - 1, 0, -1))  # of the pairs that are 1, 2, … points apart
+    spans = np.concatenate([x[lag:] - x[:-lag] for lag in range(1, n)])
+    rows = max(1, _CELLS // pairs)
+    room = np.empty((min(rows, len(series)), pairs))
+    found = np.empty(len(series))
+    for at in range(0, len(series), rows):
+        part = series[at : at + rows]
+        slopes = room[: len(part)]
+        for lag, end in enumerate(ends, 1):
+            np.subtract(part[:, lag:], part[:, :-lag], out=slopes[:, end - (n - lag) : end])
+        slopes /= spans
+        found[at : at + rows] = _medians(slopes)
+    return found
+
+
+def _medians(rows: Floats) -> Floats:
+    """The median of each row, whose order is lost."""
+    half = rows.shape[1] // 2
+    rows.partition(half, axis=1)
+    upper = rows[:, half]
+    return upper if rows.shape[1] % 2 else (rows[:, :half].max(axis=1) + upper) / 2
 
 
 def slope_interval(

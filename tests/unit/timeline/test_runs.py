@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 
 import polars as pl
@@ -26,6 +27,12 @@ class Collected:
 
     def add(self, batch: Batch) -> None:
         self.batches.append(batch)
+
+    def close(self) -> None:
+        pass
+
+    def absorb(self, other: Collected) -> None:
+        self.batches += other.batches
 
 
 def judged(*queries: str) -> Judged:
@@ -70,6 +77,28 @@ def test_what_goes_wrong_ahead_is_told_to_who_reads(tmp_path: Path) -> None:
             list(tables(ahead))
         with pytest.raises(FormatError, match=r"bad\.run:2: the score 'five'"):
             tally(ahead, judged("q"), None, Collected)
+
+
+def test_workers_share_the_lines(long_run: StreamRun) -> None:
+    kept, skipped = tally(long_run, judged("q0", "q1"), None, Collected)
+    assert skipped == Skipped(LINES)
+    found = [doc for batch in kept.batches for doc in batch.doc_ids]
+    assert sorted(found) == sorted(ids(long_run))
+
+
+class Failing(Collected):
+    """Fails at every batch, and sooner at later ones."""
+
+    def add(self, batch: Batch) -> None:
+        first = int(batch.score[0])
+        time.sleep(0.2 if first < LINES // 4 else 0)
+        raise CitebedError(f"the batch from {first}")
+
+
+def test_of_several_errors_the_first_in_the_file_is_told(long_run: StreamRun) -> None:
+    for _ in range(3):
+        with pytest.raises(CitebedError, match=r"the batch from 0$"):
+            tally(long_run, judged("q0", "q1"), None, Failing)
 
 
 @pytest.mark.parametrize("queries", [1, 30, 20_000])
