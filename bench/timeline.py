@@ -4,8 +4,9 @@
 and reads both files. The others know no slices, so each pair of entity and day is a query of its
 own to them: pytrec_eval's script names queries anew while it reads, for trec_eval awk rewrites both
 files. They have no nDCG@R; they do nDCG in its place. trec_eval is taken from $TREC_EVAL or the
-PATH, pytrec_eval from $PEER_PYTHON (or this Python) where it can be imported; what is not there is
-named. ``--many N`` scores N runs with one command, to see that memory does not grow.
+PATH, pytrec_eval from $PEER_PYTHON (or this Python) where it can be imported. Where one is not,
+what comes before its own work is measured: awk's rewriting, the script's reading.
+``--many N`` scores N runs with one command, to see that memory does not grow.
 Run: python bench/timeline.py [--lines 1000000 10000000] [--rounds 3] [--many 5]
 """
 
@@ -31,8 +32,8 @@ JUDGED = 0.02
 MEASURES = ("AP", "nDCG@R", "Rprec")
 TREC = ("map", "ndcg", "Rprec")
 
-PYTREC_EVAL = """
-import sys, collections, pytrec_eval
+READING = """
+import sys, collections
 def sliced(path, doc, value, kind):
     found = collections.defaultdict(dict)
     with open(path) as lines:
@@ -42,6 +43,9 @@ def sliced(path, doc, value, kind):
             found[f"{fields[0]}|{day}"][fields[doc]] = kind(fields[value])
     return found
 qrels, run = sliced(sys.argv[1], 2, 3, int), sliced(sys.argv[2], 2, 4, float)
+"""
+PYTREC_EVAL = f"""import pytrec_eval
+{READING}
 found = pytrec_eval.RelevanceEvaluator(qrels, set(sys.argv[3].split())).evaluate(run)
 for name in sorted(next(iter(found.values()))):
     print(name, sum(x[name] for x in found.values()) / len(found))
@@ -82,19 +86,22 @@ def _write(path: Path, table: pl.DataFrame, second: str, *rest: pl.Expr) -> None
 def commands(qrels: Path, run: Path) -> dict[str, list[str]]:
     """What is there to be measured."""
     files = [str(qrels), str(run)]
-    ours = [sys.executable, "-m", "citebed", "timeline", *files, "--slice", "1d"]
+    ours = [str(Path(sys.executable).with_name("citebed")), "timeline", *files, "--slice", "1d"]
     ours += [part for name in MEASURES for part in ("-m", name)]
     found = {"citebed --json": [*ours, "--json"], "citebed": ours}
     trec_eval = os.environ.get("TREC_EVAL") or shutil.which("trec_eval")
+    chosen = " ".join(f"-m {name}" for name in TREC)
+    q, r = (shlex.quote(f"{name}.days") for name in files)
+    steps = [f"awk {AWK} {shlex.quote(name)} > {shlex.quote(name)}.days" for name in files]
     if trec_eval:
-        chosen = " ".join(f"-m {name}" for name in TREC)
-        q, r = (shlex.quote(f"{name}.days") for name in files)
-        steps = [f"awk {AWK} {shlex.quote(name)} > {shlex.quote(name)}.days" for name in files]
-        found["awk, trec_eval"] = ["sh", "-c", f"{'; '.join(steps)}; {trec_eval} {chosen} {q} {r}"]
+        steps.append(f"{trec_eval} {chosen} {q} {r}")
+    found["awk, trec_eval" if trec_eval else "awk alone"] = ["sh", "-c", "; ".join(steps)]
     python = os.environ.get("PEER_PYTHON", sys.executable)
     known = subprocess.run([python, "-c", "import pytrec_eval"], capture_output=True, check=False)
     if known.returncode == 0:
         found["pytrec_eval"] = [python, "-c", PYTREC_EVAL, *files, " ".join(TREC)]
+    else:
+        found["its reading alone"] = [python, "-c", READING, *files]
     return found
 
 
@@ -118,14 +125,16 @@ def compare(folder: Path, lines: int, rounds: int, many: int) -> None:
         result = best(command, rounds)
         first = first or result.seconds
         print(
-            f"  {name:15} {result.seconds:7.2f} s  {result.megabytes:6.0f} MB  "
+            f"  {name:17} {result.seconds:7.2f} s  {result.megabytes:6.0f} MB  "
             f"{result.seconds / first:5.1f} times as long",
             flush=True,
         )
     if many > 1:
         command = measured["citebed --json"]
-        copies = [str(run)] * many
-        result = best([*command[:5], *copies, *command[6:]], 1)
+        copies = [str(folder / f"copy{number}.run") for number in range(many)]
+        for copy in copies:
+            os.link(run, copy)
+        result = best([*command[:3], *copies, *command[4:]], 1)
         print(f"  {many} runs at once {result.seconds:.2f} s, {result.megabytes:.0f} MB")
 
 

@@ -34,6 +34,9 @@ VERBS = {
     "demo": ("demo",),
 }
 
+# These multiply no large matrices, and would only start the threads for it.
+WITHOUT_MATRICES = {"evaluate", "compare", "timeline", "fuse", "qrels"}
+
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -72,6 +75,8 @@ def build(verb: str | None = None) -> typer.Typer:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; gives the exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
+    if arguments is None and given[:1] and given[0] in WITHOUT_MATRICES:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         result = build(given[0] if given else None)(args=given, standalone_mode=False)
         sys.stdout.flush()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.output import AsCsv, AsJson, count, print_csv, print_json
+from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
 from citebed.cli.scoring_options import (
     Cluster,
     Complete,
@@ -26,6 +26,7 @@ from citebed.cli.scoring_options import (
     settings_of,
     style_of,
 )
+from citebed.wording import count
 
 if TYPE_CHECKING:
     from citebed.evaluation.contrasts.contrasting import Contrast
@@ -229,7 +230,7 @@ def _contrast_lines(
     if folder is not None:
         yield f"{count(len(drawn), 'figure file')} in {folder}"
     yield (
-        f"{count(len(found.sets.query_ids), 'query', 'queries')} judged in both sets; "
+        f"{count(len(found.sets.query_ids), 'query')} judged in both sets; "
         f"{count(len(found.before.runs), 'run')}"
     )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.output import AsCsv, AsJson, count, print_csv, print_json
+from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
 from citebed.cli.scoring_options import (
     Cluster,
     Complete,
@@ -28,6 +28,7 @@ from citebed.cli.scoring_options import (
     settings_of,
     style_of,
 )
+from citebed.wording import count
 
 if TYPE_CHECKING:
     from citebed.evaluation.ledger import Ledger

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from citebed.cli.judgement_sets import Out, made_of, say
-from citebed.cli.output import count
 from citebed.cli.scoring_options import RunFiles
 from citebed.errors import CitebedError
+from citebed.wording import count
 
 
 def register(app: typer.Typer) -> None:
@@ -60,13 +60,10 @@ def fuse(
         queries = one.table["query_id"].n_unique()
         lacks = f", {everyone - queries:,} fewer than all" if queries < everyone else ""
         say(
-            f"read {one.table.height:,} documents for {count(queries, 'query', 'queries')} "
+            f"read {one.table.height:,} documents for {count(queries, 'query')} "
             f"from {one.source}{lacks}"
         )
-    say(
-        f"wrote {fused.table.height:,} documents for {count(everyone, 'query', 'queries')} "
-        f"to {out}: {how}"
-    )
+    say(f"wrote {fused.table.height:,} documents for {count(everyone, 'query')} to {out}: {how}")
 
 
 def _weights(text: str | None) -> tuple[float, ...] | None:

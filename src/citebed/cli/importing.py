@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.output import AsJson, count, print_json, progress_bar
+from citebed.cli.output import AsJson, print_json, progress_bar
+from citebed.wording import count
 
 if TYPE_CHECKING:
     from citebed.collection import ImportReport, Rules

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citebed.cli.cocitations import numbered_lines
-from citebed.cli.output import AsCsv, AsJson, count, print_csv, print_json
+from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
 from citebed.cli.scoring_options import QrelsFile, Seed
 from citebed.errors import CitebedError, FormatError
+from citebed.wording import count
 
 if TYPE_CHECKING:
     import polars as pl
@@ -338,7 +339,7 @@ def _store(
     say(f"read {_amount(given)} from {given.source}")
     say(
         f"dropped {given.table.height - kept.table.height:,} judgements, and "
-        f"{count(lost, 'query', 'queries')} with all of theirs"
+        f"{count(lost, 'query')} with all of theirs"
     )
     say(f"wrote {_amount(kept)} to {out}")
 
@@ -372,7 +373,7 @@ def made_of(inputs: list[Path]) -> dict[str, Any]:
 
 def _amount(qrels: Qrels) -> str:
     queries = qrels.table["query_id"].n_unique()
-    return f"{count(qrels.table.height, 'judgement')} of {count(queries, 'query', 'queries')}"
+    return f"{count(qrels.table.height, 'judgement')} of {count(queries, 'query')}"
 
 
 def say(text: str) -> None:

@@ -34,11 +34,6 @@ def print_csv(rows: Rows) -> None:
     writer.writerows(rows)
 
 
-def count(number: int, one: str, many: str | None = None) -> str:
-    """``1 file``, ``2,000 files``."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 @contextmanager
 def progress_bar(quiet: bool, unit: str = "bytes") -> Iterator[Progress]:
     """Progress on standard error: a bar with rate and time left on a terminal."""

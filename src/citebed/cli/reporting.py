@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.output import count
 from citebed.cli.scoring_options import (
     Cluster,
     Complete,
@@ -25,6 +24,7 @@ from citebed.cli.scoring_options import (
     resampling_of,
     settings_of,
 )
+from citebed.wording import count
 
 if TYPE_CHECKING:
     from citebed.report.evaluation_queries import Titles

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citebed.cli.collect import CollectionFolder
-from citebed.cli.output import AsJson, count, print_json, progress_bar
+from citebed.cli.output import AsJson, print_json, progress_bar
+from citebed.wording import count
 
 if TYPE_CHECKING:
     from citebed.collection import Collection
@@ -145,7 +146,7 @@ def search(
     for note in run.notes:
         typer.echo(f"note: {note}", err=True)
     typer.echo(
-        f"{count(table.height, 'query', 'queries')}, {count(run.table.height, 'result')} "
+        f"{count(table.height, 'query')}, {count(run.table.height, 'result')} "
         f"with {pipeline}: {written[0]} (and {written[1].name})"
     )
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.output import AsCsv, AsJson, count, print_csv, print_json
+from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
 from citebed.cli.scoring_options import Level, Measures, Seed, TableFormat
 from citebed.cli.timeline_report import Focus, Look, Plots, Report, look_of, write_look
 from citebed.errors import CitebedError
+from citebed.wording import count
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from citebed.timeline.runs import StreamRun
     from citebed.timeline.scoring import StreamScores
     from citebed.timeline.trends import Trend
+    from citebed.timeline.truth import Reading, Truth
 
     _Trend = tuple[StreamScores, str, Trend]
 
@@ -45,8 +47,9 @@ def register(app: typer.Typer) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Asked:
-    """What is to be scored."""
+    """What is to be scored: judgements with the name of their file, and how."""
 
+    judged: pl.DataFrame
     qrels: Path
     slicing: str
     ends: tuple[str | None, str | None]
@@ -183,9 +186,13 @@ def timeline(
         per_slice=per_slice, trends=style not in ("json", "csv") if trends is None else trends,
         level=level, samples=samples, seed=seed, alpha=alpha,
     )  # fmt: skip
+    from citebed.timeline.judged_files import read_judged
+
+    # Judgements are short, and are read while nothing else keeps the processors busy.
     asked = _Asked(
-        qrels=qrels, slicing=slicing, ends=(since, until), measures=measures, seed=seed, utc=utc,
-        assessors=assessors, rel=rel, binary=binary, threshold=threshold,
+        judged=read_judged(qrels), qrels=qrels, slicing=slicing, ends=(since, until),
+        measures=measures, seed=seed, utc=utc, assessors=assessors, rel=rel, binary=binary,
+        threshold=threshold,
     )  # fmt: skip
     sliced = Path(slicing) if Path(slicing).is_file() else None
     look = look_of(context, (report, plots), focus, [qrels, *runs, times, sliced])
@@ -236,14 +243,20 @@ def _opened(paths: list[Path], ahead: bool) -> Iterator[Iterator[StreamRun]]:
         yield chain([begun], map(open_run, paths[1:]))
 
 
+def _truth(asked: _Asked, times: pl.DataFrame | None, reading: Reading) -> Truth:
+    from citebed.evaluation.tables import name_of
+    from citebed.timeline.truth import truth_of
+
+    return truth_of(asked.judged, name_of(asked.qrels), times, reading)
+
+
 def _cells(asked: _Asked, times: pl.DataFrame | None) -> Cells:
     from citebed.timeline.scoring import measured_cells
     from citebed.timeline.slices import slices_of
     from citebed.timeline.times import parse_time
-    from citebed.timeline.truth import Reading, read_truth
+    from citebed.timeline.truth import Reading
 
-    reading = Reading(rule=asked.assessors, rel=asked.rel, binary=asked.binary)
-    truth = read_truth(asked.qrels, times, reading)
+    truth = _truth(asked, times, Reading(asked.assessors, asked.rel, asked.binary))
     start, end = (None if text is None else parse_time(text, utc=True) for text in asked.ends)
     over = truth.range(start, end)
     return measured_cells(truth, slices_of(asked.slicing, over, seed=asked.seed, utc=asked.utc))
@@ -278,11 +291,11 @@ def _official(
     options: tuple[int, bool, bool | None],
 ) -> Iterator[OfficialScores]:
     from citebed.timeline.official import score_official
-    from citebed.timeline.truth import Reading, read_truth
+    from citebed.timeline.truth import Reading
 
     # What the rule "any" says, for all grades at once.
     rule = "max" if asked.assessors == "any" else asked.assessors
-    truth = read_truth(asked.qrels, times, Reading(rule=rule))
+    truth = _truth(asked, times, Reading(rule))
     step, unjudged_negative, require_positives = options
     if truth.ledger.untimed:
         raise CitebedError(
@@ -394,7 +407,7 @@ def _say_notes(scored: list[StreamScores], cells: Cells, err: bool) -> None:
         for note in scores.ledger.notes():
             typer.echo(f"note: {scores.run}: {note}", err=err)
     bounds = cells.slices.bounds
-    queries = count(len(cells.queries), "query", "queries")
+    queries = count(len(cells.queries), "query")
     typer.echo(
         f"{queries} in {count(len(cells.slices), 'slice')} from {format_time(bounds[0])} to "
         f"{format_time(bounds[-1])}; {count(len(scored), 'run')} of "
@@ -437,7 +450,7 @@ def _say_skipped(scores: OfficialScores, err: bool) -> None:
     if skipped.unjudged:
         typer.echo(
             f"note: {scores.run}: {skipped.unjudged:,} documents are of "
-            f"{count(len(skipped.queries), 'entity', 'entities')} that nobody judged, left out",
+            f"{count(len(skipped.queries), 'entity')} that nobody judged, left out",
             err=err,
         )
     typer.echo(f"{scores.run}: {count(skipped.lines, 'document')}", err=err)

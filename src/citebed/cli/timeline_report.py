@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.output import count
 from citebed.errors import CitebedError
+from citebed.wording import count
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,6 +9,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from citebed import wording
 from citebed.collection.statistics import (
     Counts,
     GivenSet,
@@ -118,17 +119,13 @@ def _header(statistics: Statistics) -> Table:
     parts = [(statistics.documents.count, "document")]
     if statistics.references:
         parts.append((statistics.references.papers, "citing paper"))
-    line = [_plural(*part) for part in parts]
+    line = [wording.count(*part) for part in parts]
     queries = sum(p.usable.count for p in statistics.passages)
     queries += sum(given.queries for given in statistics.query_sets)
-    line.append(_plural(queries, "query", "queries"))
+    line.append(wording.count(queries, "query"))
     table = Table.grid(padding=(0, 2))
     table.add_row(Text(statistics.name, style="bold"), Text(", ".join(line)))
     return table
-
-
-def _plural(count: int, one: str, many: str | None = None) -> str:
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def _passages(passages: Iterable[Passages]) -> Table | None:

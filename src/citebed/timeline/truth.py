@@ -9,12 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from citebed.errors import CitebedError, FormatError
+from citebed.errors import CitebedError
 from citebed.evaluation.order import Judged, prepare
 from citebed.evaluation.tables import Ints, Qrels, name_of
-from citebed.evaluation.trec_files import QRELS, read_trec
 from citebed.timeline.assessors import OFFICIAL, disagreements, merge_assessors
-from citebed.timeline.formats import Form, form_of
+from citebed.timeline.judged_files import read_judged
 from citebed.timeline.slices.base import Range
 from citebed.timeline.times import epochs
 
@@ -70,34 +69,9 @@ def read_truth(
     """Judgements from a TREC qrels file (or Parquet) with times, or in KBA's forms.
 
     ``times`` is a table of ``doc_id`` and ``time``; without it ids start with an epoch second.
-    In KBA's scale -1 is garbage, a judgement, and becomes 0; in TREC's it says that nobody
-    judged, and stays.
     """
     path = Path(path)
-    if path.suffix == ".parquet":
-        return truth_of(_read_parquet(path), name_of(path), times, reading)
-    form = form_of(path)
-    if form in (Form.KBA_SHORT, Form.KBA):
-        from citebed.timeline.kba_format import read_judgements
-
-        table = read_judgements(path).table.with_columns(pl.col("relevance").clip(lower_bound=0))
-    elif form is Form.TREC_QRELS:
-        table = read_trec(path, QRELS).select(QRELS.kept)
-    else:
-        raise FormatError(
-            path,
-            None,
-            "this looks like a run where judgements should stand. Expected 'query 0 doc_id "
-            "relevance', or KBA's 'entity stream_id confidence rating contains_mention'.",
-        )
-    return truth_of(table, name_of(path), times, reading)
-
-
-def _read_parquet(path: Path) -> pl.DataFrame:
-    try:
-        return pl.read_parquet(path)
-    except pl.exceptions.PolarsError as error:
-        raise FormatError(path, None, f"not a Parquet file ({error}).") from None
+    return truth_of(read_judged(path), name_of(path), times, reading)
 
 
 def truth_of(

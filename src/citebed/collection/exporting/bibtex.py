@@ -13,10 +13,11 @@ import polars as pl
 
 from citebed.collection.collection import Collection
 from citebed.collection.exporting.base import BIBLIOGRAPHIC, Exporter, Output, write_lines
-from citebed.collection.exporting.notes import count, left_out
+from citebed.collection.exporting.notes import left_out
 from citebed.collection.formats.bibtex import document_of, entry_of, write_entry
 from citebed.collection.formats.bibtex_scan import RawEntry, scan
 from citebed.records import Document
+from citebed.wording import count
 
 FILE = "documents.bib"
 _KEY = r'^@\s*[A-Za-z]+\s*[{(]\s*([^,{}="\n]*?)\s*,'

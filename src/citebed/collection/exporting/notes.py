@@ -8,12 +8,7 @@ import polars as pl
 
 from citebed.collection.collection import Collection
 from citebed.collection.exporting.base import Output
-
-
-def count(number: int, noun: str) -> str:
-    """``1 document``, ``12 documents``, ``1,200 queries``."""
-    plural = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else plural}"
+from citebed.wording import count
 
 
 def _full_text(collection: Collection, _: Output) -> str | None:

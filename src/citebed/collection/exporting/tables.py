@@ -9,7 +9,7 @@ import polars as pl
 
 from citebed.collection.collection import Collection
 from citebed.collection.exporting.base import Exporter, Output
-from citebed.collection.exporting.notes import count
+from citebed.wording import count
 
 _TABLES = ("documents", "papers", "references", "contexts", "links", "sections")
 _ALWAYS = frozenset(("documents", "papers", "contexts"))
