@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
-from citebed.cli.scoring_options import Seed, TableFormat
+from citebed.cli.scoring_options import Seed, TableFormat, style_of
 
 if TYPE_CHECKING:
     from citebed.timeline.robustness import Simulation
@@ -82,7 +82,7 @@ def simulate(
     from citebed.timeline.robustness import MEASURES, StudyOptions, levels_of, settings_of
     from citebed.timeline.robustness import simulate as simulated
 
-    style = "json" if as_json else "csv" if as_csv else format.value
+    style = style_of(format, as_json, as_csv)
     _check_plot(plot)
     options = StudyOptions(
         settings=tuple(settings_of(documents, relevant)),
@@ -124,7 +124,7 @@ def _print_grid(found: Simulation, part: Part | None, style: str) -> None:
     from citebed.timeline.robustness import robustness
 
     grid = means_grid(found) if part is Part.means else robustness_grid(robustness(found))
-    typer.echo(getattr(grid, "text" if style == "table" else style)(), nl=style == "table")
+    typer.echo(grid.written(style), nl=style == "table")
 
 
 def _say(found: Simulation, part: Part | None, plot: Path | None, err: bool) -> None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
-from citebed.cli.scoring_options import Level, Measures, Seed, TableFormat
+from citebed.cli.scoring_options import Level, Measures, Seed, TableFormat, style_of
+from citebed.cli.timeline_official import Official, check_options, print_official
 from citebed.cli.timeline_report import Focus, Look, Plots, Report, look_of, write_look
 from citebed.errors import CitebedError
 from citebed.wording import count
@@ -22,9 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from citebed.evaluation.measures.base import Measure
-    from citebed.report.grid import Grid
     from citebed.timeline.cells import Cells
-    from citebed.timeline.official import OfficialScores
     from citebed.timeline.runs import StreamRun
     from citebed.timeline.scoring import StreamScores
     from citebed.timeline.trends import Trend
@@ -51,7 +50,7 @@ class _Asked:
 
     judged: pl.DataFrame
     qrels: Path
-    slicing: str
+    slicing: str | None
     ends: tuple[str | None, str | None]
     measures: list[str] | None
     seed: int
@@ -91,13 +90,13 @@ def timeline(
         typer.Argument(help="Runs: TREC's or KBA's, gzip or not, or Parquet.", metavar="RUN…"),
     ],
     slicing: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--slice",
             help="12h, 1d, 7d, 1mo; all; equal:20 relevant documents; random:30 visits; burst "
-            "(7d, in bursts 1d); or a file of boundaries.",
+            "(7d, in bursts 1d); or a file of boundaries. Default: 7d; 1d or 1h for short streams.",
         ),
-    ] = "7d",
+    ] = None,
     since: Annotated[
         str | None,
         typer.Option("--from", help="Where slices start (UTC midnight before the first judged)."),
@@ -178,9 +177,8 @@ def timeline(
 
     Example: citebed timeline kba.qrels *.run --slice 7d --weight uniform --weight burst -m AP
     """
-    style = "json" if as_json else "csv" if as_csv else format.value
-    if official and (since or until):
-        raise CitebedError("--official scores all that is judged: give no --from and no --to.")
+    style = style_of(format, as_json, as_csv)
+    check_options(context, official, drawn=bool(report or plots))
     shown = _Shown(
         style=style, weights=list(dict.fromkeys(weights or ["uniform"])), per_query=per_query,
         per_slice=per_slice, trends=style not in ("json", "csv") if trends is None else trends,
@@ -194,25 +192,30 @@ def timeline(
         measures=measures, seed=seed, utc=utc, assessors=assessors, rel=rel, binary=binary,
         threshold=threshold,
     )  # fmt: skip
-    sliced = Path(slicing) if Path(slicing).is_file() else None
+    sliced = Path(slicing) if slicing and Path(slicing).is_file() else None
     look = look_of(context, (report, plots), focus, [qrels, *runs, times, sliced])
+    best: dict[str, pl.DataFrame] = {}
+    if official:
+        with _opened(runs, timeless=True) as opened:
+            best = print_official(
+                asked.judged, qrels, _told_apart(opened),
+                Official(
+                    rule=assessors, step=cutoff_step, unjudged_negative=unjudged_negative,
+                    require_positives=require_positives, all_cutoffs=all_cutoffs, style=style,
+                ),
+            )  # fmt: skip
+        if not look:  # a page has both scorings, so the runs are read once more
+            return
     with _opened(runs, ahead=times is None) as opened:
         table = _times(times, utc)
+        cells = _cells(asked, table)
+        look.check(cells)
+        scored = _scored(opened, cells, asked, table)
         if official:
-            options = (cutoff_step, unjudged_negative, require_positives)
-            best = _print_official(_official(opened, asked, table, options), style, all_cutoffs)
-            if look:  # the page has both scorings, so the runs are read once more
-                from citebed.timeline.runs import open_run
-
-                cells = _cells(asked, table)
-                look.check(cells)
-                kept = list(_scored(map(open_run, runs), cells, asked, table))
-                trends_found = list(_trends(kept, shown))
-                write_look(look, kept, shown.weights, trends_found, alpha, best)
+            kept = list(scored)
+            write_look(look, kept, shown.weights, list(_trends(kept, shown)), alpha, best)
         else:
-            cells = _cells(asked, table)
-            look.check(cells)
-            _print(_scored(opened, cells, asked, table), cells, shown, look)
+            _print(scored, cells, shown, look)
 
 
 # --- reading --------------------------------------------------------------------------------
@@ -234,13 +237,18 @@ def _times(path: Path | None, utc: bool) -> pl.DataFrame | None:
 
 
 @contextmanager
-def _opened(paths: list[Path], ahead: bool) -> Iterator[Iterator[StreamRun]]:
+def _opened(
+    paths: list[Path], ahead: bool = True, timeless: bool = False
+) -> Iterator[Iterator[StreamRun]]:
     """The runs, one at a time; the first is read already while everything else gets ready."""
-    from citebed.timeline.runs import open_run, read_ahead
+    from citebed.timeline.runs import open_run, read_ahead, without_times
 
-    first = open_run(paths[0])
+    def opened(path: Path) -> StreamRun:
+        return without_times(open_run(path)) if timeless else open_run(path)
+
+    first = opened(paths[0])
     with read_ahead(first) if ahead and first.careful else nullcontext(first) as begun:
-        yield chain([begun], map(open_run, paths[1:]))
+        yield chain([begun], map(opened, paths[1:]))
 
 
 def _truth(asked: _Asked, times: pl.DataFrame | None, reading: Reading) -> Truth:
@@ -252,14 +260,15 @@ def _truth(asked: _Asked, times: pl.DataFrame | None, reading: Reading) -> Truth
 
 def _cells(asked: _Asked, times: pl.DataFrame | None) -> Cells:
     from citebed.timeline.scoring import measured_cells
-    from citebed.timeline.slices import slices_of
+    from citebed.timeline.slices import slices_of, usual_slicing
     from citebed.timeline.times import parse_time
     from citebed.timeline.truth import Reading
 
     truth = _truth(asked, times, Reading(asked.assessors, asked.rel, asked.binary))
     start, end = (None if text is None else parse_time(text, utc=True) for text in asked.ends)
     over = truth.range(start, end)
-    return measured_cells(truth, slices_of(asked.slicing, over, seed=asked.seed, utc=asked.utc))
+    slicing = asked.slicing or usual_slicing(over)
+    return measured_cells(truth, slices_of(slicing, over, seed=asked.seed, utc=asked.utc))
 
 
 def _scored(
@@ -282,31 +291,6 @@ def _told_apart(runs: Iterator[StreamRun]) -> Iterator[StreamRun]:
             raise CitebedError(f"two runs are called '{run.name}'. Give them different file names.")
         seen.add(run.name)
         yield run
-
-
-def _official(
-    runs: Iterator[StreamRun],
-    asked: _Asked,
-    times: pl.DataFrame | None,
-    options: tuple[int, bool, bool | None],
-) -> Iterator[OfficialScores]:
-    from citebed.timeline.official import score_official
-    from citebed.timeline.truth import Reading
-
-    # What the rule "any" says, for all grades at once.
-    rule = "max" if asked.assessors == "any" else asked.assessors
-    truth = _truth(asked, times, Reading(rule))
-    step, unjudged_negative, require_positives = options
-    if truth.ledger.untimed:
-        raise CitebedError(
-            f"{truth.ledger.untimed} judged pairs have no time in --times, and would be left out "
-            "of the official scores. Give times for all, or none."
-        )
-    for run in _told_apart(runs):
-        yield score_official(
-            run, truth, step=step, unjudged_negative=unjudged_negative,
-            require_positives=require_positives, times=times,
-        )  # fmt: skip
 
 
 # --- printing -------------------------------------------------------------------------------
@@ -349,14 +333,10 @@ def _print_tables(scored: list[StreamScores], shown: _Shown) -> None:
 
     for scores in scored:
         if shown.per_query:
-            typer.echo(_text(queries_grid(scores, shown.weights), shown.style))
+            typer.echo(queries_grid(scores, shown.weights).written(shown.style))
         if shown.per_slice:
-            typer.echo(_text(slices_grid(scores), shown.style))
-    typer.echo(_text(systems_grid(scored, shown.weights), shown.style), nl=shown.style == "table")
-
-
-def _text(grid: Grid, style: str) -> str:
-    return str(getattr(grid, "text" if style == "table" else style)())
+            typer.echo(slices_grid(scores).written(shown.style))
+    typer.echo(systems_grid(scored, shown.weights).written(shown.style), nl=shown.style == "table")
 
 
 def _trends(scored: list[StreamScores], shown: _Shown) -> Iterator[_Trend]:
@@ -414,43 +394,3 @@ def _say_notes(scored: list[StreamScores], cells: Cells, err: bool) -> None:
         f"{sum(scores.ledger.lines for scores in scored):,} documents",
         err=err,
     )
-
-
-def _print_official(
-    scored: Iterator[OfficialScores], style: str, all_cutoffs: bool
-) -> dict[str, pl.DataFrame]:
-    """Print official scores, and give those at the best cut-offs."""
-    import polars as pl
-
-    from citebed.report.timeline_table import official_grid
-
-    kept = list(scored)
-    kinds = {"f1_of_means": "F1 of means", "su": "SU"}
-    best = {kinds[by]: pl.concat([x.best(by) for x in kept]) for by in kinds}
-    parts = {"": pl.concat([scores.table for scores in kept])} if all_cutoffs else best
-    if style in ("json", "csv"):
-        rows = [
-            {**row, **({"best": name} if name else {})}
-            for name, table in parts.items()
-            for row in table.to_dicts()
-        ]
-        (print_csv if style == "csv" else print_json)(rows)
-    else:
-        for name, table in parts.items():
-            if name and style == "table":
-                typer.echo(f"Best cut-offs by {name}:")
-            typer.echo(_text(official_grid(table), style))
-    for scores in kept:
-        _say_skipped(scores, err=style != "table")
-    return best
-
-
-def _say_skipped(scores: OfficialScores, err: bool) -> None:
-    skipped = scores.skipped
-    if skipped.unjudged:
-        typer.echo(
-            f"note: {scores.run}: {skipped.unjudged:,} documents are of "
-            f"{count(len(skipped.queries), 'entity')} that nobody judged, left out",
-            err=err,
-        )
-    typer.echo(f"{scores.run}: {count(skipped.lines, 'document')}", err=err)

@@ -25,6 +25,11 @@ class Grid:
     rows: Sequence[Sequence[str]]
     left: frozenset[int] = frozenset({0})
 
+    def written(self, style: str) -> str:
+        """In a style by its name: ``table``, ``markdown`` or ``latex``."""
+        styles = {"table": self.text, "markdown": self.markdown, "latex": self.latex}
+        return styles[style]()
+
     def text(self) -> str:
         """Aligned columns, for a terminal."""
         lines = [self.head, *self.rows]

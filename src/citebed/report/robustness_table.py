@@ -7,12 +7,14 @@ from collections.abc import Sequence
 
 from citebed.report.grid import Grid
 from citebed.timeline.robustness import Robustness, Simulation
+from citebed.wording import count
 
 _GROUPS = {
     "comparable": "Comparable across slices of different size (a move of at most 10% of the fall)",
     "roughly comparable": "Roughly comparable (at most 33%)",
     "not comparable": "Not comparable",
     "does not fall": "Does not fall with disorder",
+    "one level": "Take two levels or more (--theta) to see whether they are comparable",
 }
 
 
@@ -50,7 +52,9 @@ def move_sentence(of: Robustness) -> str:
         f"{of.measure} moves by up to {of.largest_move:.2f} with the size of the slice at the same "
         f"disorder (at θ={of.theta:g}), {of.mean_move:.2f} on average"
     )
-    if math.isnan(of.share):
+    if of.verdict == "one level":
+        return f"{start}."
+    if of.verdict == "does not fall":
         return f"{start}, and does not fall with disorder."
     return f"{start}: {of.share:.0%} of its fall from order to disorder."
 
@@ -83,10 +87,9 @@ def study_sentence(simulation: Simulation) -> str:
     """What was simulated."""
     options = simulation.options
     sizes = "; ".join(map(str, options.settings))
-    count = len(options.levels)
     return (
-        f"{options.rankings:,} rankings of each size ({sizes}) at each of {count} "
-        f"level{'' if count == 1 else 's'}, seed {options.seed}. Perturbation "
+        f"{options.rankings:,} rankings of each size ({sizes}) at each of "
+        f"{count(len(options.levels), 'level')}, seed {options.seed}. Perturbation "
         f"{options.perturbation}: {options.how.means}. Every mean is known to "
         f"±{_chance(simulation):.2g} or better (95%)."
     )

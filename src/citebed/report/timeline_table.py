@@ -11,6 +11,7 @@ import polars as pl
 from citebed.report.grid import Grid
 from citebed.timeline.scoring import StreamScores
 from citebed.timeline.trends import Stability, Trend
+from citebed.wording import count
 
 
 def systems_grid(runs: Sequence[StreamScores], weights: Sequence[str]) -> Grid:
@@ -61,15 +62,22 @@ _ONE_WAY = {True: "gains", False: "loses"}
 def trend_sentence(run: str, measure: str, found: Trend, alpha: float) -> str:
     """``lsisRFAI loses 0.011 AP per week (95% interval 0.004 to 0.018), significant …``."""
     if math.isnan(found.slope) or math.isnan(found.low):
-        return f"{run}: {found.slices} slices with relevant documents are too few for a trend"
-    size = f"{abs(found.slope):.{_digits(found)}f}"
-    verb = _ONE_WAY[found.slope > 0] if found.slope else "keeps its"
-    what = f"{verb} {size} {measure} per {found.unit}" if found.slope else f"{verb} {measure}"
-    return (
-        f"{run} {what} ({found.level:.0%} interval {_limits(found)}), "
-        f"{'' if found.significant(alpha) else 'not '}significant "
-        f"(Mann-Kendall p {_p_value(found.test.p)}){_thirds(found)}"
-    )
+        slices = count(found.slices, "slice")
+        return f"{run}: {slices} with relevant documents, too few for a trend"
+    interval = f"({found.level:.0%} interval {_limits(found)})"
+    p_value = f"(Mann-Kendall p {_p_value(found.test.p)})"
+    significant = found.significant(alpha)
+    if not found.slope and significant:  # many slices are equal, the others go one way
+        way = "up" if found.test.s > 0 else "down"
+        said = f"has as a rule no change of {measure} per {found.unit} {interval}, but where there "
+        said += f"is one it goes {way}, significant {p_value}"
+    elif not found.slope:
+        said = f"keeps its {measure} {interval}, no significant change {p_value}"
+    else:
+        size = f"{abs(found.slope):.{_digits(found)}f}"
+        said = f"{_ONE_WAY[found.slope > 0]} {size} {measure} per {found.unit} {interval}, "
+        said += f"{'' if significant else 'not '}significant {p_value}"
+    return f"{run} {said}{_thirds(found)}"
 
 
 def _p_value(p: float) -> str:
@@ -136,7 +144,7 @@ def stability_sentence(measure: str, found: Stability) -> str:
     return (
         f"{measure}: the ranking of systems in a slice agrees with the overall one at τ = "
         f"{found.with_overall:.2f}, with that of the next slice at τ = {found.with_next:.2f} "
-        f"(means over {found.slices} slices)"
+        f"(means over {count(found.slices, 'slice')})"
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from citebed.timeline.cells import Cells
 from citebed.timeline.placing import Placing
 from citebed.timeline.streams import Skipped
+from citebed.wording import count
 
 
 class JudgedLedger(NamedTuple):
@@ -32,29 +33,21 @@ class JudgedLedger(NamedTuple):
 
     def notes(self) -> list[str]:
         """What a reader has to know, in sentences."""
-        found = [
-            f"{self.empty_slices} of {self.slices} slices have no relevant document and are in "
-            "no average"
-            if self.empty_slices
-            else "",
-            f"{self.empty_cells} of {self.cells + self.empty_cells} pairs of query and slice "
-            "have no relevant document and are in no average"
-            if self.empty_cells
-            else "",
-            f"{self.empty_queries} of {self.queries} judged queries have no relevant document "
-            "in any slice and are left out"
-            if self.empty_queries
-            else "",
-            f"{self.outside} of {self.pairs} judged pairs are outside all slices"
-            if self.outside
-            else "",
-            f"{self.untimed} judged pairs have no time and are left out" if self.untimed else "",
-            f"{self.several} of {self.pairs} judged pairs have several assessors, who disagree "
-            f"on {self.disagree}"
-            if self.several
-            else "",
-        ]
-        return [note for note in found if note]
+        cells = count(self.cells + self.empty_cells, "pair")
+        pairs = count(self.pairs, "judged pair")
+        found = {
+            f"{self.empty_slices:,} of {count(self.slices, 'slice')} without a relevant document, "
+            "in no average": self.empty_slices,
+            f"{self.empty_cells:,} of {cells} of query and slice without a relevant document, in "
+            "no average": self.empty_cells,
+            f"{self.empty_queries:,} of {count(self.queries, 'judged query')} without a relevant "
+            "document in any slice, left out": self.empty_queries,
+            f"{self.outside:,} of {pairs} outside all slices": self.outside,
+            f"{count(self.untimed, 'judged pair')} without a time, left out": self.untimed,
+            f"{self.several:,} of {pairs} with several assessors, who disagree on "
+            f"{self.disagree:,}": self.several,
+        }
+        return [note for note, number in found.items() if number]
 
 
 def judged_ledger(cells: Cells) -> JudgedLedger:
@@ -108,17 +101,18 @@ class RunLedger(NamedTuple):
         if self.unjudged:
             more = " …" if self.unjudged_queries > len(self.examples) else ""
             notes.append(
-                f"{self.unjudged:,} of {self.lines:,} documents are of {self.unjudged_queries} "
-                f"queries that nobody judged and are left out: {', '.join(self.examples)}{more}"
+                f"{self.unjudged:,} of {count(self.lines, 'document')} left out, of "
+                f"{count(self.unjudged_queries, 'query')} that nobody judged: "
+                f"{', '.join(self.examples)}{more}"
             )
         if self.untimed:
-            notes.append(f"{self.untimed:,} documents have no time and are left out")
+            notes.append(f"{count(self.untimed, 'document')} without a time, left out")
         if self.outside:
-            notes.append(f"{self.outside:,} documents are outside all slices and are left out")
+            notes.append(f"{count(self.outside, 'document')} outside all slices, left out")
         if self.silent:
             notes.append(
-                f"it returned nothing in {self.silent} of {self.cells} pairs of query and slice, "
-                "which score 0"
+                f"it returned nothing in {self.silent:,} of {count(self.cells, 'pair')} of query "
+                "and slice, which score 0"
             )
         return notes
 

@@ -20,7 +20,7 @@ from citebed.errors import CitebedError
 from citebed.evaluation.tables import Floats, Ints
 from citebed.timeline.kba_format import HIGHEST
 from citebed.timeline.repeats import Repeats, check_repeats
-from citebed.timeline.runs import StreamRun
+from citebed.timeline.runs import StreamRun, without_times
 from citebed.timeline.streams import Batch, Skipped, tally
 from citebed.timeline.truth import Truth
 
@@ -245,17 +245,17 @@ def score_official(
     step: int = 1,
     unjudged_negative: bool = False,
     require_positives: bool | None = None,
-    times: pl.DataFrame | None = None,
 ) -> OfficialScores:
     """Score a run at all cut-offs.
 
     Only judged pairs count, unless ``unjudged_negative`` takes all others for negatives.
     ``require_positives`` leaves out entities without positives (True) or not (False); as
-    published figures differ by it, both are given unless one is asked for.
+    published figures differ by it, both are given unless one is asked for. Times play no part.
     """
+    run = without_times(run)
     cutoffs = cutoffs_of(step)
-    counted, skipped = tally(run, truth.judged, times, lambda: _Counting(truth, cutoffs))
-    check_repeats(run, truth.judged, times, counted.repeats.suspects())
+    counted, skipped = tally(run, truth.judged, None, lambda: _Counting(truth, cutoffs))
+    check_repeats(run, truth.judged, None, counted.repeats.suspects())
     _check_confidences(run.name, counted)
     rows = []
     for level in LEVELS:
@@ -281,6 +281,8 @@ def _rows(kind: tuple[str, str, str], counts: Confusion, cutoffs: Ints) -> list[
     )
     found = []
     for name, average in AVERAGES.items():
+        if name == "weighted" and not counts.positives.any():
+            continue  # there is nothing to weigh by
         values = average(counts)
         means = f1(values.precision, values.recall)
         columns = dict(zip(SCORES, (*kind, name), strict=False))

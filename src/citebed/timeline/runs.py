@@ -68,6 +68,16 @@ def open_run(path: str | Path) -> StreamRun:
     )
 
 
+def without_times(run: StreamRun) -> StreamRun:
+    """The run for a scoring that knows no time: all documents are of the same second."""
+
+    def timeless(lines: Callable[[], pl.LazyFrame]) -> Callable[[], pl.LazyFrame]:
+        return lambda: lines().with_columns(pl.lit(0, pl.Int64).alias("time"))
+
+    careful = None if run.careful is None else timeless(run.careful)
+    return replace(run, lines=timeless(run.lines), careful=careful)
+
+
 def run_of(table: pl.DataFrame, name: str = "run") -> StreamRun:
     """A run from a table: ``query_id, doc_id, score`` and perhaps ``time``."""
     from citebed.evaluation.tables import checked_columns

@@ -103,6 +103,11 @@ def truth_of(
     return _prepared(_graded(kept, reading), name, ledger)
 
 
+def timeless_truth(table: pl.DataFrame, name: str, reading: Reading | None = None) -> Truth:
+    """Judgements for a scoring that knows no time: all documents are of the same second."""
+    return truth_of(table.with_columns(pl.lit(0, pl.Int64).alias("time")), name, None, reading)
+
+
 def with_times(table: pl.DataFrame, times: pl.DataFrame | None) -> pl.DataFrame:
     """The table with a column ``time``: from ``times``, its own, or its ids; null where none is."""
     if times is not None:

@@ -59,8 +59,8 @@ def test_a_table_for_people(run: Run) -> None:
     lines = out.splitlines()
     assert lines[0].split("  ")[-2:] == ["AP, uniform", "AP, burst"]
     assert lines[1].split() == ["me", "2", "0.5833", "0.6111"]
-    assert "me: 3 slices with relevant documents are too few for a trend" in lines
-    assert "note: 1 of 4 slices have no relevant document and are in no average" in lines
+    assert "me: 3 slices with relevant documents, too few for a trend" in lines
+    assert "note: 1 of 4 slices without a relevant document, in no average" in lines
     assert lines[-1] == (
         "2 queries in 4 slices from 2011-10-07T00:00:00Z to 2011-11-04T00:00:00Z; "
         "1 run of 7 documents"
@@ -141,7 +141,7 @@ def test_unjudged_entities_and_silence_are_counted(run: Run) -> None:
     code, out, _ = run("t.qrels", "none.run", "-m", "AP")
     assert code == 0
     assert (
-        "note: none: 1 of 2 documents are of 1 queries that nobody judged and are left out" in out
+        "note: none: 1 of 2 documents left out, of 1 query that nobody judged: nobody" in out
     )
     assert "note: none: it returned nothing in 4 of 4 pairs of query and slice" in out
 
@@ -187,12 +187,17 @@ def test_times_from_a_collection(run: Run) -> None:
         (["t.qrels", "t.qrels"], "where a run should stand"),
         (["t.qrels", "gone.run"], "gone.run"),
         (["t.qrels", "empty.run"], "the file is empty"),
-        (["t.qrels", "me.run", "--official", "--from", "2011-10-07"], "give no --from"),
+        (["t.qrels", "me.run", "--official", "--from", "2011-10-07"], "leave out --from, or"),
+        (["t.qrels", "me.run", "--official", "-m", "AP", "-s"], "leave out --measure, --per-slice"),
+        (["t.qrels", "me.run", "--official", "-q", "--plots", "p"], "leave out --per-query."),
+        (["t.qrels", "me.run", "--all-cutoffs"], "--all-cutoffs: for the official scoring only"),
+        (["t.qrels", "me.run", "--slice", "cuts", "--to", "2011-10-20"], "give no --from and no"),
         (["t.qrels", "me.run", "--official", "--cutoff-step", "0"], "expected from 1 to 999"),
     ],
 )
 def test_what_a_user_can_fix(run: Run, arguments: list[str], message: str) -> None:
     Path("empty.run").write_text("")
+    Path("cuts").write_text(f"{START}\n{START + 30 * DAY}\n")
     code, out, err = run(*arguments)
     assert (code, out) == (1, "")
     assert message in err
@@ -206,7 +211,7 @@ def test_slices_by_boundaries_and_formats(run: Run) -> None:
     )
     # q: 5/6 and x d; r: e.
     assert (code, out.splitlines()[-1]) == (0, "| me | 2 | 0.8333 |")
-    assert "note: 1 of 6 judged pairs are outside all slices" in err
+    assert "note: 1 of 6 judged pairs outside all slices" in err
 
 
 def test_a_half_life_of_an_hour_leaves_every_query_its_own_last_slice(run: Run) -> None:
@@ -240,9 +245,32 @@ def test_times_and_seeds_that_cannot_be(run: Run, words: list[str], told: str) -
     assert told in err
 
 
-def test_official_scores_leave_out_no_judgement_for_want_of_a_time(run: Run) -> None:
-    judged = stream_id("a", 0)
-    Path("times").write_text(f"{judged} 2011-10-07T00:00:00Z\n")
-    code, out, err = run("t.qrels", "me.run", "--times", "times", "--official")
-    assert (code, out) == (1, "")
-    assert "5 judged pairs have no time in --times" in err
+def test_official_scores_need_no_times(run: Run) -> None:
+    Path("plain.qrels").write_text("q 0 a 1\nq 0 b 1\nq 0 c 0\n")
+    Path("plain.run").write_text("q Q0 a 1 900 t\nq Q0 c 2 800 t\n")
+    words = ["--official", "--cutoff-step", "500", "--all-cutoffs", "--all-entities", "--json"]
+    code, out, _ = run("plain.qrels", "plain.run", *words)
+    rows = [row for row in json.loads(out) if row["positives"] == "central+relevant"]
+    assert code == 0
+    assert {row["precision"] for row in rows} == {0.5}
+    assert {row["recall"] for row in rows} == {0.5}
+
+
+def test_nothing_is_weighted_by_positives_where_there_are_none(run: Run) -> None:
+    code, out, _ = run("t.qrels", "me.run", "--official", "--json")  # nothing is central
+    central = {row["average"] for row in json.loads(out) if row["positives"] == "central"}
+    assert (code, central) == (0, {"micro", "macro"})
+
+
+@pytest.mark.parametrize(
+    ("last", "slices"), [(30 * DAY, 5), (5 * DAY, 6), (3 * 3600, 4), (1800, 1)]
+)
+def test_slices_fit_the_stream_unless_told(run: Run, last: int, slices: int) -> None:
+    """Weeks, days, hours, or the hour and a half in one: a slice starts with its unit."""
+    end = START + last
+    Path("s.qrels").write_text(f"q 0 {START}-a 1\nq 0 {end}-b 1\n")
+    Path("s.run").write_text(f"q Q0 {START}-a 1 9 t\n")
+    to = ["--to", str(end + 1)] if last < DAY else []
+    code, out, _ = run("s.qrels", "s.run", "-m", "AP", *to)
+    assert code == 0
+    assert f"1 query in {slices} slice" in out

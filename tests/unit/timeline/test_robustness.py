@@ -302,7 +302,7 @@ def test_levels_are_sorted_and_count_once() -> None:
     [
         ("10", "11", "from 1 to 10 can be relevant"),
         ("10", "0", "from 1 to 10 can be relevant"),
-        ("0", "D", "at least 1 document"),
+        ("0", "D", "rankings of 1 to 1,000,000 documents"),
         ("10", "D/3", "no whole number"),
         ("5", "D/10", "no whole number"),
         ("10", "D/0", "expected D/10, or a number"),
@@ -327,7 +327,7 @@ def test_levels_that_cannot_be(text: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"rankings": 0}, "0 rankings of each kind are too few"),
+        ({"rankings": 0}, "found 0 rankings of each kind"),
         ({"rankings": 1}, "too few"),
         ({"seed": -1}, "the seed -1 is negative"),
         ({"levels": (0.0, 1.01)}, "θ=1.01 is not from 0"),

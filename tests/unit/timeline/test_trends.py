@@ -139,7 +139,16 @@ def test_too_few_slices_for_a_trend() -> None:
 def test_scores_that_stay_the_same() -> None:
     found = trend(DAY * np.arange(9.0), np.full(9, 0.5))
     sentence = trend_sentence("me", "AP", found, 0.05)
-    assert sentence.startswith("me keeps its AP (95% interval 0.00 to 0.00), not significant")
+    assert sentence.startswith("me keeps its AP (95% interval 0.00 to 0.00), no significant change")
+
+
+def test_a_trend_in_a_few_slices_is_told_though_the_median_slope_is_zero() -> None:
+    scores = np.concatenate((np.full(40, 0.5), np.linspace(0.4, 0.1, 10)))
+    found = trend(DAY * np.arange(50.0), scores)
+    assert (found.slope, found.significant()) == (0, True)
+    sentence = trend_sentence("me", "AP", found, 0.05)
+    assert "as a rule no change of AP per day" in sentence
+    assert "it goes down, significant" in sentence
 
 
 def test_the_unit_is_no_longer_than_a_slice() -> None:

@@ -10,6 +10,7 @@ from citebed.errors import CitebedError
 
 DOCUMENTS = "10,100,200"
 RELEVANT = "D/2,D/10"
+MOST = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,11 @@ class Setting:
     written: str = ""
 
     def __post_init__(self) -> None:
-        if self.D < 1:
-            raise CitebedError(f"D={self.D}: a ranking has at least 1 document.")
+        if not 1 <= self.D <= MOST:
+            raise CitebedError(
+                f"D={self.D}: rankings of 1 to {MOST:,} documents can be studied. A slice with "
+                "more is alike but for its length: take a tenth of both D and R."
+            )
         if not 1 <= self.R <= self.D:
             raise CitebedError(
                 f"D={self.D}, R={self.R}: of {self.D} documents from 1 to {self.D} can be relevant."

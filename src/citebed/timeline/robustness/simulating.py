@@ -16,6 +16,7 @@ from citebed.evaluation.tables import Floats, Ints
 from citebed.timeline.robustness.perturbations import PERTURBATIONS, Perturbation
 from citebed.timeline.robustness.settings import Setting, checked_levels, settings_of
 from citebed.timeline.robustness.studied import MEASURES, Studied, studied
+from citebed.wording import count
 
 LEVELS = tuple(step / 10 for step in range(11))
 _DRAWN = 2**18
@@ -38,8 +39,8 @@ class StudyOptions:
             raise CitebedError("no size of a slice is given. Give some, e.g. D=100, R=10.")
         if self.rankings < 2:
             raise CitebedError(
-                f"{self.rankings} rankings of each kind are too few: from 2 on they have a mean "
-                "and an error; the paper has 1,000."
+                f"found {count(self.rankings, 'ranking')} of each kind, too few: from 2 on they "
+                "have a mean and an error; the paper has 1,000."
             )
         if self.seed < 0:
             raise CitebedError(f"the seed {self.seed} is negative; expected a number from 0.")

@@ -14,7 +14,9 @@ from citebed.evaluation.tables import Floats
 from citebed.timeline.robustness.simulating import Simulation
 from citebed.timeline.robustness.studied import Studied
 
-Verdict = Literal["comparable", "roughly comparable", "not comparable", "does not fall"]
+Verdict = Literal[
+    "comparable", "roughly comparable", "not comparable", "does not fall", "one level"
+]
 LITTLE, MUCH = 0.1, 1 / 3
 """Up to which parts of its fall a measure may move to be called comparable, and roughly so."""
 
@@ -28,10 +30,11 @@ class Robustness:
     ``mean_move`` the mean over them. ``move_with_D`` is the largest move among settings with
     the same R as written (D/10, say), ``move_with_R`` among those with the same D; nan where
     there is but one. ``fall`` is how far the mean over settings goes from the lowest level to
-    the highest, ``share`` the mean move as a part of it: unlike the moves themselves it is the
-    same for a measure rescaled. ``correlation`` is Pearson's with θ over all settings and
-    levels together, ``distance`` the mean distance from 1 − θ, and ``rescaled_distance`` that of
-    the measure rescaled to [-1, 1]; nan where it has no bounds, or is rescaled already.
+    the highest (nan where they are the same), ``share`` the mean move as a part of it: unlike
+    the moves themselves it is the same for a measure rescaled. ``correlation`` is Pearson's with
+    θ over all settings and levels together, ``distance`` the mean distance from 1 − θ, and
+    ``rescaled_distance`` that of the measure rescaled to [-1, 1]; nan where it has no bounds, or
+    is rescaled already.
     """
 
     measure: str
@@ -49,6 +52,8 @@ class Robustness:
     @property
     def verdict(self) -> Verdict:
         """In words, by the ``share``: up to a tenth, up to a third, or more."""
+        if math.isnan(self.fall):
+            return "one level"
         if math.isnan(self.share):
             return "does not fall"
         if self.share <= LITTLE:
@@ -77,7 +82,7 @@ def _of(simulation: Simulation, measure: Studied, means: Floats) -> Robustness:
     settings = simulation.options.settings
     moves = np.ptp(means, axis=0)
     middle = means.mean(axis=0)
-    fall = float(middle[0] - middle[-1])
+    fall = float(middle[0] - middle[-1]) if len(levels) > 1 else math.nan
     return Robustness(
         measure=str(measure),
         correlation=pearson(np.tile(levels, len(settings)), means.ravel()),

@@ -17,10 +17,10 @@ from citebed.timeline.slices.base import Range, Slices
 from citebed.timeline.slices.boundaries import read_boundaries
 from citebed.timeline.slices.burst import COARSE, FINE, burst
 from citebed.timeline.slices.equal import equal
-from citebed.timeline.slices.uniform import uniform
+from citebed.timeline.slices.uniform import seconds_of, uniform
 from citebed.timeline.slices.visits import random_visits
 
-__all__ = ["SLICINGS", "Range", "Slices", "slices_of"]
+__all__ = ["SLICINGS", "Range", "Slices", "slices_of", "usual_slicing"]
 
 Slicing = Callable[[str, Range, int], Slices]
 
@@ -53,6 +53,12 @@ SLICINGS: dict[str, Slicing] = {
 }
 
 
+def usual_slicing(over: Range) -> str:
+    """Weeks; days or hours where there are not two of the longer ones; else all in one."""
+    fitting = (text for text in ("7d", "1d", "1h") if 2 * seconds_of(text) <= over.length)
+    return next(fitting, "all")
+
+
 def slices_of(text: str, over: Range, *, seed: int = 0, utc: bool = False) -> Slices:
     """The slices that a text names, over a range of time."""
     name, _, rest = text.partition(":")
@@ -61,6 +67,10 @@ def slices_of(text: str, over: Range, *, seed: int = 0, utc: bool = False) -> Sl
     if re.fullmatch(r"\d+(mo|h|d|w)", text):
         return uniform(text, over)
     if Path(text).is_file():
+        if over.start is not None or over.end is not None:
+            raise CitebedError(
+                f"{text} says where slices start and end: give no --from and no --to with it."
+            )
         return read_boundaries(text, utc=utc)
     raise CitebedError(
         f"cannot read the slicing '{text}': it is no length like 12h, 7d or 1mo, none of "
