@@ -67,16 +67,16 @@ def trend_sentence(run: str, measure: str, found: Trend, alpha: float) -> str:
     interval = f"({found.level:.0%} interval {_limits(found)})"
     p_value = f"(Mann-Kendall p {_p_value(found.test.p)})"
     significant = found.significant(alpha)
-    if not found.slope and significant:  # many slices are equal, the others go one way
+    size = f"{abs(found.slope):.{_digits(found)}f}"
+    if float(size):
+        said = f"{_ONE_WAY[found.slope > 0]} {size} {measure} per {found.unit} {interval}, "
+        said += f"{'' if significant else 'not '}significant {p_value}"
+    elif significant:  # many slices are equal, the others go one way
         way = "up" if found.test.s > 0 else "down"
         said = f"has as a rule no change of {measure} per {found.unit} {interval}, but where there "
         said += f"is one it goes {way}, significant {p_value}"
-    elif not found.slope:
-        said = f"keeps its {measure} {interval}, no significant change {p_value}"
     else:
-        size = f"{abs(found.slope):.{_digits(found)}f}"
-        said = f"{_ONE_WAY[found.slope > 0]} {size} {measure} per {found.unit} {interval}, "
-        said += f"{'' if significant else 'not '}significant {p_value}"
+        said = f"keeps its {measure} {interval}, no significant change {p_value}"
     return f"{run} {said}{_thirds(found)}"
 
 

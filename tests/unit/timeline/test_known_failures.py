@@ -48,7 +48,7 @@ def made_up() -> Truth:
 
 @pytest.fixture(scope="module")
 def systems(truth: Truth) -> dict[str, pl.DataFrame]:
-    """Each relevant document comes with three others of its entity and week.
+    """Each judged document comes with three others of its entity and week.
 
     A system sees each document through noise; ``sight`` is by how many standard deviations
     relevant documents stand out. A burst is a week with more than 1.2 times as many relevant
@@ -58,13 +58,13 @@ def systems(truth: Truth) -> dict[str, pl.DataFrame]:
     judged, start = truth.judged, int(truth.times.min()) // DAY * DAY
     week = (truth.times - start) // WEEK
     counts = np.zeros((len(judged.query_ids), week.max() + 1))
-    np.add.at(counts, (judged.query, week), 1)
-    average = counts.sum(axis=1) / (counts > 0).sum(axis=1)
+    np.add.at(counts, (judged.query, week), judged.relevance > 0)
+    average = counts.sum(axis=1) / np.maximum((counts > 0).sum(axis=1), 1)
     noise_times = start + np.tile(week, NOISE) * WEEK + rng.integers(0, WEEK, NOISE * len(week))
     query = np.tile(judged.query, NOISE + 1)
     times = np.concatenate((truth.times, noise_times))
     ids = [*judged.doc_ids, *(f"{time}-noise{at}" for at, time in enumerate(noise_times))]
-    relevant = np.arange(len(query)) < len(truth.times)
+    relevant = np.concatenate((judged.relevance > 0, np.zeros(len(noise_times), bool)))
     age = (times - start) / (times.max() - start)
     in_burst = (counts > 1.2 * average[:, None])[query, (times - start) // WEEK]
     sights = {
