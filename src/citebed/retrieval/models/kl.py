@@ -7,23 +7,15 @@ from functools import cached_property
 
 import numpy as np
 
-from citebed.retrieval.models.base import (
-    Floats,
-    Model,
-    NumberOrArray,
-    Numbers,
-    Postings,
-    Statistics,
-    distribution,
-    floats,
-)
+from citebed.retrieval.models.base import Floats, Numbers, Statistics, floats
 from citebed.retrieval.models.grammar import SpecError
+from citebed.retrieval.models.language import LanguageModel
 from citebed.retrieval.models.parameters import number
 from citebed.retrieval.models.smoothing import DELTA, LAMBDA, MU, Smoothing, background
 
 
 @dataclass(frozen=True)
-class Kl(Model):
+class Kl(LanguageModel):
     """Documents by how little their language model diverges from the query's.
 
     What is given chooses the smoothing: ``mu`` Dirichlet, ``lambda`` Jelinek-Mercer, both of them
@@ -53,7 +45,6 @@ class Kl(Model):
         "than 1."
     )
     example = "kl(mu=1000)"
-    log_scores = True
 
     mu: float | None = number(
         None, *MU, "tokens that the collection counts for; 1000 if nothing is given"
@@ -80,35 +71,6 @@ class Kl(Model):
     def uses_unique(self) -> bool:
         """Absolute discounting does."""
         return self.delta is not None
-
-    def per_document(self, stats: Statistics, postings: Postings) -> Floats:
-        """The tokens that the collection's model counts for."""
-        return self.smoothing.collection_tokens(stats)
-
-    def impacts(
-        self,
-        tf: Numbers,
-        df: NumberOrArray,
-        cf: NumberOrArray,
-        x: Numbers,
-        stats: Statistics,
-    ) -> Floats:
-        """ln(P(t|d)/(α_d·p(t|C)))."""
-        return self.smoothing.log_gain(tf, cf, x, stats)
-
-    def document_scores(self, stats: Statistics) -> Floats:
-        """ln α_d."""
-        return self.smoothing.log_share(stats)
-
-    def query_weights(
-        self,
-        qtf: Numbers,
-        df: Numbers,
-        cf: Numbers,
-        stats: Statistics,
-    ) -> Floats:
-        """p(t|Q)."""
-        return distribution(qtf)
 
     def constant(self, weights: Floats, df: Numbers, cf: Numbers, stats: Statistics) -> float:
         """Σ p(t|Q)·ln p(t|C), and the entropy of the query."""

@@ -7,21 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
-from citebed.retrieval.models.base import (
-    Floats,
-    Model,
-    NumberOrArray,
-    Numbers,
-    Postings,
-    Statistics,
-    distribution,
-)
+from citebed.retrieval.models.base import Floats, Numbers, Statistics
+from citebed.retrieval.models.language import LanguageModel
 from citebed.retrieval.models.parameters import number
 from citebed.retrieval.models.smoothing import MU, Smoothing, background
 
 
 @dataclass(frozen=True)
-class Ql(Model):
+class Ql(LanguageModel):
     """The mean over the query's terms of the logarithm of their probability in the document."""
 
     name = "ql"
@@ -37,7 +30,6 @@ class Ql(Model):
         "query are ranked, where Indri can rank others."
     )
     example = "ql(mu=2500)"
-    log_scores = True
 
     mu: float = number(2500, *MU, "tokens that the collection counts for")
 
@@ -45,35 +37,6 @@ class Ql(Model):
     def smoothing(self) -> Smoothing:
         """Dirichlet's."""
         return Smoothing(mu=self.mu)
-
-    def per_document(self, stats: Statistics, postings: Postings) -> Floats:
-        """The tokens that the collection's model counts for: μ."""
-        return self.smoothing.collection_tokens(stats)
-
-    def impacts(
-        self,
-        tf: Numbers,
-        df: NumberOrArray,
-        cf: NumberOrArray,
-        x: Numbers,
-        stats: Statistics,
-    ) -> Floats:
-        """ln(1 + tf/(μ·p(t|C)))."""
-        return self.smoothing.log_gain(tf, cf, x, stats)
-
-    def document_scores(self, stats: Statistics) -> Floats:
-        """ln(μ/(|d| + μ))."""
-        return self.smoothing.log_share(stats)
-
-    def query_weights(
-        self,
-        qtf: Numbers,
-        df: Numbers,
-        cf: Numbers,
-        stats: Statistics,
-    ) -> Floats:
-        """qtf/|Q|."""
-        return distribution(qtf)
 
     def constant(self, weights: Floats, df: Numbers, cf: Numbers, stats: Statistics) -> float:
         """Σ w·ln p(t|C)."""
