@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
+from citebed.cli.output import AsCsv, AsJson
 from citebed.cli.scoring_options import (
+    Alpha,
     Cluster,
     Complete,
+    Correct,
+    Format,
     Measures,
     QrelsFile,
     Queries,
@@ -21,7 +24,8 @@ from citebed.cli.scoring_options import (
     Scores,
     ScoreType,
     Seed,
-    TableFormat,
+    Test,
+    print_rows,
     resampling_of,
     settings_of,
     style_of,
@@ -55,16 +59,6 @@ class BiasPart(StrEnum):
     orders = "orders"
     unjudged = "unjudged"
     conclusions = "conclusions"
-
-
-Format = Annotated[TableFormat, typer.Option("--format", help="How to print it.")]
-Test = Annotated[
-    str, typer.Option(help="t, permutation, wilcoxon, sign or bootstrap, paired by query.")
-]
-Correct = Annotated[
-    str, typer.Option(help="For many comparisons: none, bonferroni, holm, bh or tukey.")
-]
-Alpha = Annotated[float, typer.Option(help="A p-value below this is significant.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -109,7 +103,7 @@ def contrast(
     queries: Queries = None,
     samples: Samples = None,
     seed: Seed = 0,
-    format: Format = TableFormat.table,
+    format: Format = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
@@ -125,7 +119,7 @@ def contrast(
     from citebed.evaluation.comparing import Design
     from citebed.evaluation.contrasts.contrasting import CONTRASTED, ContrastOptions
     from citebed.evaluation.contrasts.contrasting import contrast as contrast_sets
-    from citebed.evaluation.tables import read_run
+    from citebed.evaluation.tables import read_runs, read_sets
 
     style = style_of(format, as_json, as_csv)
     if pair is not None and plots is None:
@@ -137,12 +131,11 @@ def contrast(
         keep_empty=keep_empty,
         largest=largest,
     )
-    found = contrast_sets(
-        before, after, (read_run(path) for path in runs), measures or CONTRASTED, options
-    )
+    first, second = read_sets([before, after])
+    found = contrast_sets(first, second, read_runs(runs), measures or CONTRASTED, options)
     drawn = _draw(found, plots, pair) if plots is not None else []
     if style in ("json", "csv"):
-        _print_rows(_contrast_rows(found), part, style)
+        _print_parts(_contrast_rows(found), part, style)
     else:
         _print_grids(_contrast_grids(found, part), style)
     _say(_contrast_lines(found, part, drawn, plots), err=style != "table")
@@ -166,7 +159,7 @@ def _contrast_rows(found: Contrast) -> Iterator[tuple[str, Rows]]:
     yield "queries", found.query_rows()
 
 
-def _print_rows(parts: Iterable[tuple[str, Rows]], wanted: StrEnum | None, style: str) -> None:
+def _print_parts(parts: Iterable[tuple[str, Rows]], wanted: StrEnum | None, style: str) -> None:
     """Rows of one part; or of all, each with the name of its part (every query's own apart)."""
     rows: Rows = []
     for name, part in parts:
@@ -174,7 +167,7 @@ def _print_rows(parts: Iterable[tuple[str, Rows]], wanted: StrEnum | None, style
             rows += [{"part": name, **row} for row in part]
         elif wanted is not None and wanted.value == name:
             rows += part
-    (print_csv if style == "csv" else print_json)(rows)
+    print_rows(rows, style)
 
 
 def _contrast_grids(found: Contrast, part: ContrastPart | None) -> Iterator[tuple[str, Grid]]:
@@ -266,7 +259,7 @@ def pool_bias(
     queries: Queries = None,
     samples: Samples = None,
     seed: Seed = 0,
-    format: Format = TableFormat.table,
+    format: Format = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
@@ -282,7 +275,7 @@ def pool_bias(
     from citebed.evaluation.contrasts.pool import read_teams
     from citebed.evaluation.contrasts.pool_bias import CUTOFFS, MEASURES, PoolOptions
     from citebed.evaluation.contrasts.pool_bias import pool_bias as leave_out
-    from citebed.evaluation.tables import read_run
+    from citebed.evaluation.tables import read_runs
 
     style = style_of(format, as_json, as_csv)
     options = PoolOptions(
@@ -293,9 +286,9 @@ def pool_bias(
         design=Design(test=test, correction=correct, alpha=alpha),
         resampling=resampling_of(qrels, cluster, queries, samples, seed, 0.95),
     )
-    found = leave_out(qrels, [read_run(path) for path in runs], measures or MEASURES, options)
+    found = leave_out(qrels, read_runs(runs), measures or MEASURES, options)
     if style in ("json", "csv"):
-        _print_rows(_bias_rows(found), part, style)
+        _print_parts(_bias_rows(found), part, style)
     else:
         _print_grids(_bias_grids(found, part), style)
     _say(_bias_lines(found), err=style != "table")

@@ -5,15 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
+from citebed.cli.output import AsCsv, AsJson
 from citebed.cli.scoring_options import (
+    Alpha,
+    Baseline,
     Cluster,
     Complete,
+    Correct,
+    Format,
     Level,
     Measures,
     QrelsFile,
@@ -23,11 +26,14 @@ from citebed.cli.scoring_options import (
     Scores,
     ScoreType,
     Seed,
-    TableFormat,
+    Test,
+    print_rows,
     resampling_of,
+    run_named,
     settings_of,
     style_of,
 )
+from citebed.errors import CitebedError
 from citebed.wording import count
 
 if TYPE_CHECKING:
@@ -65,7 +71,12 @@ def evaluate(
     complete: Complete = False,
     relevance_level: Annotated[
         int | None,
-        typer.Option("--relevance-level", "-l", min=0, help="The lowest grade that is relevant."),
+        typer.Option(
+            "--relevance-level",
+            "-l",
+            min=0,
+            help="The lowest grade that is relevant, for measures that name no rel of their own.",
+        ),
     ] = None,
     judged_only: Annotated[
         bool, typer.Option("--judged-only", "-J", help="Take unjudged documents out first.")
@@ -82,9 +93,9 @@ def evaluate(
     ledger: Annotated[
         bool, typer.Option("--ledger", help="Print what the scores rest on, as rows.")
     ] = False,
-    format: Annotated[EvaluationFormat, typer.Option("--format", help="How to print it.")] = (
-        EvaluationFormat.table
-    ),
+    format: Annotated[
+        EvaluationFormat | None, typer.Option("--format", help="How to print it (else as a table).")
+    ] = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
@@ -102,15 +113,17 @@ def evaluate(
     from citebed.evaluation.tables import read_qrels, read_runs
 
     style = style_of(format, as_json, as_csv)
-    chosen = _switched(_measures(measures, style), relevance_level, judged_only)
+    if ledger and style not in ("table", "json", "csv"):
+        raise CitebedError(f"--ledger prints rows, as JSON or --csv; not as {style}.")
+    chosen = _measures(measures, style, relevance_level, judged_only)
     settings = settings_of(complete, scores)
     resampling = resampling_of(qrels, cluster, queries, samples, seed, level)
     judged = prepare(read_qrels(qrels))
 
-    def scored() -> Iterator[tuple[Path, RunScores, list[Summary]]]:
-        for path, run in zip(runs, read_runs(runs), strict=True):
+    def scored() -> Scored:
+        for run in read_runs(runs):
             found = score_run(judged, run, chosen, settings)
-            yield path, found, summarise(found, resampling if intervals else None)
+            yield run.tag or run.name, found, summarise(found, resampling if intervals else None)
 
     if style == "trec_eval":
         _print_trec_eval(scored(), per_query)
@@ -120,35 +133,33 @@ def evaluate(
         _print_table(scored(), style, per_query)
 
 
-def _measures(given: list[str] | None, style: str) -> list[Measure]:
+def _measures(
+    given: list[str] | None, style: str, level: int | None = None, judged_only: bool = False
+) -> list[Measure]:
+    """The measures under trec_eval's switches, where they do not say otherwise themselves."""
+    from dataclasses import replace
+
     from citebed.evaluation.measures.grammar import measures
     from citebed.evaluation.measures.trec_names import OFFICIAL
     from citebed.evaluation.scoring import DEFAULT_MEASURES
 
-    if style == "trec_eval" and not given:
-        return list(OFFICIAL)
-    return measures(given or DEFAULT_MEASURES)
-
-
-def _switched(chosen: list[Measure], level: int | None, judged_only: bool) -> list[Measure]:
-    """The measures under trec_eval's switches, where they do not say otherwise themselves."""
-    from dataclasses import replace
-
-    changed = [replace(m, rel=level) if level is not None and m.rel == 1 else m for m in chosen]
+    switches: dict[str, Any] = {} if level is None else {"rel": level}
     if judged_only:
-        changed = [replace(m, judged_only=True) for m in changed]
-    return list(dict.fromkeys(changed))
+        switches["judged_only"] = True
+    if style == "trec_eval" and not given:
+        return [replace(official, **switches) for official in OFFICIAL]
+    return measures(given or DEFAULT_MEASURES, switches)
 
 
-Scored = Iterator[tuple[Path, "RunScores", "list[Summary]"]]
+Scored = Iterator[tuple[str, "RunScores", "list[Summary]"]]
+"""Each run's tag, its scores, and these in short."""
 
 
 def _print_trec_eval(scored: Scored, per_query: bool) -> None:
-    from citebed.evaluation.trec_files import run_tag
     from citebed.report.evaluation_table import trec_eval_text
 
-    for path, found, _ in scored:
-        sys.stdout.write(trec_eval_text(found, run_tag(path), per_query))
+    for tag, found, _ in scored:
+        sys.stdout.write(trec_eval_text(found, tag, per_query))
         _say_notes([found.ledger])
 
 
@@ -163,7 +174,7 @@ def _print_rows(scored: Scored, style: str, per_query: bool, ledger: bool) -> No
         if per_query:
             rows += found.table().to_dicts()
         rows += [summary.row(found.run) for summary in summaries]
-    (print_csv if style == "csv" else print_json)(rows)
+    print_rows(rows, style)
     _say_notes(ledgers)
 
 
@@ -204,7 +215,8 @@ def _say_notes(ledgers: list[Ledger], err: bool = True) -> None:
     first = ledgers[0]
     typer.echo(
         f"{count(first.judged, 'judged query', 'judged queries')}; "
-        f"{count(len(ledgers), 'run')} of {sum(x.retrieved for x in ledgers):,} documents",
+        f"{count(len(ledgers), 'run')} of "
+        f"{count(sum(ledger.retrieved for ledger in ledgers), 'document')}",
         err=err,
     )
 
@@ -212,18 +224,11 @@ def _say_notes(ledgers: list[Ledger], err: bool = True) -> None:
 def compare(
     qrels: QrelsFile,
     runs: RunFiles,
-    baseline: Annotated[
-        str | None,
-        typer.Option(help="The run that the others are compared with (else all pairs)."),
-    ] = None,
+    baseline: Baseline = None,
     measures: Measures = None,
-    test: Annotated[
-        str, typer.Option(help="t, permutation, wilcoxon, sign or bootstrap, paired by query.")
-    ] = "t",
-    correct: Annotated[
-        str, typer.Option(help="For many comparisons: none, bonferroni, holm, bh or tukey.")
-    ] = "none",
-    alpha: Annotated[float, typer.Option(help="A p-value below this is significant.")] = 0.05,
+    test: Test = "t",
+    correct: Correct = "none",
+    alpha: Alpha = 0.05,
     complete: Complete = False,
     scores: Scores = ScoreType.double,
     cluster: Cluster = None,
@@ -231,9 +236,7 @@ def compare(
     samples: Samples = None,
     seed: Seed = 0,
     level: Level = 0.95,
-    format: Annotated[TableFormat, typer.Option("--format", help="How to print it.")] = (
-        TableFormat.table
-    ),
+    format: Format = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
@@ -251,33 +254,20 @@ def compare(
     from citebed.evaluation.tables import read_runs
 
     style = style_of(format, as_json, as_csv)
-    named = _run_named(baseline, runs)
+    named = None if baseline is None else run_named(baseline, runs)
     design = Design(baseline=named, test=test, correction=correct, alpha=alpha)
     resampling = resampling_of(qrels, cluster, queries, samples, seed, level)
     chosen = _measures(measures, style)
     evaluation = evaluate_runs(qrels, read_runs(runs), chosen, settings_of(complete, scores))
     found = compare_runs(evaluation, design, resampling)
     if style in ("json", "csv"):
-        (print_csv if style == "csv" else print_json)([comparison.row() for comparison in found])
+        print_rows([comparison.row() for comparison in found], style)
     else:
         from citebed.report.comparison_table import comparison_grid
 
         grid = comparison_grid(found)
         typer.echo(getattr(grid, "text" if style == "table" else style)(), nl=False)
     _say_comparison(found, design.alpha, [x.ledger for x in evaluation.runs], style)
-
-
-def _run_named(baseline: str | None, runs: list[Path]) -> str | None:
-    """The run's name: it may be given as its file too."""
-    from citebed.errors import UnknownName
-    from citebed.evaluation.tables import names_of
-
-    names = names_of(runs)
-    if baseline is None or baseline in names:
-        return baseline
-    if Path(baseline) not in runs:
-        raise UnknownName("baseline", baseline, names)
-    return names[runs.index(Path(baseline))]
 
 
 def _say_comparison(found: list[Any], alpha: float, ledgers: list[Ledger], style: str) -> None:

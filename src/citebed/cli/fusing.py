@@ -60,10 +60,13 @@ def fuse(
         queries = one.table["query_id"].n_unique()
         lacks = f", {everyone - queries:,} fewer than all" if queries < everyone else ""
         say(
-            f"read {one.table.height:,} documents for {count(queries, 'query')} "
+            f"read {count(one.table.height, 'document')} for {count(queries, 'query')} "
             f"from {one.source}{lacks}"
         )
-    say(f"wrote {fused.table.height:,} documents for {count(everyone, 'query')} to {out}: {how}")
+    say(
+        f"wrote {count(fused.table.height, 'document')} for {count(everyone, 'query')} to {out}: "
+        f"{how}"
+    )
 
 
 def _weights(text: str | None) -> tuple[float, ...] | None:

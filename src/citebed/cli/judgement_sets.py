@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citebed.cli.cocitations import numbered_lines
-from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
-from citebed.cli.scoring_options import QrelsFile, Seed
+from citebed.cli.output import AsCsv, AsJson
+from citebed.cli.scoring_options import QrelsFile, Seed, print_rows, style_of
 from citebed.errors import CitebedError, FormatError
 from citebed.wording import count
 
@@ -59,11 +59,12 @@ def stats(
     Example: citebed qrels stats paragraphs.qrels sentences.qrels
     """
     from citebed.evaluation.judgement_sets import describe
-    from citebed.evaluation.tables import read_qrels
+    from citebed.evaluation.tables import read_sets
 
-    found = [describe(read_qrels(path), rel) for path in files]
-    if as_json or as_csv:
-        (print_csv if as_csv else print_json)([row for one in found for row in one.rows()])
+    style = style_of(None, as_json, as_csv)
+    found = [describe(one, rel) for one in read_sets(files)]
+    if style != "table":
+        print_rows([row for one in found for row in one.rows()], style)
         return
     figures = list(dict.fromkeys(row["figure"] for one in found for row in one.rows()))
     values = [{row["figure"]: row["value"] for row in one.rows()} for one in found]
@@ -152,8 +153,8 @@ def subset(
     )
     if depth is not None:
         kept = judgement_sets.pooled(kept, (read_run(path) for path in runs or ()), depth)
-    _say_unknown("queries", named, given.table["query_id"])
-    _say_unknown("documents", wanted, given.table["doc_id"])
+    _say_unknown("query", named, given.table["query_id"])
+    _say_unknown("document", wanted, given.table["doc_id"])
     facts = {"tool": "qrels subset", "min_relevance": min_relevance, "depth": depth}
     others = [path for path in (queries, documents, *(runs or ())) if path is not None]
     _store(out, given, kept, facts, others)
@@ -172,8 +173,8 @@ def _say_unknown(what: str, named: list[str] | None, known: pl.Series) -> None:
     missing = sorted(set(named or ()) - set(known.unique()))
     if missing:
         say(
-            f"note: {len(missing):,} of {len(named or ()):,} {what} named have no judgement, "
-            f"such as '{missing[0]}'"
+            f"note: {len(missing):,} of {count(len(named or ()), what)} named "
+            f"{'has' if len(missing) == 1 else 'have'} no judgement, such as '{missing[0]}'"
         )
 
 
@@ -204,20 +205,21 @@ def merge(
     Example: citebed qrels merge authors.qrels experts.qrels --rule max --map experts:1=2 -o m.qrels
     """
     from citebed.evaluation import judgement_sets
-    from citebed.evaluation.tables import read_qrels
+    from citebed.evaluation.tables import read_sets
 
-    sets = [read_qrels(path) for path in files]
-    maps = _maps(grades or [])
+    style, maps = style_of(None, as_json, as_csv), _maps(grades or [])
+    sets = read_sets(files)
     found = judgement_sets.merge(sets, rule, maps)
     facts = {"tool": "qrels merge", "rule": rule, "map": maps, "conflicts": found.conflicts.height}
     _write(out, found.qrels, facts, files)
-    _list_conflicts(found, as_json, as_csv)
+    _list_conflicts(found, style)
     for one in sets:
         say(f"read {_amount(one)} from {one.source}")
     say(f"rule {rule}: {judgement_sets.RULES[rule][0]}")
     say(
-        f"{found.pairs:,} pairs of query and document, {found.shared:,} judged by more than one "
-        f"set, {found.conflicts.height:,} with conflicting grades, {found.left_out:,} left out"
+        f"{count(found.pairs, 'pair')} of query and document, {found.shared:,} judged by more "
+        f"than one set, {found.conflicts.height:,} with conflicting grades, "
+        f"{found.left_out:,} left out"
     )
     say(f"wrote {_amount(found.qrels)} to {out}")
 
@@ -228,20 +230,25 @@ def _maps(given: list[str]) -> dict[str, dict[int, int]]:
         name, colon, pairs = text.rpartition(":")
         try:
             halves = [pair.split("=") for pair in pairs.split(",")]
-            grades = {int(old): int(new) for old, new in halves}
+            grades = [(int(old), int(new)) for old, new in halves]
         except ValueError:
-            grades = {}
+            grades = []
         if not (colon and name and grades):
             raise CitebedError(
                 f"cannot read --map '{text}'. Write the set's name and grades: experts:1=3,2=3."
             )
-        maps.setdefault(name, {}).update(grades)
+        for old, new in grades:
+            if maps.setdefault(name, {}).setdefault(old, new) != new:
+                raise CitebedError(
+                    f"--map: grade {old} of '{name}' would become both {maps[name][old]} and "
+                    f"{new}. Give it one new grade."
+                )
     return maps
 
 
-def _list_conflicts(found: Merged, as_json: bool, as_csv: bool) -> None:
-    if as_json or as_csv:
-        (print_csv if as_csv else print_json)(found.conflicts.to_dicts())
+def _list_conflicts(found: Merged, style: str) -> None:
+    if style != "table":
+        print_rows(found.conflicts.to_dicts(), style)
         return
     if not found.conflicts.height:
         return
@@ -249,7 +256,8 @@ def _list_conflicts(found: Merged, as_json: bool, as_csv: bool) -> None:
     cells = [["-" if x is None else str(x) for x in row] for row in shown.rows()]
     typer.echo(_text_table(shown.columns, cells))
     if found.conflicts.height > LISTED:
-        say(f"… and {found.conflicts.height - LISTED:,} more conflicts; --csv prints all")
+        more = count(found.conflicts.height - LISTED, "more conflict")
+        say(f"… and {more}; --csv prints all")
 
 
 # --- expand -----------------------------------------------------------------------------------
@@ -316,7 +324,7 @@ def expand(
     say(f"read {_amount(given)} from {qrels}; {found.seeds:,} of them relevant")
     say(f"read {source.what} from {cocited}")
     say(
-        f"passed over {found.too_few:,} with fewer than {at_least} co-citations, "
+        f"passed over {found.too_few:,} with fewer than {count(at_least, 'co-citation')}, "
         f"{found.already_judged:,} judged already, {found.barred:,} that the query may not "
         "have"
     )
@@ -338,7 +346,7 @@ def _store(
     lost = queries["given"] - queries["kept"]
     say(f"read {_amount(given)} from {given.source}")
     say(
-        f"dropped {given.table.height - kept.table.height:,} judgements, and "
+        f"dropped {count(given.table.height - kept.table.height, 'judgement')}, and "
         f"{count(lost, 'query')} with all of theirs"
     )
     say(f"wrote {_amount(kept)} to {out}")
@@ -356,18 +364,19 @@ def _write(
 
 
 def made_of(inputs: list[Path]) -> dict[str, Any]:
-    """What made a file, of which others."""
+    """What made a file, of which others: by their names, where these tell them apart."""
     from hashlib import file_digest
 
     from citebed._version import __version__
 
     hashes: dict[str, str | None] = {}
     for path in inputs:
+        alike = {other for other in inputs if other.name == path.name}
+        name = path.name if len(alike) == 1 else path.as_posix()
+        hashes[name] = None
         if path.is_file():
             with path.open("rb") as handle:
-                hashes[path.name] = file_digest(handle, "sha256").hexdigest()
-        else:
-            hashes[path.name] = None
+                hashes[name] = file_digest(handle, "sha256").hexdigest()
     return {"made_by": f"citebed {__version__}", "from": hashes}
 
 

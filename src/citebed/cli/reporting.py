@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citebed.cli.scoring_options import (
+    Alpha,
     Cluster,
     Complete,
     Level,
@@ -21,7 +22,9 @@ from citebed.cli.scoring_options import (
     Scores,
     ScoreType,
     Seed,
+    Test,
     resampling_of,
+    run_named,
     settings_of,
 )
 from citebed.wording import count
@@ -47,14 +50,12 @@ def report(
         str | None,
         typer.Option(help="The run that the others are compared with (else the first)."),
     ] = None,
-    test: Annotated[
-        str, typer.Option(help="t, permutation, wilcoxon, sign or bootstrap, paired by query.")
-    ] = "t",
+    test: Test = "t",
     correct: Annotated[
         str,
         typer.Option(help="For many comparisons: none, bonferroni, holm, bh or tukey (all pairs)."),
     ] = "none",
-    alpha: Annotated[float, typer.Option(help="A p-value below this is significant.")] = 0.05,
+    alpha: Alpha = 0.05,
     complete: Complete = False,
     scores: Scores = ScoreType.double,
     cluster: Cluster = None,
@@ -93,7 +94,7 @@ def report(
     from citebed.evaluation.comparing import Design
     from citebed.evaluation.measures.grammar import measures as parse
     from citebed.evaluation.scoring import DEFAULT_MEASURES
-    from citebed.evaluation.tables import read_qrels, read_run
+    from citebed.evaluation.tables import read_qrels, read_runs
     from citebed.report.evaluation_page import Front, evaluation_page
     from citebed.report.evaluation_study import Plan
     from citebed.report.evaluation_study import study as make_study
@@ -112,7 +113,7 @@ def report(
         resampling=resampling_of(qrels, cluster, queries, samples, seed, level),
     )
     texts, titles = _texts(qrels, queries), _titles(qrels, collection)
-    study = make_study(read_qrels(qrels), [read_run(path) for path in runs], plan)
+    study = make_study(read_qrels(qrels), list(read_runs(runs)), plan)
     options = {
         "-m": measures or [], "--baseline": baseline, "--test": _unless("t", test),
         "--correct": _unless("none", correct), "--alpha": _unless(0.05, alpha),
@@ -147,20 +148,15 @@ def _check_output(output: Path, inputs: Sequence[Path]) -> None:
         raise CitebedError(f"'{output}' is a folder; name a file, e.g. {output / 'report.html'}.")
     if output.exists() and any(path.exists() and path.samefile(output) for path in inputs):
         raise CitebedError(f"'{output}' is one of the files that are read; name another with -o.")
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise CitebedError(f"'{output}': the page is HTML; name a file that ends in .html.")
 
 
 def _baseline(given: str | None, runs: Sequence[Path], correct: str) -> str | None:
-    """The baseline's name (it may be given as its file too); none for tests of all pairs."""
-    from citebed.errors import UnknownName
-    from citebed.evaluation.tables import name_of
-
-    names = [name_of(path) for path in runs]
-    if given is None:
-        return None if correct == "tukey" else names[0]
-    name = given if given in names else name_of(Path(given))
-    if name not in names:
-        raise UnknownName("baseline", given, names)
-    return name
+    """The baseline's name, the first run's unless given; none for tests of all pairs."""
+    if given is None and correct == "tukey":
+        return None
+    return run_named(given or str(runs[0]), runs)
 
 
 def _texts(qrels: Path, queries: Path | None) -> dict[str, str]:

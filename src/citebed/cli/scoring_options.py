@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
+from os.path import abspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from citebed.cli.output import Rows, print_csv, print_json
+from citebed.errors import CitebedError, UnknownName
 
 if TYPE_CHECKING:
     from citebed.evaluation.scoring import Settings
@@ -67,6 +72,19 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="The seed of what is dr
 Level = Annotated[
     float, typer.Option("--level", min=0.5, max=0.9999, help="The level of the intervals.")
 ]
+Baseline = Annotated[
+    str | None, typer.Option(help="The run that the others are compared with (else all pairs).")
+]
+Test = Annotated[
+    str, typer.Option(help="t, permutation, wilcoxon, sign or bootstrap, paired by query.")
+]
+Correct = Annotated[
+    str, typer.Option(help="For many comparisons: none, bonferroni, holm, bh or tukey.")
+]
+Alpha = Annotated[float, typer.Option(help="A p-value below this is significant.")]
+Format = Annotated[
+    TableFormat | None, typer.Option("--format", help="How to print it (else as a table).")
+]
 
 
 def settings_of(complete: bool, scores: ScoreType) -> Settings:
@@ -92,6 +110,32 @@ def resampling_of(
     return Resampling(samples=samples, seed=seed, level=level, clusters=clusters)
 
 
-def style_of(format: StrEnum, as_json: bool, as_csv: bool) -> str:
-    """How to print it: --json and --csv are short for a format."""
-    return "json" if as_json else "csv" if as_csv else format.value
+def style_of(format: StrEnum | None, as_json: bool, as_csv: bool) -> str:
+    """How to print it: a table unless told; --json and --csv are short for a format."""
+    asked = {"json": "--json"} if as_json else {}
+    if as_csv:
+        asked["csv"] = "--csv"
+    if format is not None:
+        asked.setdefault(format.value, f"--format {format.value}")
+    if len(asked) > 1:
+        raise CitebedError(f"{' and '.join(asked.values())} were given. Choose one.")
+    return next(iter(asked), "table")
+
+
+def print_rows(rows: Rows, style: str) -> None:
+    """Rows for programs: CSV, else JSON."""
+    (print_csv if style == "csv" else print_json)(rows)
+
+
+def run_named(wanted: str, runs: Sequence[Path]) -> str:
+    """A run's name among all; it may be given as its path or its file name too."""
+    from citebed.evaluation.tables import names_of
+
+    names = names_of(runs)
+    if wanted in names:
+        return wanted
+    for ways in ([abspath(path) for path in runs], [path.name for path in runs]):
+        for way in (abspath(wanted), wanted):
+            if ways.count(way) == 1:
+                return names[ways.index(way)]
+    raise UnknownName("baseline", wanted, names)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
-from citebed.cli.scoring_options import Seed, TableFormat, style_of
+from citebed.cli.scoring_options import Format, Seed, style_of
 
 if TYPE_CHECKING:
     from citebed.timeline.robustness import Simulation
@@ -64,9 +64,7 @@ def simulate(
         Part | None,
         typer.Option(help="The means of every size and level, or the measures summed up."),
     ] = None,
-    format: Annotated[TableFormat, typer.Option("--format", help="How to print it.")] = (
-        TableFormat.table
-    ),
+    format: Format = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
-from citebed.cli.scoring_options import Level, Measures, Seed, TableFormat, style_of
+from citebed.cli.scoring_options import Format, Level, Measures, Seed, style_of
 from citebed.cli.timeline_official import Official, check_options, print_official
 from citebed.cli.timeline_report import Focus, Look, Plots, Report, look_of, write_look
 from citebed.errors import CitebedError
@@ -108,7 +108,9 @@ def timeline(
     measures: Measures = None,
     times: Annotated[
         Path | None,
-        typer.Option("--times", help="Times: a file of lines 'doc_id time', or a collection."),
+        typer.Option(
+            "--times", help="Times: lines 'doc_id time', a stream (JSON Lines), or a collection."
+        ),
     ] = None,
     utc: Annotated[
         bool, typer.Option("--utc", help="Times in files that name no time zone are UTC.")
@@ -162,9 +164,7 @@ def timeline(
     alpha: Annotated[float, typer.Option(help="A p-value below this is significant.")] = 0.05,
     level: Level = 0.95,
     seed: Seed = 0,
-    format: Annotated[TableFormat, typer.Option("--format", help="How to print it.")] = (
-        TableFormat.table
-    ),
+    format: Format = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
@@ -368,8 +368,9 @@ def _say_trends(scored: list[StreamScores], trends: list[_Trend], shown: _Shown)
     from citebed.timeline.trends import stability
 
     err = shown.style != "table"
-    for scores, measure, found in trends:
-        typer.echo(trend_sentence(scores.run, measure, found, shown.alpha), err=err)
+    said = (trend_sentence(of.run, measure, found, shown.alpha) for of, measure, found in trends)
+    for sentence in dict.fromkeys(said):
+        typer.echo(sentence, err=err)
     if len(scored) > 2:
         for each in scored[0].measures:
             stable = stability({scores.run: scores.by_slice(each) for scores in scored})

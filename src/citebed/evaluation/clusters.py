@@ -16,7 +16,7 @@ def read_clusters(wanted: str, queries: Path | None, qrels: Path | None) -> dict
     queries that stand beside the judgements in a collection (``queries/NAME.jsonl`` for
     ``qrels/NAME.qrels``).
     """
-    if Path(wanted).is_file():
+    if Path(wanted).is_file() or Path(wanted).is_fifo():
         return _pairs(Path(wanted))
     source = queries or queries_beside(qrels)
     if source is None:

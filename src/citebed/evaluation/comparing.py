@@ -17,6 +17,8 @@ from citebed.evaluation.scoring import Evaluation, RunScores
 from citebed.evaluation.statistics import (
     CORRECTIONS,
     TESTS,
+    Interval,
+    TestResult,
     adjust,
     clustering,
     effect,
@@ -154,20 +156,7 @@ def _compared(
     before, after = base_values[at], values[at]
     labels = resampling.labels(ids)
     differences = _differences(measure, before, after)
-    tested = paired_test(
-        design.test,
-        differences,
-        clusters=labels,
-        samples=resampling.samples or 10_000,
-        seed=resampling.seed,
-    )
-    limits = mean_interval(
-        differences,
-        clusters=labels,
-        level=resampling.level,
-        samples=resampling.draws(len(ids)),
-        seed=resampling.seed,
-    )
+    tested, limits = _tested(differences, labels, design, resampling)
     size = effect(differences, clusters=labels)
     return Comparison(
         measure=str(measure),
@@ -193,6 +182,20 @@ def _compared(
         p_adjusted=tested.p_value,
         significant=tested.p_value < design.alpha,
         note=_note(tested.note, measure),
+    )
+
+
+def _tested(
+    differences: Floats, labels: list[str] | None, design: Design, resampling: Resampling
+) -> tuple[TestResult, Interval]:
+    """Whether differences are more than chance, and the interval of their mean."""
+    seed = resampling.seed
+    samples, draws = resampling.samples or 10_000, resampling.draws(len(differences))
+    return (
+        paired_test(design.test, differences, clusters=labels, samples=samples, seed=seed),
+        mean_interval(
+            differences, clusters=labels, level=resampling.level, samples=draws, seed=seed
+        ),
     )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.evaluation.tables import Qrels, Run, checked_columns, read_qrels, read_run
+from citebed.evaluation.tables import Qrels, Run, checked_columns, read_qrels, read_run, read_runs
 from citebed.evaluation.trec_files import QRELS, RUN, Layout
 
 
@@ -55,7 +55,9 @@ def as_runs(given: Any) -> Iterator[Run]:
     several = isinstance(given, list | tuple) and bool(given) and not _is_row(given[0])
     if isinstance(given, Iterator):
         several, given = _peeked(given)
-    if several:
+    if isinstance(given, list | tuple) and given and all(isinstance(x, str | Path) for x in given):
+        yield from read_runs([Path(x) for x in given])
+    elif several:
         for number, run in enumerate(given, 1):
             yield as_run(run, f"run{number}")
     else:

@@ -23,6 +23,7 @@ import polars as pl
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.pairs import Pairs, distinct, in_rank_order, pairs_of
 from citebed.evaluation.tables import Floats, Ints, Run
+from citebed.wording import count
 
 # --- one scale --------------------------------------------------------------------------------
 
@@ -234,6 +235,8 @@ class Fusion:
             raise CitebedError(f"{self.method} does not add up, so it has no use for weights.")
         if not all(math.isfinite(weight) and weight >= 0 for weight in weights):
             raise CitebedError(f"weights are finite and not below 0; found {list(weights)}.")
+        if not any(weights):
+            raise CitebedError("all weights are 0, so no run would count. Give one more than 0.")
 
     @property
     def scale(self) -> str | None:
@@ -245,7 +248,10 @@ class Fusion:
         if self.weights is None:
             return np.full(runs, 1.0 / runs if self.method == "interpolate" else 1.0)
         if len(self.weights) != runs:
-            raise CitebedError(f"{runs} runs need as many weights; found {len(self.weights)}.")
+            raise CitebedError(
+                f"found {count(len(self.weights), 'weight')} for {count(runs, 'run')}; "
+                "give one a run."
+            )
         return np.array(self.weights, np.float64)
 
     def __str__(self) -> str:

@@ -12,6 +12,7 @@ from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.order import Ranked
 from citebed.evaluation.rankings import Rankings
 from citebed.evaluation.tables import Flags, Floats
+from citebed.wording import count
 
 
 @dataclass(frozen=True)
@@ -69,20 +70,23 @@ class Ledger:
         if self.missing:
             done = "counted as 0" if self.measured == self.judged else "left out of the means"
             are = _are(self.missing)
+            judged = count(self.judged, "judged query", "judged queries")
             notes.append(
-                f"{self.missing} of {self.judged} judged queries {are} not in the run and {are} "
+                f"{self.missing:,} of {judged} {are} not in the run and {are} "
                 f"{done}: {_examples(self.missing_examples, self.missing)}"
             )
         if self.unjudged:
-            left = f"{_are(self.unjudged)} left out"
+            one = self.unjudged == 1
             notes.append(
-                f"{self.unjudged} of {self.in_run} queries in the run lack judgements and {left}: "
+                f"{self.unjudged:,} of {count(self.in_run, 'query')} in the run "
+                f"{'lacks judgements and is' if one else 'lack judgements and are'} left out: "
                 f"{_examples(self.unjudged_examples, self.unjudged)}"
             )
         if self.without_relevant:
+            measured = count(self.measured, "measured query", "measured queries")
             notes.append(
-                f"{self.without_relevant} of {self.measured} measured queries without relevant "
-                "documents: they score 0"
+                f"{self.without_relevant:,} of {measured} without relevant documents: "
+                f"{'it scores' if self.without_relevant == 1 else 'they score'} 0"
             )
         return [*notes, *self._tie_notes()]
 
@@ -92,16 +96,16 @@ class Ledger:
         moved = [m for m in self.measures if m.highest - m.lowest > 5e-5]
         spans = "; ".join(f"{m.measure} from {m.lowest:.4f} to {m.highest:.4f}" for m in moved)
         effect = f"other orders would give {spans}" if moved else "no measure moves by 0.00005"
-        ties = "a tie" if self.ties == 1 else f"{self.ties} ties"
-        return [f"{self.tied} documents in {ties} across relevance: {effect}"]
+        ties = "a tie" if self.ties == 1 else f"{self.ties:,} ties"
+        return [f"{count(self.tied, 'document')} in {ties} across relevance: {effect}"]
 
 
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
 
 
-def _examples(ids: tuple[str, ...], count: int) -> str:
-    return ", ".join(ids) + (" …" if count > len(ids) else "")
+def _examples(ids: tuple[str, ...], number: int) -> str:
+    return ", ".join(ids) + (" …" if number > len(ids) else "")
 
 
 def ledger_of(

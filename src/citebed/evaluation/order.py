@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import polars as pl
 
+from citebed.errors import CitebedError
 from citebed.evaluation.tables import (
     Flags,
     Floats,
@@ -95,7 +96,7 @@ def rank(run: Run, score_type: ScoreType = "double") -> Ranked:
     grouped = _grouped(run)
     scores = grouped.table["score"].to_numpy()
     if score_type == "float":
-        scores = scores.astype(np.float32).astype(np.float64)
+        scores = _in_32_bits(run, grouped.table)
     given_ids, hashes, starts = grouped.table["doc_id"], grouped.doc_hashes, grouped.starts
     moved = Moved(np.empty(0, np.int64), np.empty(0, np.int64))
     before = _same_query(starts, len(scores))
@@ -108,6 +109,20 @@ def rank(run: Run, score_type: ScoreType = "double") -> Ranked:
         moved = _break_ties(given_ids, tied, moved, hashes)
     all_tied = np.concatenate(([False], tied)) if tied.any() else None
     return Ranked(run, grouped.query_ids, starts, given_ids, moved, scores, hashes, all_tied)
+
+
+def _in_32_bits(run: Run, table: pl.DataFrame) -> Floats:
+    """The scores as trec_eval 9 keeps them; beyond its largest number all would be equal."""
+    with np.errstate(over="ignore"):  # told here
+        scores = table["score"].to_numpy().astype(np.float32)
+    if not np.isfinite(scores).all():
+        query, document, score = table.row(int(np.flatnonzero(~np.isfinite(scores))[0]))
+        raise CitebedError(
+            f"{run.source or run.name}: the score {score:g} of document '{document}' for query "
+            f"'{query}' is beyond what 32 bits hold, {np.finfo(np.float32).max:.2g}. "
+            "Compare scores as double."
+        )
+    return scores.astype(np.float64)
 
 
 class _Grouped(NamedTuple):

@@ -14,6 +14,7 @@ from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring import RunScores
 from citebed.evaluation.statistics import Interval, mean_intervals
 from citebed.evaluation.tables import Floats
+from citebed.wording import count
 
 _MANY_QUERIES = 1000
 
@@ -39,7 +40,8 @@ class Resampling:
         missing = [query for query in query_ids if query not in self.clusters]
         if missing:
             raise CitebedError(
-                f"{len(missing)} of {len(query_ids)} queries have no cluster, "
+                f"{len(missing):,} of {count(len(query_ids), 'query')} "
+                f"{'has' if len(missing) == 1 else 'have'} no cluster, "
                 f"'{missing[0]}' for one. Every query needs one."
             )
         return [self.clusters[query] for query in query_ids]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from os.path import abspath
 from pathlib import Path
 from typing import NoReturn
 
@@ -15,6 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from citebed.errors import CitebedError, FormatError
+from citebed.evaluation.pipes import at_hand
 from citebed.evaluation.trec_files import (
     DOC_HASH,
     QRELS,
@@ -23,6 +25,7 @@ from citebed.evaluation.trec_files import (
     Layout,
     read_lines,
     read_trec,
+    run_tag,
 )
 
 Ints = npt.NDArray[np.int64]
@@ -49,26 +52,32 @@ class Qrels:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What a system retrieved: columns ``query_id``, ``doc_id``, ``score`` (finite numbers)."""
+    """What a system retrieved: columns ``query_id``, ``doc_id``, ``score`` (finite numbers).
+
+    ``tag`` is what the run calls itself in its file.
+    """
 
     table: pl.DataFrame
     name: str = "run"
     source: Path | None = None
     hashes: pl.DataFrame | None = None
+    tag: str | None = None
 
 
 def read_qrels(path: str | Path) -> Qrels:
-    """Judgements from a TREC file (plain or gzip) or from Parquet."""
+    """Judgements from a TREC file (plain or gzip, or a pipe) or from Parquet."""
     path = Path(path)
-    table = _read(path, QRELS)
+    with at_hand(path) as file:
+        table = _read(file, QRELS)
     return Qrels(table.select(QRELS.kept), name_of(path), path, _hashes(table))
 
 
 def read_run(path: str | Path) -> Run:
-    """A run from a TREC file (plain or gzip) or from Parquet."""
+    """A run from a TREC file (plain or gzip, or a pipe) or from Parquet."""
     path = Path(path)
-    table = _read(path, RUN)
-    return Run(table.select(RUN.kept), name_of(path), path, _hashes(table))
+    with at_hand(path) as file:
+        table, tag = _read(file, RUN), run_tag(file)
+    return Run(table.select(RUN.kept), name_of(path), path, _hashes(table), tag)
 
 
 def _hashes(table: pl.DataFrame) -> pl.DataFrame | None:
@@ -91,23 +100,55 @@ def read_runs(paths: Sequence[Path]) -> Iterator[Run]:
         yield replace(read_run(path), name=name)
 
 
+def read_sets(paths: Sequence[Path]) -> list[Qrels]:
+    """Sets of judgements under names that tell them apart."""
+    names = names_of(paths)
+    return [replace(read_qrels(path), name=name) for path, name in zip(paths, names, strict=True)]
+
+
 def names_of(paths: Sequence[Path]) -> list[str]:
-    """Each run's file name without endings, with as many folders in front as tell them apart."""
-    names = [name_of(path) for path in paths]
-    for depth in range(1, max((len(path.resolve().parts) for path in paths), default=0)):
-        twice = {name for name in names if names.count(name) > 1}
-        if not twice:
-            break
-        names = [
-            "/".join((*path.resolve().parent.parts[-depth:], name_of(path)))
-            if old in twice
-            else old
-            for path, old in zip(paths, names, strict=True)
-        ]
-    if len(set(names)) < len(names):
-        again = next(name for name in names if names.count(name) > 1)
-        raise CitebedError(f"the run '{again}' is given twice.")
-    return names
+    """Names that tell files apart: each file's name without endings, where that is enough.
+
+    Files in one folder that differ by their endings keep them (``bm25.run``, ``bm25.txt``);
+    files of one name in several folders have as many folders in front as it takes
+    (``old/bm25``, ``new/bm25``). The same file twice is an error.
+    """
+    alike: dict[str, dict[Path, Path]] = {}
+    places = [Path(abspath(path)) for path in paths]
+    for path, place in zip(paths, places, strict=True):
+        known = alike.setdefault(name_of(place), {})
+        if place in known:
+            same = "" if path == known[place] else f": as '{known[place]}' too"
+            raise CitebedError(f"the file '{path}' is given twice{same}.")
+        known[place] = path
+    return [_name_among(place, list(alike[name_of(place)])) for place in places]
+
+
+def _name_among(place: Path, alike: Sequence[Path]) -> str:
+    """The name of a file among those that have the same one without endings."""
+    beside = [x for x in alike if x.parent == place.parent]
+    name = place.name if len(beside) > 1 else name_of(place)
+    ours, others = place.parts[:-1], {x.parts[:-1] for x in alike} - {place.parts[:-1]}
+    depth = 0
+    while any(_last(depth, parts) == _last(depth, ours) for parts in others):
+        depth += 1
+    return Path(*_last(depth, ours), name).as_posix()
+
+
+def _last(number: int, parts: tuple[str, ...]) -> tuple[str, ...]:
+    return parts[max(len(parts) - number, 0) :]
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Runs are told apart by their names, so each must have its own."""
+    if not names:
+        raise CitebedError("no runs were given.")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise CitebedError(
+            f"two runs are called '{twice}', and results are told apart by that. "
+            "Give them different names."
+        )
 
 
 def name_of(path: Path) -> str:
@@ -200,7 +241,7 @@ def duplicate(of: Qrels | Run, query: str, document: str) -> NoReturn:
         f"document '{document}' is {what} twice for query '{query}'. "
         "Keep one of the two lines: which one counts is not ours to guess."
     )
-    if of.source is None or of.source.suffix == ".parquet":
-        raise CitebedError(f"{of.name}: {message}")
+    if of.source is None or of.source.suffix == ".parquet" or not of.source.is_file():
+        raise CitebedError(f"{of.source or of.name}: {message}")
     lines = [n for n, q, d, _ in read_lines(of.source, layout) if (q, d) == (query, document)]
     raise FormatError(of.source, lines[-1], f"{message} First in line {lines[0]}.")

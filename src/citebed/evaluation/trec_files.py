@@ -13,12 +13,14 @@ import math
 import re
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
 import polars as pl
 
 from citebed.errors import CitebedError, FormatError
+from citebed.evaluation.plain_text import stays_plain
 
 QUERY_HASH, DOC_HASH = "query_hash", "doc_hash"
 _GZIP = b"\x1f\x8b"
@@ -124,6 +126,14 @@ def _straight(path: Path, layout: Layout, sample: bytes) -> pl.DataFrame | None:
     mark = separator.encode()
     if any(line.rstrip(b"\r").split(mark) != line.split() for line in lines if line.strip()):
         return None
+    comments = sample.startswith(b"#") or b"\n#" in sample
+    with ThreadPoolExecutor(1) as beside:
+        plain = beside.submit(stays_plain, path, max(sample.rfind(b"\n"), 0), comments)
+        table = _scanned(path, layout, separator, comments)
+        return table if plain.result() else None
+
+
+def _scanned(path: Path, layout: Layout, separator: str, comments: bool) -> pl.DataFrame | None:
     try:
         frame = pl.scan_csv(
             path,
@@ -131,7 +141,8 @@ def _straight(path: Path, layout: Layout, sample: bytes) -> pl.DataFrame | None:
             has_header=False,
             schema=layout.schema,
             quote_char=None,
-            comment_prefix="#" if sample.startswith(b"#") or b"\n#" in sample else None,
+            comment_prefix="#" if comments else None,
+            glob=False,
         )
         return _checked(frame.select(*layout.kept, *_asides(layout, separator)).collect(), layout)
     except pl.exceptions.PolarsError:
@@ -193,11 +204,9 @@ def _blocks(path: Path) -> Iterator[bytes]:
 
 def _asides(layout: Layout, separator: str = " ") -> list[pl.Expr]:
     """Computed while reading, where it costs least: hashes, and whether a line is whole."""
-    if layout is RUN:  # long: an empty field that is not kept does no harm, and is not looked for
-        whole = pl.col(layout.fields[-1]).is_not_null() & pl.col("score").is_finite()
-    else:
-        whole = pl.all_horizontal(pl.col(layout.fields).is_not_null())
-        whole = whole & ~pl.col("query_id").str.starts_with("#")
+    whole = pl.col(layout.fields[-1]).is_not_null()  # none before it is empty (`stays_plain`)
+    if layout.number is pl.Float64:
+        whole = whole & pl.col(layout.kept[2]).is_finite()
     if separator == "\t":  # then a blank can be within an id, and is no white space between two
         blank = [pl.col(name).str.contains(" ", literal=True) for name in ("query_id", "doc_id")]
         whole = whole & ~pl.any_horizontal(blank)

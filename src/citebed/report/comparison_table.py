@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from citebed.evaluation.comparing import Comparison
 from citebed.report.grid import Grid
+from citebed.wording import count
 
 DAGGER = "†"
 FEW_CLUSTERS = 10
@@ -55,7 +56,8 @@ def comparison_notes(found: Sequence[Comparison], alpha: float) -> list[str]:
     first = found[0]
     units = {(of.queries, of.clusters) for of in found}
     over = ", ".join(
-        f"{queries} queries" + (f" in {clusters} clusters" if clusters != queries else "")
+        count(queries, "query")
+        + (f" in {count(clusters, 'cluster')}" if clusters != queries else "")
         for queries, clusters in sorted(units)
     )
     if first.correction == "tukey":

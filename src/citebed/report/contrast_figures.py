@@ -7,7 +7,6 @@ vertical axis: what rose lies above the diagonal.
 from __future__ import annotations
 
 import math
-import re
 import shutil
 import tempfile
 from collections import Counter
@@ -24,7 +23,8 @@ from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.contrasting import Contrast
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.tables import Floats
-from citebed.report.drawing import STYLE
+from citebed.report.drawing import STYLE, FileNames
+from citebed.wording import count
 
 ENDINGS = ("svg", "png")
 _DARK, _INK, _RULE = "#27415f", "#222222", "#9a9a9a"
@@ -78,7 +78,7 @@ def _save(made: Made, folder: Path) -> Iterator[Path]:
 
 
 def _figures(contrast: Contrast, pair: tuple[str, ...] | None) -> Iterator[Made]:
-    names = _Names()
+    names = FileNames()
     for scores in contrast.before.runs:
         run = scores.run
         for measure in contrast.by_query:
@@ -94,22 +94,6 @@ def _later(make: Callable[..., Figure], *arguments: Any) -> Callable[[], Figure]
     return lambda: make(*arguments)
 
 
-class _Names:
-    """File names from names that may hold anything, each once, whatever the letters' case."""
-
-    def __init__(self) -> None:
-        self._seen: Counter[str] = Counter()
-
-    def __call__(self, *parts: str) -> str:
-        each = (re.sub(r"[^\w.+@-]+", "-", part).strip("-.") for part in parts)
-        plain = "_".join(filter(None, each)) or "figure"
-        while self._seen[plain.lower()]:
-            self._seen[plain.lower()] += 1
-            plain = f"{plain}-{self._seen[plain.lower()]}"
-        self._seen[plain.lower()] += 1
-        return plain
-
-
 # --- queries --------------------------------------------------------------------------------
 
 
@@ -121,7 +105,7 @@ def _run_figure(contrast: Contrast, run: str, measures: Sequence[Measure]) -> Fi
         axes.set_title(str(measure))
         axes.set_xlabel(f"under {contrast.sets.before.name}")
     rows[0][0].set_ylabel(f"under {contrast.sets.after.name}")
-    figure.suptitle(f"{run}, {len(x.query_ids)} queries", fontsize=9)
+    figure.suptitle(f"{run}, {count(len(x.query_ids), 'query')}", fontsize=9)
     return figure
 
 

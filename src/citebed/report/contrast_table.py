@@ -15,6 +15,7 @@ from citebed.evaluation.contrasts.sets import JudgementSet
 from citebed.evaluation.contrasts.unjudged import VERDICTS, Bound
 from citebed.report.comparison_table import p_text
 from citebed.report.grid import Grid
+from citebed.wording import count
 
 _FATE_HEADS = {
     "survives": "survive", "vanishes": "vanish", "appears": "appear",
@@ -217,10 +218,11 @@ def bias_lines(found: PoolBias) -> list[str]:
     words = {"stands": "stand"}
     said = ", ".join(f"{verdicts[each]} {words.get(each, each)}" for each in VERDICTS)
     return [
-        f"{found.judged:,} judgements; {found.unclaimed:,} are of documents that no run has in "
-        f"its first {found.depth}: they are nobody's and stay",
-        f"of {len(found.bounds)} significant differences {said}; {found.undecided} pairs do not "
-        "differ significantly",
+        f"{count(found.judged, 'judgement')}; {found.unclaimed:,} "
+        f"{'is' if found.unclaimed == 1 else 'are'} of documents that no run has in its first "
+        f"{found.depth}: nobody's, so they stay",
+        f"of {count(len(found.bounds), 'significant difference')} {said}; "
+        f"{count(found.undecided, 'pair')} without one",
         "worst case: every unjudged document within the cut-off (or the depth) that only the "
         "worse run has is relevant, of the highest grade, and none of the better run's is",
     ]

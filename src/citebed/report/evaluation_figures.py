@@ -19,6 +19,7 @@ from citebed.evaluation.scoring import RunScores
 from citebed.evaluation.summaries import Summary
 from citebed.evaluation.tables import Floats
 from citebed.report.drawing import INK, LIGHT, MARK, RULE, FileNames, label, svg
+from citebed.wording import count
 
 _WIDTH = 5.6
 _NAMED_BARS = 40
@@ -103,7 +104,7 @@ def _differences_figure(
     axes.axhline(mean, color=INK, linewidth=0.8, linestyle="--")
     won, lost = int((sorted_differences > 0).sum()), int((sorted_differences < 0).sum())
     axes.set_xlabel(
-        f"{len(ids)} queries: {won} better, {len(ids) - won - lost} equal, {lost} worse; "
+        f"{count(len(ids), 'query')}: {won} better, {len(ids) - won - lost} equal, {lost} worse; "
         f"mean {mean:+.4f} (dashed)"
     )
     axes.set_ylabel(f"difference in {measure}")

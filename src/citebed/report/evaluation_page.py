@@ -40,6 +40,7 @@ from citebed.report.html import (
     svg_link,
     table,
 )
+from citebed.wording import count
 
 Section = tuple[str, str, Html]
 
@@ -114,13 +115,15 @@ def _data(study: Study) -> Section:
     each = ", ".join(f"grade {g}: {n:,}" for g, n in zip(grades, counts, strict=True))
     queries, relevant = len(judged.query_ids), int((judged.relevance > 0).sum())
     facts = [
-        f"Judgements {judged.name}: {queries:,} queries, {len(judged.relevance):,} documents "
-        f"judged, {relevant:,} of them relevant ({each}), {relevant / max(queries, 1):.1f} a query."
+        f"Judgements {judged.name}: {count(queries, 'query')}, "
+        f"{count(len(judged.relevance), 'document')} judged, {relevant:,} of them relevant "
+        f"({each}), {relevant / max(queries, 1):.1f} a query."
     ]
     for run in study.runs:
         queries = run.table["query_id"].n_unique()
         facts.append(
-            f"Run {run.name}: {run.table.height:,} documents for {queries:,} queries, "
+            f"Run {run.name}: {count(run.table.height, 'document')} for "
+            f"{count(queries, 'query')}, "
             f"{run.table.height / max(queries, 1):,.0f} a query."
         )
     return "data", "Data", _items(facts)
@@ -259,7 +262,7 @@ def _number(value: float, how: str) -> str:
 
 def _by_query(queries: QueryData) -> Section:
     kept = (
-        f"All {queries.total:,} queries are here"
+        ("The query is here" if queries.total == 1 else f"All {queries.total:,} queries are here")
         if queries.kept == queries.total
         else f"Of {queries.total:,} queries the {queries.kept:,} whose scores differ most between "
         "the runs are here, for the page would grow too large with all (the tables above are "

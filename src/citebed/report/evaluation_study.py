@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from citebed.errors import CitebedError
 from citebed.evaluation.comparing import Comparison, Design, compare
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.order import Judged, prepare
 from citebed.evaluation.scoring import Evaluation, Settings, score_each
 from citebed.evaluation.summaries import Resampling, Summary, summarise
-from citebed.evaluation.tables import Qrels, Run
+from citebed.evaluation.tables import Qrels, Run, check_names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +47,7 @@ def study(qrels: Qrels, runs: Sequence[Run], plan: Plan) -> Study:
     Runs must have names of their own, for that is how a reader tells them apart. Measures that
     only count are not compared.
     """
-    _check_names(runs)
+    check_names([run.name for run in runs])
     judged = prepare(qrels)
     scored = tuple(score_each(judged, runs, plan.measures, plan.settings))
     evaluation = Evaluation(judged.name, plan.measures, scored)
@@ -61,14 +60,3 @@ def study(qrels: Qrels, runs: Sequence[Run], plan: Plan) -> Study:
         summaries=tuple(summarise(scores, plan.resampling) for scores in scored),
         comparisons=tuple(compare(evaluation, plan.design, plan.resampling)) if compared else (),
     )
-
-
-def _check_names(runs: Sequence[Run]) -> None:
-    seen: set[str] = set()
-    for run in runs:
-        if run.name in seen:
-            raise CitebedError(
-                f"two runs are called '{run.name}', and a reader could not tell them apart. "
-                "Rename one of the files (a run's name is its file name without endings)."
-            )
-        seen.add(run.name)

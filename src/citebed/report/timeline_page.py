@@ -182,7 +182,8 @@ def _trends_told(study: TimelineStudy) -> Html:
     """Sentences: for all trends or, where these would be too many to read, the significant ones."""
     told = [found for found in study.trends if found[2].significant(study.alpha)]
     few = len(study.trends) <= MOST_SENTENCES
-    sentences = [f"{trend_sentence(*f, study.alpha)}." for f in (study.trends if few else told)]
+    chosen = study.trends if few else told
+    sentences = list(dict.fromkeys(f"{trend_sentence(*each, study.alpha)}." for each in chosen))
     lead = f"{len(told)} of {len(study.trends)} trends are significant; the table has all."
     parts = [] if few else [_paragraph(lead)]
     return join((*parts, _items(sentences + _stabilities(study.runs))))
@@ -328,9 +329,10 @@ def _ledger(study: TimelineStudy) -> Section:
         Column("run", number=False),
         Column("documents", "lines of the run"),
         Column("measured", "documents in scored pairs of query and slice"),
+        Column("judged", "how many of these are judged"),
         Column("elsewhere", "in slices without relevant documents for their query"),
         Column("outside", "in no slice"),
-        Column("not judged", "documents of queries that nobody judged"),
+        Column("no judgements", "documents of queries that nobody judged"),
         Column("untimed", "documents without a time"),
         Column("pairs", "of query and slice that are scored"),
         Column("silent", "such pairs in which the run returned nothing, which score 0"),
@@ -338,8 +340,8 @@ def _ledger(study: TimelineStudy) -> Section:
     rows = []
     for ledger in (scores.ledger for scores in study.runs):
         counts = (
-            ledger.lines, ledger.measured, ledger.elsewhere, ledger.outside, ledger.unjudged,
-            ledger.untimed, ledger.cells, ledger.silent,
+            ledger.lines, ledger.measured, ledger.judged, ledger.elsewhere, ledger.outside,
+            ledger.unjudged, ledger.untimed, ledger.cells, ledger.silent,
         )  # fmt: skip
         rows.append([Cell(ledger.run), *(Cell(f"{n:,}", value=float(n)) for n in counts)])
     body = (_items(notes), table("What the runs gave, and where it is", columns, rows))

@@ -60,10 +60,12 @@ _ONE_WAY = {True: "gains", False: "loses"}
 
 
 def trend_sentence(run: str, measure: str, found: Trend, alpha: float) -> str:
-    """``lsisRFAI loses 0.011 AP per week (95% interval 0.004 to 0.018), significant …``."""
+    """``lsisRFAI loses 0.011 AP per week (95% interval 0.004 to 0.018), significant …``.
+
+    The same for all where slices are too few.
+    """
     if math.isnan(found.slope) or math.isnan(found.low):
-        slices = count(found.slices, "slice")
-        return f"{run}: {slices} with relevant documents, too few for a trend"
+        return f"No trends: only {count(found.slices, 'slice')} with relevant documents"
     interval = f"({found.level:.0%} interval {_limits(found)})"
     p_value = f"(Mann-Kendall p {_p_value(found.test.p)})"
     significant = found.significant(alpha)
@@ -104,7 +106,7 @@ def _plain(number: float, digits: int) -> str:
 
 
 def _thirds(found: Trend) -> str:
-    if math.isnan(found.drop):
+    if math.isnan(found.drop) or found.first < 0.0005:  # a share of next to nothing says nothing
         return ""
     way = "down" if found.drop > 0 else "up"
     return (

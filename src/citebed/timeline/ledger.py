@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from citebed.evaluation.rankings import Rankings
 from citebed.timeline.cells import Cells
 from citebed.timeline.placing import Placing
 from citebed.timeline.streams import Skipped
@@ -74,12 +75,14 @@ class RunLedger(NamedTuple):
 
     ``outside`` documents are in no slice, ``elsewhere`` in one without relevant documents for
     their query, ``unjudged`` of queries that nobody judged, ``untimed`` without a time.
-    ``silent`` cells of all ``cells`` got no document and score 0.
+    ``silent`` cells of all ``cells`` got no document and score 0. ``judged`` of the measured
+    documents are judged; where none is, ``alike`` shows an id of the run and one of a judgement.
     """
 
     run: str
     lines: int
     measured: int
+    judged: int
     elsewhere: int
     outside: int
     unjudged: int
@@ -88,16 +91,19 @@ class RunLedger(NamedTuple):
     cells: int
     silent: int
     examples: tuple[str, ...]
-
-    def row(self) -> dict[str, Any]:
-        """As a flat row."""
-        return {name: value for name, value in self._asdict().items() if name != "examples"}
+    alike: tuple[str, str]
 
     def notes(self) -> list[str]:
         """What a reader has to know, in sentences."""
         if not self.lines:
             return ["the run returned nothing and scores 0"]
         notes = []
+        if self.measured and not self.judged:
+            ours, theirs = self.alike
+            notes.append(
+                f"none of its {count(self.measured, 'document')} is judged. Are ids written alike? "
+                f"The run has '{ours}', the judgements '{theirs}'"
+            )
         if self.unjudged:
             more = " …" if self.unjudged_queries > len(self.examples) else ""
             notes.append(
@@ -117,19 +123,21 @@ class RunLedger(NamedTuple):
         return notes
 
 
-def run_ledger(run: str, placing: Placing, silent: int, skipped: Skipped) -> RunLedger:
-    """Count what a run gave."""
+def run_ledger(run: str, placing: Placing, found: Rankings, skipped: Skipped) -> RunLedger:
+    """Count what a run gave, with the rankings found in it."""
     left_out = skipped.unjudged + skipped.untimed + placing.early_or_late + placing.elsewhere
     return RunLedger(
         run=run,
         lines=skipped.lines,
         measured=skipped.lines - left_out,
+        judged=len(found.rank),
         elsewhere=placing.elsewhere,
         outside=placing.early_or_late,
         unjudged=skipped.unjudged,
         unjudged_queries=len(skipped.queries),
         untimed=skipped.untimed,
         cells=len(placing.cells),
-        silent=silent,
+        silent=int((found.retrieved == 0).sum()),
         examples=tuple(sorted(skipped.queries)[:3]),
+        alike=(placing.example or "", str(placing.cells.truth.judged.doc_ids[0])),
     )

@@ -46,7 +46,7 @@ class Placing:
 
     ``early_or_late`` counts documents in no slice, ``elsewhere`` those in a slice without
     relevant documents for their query. Documents with a score above ``threshold`` count as
-    accepted.
+    accepted. ``example`` is a document, to show how ids are written.
     """
 
     def __init__(self, cells: Cells, threshold: float | None = None) -> None:
@@ -54,6 +54,7 @@ class Placing:
         self.threshold = threshold
         self.early_or_late = 0
         self.elsewhere = 0
+        self.example: str | None = None
         self._retrieved = np.zeros(len(cells), np.int64)
         self._accepted = np.zeros(len(cells), np.int64)
         self._shift = np.uint64(len(cells).bit_length())
@@ -65,6 +66,8 @@ class Placing:
         cell = self.cells.of(batch.query, batch.time)
         inside = cell >= 0
         score, ids = batch.score, batch.doc_ids
+        if self.example is None and len(ids):
+            self.example = ids[0]
         judged = inside[batch.row]
         row, judgement = batch.row[judged], batch.judgement[judged]
         if not inside.all():
@@ -94,6 +97,7 @@ class Placing:
         """Take over what another one collected."""
         self.early_or_late += other.early_or_late
         self.elsewhere += other.elsewhere
+        self.example = self.example or other.example
         self._retrieved += other._retrieved
         self._accepted += other._accepted
         self._parts += other._parts

@@ -17,7 +17,7 @@ import polars as pl
 from citebed.errors import FormatError
 from citebed.evaluation.trec_files import RUN, read_trec
 from citebed.timeline.formats import Form, form_of
-from citebed.timeline.times import ten_digits
+from citebed.timeline.times import joined_times, ten_digits
 
 _Waiting = queue.Queue[pl.DataFrame | BaseException | None]
 _ROWS = 100_000
@@ -156,9 +156,7 @@ def _plan(lines: pl.LazyFrame, times: pl.DataFrame | None) -> pl.LazyFrame:
     """What polars can work out while it reads, on all processors."""
     time = ten_digits(pl.col("doc_id")).alias("digits")
     if times is not None:
-        lines = lines.drop("time", strict=False).join(
-            times.lazy(), on="doc_id", how="left", maintain_order="left"
-        )
+        lines = joined_times(lines, times)
         time = pl.col("time")
     elif "time" in lines.collect_schema():
         time = pl.col("time")

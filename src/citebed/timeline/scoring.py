@@ -157,8 +157,7 @@ def score_stream(
         everything, accepted = counted.placing.rankings()
     check_repeats(run, judged, times, suspects.result())
     values = np.stack([slice_values(each, everything, accepted) for each in measures])
-    silent = int((everything.retrieved == 0).sum())
-    ledger = run_ledger(run.name, counted.placing, silent, skipped)
+    ledger = run_ledger(run.name, counted.placing, everything, skipped)
     return StreamScores(run.name, tuple(measures), cells, values, ledger)
 
 

@@ -5,8 +5,11 @@ Inside, a time is a whole number of seconds since 1970, UTC. Fractions are cut o
 
 from __future__ import annotations
 
+import gzip
+import json
 import math
 import re
+import zlib
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +17,7 @@ from pathlib import Path
 import polars as pl
 
 from citebed.errors import CitebedError, FormatError
+from citebed.wording import count
 
 DAY = 86_400
 TIMES: dict[str, type[pl.DataType]] = {"doc_id": pl.String, "time": pl.Int64}
@@ -104,13 +108,32 @@ def format_span(seconds: float) -> str:
 def read_times(path: str | Path, *, utc: bool = False) -> pl.DataFrame:
     """A file of lines ``doc_id time`` as a table; a bad line, or two times of one id, is an error.
 
-    Zones may be mixed: every time is made UTC.
+    The lines may also be a stream's, in JSON; and the file gzip. Zones may be mixed: every time
+    is made UTC.
     """
     path = Path(path)
     pairs = list(_lines(path, utc))
     if not pairs:
         raise FormatError(path, None, "there is nothing in it; expected lines of 'doc_id time'.")
     return times_table(pairs, str(path))
+
+
+def joined_times(lines: pl.LazyFrame, times: pl.DataFrame) -> pl.LazyFrame:
+    """Lines with the ``time`` of their ``doc_id`` in a table; null where it has none.
+
+    A filter run puts the epoch second in front of an id, with ten places or as it is: such a
+    document is the one without.
+    """
+    plain = times.lazy().select("doc_id", "time", known="doc_id")
+    written = (pl.col("time").cast(pl.String), pl.col("time").cast(pl.String).str.zfill(10))
+    stream_ids = [plain.with_columns(doc_id=pl.format("{}-{}", time, "doc_id")) for time in written]
+    known = pl.concat([plain, *stream_ids]).unique("doc_id", keep="first", maintain_order=True)
+    return (
+        lines.drop("time", strict=False)
+        .join(known, on="doc_id", how="left", maintain_order="left")
+        .with_columns(doc_id=pl.coalesce("known", "doc_id"))
+        .drop("known")
+    )
 
 
 def times_table(pairs: Iterable[tuple[str, int]], name: str) -> pl.DataFrame:
@@ -128,16 +151,49 @@ def times_table(pairs: Iterable[tuple[str, int]], name: str) -> pl.DataFrame:
 
 
 def _lines(path: Path, utc: bool) -> Iterator[tuple[str, int]]:
-    with path.open(encoding="utf-8-sig", errors="replace") as handle:
-        for number, line in enumerate(handle, 1):
-            fields = line.split()
-            if not fields or fields[0].startswith("#"):
-                continue
-            if len(fields) not in (2, 3):
-                raise FormatError(
-                    path, number, f"found {len(fields)} fields, expected two: 'doc_id time'."
-                )
-            try:
-                yield fields[0], parse_time(" ".join(fields[1:]), utc=utc)
-            except CitebedError as error:
-                raise FormatError(path, number, str(error)) from None
+    for number, line in enumerate(_text_lines(path), 1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        try:
+            doc_id, time = _of_json(text) if text.startswith("{") else _of_fields(text)
+            yield doc_id, parse_time(time, utc=utc)
+        except CitebedError as error:
+            raise FormatError(path, number, str(error)) from None
+
+
+def _text_lines(path: Path) -> Iterator[str]:
+    with path.open("rb") as raw:
+        zipped = raw.read(2) == b"\x1f\x8b"
+    opened = gzip.open if zipped else open
+    try:
+        with opened(path, "rt", encoding="utf-8-sig", errors="replace") as lines:
+            yield from lines
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FormatError(
+            path, None, f"the gzip file is cut short or damaged ({error}). Get it anew."
+        ) from None
+
+
+def _of_fields(text: str) -> tuple[str, str]:
+    fields = text.split()
+    if len(fields) not in (2, 3):
+        raise CitebedError(f"found {count(len(fields), 'field')}, expected two: 'doc_id time'.")
+    return fields[0], " ".join(fields[1:])
+
+
+def _of_json(text: str) -> tuple[str, str]:
+    """Id and time of a document of a stream; the time may stand in front of the id."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise CitebedError(f"this looks like JSON and is not ({error}).") from None
+    doc_id = found.get("doc_id")
+    if not isinstance(doc_id, str):
+        raise CitebedError("the document has no 'doc_id'.")
+    time = found.get("time")
+    if time is None and (epoch := re.match(_EPOCH_IN_ID, doc_id)):
+        time = epoch[1]
+    if not isinstance(time, str | int | float) or isinstance(time, bool):
+        raise CitebedError(f"the document '{doc_id}' has no 'time'.")
+    return doc_id, str(time)

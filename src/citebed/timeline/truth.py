@@ -15,11 +15,11 @@ from citebed.evaluation.tables import Ints, Qrels, name_of
 from citebed.timeline.assessors import OFFICIAL, disagreements, merge_assessors
 from citebed.timeline.judged_files import read_judged
 from citebed.timeline.slices.base import Range
-from citebed.timeline.times import epochs
+from citebed.timeline.times import epochs, joined_times
 
 NO_TIMES_HELP = (
     "Expected ids that start with an epoch second, like 1323450574-47f28b762b24; or give times "
-    "in a file of lines 'doc_id time' (--times FILE)."
+    "as lines 'doc_id time', the stream itself or a collection (--times)."
 )
 
 
@@ -111,8 +111,7 @@ def timeless_truth(table: pl.DataFrame, name: str, reading: Reading | None = Non
 def with_times(table: pl.DataFrame, times: pl.DataFrame | None) -> pl.DataFrame:
     """The table with a column ``time``: from ``times``, its own, or its ids; null where none is."""
     if times is not None:
-        kept = table.drop("time") if "time" in table.columns else table
-        return kept.join(times, on="doc_id", how="left", maintain_order="left")
+        return joined_times(table.lazy(), times).collect()
     if "time" in table.columns:
         return table.with_columns(pl.col("time").cast(pl.Int64))
     return table.with_columns(epochs(table["doc_id"]))

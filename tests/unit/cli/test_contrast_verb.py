@@ -161,7 +161,7 @@ def test_cutoffs_of_unjudged_documents(invoke: Invoke) -> None:
     [
         ((*CONTRAST, "-m", "nDGC@10"), "unknown measure 'nDGC'"),
         ((*CONTRAST, "--test", "z"), "unknown test 'z'"),
-        ((*CONTRAST, "one.run"), "two runs are called 'one'"),
+        ((*CONTRAST, "one.run"), "the file 'one.run' is given twice"),
         ((*CONTRAST, "--plots", "j1.qrels"), "is a file; the plots need a folder"),
         ((*CONTRAST, "--plots", "f", "--pair", "one,three"), "there is no run 'three'"),
         ((*BIAS, "--correct", "tukey"), "Correct with holm"),
@@ -187,3 +187,26 @@ def test_options_that_do_not_go_together(
     code, _, err = invoke(*CONTRAST, *words)
     assert code != 0
     assert message in err
+
+
+@pytest.mark.parametrize("verb", [CONTRAST, BIAS])
+def test_one_way_to_print(invoke: Invoke, verb: tuple[str, ...]) -> None:
+    code, out, err = invoke(*verb, "--csv", "--format", "markdown")
+    assert (code, out) == (1, "")
+    assert "--csv and --format markdown were given. Choose one." in err
+    assert invoke(*verb, "--csv", "--format", "csv")[0] == 0
+
+
+def test_files_of_one_name_are_told_apart(invoke: Invoke) -> None:
+    for folder in ("old", "new"):
+        Path(folder).mkdir()
+        write_run(Path(folder, "one.run"), {"q1": "acb", "q2": "y"})
+    Path("old/j.qrels").write_text(Path("j1.qrels").read_text())
+    Path("new/j.qrels").write_text(Path("j12.qrels").read_text())
+    runs = ("old/one.run", "new/one.run")
+    words = ("contrast", "old/j.qrels", "new/j.qrels", *runs, "-m", "AP", "--json")
+    rows = json.loads(invoke(*words)[1])
+    assert [row["judgements"] for row in rows if row["part"] == "judgements"] == ["old/j", "new/j"]
+    assert [row["run"] for row in rows if row["part"] == "changes"] == ["old/one", "new/one"]
+    rows = json.loads(invoke("pool-bias", "j12.qrels", *runs, "--part", "falls", "--json")[1])
+    assert {row["run"] for row in rows} == {"old/one", "new/one"}

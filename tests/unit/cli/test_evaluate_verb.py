@@ -87,7 +87,7 @@ def test_switches_of_trec_eval(files: Path, capsys: pytest.CaptureFixture[str]) 
     rows = json.loads(capsys.readouterr().out)
     assert {row["measure"] for row in rows} == {
         "P(rel=2,judged_only=True)@1",
-        "P(rel=2,judged_only=True)@2",
+        "P(judged_only=True)@2",  # its own rel counts, though it is what rel is without a word
     }
 
 
@@ -127,6 +127,10 @@ def test_all_pairs_by_tukey(files: Path, capsys: pytest.CaptureFixture[str]) -> 
         (["evaluate", "--cluster", "author"], "the query has no 'author'"),
         (["evaluate", "--cluster", "paper", "--queries", "no.jsonl"], "No such file"),
         (["evaluate", "-m", "nDGC@10"], "Did you mean 'nDCG'?"),
+        (["evaluate", "--json", "--csv"], "--json and --csv were given. Choose one."),
+        (["evaluate", "--json", "--format", "table"], "--json and --format table were given"),
+        (["compare", "--csv", "--format", "latex"], "--csv and --format latex were given"),
+        (["evaluate", "--ledger", "--format", "trec_eval"], "--ledger prints rows"),
     ],
 )
 def test_wrong_words(
@@ -154,3 +158,49 @@ def test_one_run_is_no_comparison(files: Path, capsys: pytest.CaptureFixture[str
     words = ["compare", str(files / "qrels" / "all.qrels"), str(files / "good.run")]
     assert main(words) == 1
     assert "a comparison needs two or more" in capsys.readouterr().err
+
+
+def test_runs_of_one_name_are_told_apart(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (files / "old").mkdir()
+    text = (files / "poor.run").read_text()
+    for name in ("good.txt", "old/poor.run"):
+        (files / name).write_text(text)
+    given = typed(files, "compare", str(files / "good.txt"), str(files / "old" / "poor.run"))
+    here = files.name
+    assert main([*given, "--baseline", str(files / "good.txt"), "-m", "RR", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["base"] for row in rows} == {"good.txt"}
+    assert [row["run"] for row in rows] == ["good.run", f"{here}/poor", "old/poor"]
+    assert main([*given, "--baseline", "good.run", "-m", "RR", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["base"] == "good.run"
+    assert main([*given, "--baseline", "poor.run"]) == 1  # which of the two?
+    assert "unknown baseline 'poor.run'" in capsys.readouterr().err
+    assert main([*given, str(files / "good.txt")]) == 1
+    assert "good.txt' is given twice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("run", "told"),
+    [
+        ("q00 Q0 e0 1 2 t\nq00 Q0 d0 2 1 t\nzz Q0 a 1 1 t\n", "1 of 2 queries in the run lacks"),
+        ("q00 Q0 d0 2 1 t\nq00 Q0 e0 1 1 t\n", "2 documents in a tie across relevance"),
+        ("q00 Q0 d0 2 1 t\n", "1 judged query; 1 run of 1 document\n"),
+    ],
+)
+def test_one_is_not_many(
+    run: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.qrels").write_text("q00 0 d0 1\n")
+    (tmp_path / "x.run").write_text(run)
+    assert main(["evaluate", str(tmp_path / "x.qrels"), str(tmp_path / "x.run")]) == 0
+    assert told in capsys.readouterr().out
+
+
+def test_one_query_without_a_relevant_document(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "x.qrels").write_text("q00 0 d0 0\n")
+    (tmp_path / "x.run").write_text("q00 Q0 d0 2 1 t\n")
+    assert main(["evaluate", str(tmp_path / "x.qrels"), str(tmp_path / "x.run")]) == 0
+    shown = capsys.readouterr().out
+    assert "1 of 1 measured query without relevant documents: it scores 0" in shown

@@ -86,7 +86,7 @@ def test_subset(call: Call) -> None:
     code, _, err = call("qrels", "subset", "a.qrels", "--queries", "q.txt", "-o", "q2.qrels")
     assert code == 0
     assert read("q2.qrels") == [("q2", "a", 1)]
-    assert "1 of 2 queries named have no judgement, such as 'q7'" in err
+    assert "1 of 2 queries named has no judgement, such as 'q7'" in err
     assert "dropped 3 judgements, and 1 query with all of theirs" in err
     assert call("qrels", "subset", "a.qrels", "--min-relevance", "2", "-o", "x.qrels.gz")[0] == 0
     assert read("x.qrels.gz") == [("q1", "c", 2)]
@@ -112,6 +112,19 @@ def test_a_pool(call: Call) -> None:
         (("merge", "a.qrels", "b.qrels", "--rule", "maxx", "-o", "x"), "Did you mean 'max'"),
         (("merge", "a.qrels", "--rule", "max", "--map", "a1=2", "-o", "x"), "cannot read --map"),
         (("merge", "a.qrels", "--rule", "max", "--map", "a:1=2=3", "-o", "x"), "cannot read --map"),
+        (
+            ("merge", "a.qrels", "--rule", "max", "--map", "a:1=2,1=3", "-o", "x"),
+            "grade 1 of 'a' would become both 2 and 3",
+        ),
+        (
+            ("merge", "a.qrels", "--rule", "max", "--map", "a:1=2", "--map", "a:1=0", "-o", "x"),
+            "grade 1 of 'a' would become both 2 and 0",
+        ),
+        (
+            ("merge", "a.qrels", "b.qrels", "--rule", "max", "-o", "x", "--json", "--csv"),
+            "--json and --csv were given. Choose one.",
+        ),
+        (("stats", "a.qrels", "--json", "--csv"), "Choose one"),
         (("expand", "a.qrels", "--cocited", "b.qrels", "-o", "x"), "b.qrels:1: found 4 fields"),
     ],
 )
@@ -214,6 +227,20 @@ def test_expanding_from_a_file(call: Call) -> None:
     )[0] == 1  # fmt: skip
 
 
+def test_sets_of_one_name_are_told_apart(call: Call) -> None:
+    Path("old").mkdir()
+    Path("old/a.qrels").write_text(B)
+    here = Path.cwd().name
+    files = ("a.qrels", "old/a.qrels")
+    rows = json.loads(call("qrels", "stats", *files, "--json")[1])
+    assert list(dict.fromkeys(row["qrels"] for row in rows)) == [f"{here}/a", "old/a"]
+    words = ("qrels", "merge", *files, "--rule", "max", "--map", "old/a:1=1", "-o", "m.qrels")
+    assert call(*words)[0] == 0
+    made_from = json.loads(Path("m.qrels.json").read_text())["from"]
+    assert list(made_from) == list(files)
+    assert len(set(made_from.values())) == 2
+
+
 # --- fuse ---
 
 
@@ -228,7 +255,7 @@ def test_fuse(call: Call) -> None:
         ["q2", "Q0", "x", "1", "both"],
     ]
     assert float(lines[0][4]) == pytest.approx(1 / 62 + 1 / 61)
-    assert "read 1 documents for 1 query from two.run, 1 fewer than all" in err
+    assert "read 1 document for 1 query from two.run, 1 fewer than all" in err
     assert json.loads(Path("f.run.json").read_text())["method"] == "rrf(k0=60)"
 
 
@@ -237,7 +264,8 @@ def test_fuse(call: Call) -> None:
     [
         (("--method", "rff"), "unknown method of fusion 'rff'. Did you mean 'rrf'"),
         (("--weights", "a,b"), "cannot read --weights"),
-        (("--weights", "1"), "2 runs need as many weights; found 1"),
+        (("--weights", "1"), "found 1 weight for 2 runs"),
+        (("--weights", "0,0"), "all weights are 0"),
         (("--normalise", "zscore"), "rrf reads ranks"),
         (("-o", "one.run"), "would be lost"),
     ],

@@ -153,6 +153,7 @@ def test_figures_are_written_and_the_same_twice(invoke: Invoke) -> None:
         (("-o", "one.run"), "one of the files that are read"),
         (("-o", "nowhere/x.html"), "there is no folder 'nowhere'"),
         (("-o", "."), "is a folder"),
+        (("-o", "three.run"), "name a file that ends in .html"),
         (("--test", "f"), "unknown test 'f'"),
         (("-m", "nDGC"), "nDGC"),
         (("--figures", "one.run"), "is a file"),
@@ -183,3 +184,10 @@ def test_an_older_page_stays_when_making_a_new_one_fails(
         invoke(*FILES)
     assert Path("report.html").read_text() == "old"
     assert not [path for path in Path().iterdir() if path.suffix == ".tmp"]
+
+
+def test_runs_of_one_name_are_told_apart(invoke: Invoke) -> None:
+    Path("one.txt").write_text(Path("two.run").read_text())
+    assert invoke("j.qrels", "one.run", "one.txt", "--baseline", "one.txt")[0] == 0
+    assert data()["base"] == 1
+    assert "compared with one.txt," in page().xpath("string(//section[@id='comparison']//caption)")

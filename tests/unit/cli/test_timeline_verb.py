@@ -59,7 +59,7 @@ def test_a_table_for_people(run: Run) -> None:
     lines = out.splitlines()
     assert lines[0].split("  ")[-2:] == ["AP, uniform", "AP, burst"]
     assert lines[1].split() == ["me", "2", "0.5833", "0.6111"]
-    assert "me: 3 slices with relevant documents, too few for a trend" in lines
+    assert "No trends: only 3 slices with relevant documents" in lines
     assert "note: 1 of 4 slices without a relevant document, in no average" in lines
     assert lines[-1] == (
         "2 queries in 4 slices from 2011-10-07T00:00:00Z to 2011-11-04T00:00:00Z; "
@@ -140,9 +140,7 @@ def test_the_official_scoring_as_tables(run: Run) -> None:
 def test_unjudged_entities_and_silence_are_counted(run: Run) -> None:
     code, out, _ = run("t.qrels", "none.run", "-m", "AP")
     assert code == 0
-    assert (
-        "note: none: 1 of 2 documents left out, of 1 query that nobody judged: nobody" in out
-    )
+    assert "note: none: 1 of 2 documents left out, of 1 query that nobody judged: nobody" in out
     assert "note: none: it returned nothing in 4 of 4 pairs of query and slice" in out
 
 
@@ -260,6 +258,24 @@ def test_nothing_is_weighted_by_positives_where_there_are_none(run: Run) -> None
     code, out, _ = run("t.qrels", "me.run", "--official", "--json")  # nothing is central
     central = {row["average"] for row in json.loads(out) if row["positives"] == "central"}
     assert (code, central) == (0, {"micro", "macro"})
+
+
+def test_a_run_of_other_ids_is_told(run: Run) -> None:
+    Path("other.run").write_text(f"q Q0 {START}-other 1 5 tag\n")
+    code, out, _ = run("t.qrels", "other.run", "-m", "AP")
+    assert code == 0
+    assert "none of its 1 document is judged. Are ids written alike?" in out
+    assert f"The run has '{START}-other', the judgements '{START + 3600}-" in out
+
+
+def test_a_filter_run_meets_judgements_of_plain_ids(run: Run) -> None:
+    """A filter puts the time in front of ids; whoever judged a collection did not."""
+    Path("times").write_text(f"a {START}\nb {START + DAY}\n")
+    Path("plain.qrels").write_text("q 0 a 1\nq 0 b 1\n")
+    Path("filter.run").write_text(f"t s {START}-a q 900 1 1\nt s {START + DAY}-b q 800 1 1\n")
+    words = ["--times", "times", "--slice", "1d", "-m", "AP", "--json"]
+    code, out, _ = run("plain.qrels", "filter.run", *words)
+    assert (code, json.loads(out)[0]["value"]) == (0, 1)
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def test_every_query_under_both_sets() -> None:
 def test_queries_that_a_run_lacks_are_told() -> None:
     found = contrast(J1, J12, {"q1": ranking("a")}, ["AP"])
     assert found.changes[0].queries == 1
-    assert "run: 1 of 2 queries are not in the run" in found.notes()
+    assert "run: 1 of 2 queries is not in the run" in found.notes()
 
 
 def test_counts_and_namesakes_are_refused() -> None:

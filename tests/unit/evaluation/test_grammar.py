@@ -103,3 +103,14 @@ def test_every_measure_explains_itself() -> None:
     for kind in MEASURES.values():
         assert kind.__doc__
         assert not kind.__doc__.startswith(f"{kind.__name__}("), kind
+
+
+def test_switches_give_way_to_what_a_measure_says_itself() -> None:
+    given = ["AP", "AP(rel=1)", "map", "P(judged_only=False)@5", "AP(rel=3)"]
+    found = measures(given, {"rel": 2, "judged_only": True})
+    assert list(map(str, found)) == [
+        "AP(rel=2,judged_only=True)",
+        "AP(judged_only=True)",
+        "P(rel=2)@5",
+        "AP(rel=3,judged_only=True)",
+    ]

@@ -35,6 +35,26 @@ def test_scattered_queries_are_gathered() -> None:
     assert ranked.doc_ids.to_list() == ["c", "a", "d", "b"]
 
 
+@pytest.mark.parametrize("score", [3.5e38, -1e300])
+def test_scores_beyond_32_bits_are_told(score: float) -> None:
+    run = as_run({"q": {"a": 1.0, "b": score}}, "mine")
+    assert rank(run).doc_ids.to_list() == (["b", "a"] if score > 0 else ["a", "b"])
+    with pytest.raises(CitebedError, match=r"mine: the score .* of document 'b' for query 'q'"):
+        rank(run, "float")
+
+
+def test_no_grade_is_too_high() -> None:
+    """b (2^1999) stands before a (2^2000): everything over 2^1999, by hand."""
+    qrels = {"q": {"a": 2000, "b": 1999}, "r": {"c": 0, "d": 1}}
+    run = {"q": {"b": 2.0, "a": 1.0}, "r": {"c": 2.0, "d": 1.0}}
+    scores = evaluate(qrels, run, ["nDCG(dcg='exp-log2')", "ERR"]).runs[0]
+    third = math.log2(3)
+    ndcg = [(1 + 2 / third) / (2 + 1 / third), 1 / third]
+    assert scores.of("nDCG(dcg='exp-log2')").tolist() == pytest.approx(ndcg, rel=1e-14)
+    # b satisfies every second reader, a all others; against 2^2000 a grade of 1 is nothing.
+    assert scores.of("ERR").tolist() == [0.5 + 0.5 / 2, 0.0]
+
+
 def test_float_scores_tie() -> None:
     run = as_run({"q": {"a": 1.0 + 1e-12, "b": 1.0}})
     assert rank(run).doc_ids.to_list() == ["a", "b"]
@@ -135,7 +155,7 @@ def test_intervals_hold_the_mean_and_stay_in_range() -> None:
 
 def test_clusters_must_cover_all_queries() -> None:
     scores = evaluate(QRELS, {"q1": {"a": 1.0}, "q2": {"a": 1.0}}, ["AP"]).runs[0]
-    with pytest.raises(CitebedError, match="1 of 2 queries have no cluster, 'q2'"):
+    with pytest.raises(CitebedError, match="1 of 2 queries has no cluster, 'q2'"):
         summarise(scores, Resampling(clusters={"q1": "p"}))
 
 

@@ -143,12 +143,56 @@ def read_run_of(folder: Path, text: bytes):  # type: ignore[no-untyped-def]
     return read_run(folder / "made.run")
 
 
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ("a/x.run b/x.run y.run", "a/x b/x y"),
+        ("x.run x.txt", "x.run x.txt"),
+        ("x.run x.run.gz y.run", "x.run x.run.gz y"),
+        ("a/x.run b/x.txt", "a/x b/x"),
+        ("a/x.run a/x.txt b/x.run", "a/x.run a/x.txt b/x"),
+        ("a/b/x.run c/b/x.run", "a/b/x c/b/x"),
+        ("/b/x.run /a/b/x.run", "/b/x a/b/x"),
+    ],
+)
+def test_names_tell_files_apart(given: str, names: str) -> None:
+    assert names_of([Path(each) for each in given.split()]) == names.split()
+
+
+PATHS = st.tuples(
+    st.lists(st.sampled_from("ab"), max_size=3), st.sampled_from("xy"), st.sampled_from("rt")
+)
+
+
+@given(st.lists(PATHS, unique_by=str, max_size=8))
+def test_names_are_never_the_same(parts: list[tuple[list[str], str, str]]) -> None:
+    endings = {"r": ".run", "t": ".txt"}
+    paths = [Path("/", *folders, stem + endings[end]) for folders, stem, end in parts]
+    found = names_of(paths)
+    assert len(set(found)) == len(paths)
+    for path, name in zip(paths, found, strict=True):
+        assert str(path).startswith(name) or f"/{name}" in str(path)
+
+
+def test_the_same_file_twice_is_an_error() -> None:
+    with pytest.raises(CitebedError, match=r"the file 'x\.run' is given twice"):
+        names_of([Path("x.run"), Path("y.run"), Path("x.run")])
+    with pytest.raises(CitebedError, match=r"'a/\.\./x.run' is given twice: as 'x.run' too"):
+        names_of([Path("x.run"), Path("a/../x.run")])
+
+
+def test_runs_given_as_a_list_of_files_are_told_apart(tmp_path: Path) -> None:
+    for folder in ("old", "new"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.run").write_bytes(GOOD)
+    paths = [str(tmp_path / "old" / "x.run"), str(tmp_path / "new" / "x.run")]
+    scores = evaluate({"q1": {"a": 1}}, paths, ["RR"])
+    assert [run.run for run in scores.runs] == ["old/x", "new/x"]
+
+
 def test_names(tmp_path: Path) -> None:
     assert name_of(Path("runs/bm25.run.gz")) == "bm25"
     assert name_of(Path("bm25.v2.run")) == "bm25.v2"
-    assert names_of([Path("a/x.run"), Path("b/x.run"), Path("y.run")]) == ["a/x", "b/x", "y"]
-    with pytest.raises(CitebedError, match="given twice"):
-        names_of([Path("a/x.run"), Path("a/x.run")])
     (tmp_path / "x.run").write_bytes(b"#\n" + GOOD)
     assert run_tag(tmp_path / "x.run") == "t"
     with pytest.raises(CitebedError, match="is a folder"):
@@ -185,6 +229,39 @@ def test_a_score_that_is_missing_far_down_is_found(tmp_path: Path) -> None:
     (tmp_path / "x.run").write_text(f"{lines}q900 Q0 d1 1  t\n")
     with pytest.raises(FormatError, match=r"x\.run:8001: found 5 fields"):
         read_run(tmp_path / "x.run")
+
+
+LATE_RUN = "".join(f"q{n} Q0 d{n} 1 1.5 t\n" for n in range(8000))
+
+
+@pytest.mark.parametrize("end", ["\n", ""])
+@pytest.mark.parametrize("line", ["q9  d1 1 1.5 t", "q9 Q0 d1  1.5 t", "q9 Q0 d1 1 1.5 "])
+def test_a_field_of_a_run_that_is_missing_far_down_is_found(
+    line: str, end: str, tmp_path: Path
+) -> None:
+    for lines in ("", LATE_RUN):
+        (tmp_path / "x.run").write_text(f"{lines}{line}{end}")
+        with pytest.raises(
+            FormatError, match=rf"x\.run:{lines.count(chr(10)) + 1}: found 5 fields"
+        ):
+            read_run(tmp_path / "x.run")
+
+
+@pytest.mark.parametrize(
+    "line", ["# q9 d1 1 1.5 t", "#q9 Q0 d1 1 1.5 t", "#", " # a comment  of mine"]
+)
+@pytest.mark.parametrize("before", ["", "# the run\n"])
+def test_a_comment_far_down_a_run_is_a_comment(line: str, before: str, tmp_path: Path) -> None:
+    (tmp_path / "x.run").write_text(f"{before}{LATE_RUN}{line}\nq9 Q0 last 2 1 t\n")
+    table = read_run(tmp_path / "x.run").table
+    assert table.height == 8001
+    assert table.row(-1) == ("q9", "last", 1.0)
+
+
+def test_a_name_is_no_pattern(tmp_path: Path) -> None:
+    (tmp_path / "x[1]*.run").write_bytes(GOOD)
+    (tmp_path / "x1.run").write_bytes(GOOD.replace(b"q1", b"other"))
+    assert read_run(tmp_path / "x[1]*.run").table.rows() == ROWS
 
 
 def test_a_comment_far_down_is_a_comment(tmp_path: Path) -> None:

@@ -125,16 +125,6 @@ def test_nothing_is_left_where_drawing_fails(
     assert (tmp_path / "one_AP.svg").read_text() == "old"
 
 
-def test_names_that_become_alike_are_told_apart() -> None:
-    names = contrast_figures._Names()
-    assert [names("a/b"), names("a b"), names("A-B"), names("…")] == [
-        "a-b",
-        "a-b-2",
-        "A-B-3",
-        "figure",
-    ]
-
-
 def test_an_unknown_run_of_a_pair_is_told(found: Contrast, tmp_path: Path) -> None:
     with pytest.raises(CitebedError, match="there is no run 'x'"):
         draw_contrast(found, tmp_path / "f", ("one", "x"))

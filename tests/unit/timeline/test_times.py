@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import polars as pl
@@ -10,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.errors import CitebedError, FormatError
+from citebed.timeline.kba_writing import stream_id
 from citebed.timeline.times import (
     date_time,
     epochs,
     format_span,
     format_time,
+    joined_times,
     parse_time,
     read_times,
 )
@@ -86,9 +89,12 @@ def test_a_file_of_times_in_mixed_zones(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("a 2011-10-07T00:00:00\n", ":1: .*no time zone"),
-        ("a 1317945600\nb\n", ":2: found 1 fields"),
+        ("a 1317945600\nb\n", ":2: found 1 field,"),
         ("a b c d\n", "found 4 fields"),
         ("", "nothing in it"),
+        ('{"doc_id": "a"}', "the document 'a' has no 'time'"),
+        ('{"time": 5}', "no 'doc_id'"),
+        ('{"doc_id": ', "looks like JSON and is not"),
     ],
 )
 def test_bad_files_of_times(tmp_path: Path, text: str, message: str) -> None:
@@ -96,6 +102,30 @@ def test_bad_files_of_times(tmp_path: Path, text: str, message: str) -> None:
     path.write_text(text)
     with pytest.raises(FormatError, match=message):
         read_times(path)
+
+
+def test_a_stream_has_the_times_of_its_documents(tmp_path: Path) -> None:
+    """As ``citebed filter`` reads it, gzip or not."""
+    path = tmp_path / "stream.jsonl.gz"
+    with gzip.open(path, "wt") as stream:
+        stream.write('{"doc_id": "a", "time": "2011-10-07T02:00:00+02:00", "text": "x"}\n')
+        stream.write('{"doc_id": "b", "time": 1317945600}\n{"doc_id": "1317945600-c"}\n')
+    ids = ("a", "b", "1317945600-c")
+    assert read_times(path).rows() == [(doc, 1_317_945_600) for doc in ids]
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(FormatError, match="cut short"):
+        read_times(path)
+
+
+def test_a_stream_id_is_the_id_without_its_time() -> None:
+    times = pl.DataFrame({"doc_id": ["a", "7-b", "old"], "time": [70_000, 80_000, -90_000]})
+    ids = ["70000-a", "7-b", "80000-7-b", "80000-a", "a", "b", "0000070000-a", "-000090000-old"]
+    lines = pl.DataFrame({"doc_id": ids})
+    assert joined_times(lines.lazy(), times).collect().rows() == [
+        ("a", 70_000), ("7-b", 80_000), ("7-b", 80_000), ("80000-a", None), ("a", 70_000),
+        ("b", None), ("a", 70_000), ("old", -90_000),
+    ]  # fmt: skip
+    assert stream_id("old", -90_000) == "-000090000-old"  # as filters write it
 
 
 def test_two_times_of_one_document(tmp_path: Path) -> None:

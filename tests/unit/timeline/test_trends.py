@@ -131,7 +131,7 @@ def test_a_trend_of_weeks() -> None:
 def test_too_few_slices_for_a_trend() -> None:
     found = trend(np.array([0.0, DAY]), np.array([0.5, 0.25]))
     assert not found.significant()
-    assert "too few for a trend" in trend_sentence("me", "AP", found, 0.05)
+    assert "No trends: only" in trend_sentence("me", "AP", found, 0.05)
     row = trend_row("me", "AP", found, 0.05)
     assert (row["low"], row["p"], row["slope"]) == (None, None, -0.25)
 

@@ -23,6 +23,8 @@ from citebed.evaluation.measures.grammar import measures as parse_measures
 from citebed.evaluation.order import prepare
 from citebed.evaluation.scoring import Evaluation, RunScores, Settings, score_run
 from citebed.evaluation.summaries import Resampling
+from citebed.evaluation.tables import check_names
+from citebed.wording import count
 
 CONTRASTED = ("AP", "P@5", "Rprec", "GMAP", "Bpref")
 """The measures of the study's Table 5."""
@@ -113,8 +115,9 @@ class Contrast:
         ]
         missing = {x.run: x.ledger.missing for x in self.before.runs if x.ledger.missing}
         notes += [
-            f"{run}: {count} of {len(self.sets.query_ids)} queries are not in the run"
-            for run, count in missing.items()
+            f"{run}: {number:,} of {count(len(self.sets.query_ids), 'query')} "
+            f"{'is' if number == 1 else 'are'} not in the run"
+            for run, number in missing.items()
         ]
         return notes
 
@@ -157,18 +160,6 @@ def contrast(
         conclusions=tuple(conclusions(first, second, options.design, options.resampling)),
         movers=tuple(_movers(sets, chosen, *sides, largest=options.largest)),
     )
-
-
-def check_names(names: Sequence[str]) -> None:
-    """Runs are told apart by their names."""
-    if not names:
-        raise CitebedError("no runs were given.")
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise CitebedError(
-            f"two runs are called '{twice[0]}'. Give them different file names: results are "
-            "told apart by them."
-        )
 
 
 def _check_measures(measures: Sequence[Measure]) -> None:

@@ -21,7 +21,6 @@ import numpy as np
 from citebed.errors import CitebedError
 from citebed.evaluation.comparing import Design, compare
 from citebed.evaluation.contrasts.conclusions import without_intervals
-from citebed.evaluation.contrasts.contrasting import check_names
 from citebed.evaluation.contrasts.pool import Unique, teams_of, unclaimed, unique_judgements
 from citebed.evaluation.contrasts.unjudged import Bench, Bound, bounds
 from citebed.evaluation.door import as_qrels, as_runs
@@ -32,7 +31,7 @@ from citebed.evaluation.rankings import Rankings, match
 from citebed.evaluation.scoring import Evaluation, Settings, score_run
 from citebed.evaluation.statistics import kendall_tau, tau_ap
 from citebed.evaluation.summaries import Resampling
-from citebed.evaluation.tables import Flags, Floats, Qrels
+from citebed.evaluation.tables import Flags, Floats, Qrels, check_names
 
 DEPTH = 100
 CUTOFFS = (5, 10, 20, 100)

@@ -10,6 +10,7 @@ import polars as pl
 from citebed.errors import CitebedError
 from citebed.evaluation.order import prepare
 from citebed.evaluation.tables import Qrels
+from citebed.wording import count
 
 _PAIR = ("query_id", "doc_id")
 
@@ -74,14 +75,14 @@ class Sets:
             )
         if self.lost or self.changed:
             notes.append(
-                f"{second} does not extend {first}: it lacks {self.lost} of its judgements and "
-                f"differs on the relevance of {self.changed}"
+                f"{second} does not extend {first}: it lacks {self.lost:,} of its judgements and "
+                f"differs on the relevance of {self.changed:,}"
             )
         return notes
 
 
 def _are(ids: tuple[str, ...]) -> str:
-    return "1 query is" if len(ids) == 1 else f"{len(ids)} queries are"
+    return f"{count(len(ids), 'query')} {'is' if len(ids) == 1 else 'are'}"
 
 
 def examples(ids: tuple[str, ...], shown: int = 5) -> str:
@@ -153,7 +154,7 @@ def _facts(qrels: Qrels, rel: int) -> JudgementSet:
         judged=qrels.table.filter(pl.col("relevance") >= 0).height,
         relevant=sum(counts.values()),
         empty=queries - len(counts),
-        single=sum(count == 1 for count in counts.values()),
+        single=sum(number == 1 for number in counts.values()),
     )
 
 

@@ -45,7 +45,8 @@ class ERR(Measure):
             highest = self.max_rel
         counts = (rankings.relevance >= max(self.rel, 1)) & self.above_cutoff(rankings)
         rows = np.flatnonzero(counts)
-        satisfied = (np.exp2(rankings.relevance[rows]) - 1.0) / np.exp2(highest)
+        # (2^g - 1) / 2^max, written so that no grade is too high for it
+        satisfied = np.exp2(rankings.relevance[rows] - float(highest)) - np.exp2(-float(highest))
         place = rankings.so_far(counts)[rows]
         return _chain(rankings.query[rows], place, satisfied, rankings.rank[rows], rankings.queries)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import fields
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
 from typing import Any
 
 from citebed.errors import CitebedError, UnknownName
@@ -14,35 +14,40 @@ from citebed.evaluation.measures.trec_names import from_trec_name
 _WRITTEN = re.compile(r"(?P<name>[A-Za-z]\w*)(?:\((?P<inside>[^()]*)\))?(?:@(?P<cutoff>[\w.]+))?")
 
 
-def measure(text: str | Measure) -> Measure:
-    """The measure that a text names.
+def measure(text: str | Measure, unless_given: Mapping[str, Any] | None = None) -> Measure:
+    """The measure that a text names; parameters that it does not give are ``unless_given``.
 
     >>> str(measure("nDCG@10"))
     'nDCG@10'
     >>> str(measure("ndcg_cut_10"))
     'nDCG@10'
+    >>> [str(measure(text, {"rel": 2})) for text in ("AP", "AP(rel=1)")]
+    ['AP(rel=2)', 'AP']
     """
     if isinstance(text, Measure):
         return text
     text = str(text).strip()
     found = from_trec_name(text)
     if found is not None:
-        return found
+        return replace(found, **(unless_given or {}))
     match = _WRITTEN.fullmatch(text)
     if not match:
         raise CitebedError(
             f"cannot read the measure '{text}'. Write it like nDCG@10, AP(rel=2) or RBP(p=0.9)."
         )
     kind = kind_of(match["name"])
-    return kind(**_parameters(kind, match["inside"] or ""), **_cutoff(match["cutoff"]))
+    given = _parameters(kind, match["inside"] or "")
+    return kind(**{**(unless_given or {}), **given}, **_cutoff(match["cutoff"]))
 
 
-def measures(texts: str | Measure | Iterable[str | Measure]) -> list[Measure]:
+def measures(
+    texts: str | Measure | Iterable[str | Measure], unless_given: Mapping[str, Any] | None = None
+) -> list[Measure]:
     """Several measures, each once, in the order given; ``P@5,P@10`` in one text are two."""
     found: dict[Measure, None] = {}
     for text in [texts] if isinstance(texts, str | Measure) else texts:
         parts = [text] if isinstance(text, Measure) else _split(str(text))
-        found.update((measure(part), None) for part in parts)
+        found.update((measure(part, unless_given), None) for part in parts)
     if not found:
         raise CitebedError("no measure was named. Name one, e.g. nDCG@10.")
     return list(found)

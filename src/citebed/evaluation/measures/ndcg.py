@@ -12,7 +12,7 @@ from citebed.evaluation.measures.base import CutoffKind, Measure, ratio
 from citebed.evaluation.rankings import Rankings
 from citebed.evaluation.tables import Floats, Ints
 
-GAINS = {"log2": lambda grade: grade, "exp-log2": lambda grade: np.exp2(grade) - 1.0}
+KINDS = ("log2", "exp-log2")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,22 +36,26 @@ class nDCG(Measure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.dcg not in GAINS:
-            raise UnknownName("nDCG's dcg", self.dcg, GAINS)
+        if self.dcg not in KINDS:
+            raise UnknownName("nDCG's dcg", self.dcg, KINDS)
 
     def score(self, rankings: Rankings) -> Floats:
-        kept = self.above_cutoff(rankings)
-        gains = kept * self._gain(rankings.relevance) / np.log2(rankings.rank + 1.0)
+        gains = self._gain(rankings, rankings.query, rankings.relevance)
+        gains = self.above_cutoff(rankings) * gains / np.log2(rankings.rank + 1.0)
         return ratio(rankings.total(gains), self._ideal(rankings))
 
     def _ideal(self, rankings: Rankings) -> Floats:
         place, query = rankings.ideal_place, rankings.judged_query
-        gains = self._gain(rankings.judged_relevance) / np.log2(place + 1.0)
+        gains = self._gain(rankings, query, rankings.judged_relevance) / np.log2(place + 1.0)
         if self.cutoff is not None:
             last = rankings.judged(self.rel)[query] if self.cutoff == "R" else self.cutoff
             gains = gains * (place <= last)
         return np.bincount(query, gains, rankings.queries).astype(np.float64)
 
-    def _gain(self, grades: Ints) -> Floats:
+    def _gain(self, rankings: Rankings, query: Ints, grades: Ints) -> Floats:
         counted = np.where(grades >= max(self.rel, 1), grades, 0).astype(np.float64)
-        return np.asarray(GAINS[self.dcg](counted), np.float64)
+        if self.dcg == "log2":
+            return counted
+        # 2^grade - 1 over 2^(the query's highest): the ratio stays, and no grade is too high.
+        highest = np.maximum(rankings.judged_relevance[rankings.ideal_place == 1], 0.0)[query]
+        return np.asarray(np.exp2(counted - highest) - np.exp2(-highest))

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from citebed.errors import CitebedError
+from citebed.wording import count
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -58,7 +59,8 @@ def codes_of(clusters: Labels, n: int) -> Integers:
     """Each query's cluster as a number from 0; one label a query, of any kind."""
     if len(clusters) != n:
         raise CitebedError(
-            f"found {len(clusters)} cluster labels for {n} queries: give one a query"
+            f"found {count(len(clusters), 'cluster label')} for {count(n, 'query')}: "
+            "give one a query"
         )
     if isinstance(clusters, np.ndarray) and clusters.dtype.kind in "iuUS":
         return np.asarray(np.unique(clusters, return_inverse=True)[1], dtype=np.int64)
