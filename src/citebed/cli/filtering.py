@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 SHOWN = 5
 _UNITS = {"": 1, "s": 1, "min": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"([0-9]+)(s|min|h|d)?")
-
-
-_BESIDE = (".partial", ".partial.gz", ".checkpoint")
 
 
 def register(app: typer.Typer) -> None:
@@ -53,6 +51,10 @@ def filter_(
             "--output", "-o", help="The filter run; .gz to pack it. STREAM.MODEL.run by default."
         ),
     ] = None,
+    skipped: Annotated[
+        Path | None,
+        typer.Option("--skipped", help="List every skipped line, and why, in this file."),
+    ] = None,
     judgements: Annotated[
         Path | None,
         typer.Option("--judgements", "-j", help="What 'incremental' learns from, as time passes."),
@@ -64,20 +66,27 @@ def filter_(
     analyser: Annotated[str, typer.Option(help="How text becomes terms.")] = "english",
     team: Annotated[str, typer.Option(help="The first field of the run's lines.")] = "citebed",
     utc: Annotated[bool, typer.Option("--utc", help="Times without a zone are in UTC.")] = False,
-    strict: Annotated[bool, typer.Option("--strict", help="A bad line ends it.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A line to skip is an error, and ends it.")
+    ] = False,
     checkpoint_every: Annotated[
         float, typer.Option(min=0, help="Seconds between checkpoints.")
     ] = 10.0,
     restart: Annotated[
-        bool, typer.Option("--restart", help="Forget the checkpoint and start over.")
+        bool, typer.Option("--restart", help="Forget the checkpoint, and start over.")
     ] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the output, and the list of --skipped.")
+    ] = False,
     as_json: AsJson = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress, no notes, no summary.")
+    ] = False,
 ) -> None:
     """Filter a stream for standing topics, in the order of time, and write a KBA filter run.
 
-    A run that was killed goes on where it was when it is started again in the same way.
+    A run that was stopped (killed, Ctrl-C, disk full) goes on from its last checkpoint when it is
+    started again in the same way, and writes the same bytes.
 
     Example: citebed filter stream.jsonl --topics topics.jsonl --model names -o names.run.gz
     """
@@ -104,7 +113,8 @@ def filter_(
     options = RunOptions(
         team=team,
         header=header,
-        about={"analyser": analyser if declared.needs_terms else ""},
+        about={"the analyser": analyser} if declared.needs_terms else {},
+        skipped=skipped,
         naive_is_utc=utc,
         strict=strict,
         overwrite=overwrite,
@@ -112,24 +122,47 @@ def filter_(
         every=checkpoint_every,
     )
     path = output or Path(f"{stream.name.removesuffix('.gz')}.{declared.name}.run")
-    _check_output(path, [stream, topics, *([judgements] if judgements else [])])
-    with progress_bar(quiet or as_json) as progress:
+    _check_written(path, skipped, [stream, topics, *([judgements] if judgements else [])])
+    with _telling_how_to_go_on(), progress_bar(quiet or as_json) as progress:
         progress.step("filtering", _size(stream))
         report = run_filter(task, path, options, progress.add)
-    _tell(stream, report, as_json, quiet)
+    if not quiet:
+        _tell_notes(stream, report, len(task.topics), skipped)
+    _tell(report, as_json, quiet)
 
 
-def _check_output(output: Path, read: list[Path]) -> None:
-    """The run goes to a plain file, and over nothing that is read."""
+@contextmanager
+def _telling_how_to_go_on() -> Iterator[None]:
+    """Whatever stops a run that can be gone on with: say how, before it is said what it was."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt) as cause:
+        notes = getattr(cause, "__notes__", [])
+        if isinstance(cause, KeyboardInterrupt) and not notes:
+            notes = ["stopped before the first checkpoint: the same command starts over"]
+        for note in notes:
+            typer.echo(note, err=True)
+        raise
+
+
+def _check_written(output: Path, skipped: Path | None, read: list[Path]) -> None:
+    """What is written goes to plain files, over nothing that is read, and nothing twice."""
     from citebed.errors import CitebedError
+    from citebed.timeline.filters.unfinished import Unfinished
 
-    if output.is_dir() or not output.name:
-        raise CitebedError(f"'{output}' is a folder; name a file with -o.")
-    for made in (output, *(output.with_name(output.name + end) for end in _BESIDE)):
+    for option, given in (("-o", output), ("--skipped", skipped)):
+        if given is not None and (given.is_dir() or not given.name):
+            raise CitebedError(f"'{given}' is a folder; name a file with {option}.")
+    written = Unfinished(output, skipped).all()
+    for made in written:
         if made.exists() and not made.is_file():
-            raise CitebedError(f"'{made}' is a device or a pipe; name a plain file with -o.")
+            raise CitebedError(f"'{made}' is a device or a pipe; name a plain file.")
         if any(path.exists() and made.exists() and path.samefile(made) for path in read):
-            raise CitebedError(f"'{made}' is one of the files that are read; name another with -o.")
+            raise CitebedError(f"'{made}' is one of the files that are read; name another.")
+    names = [made.absolute() for made in written]
+    twice = next((made for made in written if names.count(made.absolute()) > 1), None)
+    if twice is not None:
+        raise CitebedError(f"'{twice}' would be written by both -o and --skipped; name another.")
 
 
 def _size(stream: Path) -> int:
@@ -137,18 +170,43 @@ def _size(stream: Path) -> int:
     return stream.stat().st_size if stream.is_file() and stream.suffix != ".gz" else 0
 
 
-def _tell(stream: Path, report: FilterReport, as_json: bool, quiet: bool) -> None:
-    for problem in () if quiet else report.problems[:SHOWN]:
+def _tell_notes(stream: Path, report: FilterReport, topics: int, skipped: Path | None) -> None:
+    """What was skipped, and what was given in vain; on standard error."""
+    shown = report.problems[:SHOWN]
+    for problem in shown:
         typer.echo(f"skipped {stream}:{problem.line}: {problem.what}", err=True)
+    more = report.skipped - len(shown)
+    if more:
+        where = f"{skipped} lists them all" if skipped else "--skipped FILE lists them all"
+        typer.echo(f"skipped {count(more, 'more line')}; {where}", err=True)
+    if report.unmatched:
+        without = f"{len(report.unmatched):,} of {count(topics, 'topic')} matched no document"
+        typer.echo(f"{without}: {_some(report.unmatched)}", err=True)
+    if report.unknown:
+        judged = count(len(report.unknown), "judged topic")
+        typer.echo(f"{judged} not among the topics: {_some(report.unknown)}", err=True)
+    if report.unmet:
+        unmet = count(len(report.unmet), "judged or training document")
+        typer.echo(f"{unmet} not in the stream: {_some(report.unmet)}", err=True)
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _tell(report: FilterReport, as_json: bool, quiet: bool) -> None:
     if as_json:
         row: dict[str, Any] = report._asdict()
         row["problems"] = [problem._asdict() for problem in report.problems]
         print_json([row])
     elif not quiet:
-        since = f" (went on after {report.resumed:,})" if report.resumed else ""
+        before = f" ({report.resumed:,} of them before it was stopped)" if report.resumed else ""
+        again = f" ({report.repeated:,} the same document again)" if report.repeated else ""
         typer.echo(
-            f"read {count(report.documents, 'document')}{since}, skipped "
-            f"{count(report.skipped, 'line')}, wrote {count(report.lines, 'line')}: "
+            f"read {count(report.documents, 'document')}{before}, skipped "
+            f"{count(report.skipped, 'line')}{again}, wrote {count(report.lines, 'line')}: "
             f"{report.output}"
         )
 
@@ -184,11 +242,17 @@ def _terms(analyser: str) -> Callable[[str], Sequence[str]]:
 
 def _source(stream: Path, quiet: bool) -> Source:
     """The stream: a file, or the documents of a collection by date."""
+    from citebed.errors import CollectionError
     from citebed.timeline.filters.stream import file_source, table_source
 
     if not stream.is_dir():
         return file_source(stream)
     table, undated = _by_date(stream)
+    if not table.height:
+        raise CollectionError(
+            f"{stream}: it has {count(undated, 'document')}, and none with a date; a stream is in "
+            "the order of time"
+        )
     if undated and not quiet:
         typer.echo(f"left out {count(undated, 'document')} without a date", err=True)
     return table_source(str(stream), table)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -184,38 +184,41 @@ def timeline(
         per_slice=per_slice, trends=style not in ("json", "csv") if trends is None else trends,
         level=level, samples=samples, seed=seed, alpha=alpha,
     )  # fmt: skip
+    from citebed.evaluation.pipes import at_hand
     from citebed.timeline.judged_files import read_judged
 
     # Judgements are short, and are read while nothing else keeps the processors busy.
+    with at_hand(qrels) as file:
+        judged = read_judged(file)
     asked = _Asked(
-        judged=read_judged(qrels), qrels=qrels, slicing=slicing, ends=(since, until),
+        judged=judged, qrels=qrels, slicing=slicing, ends=(since, until),
         measures=measures, seed=seed, utc=utc, assessors=assessors, rel=rel, binary=binary,
         threshold=threshold,
     )  # fmt: skip
     sliced = Path(slicing) if slicing and Path(slicing).is_file() else None
     look = look_of(context, (report, plots), focus, [qrels, *runs, times, sliced])
-    best: dict[str, pl.DataFrame] = {}
-    if official:
-        with _opened(runs, timeless=True) as opened:
-            best = print_official(
-                asked.judged, qrels, _told_apart(opened),
-                Official(
-                    rule=assessors, step=cutoff_step, unjudged_negative=unjudged_negative,
-                    require_positives=require_positives, all_cutoffs=all_cutoffs, style=style,
-                ),
-            )  # fmt: skip
-        if not look:  # a page has both scorings, so the runs are read once more
-            return
-    with _opened(runs, ahead=times is None) as opened:
-        table = _times(times, utc)
-        cells = _cells(asked, table)
-        look.check(cells)
-        scored = _scored(opened, cells, asked, table)
+    with ExitStack() as held:
+        files = {path: held.enter_context(at_hand(path)) for path in _each_once(runs)}
+        best: dict[str, pl.DataFrame] = {}
         if official:
-            kept = list(scored)
-            write_look(look, kept, shown.weights, list(_trends(kept, shown)), alpha, best)
-        else:
-            _print(scored, cells, shown, look)
+            how = Official(
+                rule=assessors, step=cutoff_step, unjudged_negative=unjudged_negative,
+                require_positives=require_positives, all_cutoffs=all_cutoffs, style=style,
+            )  # fmt: skip
+            with _opened(files, timeless=True) as opened:
+                best = print_official(asked.judged, qrels, opened, how)
+            if not look:  # a page has both scorings, so the runs are read once more
+                return
+        with _opened(files, ahead=times is None) as opened:
+            table = _times(times, utc)
+            cells = _cells(asked, table)
+            look.check(cells)
+            scored = _scored(opened, cells, asked, table)
+            if official:
+                kept = list(scored)
+                write_look(look, kept, shown.weights, list(_trends(kept, shown)), alpha, best)
+            else:
+                _print(scored, cells, shown, look)
 
 
 # --- reading --------------------------------------------------------------------------------
@@ -236,19 +239,39 @@ def _times(path: Path | None, utc: bool) -> pl.DataFrame | None:
     return times_table(((doc, date_time(date)) for doc, date in dated if date), str(path))
 
 
+def _each_once(runs: list[Path]) -> list[Path]:
+    for path in runs:
+        if runs.count(path) > 1:
+            raise CitebedError(f"the file '{path}' is given twice.")
+    return runs
+
+
 @contextmanager
 def _opened(
-    paths: list[Path], ahead: bool = True, timeless: bool = False
+    files: dict[Path, Path], ahead: bool = True, timeless: bool = False
 ) -> Iterator[Iterator[StreamRun]]:
     """The runs, one at a time; the first is read already while everything else gets ready."""
     from citebed.timeline.runs import open_run, read_ahead, without_times
 
-    def opened(path: Path) -> StreamRun:
-        return without_times(open_run(path)) if timeless else open_run(path)
+    names = _names(list(files))
 
-    first = opened(paths[0])
+    def opened(path: Path) -> StreamRun:
+        run = replace(open_run(files[path]), called=names[path])
+        return without_times(run) if timeless else run
+
+    paths = iter(files)
+    first = opened(next(paths))
     with read_ahead(first) if ahead and first.careful else nullcontext(first) as begun:
-        yield chain([begun], map(opened, paths[1:]))
+        yield chain([begun], map(opened, paths))
+
+
+def _names(paths: list[Path]) -> dict[Path, str | Path]:
+    """Names that tell runs apart; a path stands for its own, found when it is needed."""
+    if len({path.name.partition(".")[0] for path in paths}) == len(paths):
+        return {path: path for path in paths}
+    from citebed.evaluation.tables import names_of
+
+    return dict(zip(paths, names_of(paths), strict=True))
 
 
 def _truth(asked: _Asked, times: pl.DataFrame | None, reading: Reading) -> Truth:
@@ -279,18 +302,8 @@ def _scored(
     from citebed.timeline.scoring import score_stream
 
     chosen = slice_measures(asked.measures or DEFAULT_MEASURES)
-    for run in _told_apart(runs):
-        yield score_stream(run, cells, chosen, times, asked.threshold)
-
-
-def _told_apart(runs: Iterator[StreamRun]) -> Iterator[StreamRun]:
-    """The runs; two of one name could not be told apart in what is printed."""
-    seen: set[str] = set()
     for run in runs:
-        if run.name in seen:
-            raise CitebedError(f"two runs are called '{run.name}'. Give them different file names.")
-        seen.add(run.name)
-        yield run
+        yield score_stream(run, cells, chosen, times, asked.threshold)
 
 
 # --- printing -------------------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +19,9 @@ def at_hand(path: Path) -> Iterator[Path]:
     if not path.is_fifo():
         yield path
         return
+    import shutil
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="citebed-") as folder:
         copy = Path(folder) / path.name
         with path.open("rb") as pipe, copy.open("wb") as file:
@@ -28,4 +29,6 @@ def at_hand(path: Path) -> Iterator[Path]:
         try:
             yield copy
         except FormatError as error:
+            if error.path != str(copy):
+                raise
             raise FormatError(path, error.line, error.what) from None

@@ -127,6 +127,8 @@ def _straight(path: Path, layout: Layout, sample: bytes) -> pl.DataFrame | None:
     if any(line.rstrip(b"\r").split(mark) != line.split() for line in lines if line.strip()):
         return None
     comments = sample.startswith(b"#") or b"\n#" in sample
+    if layout is QRELS:
+        return _scanned(path, layout, separator, comments)
     with ThreadPoolExecutor(1) as beside:
         plain = beside.submit(stays_plain, path, max(sample.rfind(b"\n"), 0), comments)
         table = _scanned(path, layout, separator, comments)
@@ -204,9 +206,11 @@ def _blocks(path: Path) -> Iterator[bytes]:
 
 def _asides(layout: Layout, separator: str = " ") -> list[pl.Expr]:
     """Computed while reading, where it costs least: hashes, and whether a line is whole."""
-    whole = pl.col(layout.fields[-1]).is_not_null()  # none before it is empty (`stays_plain`)
-    if layout.number is pl.Float64:
-        whole = whole & pl.col(layout.kept[2]).is_finite()
+    if layout is RUN:  # long, so that empty fields and comments are looked for by `stays_plain`
+        whole = pl.col(layout.fields[-1]).is_not_null() & pl.col("score").is_finite()
+    else:
+        whole = pl.all_horizontal(pl.col(layout.fields).is_not_null())
+        whole = whole & ~pl.col("query_id").str.starts_with("#")
     if separator == "\t":  # then a blank can be within an id, and is no white space between two
         blank = [pl.col(name).str.contains(" ", literal=True) for name in ("query_id", "doc_id")]
         whole = whole & ~pl.any_horizontal(blank)

@@ -23,6 +23,7 @@ _Waiting = queue.Queue[pl.DataFrame | BaseException | None]
 _ROWS = 100_000
 _AHEAD = 8
 _TAIL = 1 << 12
+_GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +113,7 @@ def _quick(path: Path) -> pl.LazyFrame:
         first = handle.readline()
         handle.seek(max(path.stat().st_size - _TAIL, 0))
         last = handle.read().rstrip().rpartition(b"\n")[2]
-    zipped = first.startswith(b"\x1f\x8b")
+    zipped = first.startswith(_GZIP)
     # A file that was cut short may end within a score; only then its last line lacks a field.
     if first.startswith(b"#") or (not zipped and len(last.split()) != len(RUN.fields)):
         raise NotPlain

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from citebed.cli.app import VERBS, main
+from citebed.timeline.filters import checkpoint
 from citebed.timeline.kba_format import read_filter_run
 
 STREAM = [
@@ -150,14 +151,25 @@ def test_a_collection_is_a_stream_by_date(run: Run) -> None:
     Path("in").mkdir()
     Path("in/refs.bib").write_text(BIB)
     assert run("import", "c", "in", "-q")[0] == 0
-    code, out, err = run("filter", "c", "-t", "t.jsonl", "-o", "out.run")
+    code, out, err = run("filter", "c", "-t", "t.jsonl", "-o", "out.run", "--skipped", "list")
     assert code == 0
+    assert Path("list").read_text() == ""
     assert "read 2 documents" in out
     assert "left out 1 document without a date" in err
     table = read_filter_run("out.run").table
     # 1969-01-01 and 2001-01-01, UTC
     assert table.select("query_id", "time").rows() == [("elm", -31536000), ("oak", 978307200)]
     assert [name.split("-")[-1] for name in table["doc_id"]] == ["x3", "x1"]
+
+
+def test_a_collection_without_dates_is_no_stream(run: Run) -> None:
+    Path("in").mkdir()
+    Path("in/refs.bib").write_text(BIB.splitlines()[1])
+    assert run("import", "c", "in", "-q")[0] == 0
+    code, _, err = run("filter", "c", "-t", "t.jsonl", "-o", "out.run")
+    assert code == 1
+    assert "citebed: c: it has 1 document, and none with a date" in err
+    assert not Path("out.run").exists()
 
 
 def test_the_example_of_the_page_is_true(run: Run) -> None:
@@ -194,3 +206,162 @@ def test_a_folder_is_no_output(run: Run) -> None:
     code, _, err = run("filter", "s.jsonl", "-t", "t.jsonl", "-o", ".")
     assert code == 1
     assert "is a folder" in err
+
+
+# --- again, in vain, and left out -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["names", "relevance_model(mu=1,least=0)", "incremental"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_document_that_comes_again_is_told_and_timeline_takes_the_run(
+    run: Run, model: str, packed: bool
+) -> None:
+    run("filter", "s.jsonl", "-t", "t.jsonl", "-m", model, "-o", "once.run")
+    twice = "".join(json.dumps(row) + "\n" for row in STREAM for _ in range(2)).encode()
+    Path("s.jsonl").write_bytes(gzip.compress(twice) if packed else twice)
+    output = "twice.run.gz" if packed else "twice.run"
+    code, out, err = run("filter", "s.jsonl", "-t", "t.jsonl", "-m", model, "-o", output)
+    assert code == 0
+    assert "read 3 documents, skipped 3 lines (3 the same document again), wrote" in out
+    assert "skipped s.jsonl:2: the same document again: 'a' came before at the same time" in err
+    written = Path(output).read_bytes()
+    assert (gzip.decompress(written) if packed else written) == Path("once.run").read_bytes()
+    Path("q").write_text("oak 1323432000-b 1000 2 1\n")
+    assert run("timeline", "q", output, "--slice", "1d")[0] == 0
+
+
+def test_all_skipped_lines_are_listed_where_one_wants(run: Run) -> None:
+    with Path("s.jsonl").open("a") as stream:
+        stream.write("no\n" * 7)
+    _, _, err = run("filter", "s.jsonl", "-t", "t.jsonl", "-o", "1")
+    assert err.count("skipped s.jsonl:") == 5
+    assert err.endswith("skipped 2 more lines; --skipped FILE lists them all\n")
+    code, _, err = run("filter", "s.jsonl", "-t", "t.jsonl", "-o", "2", "--skipped", "list")
+    assert code == 0
+    assert err.endswith("skipped 2 more lines; list lists them all\n")
+    why = "no JSON object in UTF-8 (Expecting value at character 1)"
+    assert Path("list").read_text() == "".join(f"s.jsonl:{n}: {why}\n" for n in range(4, 11))
+
+
+@pytest.mark.parametrize(
+    ("listed", "what"),
+    [
+        ("s.jsonl", "'s.jsonl' is one of the files that are read"),
+        ("t.jsonl", "'t.jsonl' is one of the files that are read"),
+        ("link", "'link' is one of the files that are read"),
+        ("out.run", "'out.run' would be written by both -o and --skipped"),
+        ("out.run.partial", "'out.run.partial' would be written by both"),
+        ("out.run.checkpoint", "'out.run.checkpoint' would be written by both"),
+        (".", "'.' is a folder; name a file with --skipped"),
+    ],
+)
+def test_the_list_goes_over_nothing_else(run: Run, listed: str, what: str) -> None:
+    Path("link").hardlink_to("s.jsonl")
+    before = {name: Path(name).read_bytes() for name in ("s.jsonl", "t.jsonl")}
+    options = ("-o", "out.run", "--skipped", listed, "--overwrite")
+    code, _, err = run("filter", "s.jsonl", "-t", "t.jsonl", *options)
+    assert code == 1
+    assert what in err
+    assert {name: Path(name).read_bytes() for name in before} == before
+    assert sorted(path.name for path in Path().iterdir()) == ["link", "s.jsonl", "t.jsonl"]
+
+
+def test_what_was_given_in_vain_is_told(run: Run) -> None:
+    lines(Path("t.jsonl"), [*TOPICS, {"query_id": "yew", "training": ["nix"]}])
+    Path("q").write_text("oak 0 b 1\nfig 0 b 1\n" + "".join(f"elm 0 x{n} 1\n" for n in range(6)))
+    options = ("-m", "incremental", "-j", "q", "-o", "out.run")
+    code, _, err = run("filter", "s.jsonl", "-t", "t.jsonl", *options)
+    assert code == 0
+    assert err.splitlines() == [
+        "1 of 3 topics matched no document: yew",
+        "1 judged topic not among the topics: fig",
+        "7 judged or training documents not in the stream: nix, x0, x1, x2, x3 and 2 more",
+    ]
+    assert run("filter", "s.jsonl", "-t", "t.jsonl", *options, "--overwrite", "-q") == (0, "", "")
+    _, out, _ = run("filter", "s.jsonl", "-t", "t.jsonl", *options, "--overwrite", "--json")
+    row = json.loads(out)[0]
+    assert (row["unmatched"], row["unknown"]) == (["yew"], ["fig"])
+    assert row["unmet"] == ["nix", "x0", "x1", "x2", "x3", "x4", "x5"]
+
+
+def test_a_stream_without_a_document_is_an_error(run: Run) -> None:
+    for text, what in (
+        ("", "citebed: e: it is empty; expected JSON Lines"),
+        (
+            "no\nno\n",
+            "citebed: e: none of its 2 lines is a document, so no run is written:\n  e:1:",
+        ),
+    ):
+        Path("e").write_text(text)
+        code, out, err = run("filter", "e", "-t", "t.jsonl", "-o", "out.run")
+        assert (code, out) == (1, "")
+        assert what in err
+        assert sorted(path.name for path in Path().iterdir()) == ["e", "s.jsonl", "t.jsonl"]
+
+
+# --- stopped --------------------------------------------------------------------------------
+
+COMMAND = ("filter", "s.jsonl", "-t", "t.jsonl", "-o", "out.run", "--checkpoint-every", "0")
+
+
+def interrupting(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    """Ctrl-C instead of the checkpoint of this number; the first is made after three documents."""
+    real, saves = checkpoint.save, []
+
+    def save(*arguments: object) -> None:
+        saves.append(1)
+        if len(saves) == at:
+            raise KeyboardInterrupt
+        real(*arguments)
+
+    monkeypatch.setattr(checkpoint, "save", save)
+
+
+def test_ctrl_c_says_how_to_go_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("filter", "s.jsonl", "-t", "t.jsonl", "-o", "whole.run")
+    with monkeypatch.context() as patch:
+        interrupting(patch, 2)
+        code, out, err = run(*COMMAND)
+    assert (code, out) == (130, "")
+    assert err.startswith(
+        "to go on after document 3, run the same command again (out.run.partial and "
+        "out.run.checkpoint are kept for that); add --restart to start over\n"
+    )
+    code, out, _ = run(*COMMAND)
+    assert "read 3 documents (3 of them before it was stopped), skipped 0 lines" in out
+    assert Path("out.run").read_bytes() == Path("whole.run").read_bytes()
+
+
+def test_ctrl_c_before_the_first_checkpoint(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    interrupting(monkeypatch, 1)
+    code, _, err = run(*COMMAND)
+    assert code == 130
+    assert err.startswith("stopped before the first checkpoint: the same command starts over\n")
+    assert sorted(path.name for path in Path().iterdir()) == ["s.jsonl", "t.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (("-m", "incremental"), "made with the model 'names(half=1,title=2,common=0.01)' (now"),
+        (("-t", "u.jsonl"), "made with the topics file 't.jsonl' (now 'u.jsonl')."),
+        (("--team", "x"), "made with the team 'citebed' (now 'x')."),
+        (("--utc",), "made with times without a zone 'refused' (now 'UTC')."),
+        (("--skipped", "l"), "made with the list of skipped lines 'not written' (now 'l')."),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_says_why(
+    run: Run, monkeypatch: pytest.MonkeyPatch, change: tuple[str, ...], what: str
+) -> None:
+    lines(Path("u.jsonl"), TOPICS)
+    with monkeypatch.context() as patch:
+        interrupting(patch, 2)
+        run(*COMMAND)
+    before = sorted(Path().iterdir())
+    code, _, err = run(*COMMAND, *change)
+    assert code == 1
+    assert f"citebed: the checkpoint out.run.checkpoint does not fit: it was {what}" in err
+    assert "analyser" not in err
+    assert "add --restart to start over" in err
+    assert sorted(Path().iterdir()) == before
+    assert run(*COMMAND, *change, "--restart")[0] == 0

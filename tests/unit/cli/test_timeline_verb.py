@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -221,12 +223,31 @@ def test_a_half_life_of_an_hour_leaves_every_query_its_own_last_slice(run: Run) 
     assert values["r"] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_two_runs_of_one_name_are_refused(run: Run) -> None:
-    Path("other").mkdir()
-    Path("other/me.run").write_text(Path("worse.run").read_text())
-    code, out, err = run("t.qrels", "me.run", "other/me.run", "-m", "AP")
-    assert (code, out) == (1, "")
-    assert "two runs are called 'me'" in err
+def test_runs_of_one_name_are_told_apart(run: Run) -> None:
+    Path("old").mkdir()
+    Path("old/me.run").write_text(Path("worse.run").read_text())
+    code, out, _ = run("t.qrels", "me.run", "old/me.run", "-m", "AP", "--json")
+    names = [row["run"] for row in json.loads(out)]
+    assert (code, names) == (0, [f"{Path.cwd().name}/me", "old/me"])
+    code, out, err = run("t.qrels", "me.run", "me.run", "-m", "AP")
+    assert (code, out, err) == (1, "", "citebed: the file 'me.run' is given twice.\n")
+
+
+def test_judgements_and_runs_from_pipes(run: Run) -> None:
+    texts = {name: Path(name).read_text() for name in ("t.qrels", "me.run")}
+    _, whole, _ = run("t.qrels", "me.run", "-m", "AP", "--csv")
+    for name in texts:
+        Path(name).unlink()
+        os.mkfifo(name)
+    writers = [
+        threading.Thread(target=Path(name).write_text, args=(text,)) for name, text in texts.items()
+    ]
+    for writer in writers:
+        writer.start()
+    code, out, _ = run("t.qrels", "me.run", "-m", "AP", "--csv")
+    for writer in writers:
+        writer.join()
+    assert (code, out) == (0, whole)
 
 
 @pytest.mark.parametrize(

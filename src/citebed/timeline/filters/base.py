@@ -62,6 +62,9 @@ class Filtering(Protocol):
     def score(self, batch: Batch) -> list[FilterLine]:
         """The lines for a batch, by document and then by topic, in their order."""
 
+    def unmet(self) -> list[str]:
+        """The documents it could have learned from that did not come so far."""
+
     def state(self) -> State:
         """All that the next batch depends on."""
 

@@ -21,13 +21,17 @@ from citebed.timeline.filters.base import State
 _ABOUT = "about"
 _STATE = "state/"
 LISTED = 100
-"""How many problems are listed; all of them are counted."""
+"""How many problems are kept in memory; all of them are counted."""
+
+Identity = dict[str, Any]
+"""What must be the same when a run goes on, by the words for it."""
 
 
 @dataclass
 class Progress:
     """How far a filter has come: in the stream (bytes with their CRC-32, lines, documents) and
-    in its output (bytes, lines)."""
+    in its output (bytes, lines, topics that have one); ``listing`` is in bytes of the list of
+    skipped lines."""
 
     offset: int = 0
     crc: int = 0
@@ -36,44 +40,65 @@ class Progress:
     last_time: int | None = None
     output: int = 0
     written: int = 0
+    topics: list[str] = field(default_factory=list)
     skipped: int = 0
+    repeated: int = 0
+    listing: int = 0
     problems: list[Problem] = field(default_factory=list)
 
 
-def save(path: Path, identity: dict[str, Any], progress: Progress, state: State) -> None:
+def save(path: Path, identity: Identity, progress: Progress, state: State) -> None:
     """Replace the checkpoint by a new one, at once."""
     about = json.dumps({"identity": identity, "progress": asdict(progress)})
     arrays = {_STATE + name: array for name, array in state.items()}
     draft = path.with_name(path.name + ".new")
-    with draft.open("wb") as handle:
-        np.savez(handle, allow_pickle=False, **{_ABOUT: np.array(about)}, **arrays)
-        handle.flush()
-        os.fsync(handle.fileno())
-    draft.replace(path)
+    try:
+        with draft.open("wb") as handle:
+            np.savez(handle, allow_pickle=False, **{_ABOUT: np.array(about)}, **arrays)
+            handle.flush()
+            os.fsync(handle.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
-def load(path: Path) -> tuple[dict[str, Any], Progress, State]:
-    """The identity, progress and state of a checkpoint."""
+def load(path: Path, identity: Identity) -> tuple[Progress, State]:
+    """The progress and state of a checkpoint, if it was made by a run like this one."""
     try:
         with path.open("rb") as handle, np.load(handle, allow_pickle=False) as arrays:
             about = json.loads(str(arrays[_ABOUT]))
             names = [name for name in arrays.files if name.startswith(_STATE)]
             state = {name.removeprefix(_STATE): arrays[name] for name in names}
+        # Before the rest is read: another version may have written it differently.
+        _check_identity(path, about["identity"], identity)
         progress = Progress(**about["progress"])
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError) as error:
         raise CitebedError(
             f"the checkpoint {path} cannot be read ({error}); add --restart to start over"
         ) from None
     progress.problems = [Problem(*problem) for problem in progress.problems]
-    return about["identity"], progress, state
+    return progress, state
 
 
-def check_identity(path: Path, then: dict[str, Any], now: dict[str, Any]) -> None:
-    """Refuse to go on with other options than those of the checkpoint."""
+def _check_identity(path: Path, then: Identity, now: Identity) -> None:
+    """Refuse to go on with anything else than what the checkpoint was made with."""
     now = json.loads(json.dumps(now))
-    for name in {**then, **now}:
-        if then.get(name) != now.get(name):
-            raise CitebedError(
-                f"the checkpoint {path} was made with {name} {then.get(name)!r}, and now it is "
-                f"{now.get(name)!r}. Run with the same options, or add --restart to start over"
-            )
+    differ = [name for name in {**now, **then} if then.get(name) != now.get(name)]
+    # What only one of them has follows from the rest: names has no analyser.
+    differ = [name for name in differ if name in then and name in now] or differ
+    if differ:
+        found = ", ".join(_difference(name, then.get(name), now.get(name)) for name in differ)
+        raise CitebedError(
+            f"the checkpoint {path} does not fit: it was made with {found}. Run with the same "
+            "options and files to go on from it, or add --restart to start over"
+        )
+
+
+def _difference(name: str, then: Any, now: Any) -> str:
+    if isinstance(then, dict) and isinstance(now, dict):
+        return f"other {name}"  # of what is long only a digest is kept, which tells nobody anything
+    return f"{name} {_shown(then)} (now {_shown(now)})"
+
+
+def _shown(value: Any) -> str:
+    return "not given" if value is None else f"'{value}'"

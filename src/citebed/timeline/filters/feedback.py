@@ -140,3 +140,30 @@ def known_labels(
         for doc_id in topic.training:
             found.setdefault(doc_id, {})[place] = True
     return {doc_id: tuple(sorted(pairs.items())) for doc_id, pairs in found.items()}
+
+
+class Labels:
+    """What becomes known of documents once they have passed; and which of them have."""
+
+    def __init__(self, topics: Sequence[Topic], labels: Mapping[str, Mapping[str, bool]]) -> None:
+        self._known = known_labels(topics, labels)
+        self._unmet = set(self._known)
+
+    def of(self, *ids: str) -> tuple[tuple[int, bool], ...]:
+        """The topics that a document is judged for under any of its ids; the last one counts."""
+        there = [doc_id for doc_id in ids if doc_id in self._known]
+        self._unmet.difference_update(there)
+        return tuple(sorted({t: r for name in there for t, r in self._known[name]}.items()))
+
+    def unmet(self) -> list[str]:
+        """The ids that no document had so far, in alphabetical order."""
+        return sorted(self._unmet)
+
+    def state(self) -> State:
+        """Which of the ids, in alphabetical order, were met."""
+        return {"labels_met": np.array([i not in self._unmet for i in sorted(self._known)], bool)}
+
+    def restore(self, state: State) -> None:
+        """Go on from a state."""
+        ids = zip(sorted(self._known), state["labels_met"].tolist(), strict=True)
+        self._unmet = {doc_id for doc_id, met in ids if not met}

@@ -39,16 +39,14 @@ def checked_buckets(given: float) -> int:
     return int(given)
 
 
-def packed(array: NDArray[np.generic]) -> dict[str, NDArray[np.generic]]:
+def packed(name: str, array: Values) -> dict[str, NDArray[np.generic]]:
     """An array of mostly zeros in little room: the places that are not, and what is there."""
     places = np.flatnonzero(array.ravel() != 0)
-    return {"places": places, "values": array.ravel()[places]}
+    return {f"{name}_places": places, f"{name}_values": array.ravel()[places]}
 
 
-def unpacked(
-    places: NDArray[np.generic], values: NDArray[np.generic], shape: tuple[int, ...]
-) -> NDArray[np.generic]:
-    """The array that was ``packed``."""
-    array = np.zeros(shape, values.dtype)
-    array.ravel()[places.astype(np.int64)] = values
+def unpacked(name: str, state: dict[str, NDArray[np.generic]], shape: tuple[int, ...]) -> Values:
+    """The array that was ``packed`` under a name."""
+    array: Values = np.zeros(shape, np.float64)
+    array.ravel()[state[f"{name}_places"].astype(np.int64)] = state[f"{name}_values"]
     return array

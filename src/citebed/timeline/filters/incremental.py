@@ -16,27 +16,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from citebed.timeline.filters.base import (
-    RELEVANT,
-    TEXTS,
-    Batch,
-    Filter,
-    State,
-    Tools,
-    confidence,
-)
-from citebed.timeline.filters.feedback import Lesson, Lessons, known_labels
-from citebed.timeline.filters.hashing import (
-    Numbers,
-    Values,
-    checked_buckets,
-    counted,
-    packed,
-    unpacked,
-)
+from citebed.timeline.filters.base import Batch, Filter, State, Tools, confidence
+from citebed.timeline.filters.feedback import Lesson
+from citebed.timeline.filters.hashing import Numbers, Values, packed, unpacked
+from citebed.timeline.filters.learning import Learner, Seen
 from citebed.timeline.filters.names import NameFiltering, Names
 from citebed.timeline.filters.topics import Topic
-from citebed.timeline.kba_format import FilterLine, stream_id
 
 BIAS = -3.0
 MENTION = 4.0
@@ -72,68 +57,42 @@ class Incremental(Filter):
         return IncrementalFiltering(self, topics, tools)
 
 
-class IncrementalFiltering:
+class IncrementalFiltering(Learner):
     """Incremental learning at work."""
 
     def __init__(self, declared: Incremental, topics: Sequence[Topic], tools: Tools) -> None:
+        super().__init__(topics, tools, tools.labels, declared.buckets)
         self._declared = declared
-        self._terms = tools.terms
-        self._buckets = checked_buckets(declared.buckets)
-        self._ids = [topic.query_id for topic in topics]
         self._names = NameFiltering(Names(), topics)
-        self._labels = known_labels(topics, tools.labels)
-        self._lessons = Lessons(tools.delay)
         self._df: Values = np.zeros(self._buckets, np.float64)
         self._bias: Values = np.full(len(topics), BIAS)
         self._mention: Values = np.full(len(topics), MENTION)
         self._weights: Values = np.zeros((self._buckets, len(topics)))
         self._other: tuple[Numbers, Values] = (np.empty(0, np.int64), np.empty(0))
 
-    def score(self, batch: Batch) -> list[FilterLine]:
-        """The lines of the documents that are likely enough to be relevant."""
-        lines: list[FilterLine] = []
-        evidence = self._names.evidences(batch)
-        rows = batch.table.select("doc_id", "time", *TEXTS).iter_rows()
-        for row, (doc_id, time, *texts) in enumerate(rows):
-            for lesson in self._lessons.due(time):
-                self._learn(lesson)
-            numbers, values = self._features(texts, batch.first + row + 1)
-            mentions = evidence.get(row, {})
-            name = stream_id(doc_id, time)
-            found = self._found(mentions, numbers, values)
-            lines += [
-                FilterLine(self._ids[topic], name, time, sure, RELEVANT, topic in mentions)
-                for topic, sure in found
-            ]
-            judged = self._labels.get(name) or self._labels.get(doc_id, ())
-            for topic, relevant in judged:
-                mention = _saturated(mentions.get(topic, 0.0))
-                self._lessons.add(time, Lesson(0, topic, relevant, mention, numbers, values))
-            if not found and not judged:
-                self._other = numbers, values
-        return lines
+    def _mentions(self, batch: Batch) -> dict[int, dict[int, float]]:
+        return self._names.evidences(batch)
 
-    def _features(self, texts: Sequence[str | None], documents: int) -> tuple[Numbers, Values]:
+    def _values(self, numbers: Numbers, tf: Values, before: int) -> Values:
         """A document's unit vector; counts its terms."""
-        terms = self._terms("\n".join(text for text in texts if text))
-        numbers, tf = counted(terms, self._buckets)
         self._df[numbers] += 1
-        idf = np.log((documents + 1) / (self._df[numbers] + 0.5))
+        idf = np.log((before + 2) / (self._df[numbers] + 0.5))
         values = (1 + np.log(tf)) * idf
         length = math.sqrt(float((values * values).sum()))
-        return numbers, values / length if length else values
+        return values / length if length else values
 
-    def _found(
-        self, mentions: dict[int, float], numbers: Numbers, values: Values
-    ) -> list[tuple[int, int]]:
-        """The topics a document is returned for, with the confidences."""
-        z = self._bias + (values[:, None] * self._weights[numbers]).sum(axis=0)
-        for topic, evidence in mentions.items():
+    def _found(self, seen: Seen) -> list[tuple[int, int]]:
+        z = self._bias + (seen.values[:, None] * self._weights[seen.numbers]).sum(axis=0)
+        for topic, evidence in seen.mentions.items():
             z[topic] += self._mention[topic] * _saturated(evidence)
         least = self._declared.least
         floor = math.log(least / (1 - least)) if least else -math.inf
         likely = np.flatnonzero(z > floor).tolist()
         return [(topic, confidence(_sigmoid(float(z[topic])))) for topic in likely]
+
+    def _passed(self, seen: Seen, is_other: bool) -> None:
+        if is_other:
+            self._other = seen.numbers, seen.values
 
     def _learn(self, lesson: Lesson) -> None:
         self._step(lesson, float(lesson.relevant))
@@ -144,11 +103,12 @@ class IncrementalFiltering:
     def _step(self, lesson: Lesson, target: float) -> None:
         """One step up the gradient of the log-likelihood."""
         topic, numbers, values = lesson.topic, lesson.numbers, lesson.values
-        z = float(self._bias[topic]) + float(self._mention[topic]) * lesson.mention
+        mention = _saturated(lesson.mention)
+        z = float(self._bias[topic]) + float(self._mention[topic]) * mention
         z += float((values * self._weights[numbers, topic]).sum())
         step = self._declared.rate * (target - _sigmoid(z))
         self._bias[topic] += step
-        self._mention[topic] += step * lesson.mention
+        self._mention[topic] += step * mention
         self._weights[numbers, topic] += step * values
 
     def state(self) -> State:
@@ -156,27 +116,24 @@ class IncrementalFiltering:
         return {
             "bias": self._bias.copy(),
             "mention": self._mention.copy(),
-            **{f"df_{name}": array for name, array in packed(self._df).items()},
-            **{f"weights_{name}": array for name, array in packed(self._weights).items()},
+            **packed("df", self._df),
+            **packed("weights", self._weights),
             "other_numbers": self._other[0],
             "other_values": self._other[1],
-            **{f"names_{name}": array for name, array in self._names.state().items()},
-            **self._lessons.state(),
+            "names_df": self._names.state()["df"],
+            **super().state(),
         }
 
     def restore(self, state: State) -> None:
         """Go on from a state."""
+        super().restore(state)
         self._bias = state["bias"].astype(np.float64)
         self._mention = state["mention"].astype(np.float64)
-        df = unpacked(state["df_places"], state["df_values"], self._df.shape)
-        weights = unpacked(state["weights_places"], state["weights_values"], self._weights.shape)
-        self._df, self._weights = df.astype(np.float64), weights.astype(np.float64)
-        self._other = (
-            state["other_numbers"].astype(np.int64),
-            state["other_values"].astype(np.float64),
-        )
+        self._df = unpacked("df", state, self._df.shape)
+        self._weights = unpacked("weights", state, self._weights.shape)
+        numbers, values = state["other_numbers"], state["other_values"]
+        self._other = numbers.astype(np.int64), values.astype(np.float64)
         self._names.restore({"df": state["names_df"]})
-        self._lessons.restore(state)
 
 
 def _saturated(evidence: float) -> float:

@@ -110,6 +110,10 @@ class NameFiltering:
     def _confidence(self, evidence: float) -> int:
         return confidence(evidence / (evidence + self._declared.half) if evidence else 0.0)
 
+    def unmet(self) -> list[str]:
+        """Nothing: it does not learn from documents."""
+        return []
+
     def state(self) -> State:
         """The counts of names."""
         return {"df": self._df.copy()}

@@ -14,27 +14,12 @@ from typing import ClassVar
 import numpy as np
 
 from citebed.errors import CitebedError
-from citebed.timeline.filters.base import (
-    RELEVANT,
-    TEXTS,
-    Batch,
-    Filter,
-    State,
-    Tools,
-    confidence,
-)
-from citebed.timeline.filters.feedback import Lesson, Lessons, known_labels
-from citebed.timeline.filters.hashing import (
-    Numbers,
-    Values,
-    checked_buckets,
-    counted,
-    packed,
-    unpacked,
-)
+from citebed.timeline.filters.base import Batch, Filter, State, Tools, confidence
+from citebed.timeline.filters.feedback import Lesson
+from citebed.timeline.filters.hashing import Numbers, Values, packed, unpacked
+from citebed.timeline.filters.learning import Learner, Seen
 from citebed.timeline.filters.matching import NameTable
 from citebed.timeline.filters.topics import Topic
-from citebed.timeline.kba_format import FilterLine, stream_id
 
 
 @dataclass(frozen=True)
@@ -93,14 +78,13 @@ class Background:
 
     def state(self) -> State:
         """The counts."""
-        return {f"background_{name}": array for name, array in packed(self._counts).items()}
+        return packed("background", self._counts)
 
     def restore(self, state: State) -> None:
         """Go on from a state."""
-        places, values = state["background_places"], state["background_values"]
-        self._counts = unpacked(places, values, self._counts.shape).astype(np.float64)
+        self._counts = unpacked("background", state, self._counts.shape)
         self._total = float(self._counts.sum())
-        self._different = int(places.size)
+        self._different = int(np.count_nonzero(self._counts))
 
 
 class _Profile:
@@ -146,49 +130,36 @@ def _shares(numbers: Numbers, tf: Values) -> dict[int, float]:
     return {n: count / total for n, count in zip(numbers.tolist(), tf.tolist(), strict=True)}
 
 
-class RelevanceFiltering:
-    """Relevance models at work."""
+class RelevanceFiltering(Learner):
+    """Relevance models at work; they learn from training documents only."""
 
     def __init__(self, declared: RelevanceModel, topics: Sequence[Topic], tools: Tools) -> None:
+        super().__init__(topics, tools, {}, declared.buckets)
         self._declared = declared
-        self._terms = tools.terms
-        self._buckets = checked_buckets(declared.buckets)
-        self._ids = [topic.query_id for topic in topics]
         self._names = NameTable(topics)
-        self._labels = known_labels(topics, {})
-        self._lessons = Lessons(tools.delay)
         self._background = Background(self._buckets)
         self._profiles = []
         for topic in topics:
-            text = " ".join((*(name.name for name in topic.names), topic.text))
-            numbers, tf = counted(self._terms(text), self._buckets)
+            numbers, tf = self._counted(" ".join((*(n.name for n in topic.names), topic.text)))
             self._background.add(numbers, tf)
             self._profiles.append(_Profile(numbers, tf, declared))
 
-    def score(self, batch: Batch) -> list[FilterLine]:
-        """The lines of the documents that some topic explains."""
-        lines: list[FilterLine] = []
+    def _mentions(self, batch: Batch) -> dict[int, dict[int, float]]:
         named = self._names.topics_named(batch.table)
-        rows = batch.table.select("doc_id", "time", *TEXTS).iter_rows()
-        for row, (doc_id, time, *texts) in enumerate(rows):
-            for lesson in self._lessons.due(time):
-                self._profiles[lesson.topic].learn(lesson.numbers, lesson.values)
-            terms = self._terms("\n".join(text for text in texts if text))
-            numbers, tf = counted(terms, self._buckets)
-            name = stream_id(doc_id, time)
-            there = named.get(row, set())
-            lines += [
-                FilterLine(self._ids[topic], name, time, sure, RELEVANT, topic in there)
-                for topic, sure in self._confidences(numbers, tf)
-            ]
-            self._background.add(numbers, tf)
-            for topic, relevant in self._labels.get(name) or self._labels.get(doc_id, ()):
-                self._lessons.add(time, Lesson(0, topic, relevant, 0.0, numbers, tf))
-        return lines
+        return {row: dict.fromkeys(topics, 0.0) for row, topics in named.items()}
 
-    def _confidences(self, numbers: Numbers, tf: Values) -> Iterator[tuple[int, int]]:
-        length = float(tf.sum())
-        frequency = dict(zip(numbers.tolist(), tf.tolist(), strict=True))
+    def _values(self, numbers: Numbers, tf: Values, before: int) -> Values:  # noqa: ARG002
+        return tf
+
+    def _learn(self, lesson: Lesson) -> None:
+        self._profiles[lesson.topic].learn(lesson.numbers, lesson.values)
+
+    def _passed(self, seen: Seen, is_other: bool) -> None:  # noqa: ARG002
+        self._background.add(seen.numbers, seen.values)
+
+    def _found(self, seen: Seen) -> Iterator[tuple[int, int]]:
+        length = float(seen.values.sum())
+        frequency = dict(zip(seen.numbers.tolist(), seen.values.tolist(), strict=True))
         for topic, profile in enumerate(self._profiles):
             if profile.key_set.isdisjoint(frequency):
                 continue  # all it has is less likely than in the background
@@ -219,11 +190,12 @@ class RelevanceFiltering:
             "learned_shares": np.array(shares, np.float64),
             "learned_documents": np.array([p.documents for p in self._profiles], np.int64),
             **self._background.state(),
-            **self._lessons.state(),
+            **super().state(),
         }
 
     def restore(self, state: State) -> None:
         """Go on from a state."""
+        super().restore(state)
         learned: list[dict[int, float]] = [{} for _ in self._profiles]
         for (topic, number), share in zip(
             state["learned"].tolist(), state["learned_shares"].tolist(), strict=True
@@ -234,4 +206,3 @@ class RelevanceFiltering:
         ):
             profile.restore(shares, documents)
         self._background.restore(state)
-        self._lessons.restore(state)

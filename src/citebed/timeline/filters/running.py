@@ -8,17 +8,14 @@ model restored to what it knew there. Where checkpoints fall does not matter for
 
 from __future__ import annotations
 
-import fcntl
-import gzip
 import hashlib
 import json
 import os
-import shutil
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -26,11 +23,17 @@ from typing import IO, Any, NamedTuple
 from citebed.errors import CitebedError, FormatError
 from citebed.records import Problem
 from citebed.timeline.filters import checkpoint
-from citebed.timeline.filters.base import Batch, Filter, Tools
+from citebed.timeline.filters.base import Batch, Filter, Filtering, State, Tools
 from citebed.timeline.filters.checkpoint import LISTED, Progress
+from citebed.timeline.filters.repeats import Repeats
 from citebed.timeline.filters.stream import Block, Decoded, Source, blocks, checksum, decode
 from citebed.timeline.filters.topics import Topic
+from citebed.timeline.filters.unfinished import Unfinished
 from citebed.timeline.kba_format import FilterRunWriter
+from citebed.wording import count
+
+SHOWN = 5
+"""How many of the skipped lines an error shows."""
 
 
 class FilterTask(NamedTuple):
@@ -46,13 +49,15 @@ class FilterTask(NamedTuple):
 class RunOptions:
     """How a filter is run.
 
-    ``about`` is what a checkpoint must agree on beside model, topics and judgements. ``block`` is
-    in bytes; 0 leaves it to the model. A checkpoint is made every so many seconds.
+    ``about`` is what a checkpoint must agree on beside model, topics and judgements, by the
+    words for it. ``skipped`` is a file for the list of all lines that are no documents. ``block``
+    is in bytes; 0 leaves it to the model. A checkpoint is made every so many seconds.
     """
 
     team: str = "citebed"
     header: dict[str, Any] = field(default_factory=dict)
     about: dict[str, Any] = field(default_factory=dict)
+    skipped: Path | None = None
     naive_is_utc: bool = False
     strict: bool = False
     overwrite: bool = False
@@ -62,20 +67,24 @@ class RunOptions:
 
 
 class FilterReport(NamedTuple):
-    """What a run did; ``resumed`` is how many documents a run before it had done."""
+    """What a run did, and what it was given in vain.
+
+    Of the ``skipped`` lines ``repeated`` are documents that came before, and ``problems`` lists
+    the first hundred; ``resumed`` is how many documents a run before it had done. ``unmatched``
+    are the topics without a line, ``unmet`` the judged and training documents that did not come,
+    ``unknown`` the topics of judgements that are none of ours.
+    """
 
     output: Path
     documents: int
     lines: int
     skipped: int
-    problems: tuple[Problem, ...]
+    repeated: int
     resumed: int
-
-
-class _Files(NamedTuple):
-    output: Path
-    partial: Path
-    checkpoint: Path
+    problems: tuple[Problem, ...]
+    unmatched: tuple[str, ...]
+    unmet: tuple[str, ...]
+    unknown: tuple[str, ...]
 
 
 def run_filter(
@@ -88,72 +97,111 @@ def run_filter(
 
     Goes on where a run that was killed stopped; ``advance`` is told how many bytes of the stream
     are done. A document that is earlier than the one before it is an error, since a filter that
-    reads on could not be said not to look ahead.
+    reads on could not be said not to look ahead; so is a stream without a document. Whatever
+    stops a run that has a checkpoint gets a note on how to go on (``__notes__``); without one
+    nothing is left behind.
     """
-    files = _Files(
-        output,
-        output.with_name(output.name + ".partial"),
-        output.with_name(output.name + ".checkpoint"),
-    )
-    if output.exists() and not options.overwrite:
-        raise CitebedError(f"'{output}' is there already; add --overwrite to replace it")
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(files.partial):
+    files = Unfinished(output, options.skipped)
+    files.check(options.overwrite)
+    filtering = task.declared.start(task.topics, task.tools)
+    with files.alone():
         if options.restart:
             files.checkpoint.unlink(missing_ok=True)
-        run = _Run(task, files, options)
+        run = _Run(task, files, options, filtering)
         resumed = run.progress.documents
-        run.go_on(advance)
-        _put_in_place(files)
-    done = run.progress
-    return FilterReport(
-        output, done.documents, done.written, done.skipped, tuple(done.problems), resumed
-    )
-
-
-@contextmanager
-def _alone(partial: Path) -> Iterator[None]:
-    """Keep the unfinished output to one process; the lock goes with the process."""
-    with partial.open("ab") as handle:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise CitebedError(
-                f"another process is writing {partial}; wait for it, or choose another output"
-            ) from None
-        yield
+            run.go_on(advance)
+            if run.progress.documents:
+                files.put_in_place()
+        except BaseException as cause:
+            run.stopped(cause)
+            raise
+        if not run.progress.documents:
+            files.put_list_in_place()
+            files.remove()
+            raise _no_documents(task.source.name, run.progress)
+    return _report(run, resumed)
+
+
+def _no_documents(name: str, progress: Progress) -> FormatError:
+    if not progress.skipped:
+        expected = "expected JSON Lines with doc_id, time, and title, abstract or text"
+        return FormatError(name, None, f"it is empty; {expected}")
+    lines = count(progress.skipped, "line")
+    none = "its only line is no" if progress.skipped == 1 else f"none of its {lines} is a"
+    shown = [f"{name}:{problem.line}: {problem.what}" for problem in progress.problems[:SHOWN]]
+    more = progress.skipped - len(shown)
+    shown += [f"and {more:,} more"] if more else []
+    what = f"{none} document, so no run is written:"
+    return FormatError(name, None, "\n  ".join((what, *shown)))
+
+
+def _report(run: _Run, resumed: int) -> FilterReport:
+    done, task = run.progress, run.task
+    ids = [topic.query_id for topic in task.topics]
+    judged = {query_id for found in task.tools.labels.values() for query_id in found}
+    return FilterReport(
+        output=run.files.output,
+        documents=done.documents,
+        lines=done.written,
+        skipped=done.skipped,
+        repeated=done.repeated,
+        resumed=resumed,
+        problems=tuple(done.problems),
+        unmatched=tuple(query_id for query_id in ids if query_id not in done.topics),
+        unmet=tuple(run.filtering.unmet()),
+        unknown=tuple(sorted(judged.difference(ids))),
+    )
 
 
 class _Run:
     """A filter on its way through a stream."""
 
-    def __init__(self, task: FilterTask, files: _Files, options: RunOptions) -> None:
+    def __init__(
+        self, task: FilterTask, files: Unfinished, options: RunOptions, filtering: Filtering
+    ) -> None:
         self.task = task
         self.files = files
         self.options = options
-        self.filtering = task.declared.start(task.topics, task.tools)
+        self.filtering = filtering
+        self.repeats = Repeats()
         self.header = {**options.header, "model": str(task.declared)}
         self.identity = _identity(task, options, self.header)
+        self.saved: int | None = None  # documents at the last checkpoint
         self.progress = self._resume() if files.checkpoint.exists() else Progress()
         os.truncate(files.partial, self.progress.output)
+        if files.listing:
+            os.truncate(files.listing, self.progress.listing)
 
     def _resume(self) -> Progress:
         """The progress of the checkpoint, once it is clear that it belongs to this run."""
         path = self.files.checkpoint
-        identity, progress, state = checkpoint.load(path)
-        checkpoint.check_identity(path, identity, self.identity)
-        if self.files.partial.stat().st_size < progress.output:
-            raise CitebedError(
-                f"{self.files.partial} is shorter than the checkpoint {path} says; "
-                "add --restart to start over"
-            )
-        if checksum(self.task.source, progress.offset) != progress.crc:
-            raise CitebedError(
-                f"{self.task.source.name} has changed since the checkpoint {path} was made: its "
-                f"first {progress.offset:,} bytes differ. Add --restart to start over"
-            )
+        progress, state = checkpoint.load(path, self.identity)
+        drafts = ((self.files.partial, progress.output), (self.files.listing, progress.listing))
+        for draft, length in drafts:
+            if draft and draft.stat().st_size < length:
+                raise CitebedError(
+                    f"{draft} is shorter than the checkpoint {path} says; "
+                    "add --restart to start over"
+                )
+        self._check_stream(progress)
+        if self.options.strict and progress.problems:
+            raise FormatError(self.task.source.name, *progress.problems[0][:2])
         self.filtering.restore(state)
+        self.repeats.restore(state)
+        self.saved = progress.documents
         return progress
+
+    def _check_stream(self, progress: Progress) -> None:
+        """Refuse a stream that is another one now; one that has grown is the same."""
+        found = checksum(self.task.source, progress.offset)
+        if found != progress.crc:
+            what = "are not all there" if found is None else "differ"
+            raise CitebedError(
+                f"{self.task.source.name} has changed since the checkpoint "
+                f"{self.files.checkpoint} was made: its first {progress.offset:,} bytes {what}. "
+                "Add --restart to start over"
+            )
 
     def go_on(self, advance: Callable[[int], None]) -> None:
         """Read the stream to its end, from where the progress is."""
@@ -162,25 +210,27 @@ class _Run:
         size = self.options.block or self.task.declared.block
         stream = blocks(self.task.source, size, progress.line, progress.offset)
         saved = time.monotonic()
-        team, system = self.options.team, self.task.declared.name
-        with FilterRunWriter(self.files.partial, self.header, team, system) as writer:
+        with ExitStack() as opened:
+            writing = _Writing(self, opened)
             for block, decoded in _ahead(stream, self.options.naive_is_utc):
-                self._take(block, decoded, writer)
+                self._take(block, decoded, writing)
                 advance(len(block.data))
                 if time.monotonic() - saved >= self.options.every:
-                    self._save(writer)
+                    self._save(writing)
                     saved = time.monotonic()
-            self._save(writer)
+            self._save(writing)
 
-    def _take(self, block: Block, decoded: Decoded, writer: FilterRunWriter) -> None:
+    def _take(self, block: Block, decoded: Decoded, writing: _Writing) -> None:
         """Score the documents of a block and write what was found."""
         progress = self.progress
         name = self.task.source.name
-        if decoded.problems and self.options.strict:
-            raise FormatError(name, decoded.problems[0].line, decoded.problems[0].what)
         _check_order(decoded, progress.last_time, name)
+        decoded = self.repeats.left_out(decoded, progress.last_time)
+        if decoded.problems and self.options.strict:
+            raise FormatError(name, *decoded.problems[0][:2])
         lines = self.filtering.score(Batch(progress.documents, decoded.table))
-        writer.write(lines)
+        writing.run.write(lines)
+        writing.list(name, decoded.problems)
         progress.offset += len(block.data)
         progress.crc = zlib.crc32(block.data, progress.crc)
         progress.line += block.lines
@@ -188,14 +238,54 @@ class _Run:
         if decoded.table.height:
             progress.last_time = decoded.table["time"][-1]
         progress.written += len(lines)
+        progress.topics = list(dict.fromkeys((*progress.topics, *(it.query_id for it in lines))))
         progress.skipped += len(decoded.problems)
+        progress.repeated += decoded.repeated
         progress.problems += decoded.problems[: LISTED - len(progress.problems)]
 
-    def _save(self, writer: FilterRunWriter) -> None:
-        self.progress.output = writer.flush()
-        with self.files.partial.open("rb") as handle:
+    def _save(self, writing: _Writing) -> None:
+        self.progress.output, self.progress.listing = writing.flush()
+        state: State = {**self.filtering.state(), **self.repeats.state()}
+        checkpoint.save(self.files.checkpoint, self.identity, self.progress, state)
+        self.saved = self.progress.documents
+
+    def stopped(self, cause: BaseException) -> None:
+        """Keep what a run can go on from, and say so; if there is nothing, leave nothing."""
+        if self.saved is None:
+            self.files.remove()
+        else:
+            cause.add_note(
+                f"to go on after document {self.saved:,}, run the same command again "
+                f"({self.files.partial} and {self.files.checkpoint} are kept for that); "
+                "add --restart to start over"
+            )
+
+
+class _Writing:
+    """The run and the list of skipped lines, open for more."""
+
+    def __init__(self, run: _Run, opened: ExitStack) -> None:
+        files, team, system = run.files, run.options.team, run.task.declared.name
+        self.run = opened.enter_context(FilterRunWriter(files.partial, run.header, team, system))
+        self._list: IO[str] | None = None
+        if files.listing:
+            self._list = opened.enter_context(files.listing.open("a", encoding="utf-8"))
+
+    def list(self, name: str, problems: Sequence[Problem]) -> None:
+        """Append lines that were skipped, where a list is wanted."""
+        if self._list:
+            self._list.writelines(f"{name}:{line}: {what}\n" for line, what, _ in problems)
+
+    def flush(self) -> tuple[int, int]:
+        """Make sure that everything is on the disk; gives the lengths in bytes."""
+        lengths = self.run.flush(), 0
+        with self.run.path.open("rb") as handle:
             os.fsync(handle.fileno())
-        checkpoint.save(self.files.checkpoint, self.identity, self.progress, self.filtering.state())
+        if self._list:
+            self._list.flush()
+            os.fsync(self._list.fileno())
+            lengths = lengths[0], os.fstat(self._list.fileno()).st_size
+        return lengths
 
 
 def _ahead(stream: Iterator[Block], naive_is_utc: bool) -> Iterator[tuple[Block, Decoded]]:
@@ -228,39 +318,30 @@ def _check_order(decoded: Decoded, last: int | None, name: str) -> None:
     )
 
 
+_HEADER = {"corpus_id": "the stream", "topic_set_id": "the topics file", "made_by": "the version"}
+
+
 def _identity(task: FilterTask, options: RunOptions, header: dict[str, Any]) -> dict[str, Any]:
-    """What must be the same when a run goes on."""
+    """What must be the same when a run goes on, by the words for it."""
     labels = {doc_id: dict(found) for doc_id, found in task.tools.labels.items()}
+    told = (options.team, task.declared.name, header["model"])
     return {
-        **options.about,
-        "model": str(task.declared),
+        "the model": header["model"],
         "topics": _digest(list(task.topics)),
         "judgements": _digest(labels),
-        "feedback delay": task.tools.delay,
-        "team": options.team,
+        "the feedback delay": f"{task.tools.delay} s",
+        **options.about,
+        "the team": options.team,
         "times without a zone": "UTC" if options.naive_is_utc else "refused",
-        "header": header,
+        "the list of skipped lines": str(options.skipped) if options.skipped else "not written",
+        **{
+            _HEADER.get(name, f"the header's {name}"): value
+            for name, value in header.items()
+            if value not in told
+        },
     }
 
 
-def _digest(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _put_in_place(files: _Files) -> None:
-    """Make the unfinished output the output. The checkpoint goes first: without the other, each
-    of them is understood, as a run that starts over or one that is done."""
-    ready = files.partial
-    if files.output.suffix == ".gz":
-        ready = files.partial.with_name(files.partial.name + ".gz")
-        with files.partial.open("rb") as plain, ready.open("wb") as raw:
-            _compress(plain, raw)
-    files.checkpoint.unlink()
-    ready.replace(files.output)
-    files.partial.unlink(missing_ok=True)
-
-
-def _compress(plain: IO[bytes], raw: IO[bytes]) -> None:
-    """Without a name or a time in it, so that equal lines make equal files."""
-    with gzip.GzipFile("", "wb", 6, raw, mtime=0) as zipped:
-        shutil.copyfileobj(plain, zipped, 1 << 20)
+def _digest(value: Any) -> dict[str, str]:
+    """What stands for something long: equal if it is, and a ``dict``, as nobody can read it."""
+    return {"sha256": hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()}

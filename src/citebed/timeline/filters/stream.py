@@ -9,6 +9,7 @@ a place in it is a number of bytes.
 from __future__ import annotations
 
 import gzip
+import json
 import math
 import re
 import zlib
@@ -29,6 +30,7 @@ _EPOCH = r"^(-?[0-9]{5,12})-."
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
 _LAST = 253_402_300_799  # the end of the year 9999; what is later is likely milliseconds
 _FIRST = -62_135_596_800  # the beginning of the year 1
+_WIDTH = 60  # of what is quoted from a line that is wrong
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -48,10 +50,12 @@ class Block(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """The documents of a block (``line``, ``doc_id``, ``time``, texts), and the lines left out."""
+    """The documents of a block (``line``, ``doc_id``, ``time``, texts), and the lines left out,
+    of which ``repeated`` are documents that came before."""
 
     table: pl.DataFrame
     problems: tuple[Problem, ...]
+    repeated: int = 0
 
 
 def file_source(path: str | Path, piece: int = 1 << 20) -> Source:
@@ -172,12 +176,25 @@ def _decode_lines(data: bytes) -> tuple[pl.DataFrame, list[int], list[tuple[int,
             numbers += some
         except pl.exceptions.PolarsError as error:
             if len(some) == 1:
-                why = str(error).splitlines()[0]
+                why = _no_object(lines[some[0]]) or str(error).splitlines()[0]
                 problems.append((some[0], f"no JSON object in UTF-8 ({why})"))
             else:
                 half = len(some) // 2
                 todo += [some[half:], some[:half]]
     return pl.concat(parts), numbers, problems
+
+
+def _no_object(line: bytes) -> str:
+    """Why a line is no JSON object, in words; nothing if Python's own reader can read it."""
+    try:
+        value = json.loads(line.decode("utf-8"))
+    except json.JSONDecodeError as error:
+        return f"{error.msg} at character {error.pos + 1}"
+    except UnicodeDecodeError as error:
+        return f"byte {error.start + 1} is not UTF-8"
+    except (ValueError, RecursionError) as error:
+        return str(error)
+    return "" if isinstance(value, dict) else f"but {_shown(value)}"
 
 
 def _is_document() -> pl.Expr:
@@ -188,15 +205,21 @@ def _is_document() -> pl.Expr:
 
 def _wrong(row: dict[str, object]) -> str:
     if not row["doc_id"] or len(str(row["doc_id"]).split()) != 1:
-        return f"the doc_id {row['doc_id']!r} is not one word, which a filter run needs"
+        return f"the doc_id {_shown(row['doc_id'])} is not one word, which a filter run needs"
     if row["time"] is None and row["given"] is None:
         return "no 'time', and the doc_id does not start with an epoch second and '-'"
     if row["time"] is None:
         return (
-            f"the time '{row['given']}' is neither seconds since 1970 nor ISO 8601 with a zone, "
-            "as in 2011-12-09T17:09:34Z (for times in UTC without a zone, say so: --utc)"
+            f"the time {_shown(row['given'])} is neither seconds since 1970 nor ISO 8601 with a "
+            "zone, as in 2011-12-09T17:09:34Z (for times in UTC without a zone, say so: --utc)"
         )
     return f"none of {', '.join(TEXTS)} is there"
+
+
+def _shown(value: object) -> str:
+    """A value on one line, and not too much of it."""
+    text = repr(value)
+    return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}…"
 
 
 def _times(given: pl.Series, ids: pl.Series, naive_is_utc: bool) -> list[pl.Series]:

@@ -8,15 +8,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from tests.unit.timeline.filters.bursts import LABELS, TOPICS, stream, write
 
-from citebed.errors import CitebedError
+from citebed.errors import CitebedError, FormatError
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
+from citebed.timeline.filters.checkpoint import Progress, load, save
 from citebed.timeline.filters.running import FilterTask, RunOptions, run_filter
 from citebed.timeline.filters.stream import Source, file_source
 
@@ -127,21 +128,92 @@ def stopped(tmp_path: Path) -> FilterTask:
     return task
 
 
-def test_other_options_than_those_of_the_checkpoint(tmp_path: Path, stopped: FilterTask) -> None:
-    out = tmp_path / "out"
-    for other, options, what in (
-        (stopped._replace(declared=filter_of("names(half=2)")), OPTIONS, "model 'names.half=1"),
-        (stopped._replace(topics=TOPICS[:1]), OPTIONS, "made with topics"),
-        (stopped._replace(tools=Tools(str.split, {}, 5)), OPTIONS, "made with judgements"),
-        (stopped._replace(tools=Tools(str.split, LABELS)), OPTIONS, "made with feedback delay 5"),
-        (stopped, replace(OPTIONS, team="other"), "made with team 'citebed'"),
-        (stopped, replace(OPTIONS, about={"analyser": "x"}), "made with analyser None"),
-    ):
-        with pytest.raises(CitebedError, match=what) as caught:
-            run_filter(other, out, options)
-        assert "--restart" in str(caught.value)
-    other = stopped._replace(declared=filter_of("names(half=2)"))
-    assert run_filter(other, out, replace(OPTIONS, restart=True)).resumed == 0
+HEADER = {"corpus_id": "s.jsonl", "topic_set_id": "t.jsonl", "made_by": "citebed 0.1"}
+ASKED = replace(OPTIONS, header=HEADER, about={"the analyser": "english"})
+OTHERS = [
+    (
+        {"declared": filter_of("names(half=2)")},
+        {},
+        "the model 'names(half=1,title=2,common=0.01)' (now 'names(half=2,title=2,common=0.01)')",
+    ),
+    ({"topics": TOPICS[:1]}, {}, "other topics"),
+    ({"tools": Tools(str.split, {}, 5)}, {}, "other judgements"),
+    ({"tools": Tools(str.split, LABELS)}, {}, "the feedback delay '5 s' (now '0 s')"),
+    ({}, {"team": "other"}, "the team 'citebed' (now 'other')"),
+    ({}, {"about": {"the analyser": "x"}}, "the analyser 'english' (now 'x')"),
+    ({}, {"about": {}}, "the analyser 'english' (now not given)"),
+    ({}, {"naive_is_utc": True}, "times without a zone 'refused' (now 'UTC')"),
+    ({}, {"skipped": Path("l")}, "the list of skipped lines 'not written' (now 'l')"),
+    ({}, {"header": {**HEADER, "corpus_id": "u"}}, "the stream 's.jsonl' (now 'u')"),
+    ({}, {"header": {**HEADER, "topic_set_id": "u"}}, "the topics file 't.jsonl' (now 'u')"),
+    ({}, {"header": {**HEADER, "made_by": "u"}}, "the version 'citebed 0.1' (now 'u')"),
+    ({}, {"header": {**HEADER, "x": 1}}, "the header's x not given (now '1')"),
+]
+
+
+@pytest.mark.parametrize(("task", "options", "what"), OTHERS)
+def test_what_differs_from_the_checkpoint_is_named_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, task: dict, options: dict, what: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = task_of(write(Path("s"), stream()), "names")
+    with pytest.raises(Killed):
+        run_filter(asked._replace(source=breaking(asked.source, 15)), Path("out"), ASKED)
+    before = sorted(Path().iterdir())
+    with pytest.raises(CitebedError) as caught:
+        run_filter(asked._replace(**task), Path("out"), replace(ASKED, **options))
+    message = str(caught.value)
+    assert f"out.checkpoint does not fit: it was made with {what}" in message
+    assert message.count("(now ") == what.count("(now ")
+    assert "Run with the same options and files to go on from it, or add --restart" in message
+    assert sorted(Path().iterdir()) == before
+    over = replace(ASKED, **options, restart=True)
+    assert run_filter(asked._replace(**task), Path("out"), over).resumed == 0
+
+
+def test_another_model_is_not_said_to_be_another_analyser(
+    tmp_path: Path, stopped: FilterTask
+) -> None:
+    other = stopped._replace(declared=filter_of("incremental"))
+    with pytest.raises(CitebedError, match="made with the model 'names") as caught:
+        run_filter(other, tmp_path / "out", replace(OPTIONS, about={"the analyser": "english"}))
+    assert "analyser" not in str(caught.value)
+
+
+def test_everything_that_differs_is_named(tmp_path: Path, stopped: FilterTask) -> None:
+    what = r"made with other topics, the team 'citebed' \(now 'x'\)\. Run"
+    with pytest.raises(CitebedError, match=what):
+        run_filter(
+            stopped._replace(topics=TOPICS[:1]), tmp_path / "out", replace(OPTIONS, team="x")
+        )
+
+
+def test_a_checkpoint_of_another_version_is_told_as_such(tmp_path: Path) -> None:
+    """Also where that version kept something else in it."""
+
+    @dataclass
+    class Other(Progress):
+        more: int = 7
+
+    then, now = {"the version": "citebed 0.1"}, {"the version": "citebed 0.2"}
+    save(tmp_path / "c", then, Other(), {})
+    with pytest.raises(CitebedError, match=r"the version 'citebed 0.1' \(now 'citebed 0.2'\)"):
+        load(tmp_path / "c", now)
+    with pytest.raises(CitebedError, match=r"cannot be read .*'more'"):
+        load(tmp_path / "c", then)
+
+
+def test_lines_that_were_skipped_before_are_errors_if_it_goes_on_strictly(
+    tmp_path: Path, stopped: FilterTask
+) -> None:
+    path = tmp_path / "s"
+    path.write_text("no\n" + path.read_text())
+    out = tmp_path / "other"
+    with pytest.raises(Killed):
+        run_filter(stopped._replace(source=breaking(stopped.source, 15)), out, OPTIONS)
+    with pytest.raises(FormatError, match=r"s:1: no JSON object"):
+        run_filter(stopped, out, replace(OPTIONS, strict=True))
+    assert run_filter(stopped, out, OPTIONS).skipped == 1
 
 
 @pytest.mark.parametrize("change", ["first", "shorter"])
@@ -151,7 +223,8 @@ def test_another_stream_than_that_of_the_checkpoint(
     lines = (tmp_path / "s").read_text()
     changed = lines.replace("Nothing", "Nothinh", 1) if change == "first" else lines[:600]
     (tmp_path / "s").write_text(changed)
-    with pytest.raises(CitebedError, match=r"s has changed since the checkpoint .*--restart"):
+    how = "differ" if change == "first" else "are not all there"
+    with pytest.raises(CitebedError, match=rf"s has changed .* bytes {how}\. Add --restart"):
         run_filter(stopped, tmp_path / "out", OPTIONS)
     if change == "first":
         assert run_filter(stopped, tmp_path / "out", replace(OPTIONS, restart=True)).lines

@@ -11,9 +11,12 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.timeline.filters.bursts import filtered, stream
+from tests.unit.timeline.filters.bursts import TOPICS, filtered, stream
 
 from citebed.errors import FormatError
+from citebed.timeline.filters import filter_of
+from citebed.timeline.filters.base import Tools
+from citebed.timeline.filters.running import FilterTask, RunOptions, run_filter
 from citebed.timeline.filters.stream import (
     Block,
     Source,
@@ -71,8 +74,11 @@ def test_the_time_may_stand_in_the_id() -> None:
     ("line", "what"),
     [
         (b'{"doc_id": "d", "time": 1, "text": "x"', "no JSON object"),
-        (b'["d"]', "no JSON object"),
-        (b'{"doc_id": "d", "time": 1, "text": "\xff"}', "no JSON object in UTF-8"),
+        (b'["d"]', "no JSON object in UTF-8 (but ['d'])"),
+        (b"nay", "(Expecting value at character 1)"),
+        (b'{"doc_id": "d", "time": 1, "text": "\xff"}', "(byte 37 is not UTF-8)"),
+        (b'{"doc_id": "d", "time": "a\\nb", "text": "x"}', r"the time 'a\nb' is neither"),
+        (b'{"doc_id": "d", "time": "' + b"x" * 99 + b'", "text": "x"}', "x… is neither"),
         (b'{"time": 1323432000, "text": "x"}', "the doc_id None is not one word"),
         (b'{"doc_id": "", "time": 1323432000, "text": "x"}', "the doc_id '' is not one word"),
         (b'{"doc_id": "a b", "time": 1323432000, "text": "x"}', "'a b' is not one word"),
@@ -157,6 +163,30 @@ def test_bad_lines_are_skipped_counted_and_listed_or_end_it(tmp_path: Path) -> N
         filtered(tmp_path, docs, "names", strict=True, restart=True)
 
 
-def test_a_stream_without_documents_gives_a_run_that_returned_nothing(tmp_path: Path) -> None:
-    rows, report = filtered(tmp_path, [], "names")
-    assert (rows, report.documents, report.lines) == ([], 0, 0)
+def test_a_stream_without_a_line_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+    for empty in ("", "\n \n"):
+        (tmp_path / "s").write_text(empty)
+        with pytest.raises(FormatError, match=r"s: it is empty; expected JSON Lines with doc_id"):
+            run_filter(task(tmp_path / "s"), tmp_path / "out", RunOptions(every=0))
+        assert [path.name for path in tmp_path.iterdir()] == ["s"]
+
+
+def test_a_stream_of_skipped_lines_is_an_error_with_the_reasons(tmp_path: Path) -> None:
+    options = RunOptions(every=0, block=3, skipped=tmp_path / "list", overwrite=True)
+    (tmp_path / "s").write_text("no\n")
+    with pytest.raises(FormatError, match=r"s: its only line is no document, so no run is written"):
+        run_filter(task(tmp_path / "s"), tmp_path / "out", options)
+    (tmp_path / "s").write_text("no\n" * 7)
+    with pytest.raises(FormatError) as caught:
+        run_filter(task(tmp_path / "s"), tmp_path / "out", options)
+    first, *reasons, more = str(caught.value).split("\n")
+    assert first.endswith("s: none of its 7 lines is a document, so no run is written:")
+    why = "no JSON object in UTF-8 (Expecting value at character 1)"
+    assert [reason.split("/")[-1] for reason in reasons] == [f"s:{n}: {why}" for n in range(1, 6)]
+    assert more == "  and 2 more"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["list", "s"]
+    assert len((tmp_path / "list").read_text().splitlines()) == 7
+
+
+def task(path: Path) -> FilterTask:
+    return FilterTask(file_source(path, 2), TOPICS, filter_of("names"), Tools())
