@@ -114,7 +114,7 @@ def first_lines(stream: Path, part: Path, documents: int) -> None:
 def main() -> None:
     """Make a stream, filter it at three lengths, and compare."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--documents", type=int, default=2_000_000)
+    parser.add_argument("--documents", type=int, default=8_000_000)
     parser.add_argument("--folder", type=Path, help="where there is room for the stream")
     parser.add_argument("--model", default="names")
     given = parser.parse_args()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import typer
@@ -16,6 +17,7 @@ PARAGRAPH = (
     "hard to beat, and language models with smoothing are their closest rivals. When a query "
     "is short, pseudo-relevance feedback adds terms from the documents found first."
 )
+FILTERS = ("names", "relevance_model", "incremental")
 MODELS = ("bm25", "kl(mu=1000)", "bm25+rocchio(docs=5,terms=20)")
 
 
@@ -27,9 +29,10 @@ def register(app: typer.Typer) -> None:
 def demo(
     collection: collect.CollectionFolder = Path("demo-collection"),
 ) -> None:
-    """Make the demo collection, index it, recommend from it, run three models and compare them.
+    """Make the demo collection, recommend from it, run models and compare them, filter a stream.
 
-    Its documents are landmark papers of information retrieval, cited by papers of ours.
+    Its documents are landmark papers of information retrieval, cited by papers of ours. As a
+    stream they come by their dates, and filters pick those that each paper of ours cites.
 
     Example: citebed demo demo-collection/
     """
@@ -58,6 +61,31 @@ def demo(
     page.parent.mkdir(exist_ok=True)
     _say(f"citebed report {qrels} {collection}/runs/*.run -o {page}")
     reporting.report(qrels, runs, output=page)
+    _stream(collection)
+
+
+def _stream(collection: Path) -> None:
+    """The documents as a stream by date: filter it for standing topics, and score that by time."""
+    from citebed.collection.demo import write_topics
+
+    folder = collection / "stream"
+    topics, judged = write_topics(folder)
+    for model in FILTERS:
+        words = ["--judgements", str(judged)] if model == "incremental" else []
+        _run("filter", str(collection), "--topics", str(topics), "--model", model, *words,
+             "-o", str(folder / f"{model}.run"), "--overwrite")  # fmt: skip
+    runs = [str(folder / f"{model}.run") for model in FILTERS]
+    page = collection / "reports" / "stream.html"
+    shown = ["-w", "uniform", "-w", "burst", "-m", "AP", "-m", "nDCG@R", "--report", str(page)]
+    _run("timeline", str(judged), *runs, "--times", str(collection), "--slice", "equal:15", *shown)
+
+
+def _run(*words: str) -> None:
+    from citebed.cli.app import main
+
+    _say(shlex.join(["citebed", *words]))
+    if code := main(words):
+        raise typer.Exit(code)
 
 
 def _say(command: str) -> None:

@@ -15,3 +15,13 @@ def import_demo(folder: str | Path, progress: Progress = SILENT) -> ImportReport
     with resources.as_file(resources.files("citebed") / "demo") as data:
         paths = [data / "landmarks.bib", data / "papers"]
         return import_sources(folder, paths, ImportOptions(name="demo"), progress)
+
+
+def write_topics(folder: Path) -> tuple[Path, Path]:
+    """The standing topics of the demo's citing papers, and what they cite as judgements of it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    data = resources.files("citebed") / "demo"
+    topics, judged = folder / "topics.jsonl", folder / "topics.qrels"
+    for path in (topics, judged):
+        path.write_bytes((data / path.name).read_bytes())
+    return topics, judged

@@ -9,7 +9,6 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from citebed import wording
 from citebed.collection.statistics import (
     Counts,
     GivenSet,
@@ -19,6 +18,7 @@ from citebed.collection.statistics import (
     Spread,
     Statistics,
 )
+from citebed.wording import count as counted
 
 _NAME_WIDTH = 58
 _SHORTER = (
@@ -119,10 +119,10 @@ def _header(statistics: Statistics) -> Table:
     parts = [(statistics.documents.count, "document")]
     if statistics.references:
         parts.append((statistics.references.papers, "citing paper"))
-    line = [wording.count(*part) for part in parts]
+    line = [counted(*part) for part in parts]
     queries = sum(p.usable.count for p in statistics.passages)
     queries += sum(given.queries for given in statistics.query_sets)
-    line.append(wording.count(queries, "query"))
+    line.append(counted(queries, "query"))
     table = Table.grid(padding=(0, 2))
     table.add_row(Text(statistics.name, style="bold"), Text(", ".join(line)))
     return table

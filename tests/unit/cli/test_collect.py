@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from citebed.cli.app import main
+from citebed.collection import open_collection
 
 BIB = """@article{a, title={On Reading}, author={Ash, Ann}, year={2001}, journal={J. of Tests},
   abstract={Reading is hard.}, doi={10.5072/a}}
@@ -153,6 +154,13 @@ def test_demo_makes_a_collection_and_tells_about_it(run: Run) -> None:
     assert "demo-collection: 153 documents" in out
     assert "15 paragraphs" in out
     assert run("lint", "demo-collection")[0] == 0
+    stream = Path("demo-collection/reports/stream.html").read_text("utf-8")
+    for model in ("names", "relevance_model", "incremental"):
+        assert f"{model}.run" in stream
+    cited = open_collection("demo-collection").references.drop_nulls("doc_id")
+    judged = Path("demo-collection/stream/topics.qrels").read_text().splitlines()
+    pairs = set(cited.select("paper_id", "doc_id").iter_rows())
+    assert {(line.split()[0], line.split()[2]) for line in judged} == pairs
 
 
 @pytest.mark.parametrize(
