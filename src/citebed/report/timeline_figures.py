@@ -153,25 +153,25 @@ def volume_picture(cells: Cells, query: str | None, names: FileNames) -> Picture
     found = volume(cells, query)
     top = int(found.counts.argmax())
     whose = "all queries" if query is None else query
-    unit = "day" if found.days == 1 else f"{found.days} days"
+    days = _days(found.bounds)
+    since = "on" if found.unit == "day" else f"in the {found.unit} from"
     says = (
-        f"Relevant documents per {unit}, {whose}: {int(found.counts.sum())} from "
-        f"{day_name(found.starts[0])} to "
-        f"{day_name(found.starts[-1])}, at most {found.counts[top]}, on "
-        f"{day_name(found.starts[top])}."
+        f"Relevant documents per {found.unit}, {whose}: {int(found.counts.sum())} from "
+        f"{day_name(found.bounds[0])} to {day_name(found.bounds[-1] - 1)}, at most "
+        f"{found.counts[top]}, {since} {day_name(found.bounds[top])}."
     )
 
     def make() -> Figure:
         figure = Figure(figsize=(_WIDTH, 2.3), layout="constrained")
         axes = figure.subplots()
-        middles = _days(found.starts) + found.days / 2
-        _draw_counts(axes, middles, found.counts, unit)
-        line = f"mean over {WINDOW} {'days' if found.days == 1 else 'such spans'}"
+        middles = (days[:-1] + days[1:]) / 2
+        _draw_counts(axes, middles, found.counts, found.unit)
+        line = f"mean over {WINDOW} {found.unit}s"
         axes.plot(middles, found.average, color=MARK, linewidth=1.6, label=line)
         axes.set_ylim(0, max(1.0, 1.08 * found.counts.max()))
         axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-        axes.set_title(f"Relevant documents per {unit}: {short(whose, 50)}")
-        _date_axis(axes, middles[0] - found.days / 2, middles[-1] + found.days / 2)
+        axes.set_title(f"Relevant documents per {found.unit}: {short(whose, 50)}")
+        _date_axis(axes, days[0], days[-1])
         figure.legend(loc="outside lower left", ncols=2, frameon=False)
         return figure
 

@@ -18,9 +18,9 @@ from citebed.timeline.times import DAY
 from citebed.timeline.weights import weights_of
 
 WINDOW = 7
-"""How many days a moving average is over."""
+"""How many days, or units as they are counted in, a moving average is over."""
 
-_MOST_POINTS = 3000
+_MOST_POINTS = 800
 _MOST_SLICES = 500
 
 
@@ -50,16 +50,16 @@ def query_number(cells: Cells, query: str) -> int:
 
 
 class Volume(NamedTuple):
-    """Relevant documents by time: ``counts`` in steps of so many ``days``, and their average.
+    """Relevant documents by time: ``counts`` in each ``unit``, and their moving average.
 
-    ``starts`` are the epoch seconds at which the steps start. A step is a day, unless there are
-    thousands of days.
+    The unit is a day; a week, month or year of the calendar where there would be too many.
+    ``bounds`` are the epoch seconds at which the units start, and the end of the last.
     """
 
-    starts: Ints
+    bounds: Ints
     counts: Ints
     average: Floats
-    days: int
+    unit: str
 
 
 def volume(cells: Cells, query: str | None = None) -> Volume:
@@ -74,11 +74,20 @@ def volume(cells: Cells, query: str | None = None) -> Volume:
     kept = (truth.judged.relevance > 0) & inside
     if query is not None:
         kept &= truth.judged.query == query_number(cells, query)
-    days = math.ceil((last + 1 - first) / _MOST_POINTS)
-    at = (truth.times[kept] // DAY - first) // days
-    counts = np.bincount(at, minlength=(last - first) // days + 1)
-    starts = (first + np.arange(len(counts)) * days) * DAY
-    return Volume(starts, counts, moving_average(counts), days)
+    unit, bounds = _units(first, last)
+    counts = np.histogram(truth.times[kept] // DAY, bounds)[0]
+    return Volume(bounds * DAY, counts, moving_average(counts), unit)
+
+
+def _units(first: int, last: int) -> tuple[str, Ints]:
+    """The unit in which to count from one day to another, and the days that bound each."""
+    if last - first < _MOST_POINTS:
+        return "day", np.arange(first, last + 2)
+    if last - first < 7 * _MOST_POINTS:
+        return "week", np.arange(first, last + 8, 7)
+    unit, code = ("month", "M") if last - first < 30 * _MOST_POINTS else ("year", "Y")
+    ends = np.array([first, last], "datetime64[D]").astype(f"datetime64[{code}]")
+    return unit, np.arange(ends[0], ends[1] + 2).astype("datetime64[D]").astype(np.int64)
 
 
 def _ends(times: Ints) -> tuple[int, int]:

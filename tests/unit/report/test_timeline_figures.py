@@ -18,6 +18,7 @@ from citebed.report.timeline_figures import Choice, best_pairs, timeline_picture
 from citebed.report.timeline_series import (
     areas,
     burstiest,
+    day_name,
     moving_average,
     short,
     steps,
@@ -81,7 +82,26 @@ def test_documents_are_counted_by_day() -> None:
     cells = made(RELEVANT, RUNS)[0].cells
     assert volume(cells).counts.tolist() == [1, 4, 0, 1]
     assert volume(cells, "r").counts.tolist() == [0, 1, 0, 0]
-    assert volume(cells).starts.tolist() == [START + day * DAY for day in range(4)]
+    assert volume(cells).bounds.tolist() == [START + day * DAY for day in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("days", "unit", "second", "units"),
+    [
+        (799, "day", "2024-01-02", 800),
+        (800, "week", "2024-01-08", 115),
+        (5600, "month", "2024-02-01", 185),  # until 2039-05-02
+        (24_000, "year", "2025-01-01", 66),  # until 2089-09-16
+    ],
+)
+def test_long_streams_are_counted_in_longer_units(
+    days: int, unit: str, second: str, units: int
+) -> None:
+    cells = made({"q": [("a", 0), ("b", days)]}, RUNS, "all")[0].cells
+    found = volume(cells)
+    assert (found.unit, day_name(found.bounds[1]), len(found.counts)) == (unit, second, units)
+    assert found.counts[[0, -1]].tolist() == [1, 1]
+    assert found.counts.sum() == 2
 
 
 def test_days_after_the_last_judged_document_are_not_counted() -> None:
