@@ -174,7 +174,7 @@ def confusion(
     """Entity by entity, at one cut-off."""
     counts = {}
     for entity in {judgement.query for judgement in judgements}:
-        grades = {j.doc: j.grade for j in judgements if j.query == entity}
+        grades = {j.doc: j.grade for j in judgements if j.query == entity and j.grade >= 0}
         accepted = {line.doc for line in run if line.query == entity and line.score > cutoff}
         tp = fp = 0
         for doc in accepted:

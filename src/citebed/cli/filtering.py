@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citebed.cli.output import AsJson, print_json, progress_bar
+from citebed.errors import CitebedError
 from citebed.wording import count
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from citebed.timeline.filters.running import FilterReport
     from citebed.timeline.filters.stream import Source
 
+ANALYSER = "english"
 SHOWN = 5
 _UNITS = {"": 1, "s": 1, "min": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"([0-9]+)(s|min|h|d)?")
@@ -63,7 +65,7 @@ def filter_(
         str,
         typer.Option(help="How long after a document its judgement is known: 0, 12h, 7d."),
     ] = "0",
-    analyser: Annotated[str, typer.Option(help="How text becomes terms.")] = "english",
+    analyser: Annotated[str, typer.Option(help="How text becomes terms.")] = ANALYSER,
     team: Annotated[str, typer.Option(help="The first field of the run's lines.")] = "citebed",
     utc: Annotated[bool, typer.Option("--utc", help="Times without a zone are in UTC.")] = False,
     strict: Annotated[
@@ -96,6 +98,11 @@ def filter_(
     from citebed.timeline.filters.topics import read_topics
 
     declared = filter_of(model)
+    if stream.is_fifo():
+        raise CitebedError(
+            f"'{stream}' is a pipe; a stream must be a file, since a run that was stopped reads it "
+            "again."
+        )
     task = FilterTask(
         _source(stream, quiet),
         read_topics(topics),
@@ -147,7 +154,6 @@ def _telling_how_to_go_on() -> Iterator[None]:
 
 def _check_written(output: Path, skipped: Path | None, read: list[Path]) -> None:
     """What is written goes to plain files, over nothing that is read, and nothing twice."""
-    from citebed.errors import CitebedError
     from citebed.timeline.filters.unfinished import Unfinished
 
     for option, given in (("-o", output), ("--skipped", skipped)):
@@ -159,10 +165,24 @@ def _check_written(output: Path, skipped: Path | None, read: list[Path]) -> None
             raise CitebedError(f"'{made}' is a device or a pipe; name a plain file.")
         if any(path.exists() and made.exists() and path.samefile(made) for path in read):
             raise CitebedError(f"'{made}' is one of the files that are read; name another.")
+        inside = any(path.is_dir() and path.resolve() in made.resolve().parents for path in read)
+        if inside and made in (output, skipped) and made.exists() and not _is_ours(made):
+            raise CitebedError(f"'{made}' is part of the collection that is read; name another.")
     names = [made.absolute() for made in written]
     twice = next((made for made in written if names.count(made.absolute()) > 1), None)
     if twice is not None:
         raise CitebedError(f"'{twice}' would be written by both -o and --skipped; name another.")
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file is a filter run or a list of skipped lines, which may be made anew."""
+    import gzip
+
+    with path.open("rb") as handle:
+        zipped = handle.read(2) == b"\x1f\x8b"
+    with gzip.open(path) if zipped else path.open("rb") as handle:
+        start = handle.read(2)
+    return start in (b"#{", b"") or path.suffix in (".txt", ".log")
 
 
 def _size(stream: Path) -> int:
@@ -219,6 +239,7 @@ def _seconds(text: str) -> int:
 
 
 def _tools(declared: Filter, analyser: str, judgements: Path | None, delay: int) -> Tools:
+    from citebed.evaluation.pipes import at_hand
     from citebed.timeline.filters.base import Tools, no_terms
     from citebed.timeline.filters.feedback import labels_of
 
@@ -227,7 +248,14 @@ def _tools(declared: Filter, analyser: str, judgements: Path | None, delay: int)
             f"'{declared.name}' does not learn from judgements; leave --judgements out, or take "
             "--model incremental"
         )
-    labels = labels_of(judgements)[0] if judgements else {}
+    if delay and not declared.needs_terms:
+        raise typer.BadParameter(f"'{declared.name}' learns nothing; leave --feedback-delay out")
+    if analyser != ANALYSER and not declared.needs_terms:
+        raise typer.BadParameter(f"'{declared.name}' looks for names only; leave --analyser out")
+    labels = {}
+    if judgements:
+        with at_hand(judgements) as file:
+            labels = labels_of(file)[0]
     return Tools(_terms(analyser) if declared.needs_terms else no_terms, labels, delay)
 
 

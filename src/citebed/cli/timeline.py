@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -14,7 +15,12 @@ import typer
 
 from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
 from citebed.cli.scoring_options import Format, Level, Measures, Seed, style_of
-from citebed.cli.timeline_official import Official, check_options, print_official
+from citebed.cli.timeline_official import (
+    Official,
+    check_options,
+    official_truth,
+    print_official,
+)
 from citebed.cli.timeline_report import Focus, Look, Plots, Report, look_of, write_look
 from citebed.errors import CitebedError
 from citebed.wording import count
@@ -161,7 +167,9 @@ def timeline(
     plots: Plots = None,
     focus: Focus = None,
     samples: Annotated[int, typer.Option(min=100, help="Resamples of a trend.")] = 1000,
-    alpha: Annotated[float, typer.Option(help="A p-value below this is significant.")] = 0.05,
+    alpha: Annotated[
+        float, typer.Option(min=0, max=1, help="A p-value below this is significant.")
+    ] = 0.05,
     level: Level = 0.95,
     seed: Seed = 0,
     format: Format = None,
@@ -179,6 +187,10 @@ def timeline(
     """
     style = style_of(format, as_json, as_csv)
     check_options(context, official, drawn=bool(report or plots))
+    if threshold is not None and not math.isfinite(threshold):
+        raise CitebedError(f"the threshold {threshold} is no score.")
+    if trends and style in ("json", "csv") and (per_query or per_slice):
+        raise CitebedError("--trend prints rows of trends: leave out --per-query and --per-slice.")
     shown = _Shown(
         style=style, weights=list(dict.fromkeys(weights or ["uniform"])), per_query=per_query,
         per_slice=per_slice, trends=style not in ("json", "csv") if trends is None else trends,
@@ -186,6 +198,7 @@ def timeline(
     )  # fmt: skip
     from citebed.evaluation.pipes import at_hand
     from citebed.timeline.judged_files import read_judged
+    from citebed.timeline.runs import without_times
 
     # Judgements are short, and are read while nothing else keeps the processors busy.
     with at_hand(qrels) as file:
@@ -199,26 +212,30 @@ def timeline(
     look = look_of(context, (report, plots), focus, [qrels, *runs, times, sliced])
     with ExitStack() as held:
         files = {path: held.enter_context(at_hand(path)) for path in _each_once(runs)}
-        best: dict[str, pl.DataFrame] = {}
-        if official:
-            how = Official(
-                rule=assessors, step=cutoff_step, unjudged_negative=unjudged_negative,
-                require_positives=require_positives, all_cutoffs=all_cutoffs, style=style,
-            )  # fmt: skip
-            with _opened(files, timeless=True) as opened:
-                best = print_official(asked.judged, qrels, opened, how)
-            if not look:  # a page has both scorings, so the runs are read once more
+        if not official:
+            with _opened(files, ahead=times is None) as opened:
+                table = _times(times, utc)
+                cells = _cells(asked, table)
+                look.check(cells)
+                _print(_scored(opened, cells, asked, table), cells, shown, look)
+            return
+        how = Official(
+            step=cutoff_step, unjudged_negative=unjudged_negative, style=style,
+            require_positives=require_positives, all_cutoffs=all_cutoffs,
+        )  # fmt: skip
+        table = _times(times, utc)
+        truth = official_truth(judged, qrels, table, assessors)
+        with _opened(files, timeless=lambda run: without_times(run, table)) as opened:
+            if not look:
+                print_official(truth, opened, how)
                 return
-        with _opened(files, ahead=times is None) as opened:
-            table = _times(times, utc)
-            cells = _cells(asked, table)
+            cells = _cells(asked, table)  # what is wrong is told before anything is printed
             look.check(cells)
-            scored = _scored(opened, cells, asked, table)
-            if official:
-                kept = list(scored)
-                write_look(look, kept, shown.weights, list(_trends(kept, shown)), alpha, best)
-            else:
-                _print(scored, cells, shown, look)
+            _check(asked, shown, cells)
+            best = print_official(truth, opened, how)
+        with _opened(files, ahead=False) as opened:  # a page has both, so runs are read twice
+            kept = list(_scored(opened, cells, asked, table))
+        write_look(look, kept, shown.weights, list(_trends(kept, shown)), alpha, best)
 
 
 # --- reading --------------------------------------------------------------------------------
@@ -231,7 +248,10 @@ def _times(path: Path | None, utc: bool) -> pl.DataFrame | None:
     from citebed.timeline.times import date_time, read_times, times_table
 
     if not path.is_dir():
-        return read_times(path, utc=utc)
+        from citebed.evaluation.pipes import at_hand
+
+        with at_hand(path) as file:
+            return read_times(file, utc=utc)
     from citebed.collection import open_collection
 
     rows = open_collection(path).scan_documents().select("doc_id", "date", "year").collect()
@@ -248,16 +268,17 @@ def _each_once(runs: list[Path]) -> list[Path]:
 
 @contextmanager
 def _opened(
-    files: dict[Path, Path], ahead: bool = True, timeless: bool = False
+    files: dict[Path, Path],
+    ahead: bool = True,
+    timeless: Callable[[StreamRun], StreamRun] = lambda run: run,
 ) -> Iterator[Iterator[StreamRun]]:
     """The runs, one at a time; the first is read already while everything else gets ready."""
-    from citebed.timeline.runs import open_run, read_ahead, without_times
+    from citebed.timeline.runs import open_run, read_ahead
 
     names = _names(list(files))
 
     def opened(path: Path) -> StreamRun:
-        run = replace(open_run(files[path]), called=names[path])
-        return without_times(run) if timeless else run
+        return timeless(replace(open_run(files[path]), called=names[path]))
 
     paths = iter(files)
     first = opened(next(paths))
@@ -309,11 +330,19 @@ def _scored(
 # --- printing -------------------------------------------------------------------------------
 
 
-def _print(scored: Iterator[StreamScores], cells: Cells, shown: _Shown, look: Look) -> None:
+def _check(asked: _Asked | None, shown: _Shown, cells: Cells) -> None:
+    """A wrong weighting or measure is better known before a long run is read."""
+    from citebed.timeline.measuring import slice_measures
     from citebed.timeline.weights import weights_of
 
-    for weight in shown.weights:  # a wrong one is better known before a long run is read
+    for weight in shown.weights:
         weights_of(weight, cells)
+    if asked is not None:
+        slice_measures(asked.measures or ())
+
+
+def _print(scored: Iterator[StreamScores], cells: Cells, shown: _Shown, look: Look) -> None:
+    _check(None, shown, cells)
     kept = list(scored)
     trends = list(_trends(kept, shown)) if shown.trends or look.page else []
     if shown.machine:
@@ -405,6 +434,6 @@ def _say_notes(scored: list[StreamScores], cells: Cells, err: bool) -> None:
     typer.echo(
         f"{queries} in {count(len(cells.slices), 'slice')} from {format_time(bounds[0])} to "
         f"{format_time(bounds[-1])}; {count(len(scored), 'run')} of "
-        f"{sum(scores.ledger.lines for scores in scored):,} documents",
+        f"{count(sum(scores.ledger.lines for scores in scored), 'document')}",
         err=err,
     )

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
     from citebed.timeline.official import OfficialScores
     from citebed.timeline.runs import StreamRun
+    from citebed.timeline.truth import Truth
 
 _OFFICIAL = {"cutoff_step", "all_cutoffs", "unjudged_negative", "require_positives"}
 _PRINTED_SLICES = {"per_query", "per_slice", "trends"}
 _SLICES = {
-    "slicing", "since", "until", "weights", "measures", "times", "utc", "rel", "binary",
-    "threshold", "samples", "alpha", "level", "seed",
+    "slicing", "since", "until", "weights", "measures", "rel", "binary", "threshold", "samples",
+    "alpha", "level", "seed",
 }  # fmt: skip
 
 
@@ -31,7 +32,6 @@ _SLICES = {
 class Official:
     """How the official scores are worked out and printed."""
 
-    rule: str
     step: int
     unjudged_negative: bool
     require_positives: bool | None
@@ -65,14 +65,14 @@ def _is_given(context: typer.Context, name: str) -> bool:
 
 
 def print_official(
-    judged: pl.DataFrame, qrels: Path, runs: Iterable[StreamRun], official: Official
+    truth: Truth, runs: Iterable[StreamRun], official: Official
 ) -> dict[str, pl.DataFrame]:
     """Score and print; gives the scores at the best cut-offs."""
     import polars as pl
 
     from citebed.report.timeline_table import official_grid
 
-    kept = _scored(judged, qrels, runs, official)
+    kept = _scored(truth, runs, official)
     kinds = {"f1_of_means": "F1 of means", "su": "SU"}
     best = {kinds[by]: pl.concat([scores.best(by) for scores in kept]) for by in kinds}
     every = {"": pl.concat([scores.table for scores in kept])}
@@ -89,16 +89,21 @@ def print_official(
     return best
 
 
-def _scored(
-    judged: pl.DataFrame, qrels: Path, runs: Iterable[StreamRun], official: Official
-) -> list[OfficialScores]:
+def official_truth(
+    judged: pl.DataFrame, qrels: Path, times: pl.DataFrame | None, rule: str
+) -> Truth:
+    """Judgements without times; those of ``times`` tell how ids are written."""
     from citebed.evaluation.tables import name_of
-    from citebed.timeline.official import score_official
     from citebed.timeline.truth import Reading, timeless_truth
 
     # What the rule "any" says, for all grades at once.
-    rule = "max" if official.rule == "any" else official.rule
-    truth = timeless_truth(judged, name_of(qrels), Reading(rule))
+    reading = Reading("max" if rule == "any" else rule)
+    return timeless_truth(judged, name_of(qrels), reading, times)
+
+
+def _scored(truth: Truth, runs: Iterable[StreamRun], official: Official) -> list[OfficialScores]:
+    from citebed.timeline.official import score_official
+
     return [
         score_official(
             run, truth, step=official.step, unjudged_negative=official.unjudged_negative,
@@ -119,6 +124,12 @@ def _print_rows(parts: dict[str, pl.DataFrame], style: str) -> None:
 
 def _say_skipped(scores: OfficialScores, err: bool) -> None:
     skipped = scores.skipped
+    if skipped.lines and not scores.judged:
+        typer.echo(
+            f"note: {scores.run}: none of its {count(skipped.lines, 'document')} is judged. Are "
+            "ids written alike? (--times knows those with a time in front)",
+            err=err,
+        )
     if skipped.unjudged:
         typer.echo(
             f"note: {scores.run}: {count(skipped.unjudged, 'document')} of "

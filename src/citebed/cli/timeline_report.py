@@ -41,6 +41,7 @@ class Look:
     plots: Path | None
     focus: str | None
     command: str
+    read: frozenset[Path]
 
     def __bool__(self) -> bool:
         return bool(self.page or self.plots)
@@ -66,14 +67,17 @@ def look_of(
     page, plots = to
     if focus is not None and not (page or plots):
         raise CitebedError("--focus is for pictures: give --report FILE or --plots DIR too.")
+    known = frozenset(path.resolve() for path in read if path)
     if page:
-        _check_page(page, {path.resolve() for path in read if path})
+        _check_page(page, known)
+    if page and plots and page.resolve() == plots.resolve():
+        raise CitebedError(f"'{page}' cannot be both the page and the folder of pictures.")
     if plots and plots.exists() and not plots.is_dir():
         raise CitebedError(f"'{plots}' is a file; the pictures need a folder.")
-    return Look(page=page, plots=plots, focus=focus, command=typed(context))
+    return Look(page=page, plots=plots, focus=focus, command=typed(context), read=known)
 
 
-def _check_page(page: Path, read: set[Path]) -> None:
+def _check_page(page: Path, read: frozenset[Path]) -> None:
     """Where a page goes: to a new file, or in place of a page; never over data."""
     if not page.parent.is_dir():
         raise CitebedError(f"there is no folder '{page.parent}' for the page. Make it first.")
@@ -129,6 +133,12 @@ def write_look(
     pictures = timeline_pictures(runs, Choice(weights=both, focus=look.focus))
     if look.plots:
         files = {name: whole for picture in pictures for name, whole in picture.files().items()}
+        for name in files:
+            if (look.plots / name).resolve() in look.read:
+                raise CitebedError(
+                    f"'{look.plots / name}' is one of the files that are read, and a picture would "
+                    "replace it. Give another folder."
+                )
         write_files(look.plots, files)
         typer.echo(f"{look.plots}: {count(len(pictures), 'picture')} as SVG and PNG", err=True)
     if look.page:

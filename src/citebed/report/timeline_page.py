@@ -175,7 +175,8 @@ def _over_time(study: TimelineStudy) -> Section:
         _trends_told(study),
         _trend_table(study),
     ]
-    return "over-time", "Over time", join(body if study.trends else body[:2])
+    known = any(not math.isnan(found.low) for _, _, found in study.trends)
+    return "over-time", "Over time", join(body if known else body[: 3 if study.trends else 2])
 
 
 def _trends_told(study: TimelineStudy) -> Html:

@@ -106,12 +106,13 @@ def _plain(number: float, digits: int) -> str:
 
 
 def _thirds(found: Trend) -> str:
-    if math.isnan(found.drop) or found.first < 0.0005:  # a share of next to nothing says nothing
+    if math.isnan(found.drop) or abs(found.first) < 0.0005:  # a share of next to nothing
         return ""
     way = "down" if found.drop > 0 else "up"
+    share = f"{abs(found.drop):.0%}"
     return (
         f"; from {found.first:.3f} in the first third of the slices to {found.last:.3f} in the "
-        f"last, {way} {abs(found.drop):.0%}"
+        f"last, {'unchanged' if share == '0%' else f'{way} {share}'}"
     )
 
 
@@ -125,7 +126,7 @@ def trend_row(run: str, measure: str, found: Trend, alpha: float) -> dict[str, A
         "slope": found.slope,
         "low": found.low,
         "high": found.high,
-        "s": found.test.s,
+        "s": None if math.isnan(found.test.p) else found.test.s,
         "z": found.test.z,
         "p": found.test.p,
         "significant": found.significant(alpha),

@@ -8,8 +8,10 @@ from enum import Enum
 from pathlib import Path
 
 from citebed.errors import CitebedError, FormatError
+from citebed.wording import count
 
 _GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
 
 
 class Form(Enum):
@@ -37,8 +39,9 @@ def form_of(path: Path) -> Form:
         raise FormatError(
             path,
             None,
-            f"the first line has {len(fields)} fields. Expected 4 (TREC judgements: query 0 "
-            "doc_id relevance), 6 (TREC run), 5 (KBA judgements) or 7 and more (KBA filter run).",
+            f"the first line has {count(len(fields), 'field')}. Expected 4 (TREC judgements: "
+            "query 0 doc_id relevance), 6 (TREC run), 5 (KBA judgements) or 7 and more (KBA "
+            "filter run).",
         )
     return _BY_FIELDS[len(fields)]
 
@@ -51,7 +54,7 @@ def _first_fields(path: Path) -> list[bytes] | None:
     try:
         with gzip.open(path) if zipped else path.open("rb") as lines:
             for line in lines:
-                text = line.strip()
+                text = line.removeprefix(_BOM).strip()
                 anything = anything or bool(text)
                 if text and not text.startswith(b"#"):
                     return text.split()

@@ -32,6 +32,7 @@ import polars as pl
 from citebed.errors import FormatError
 from citebed.records import Problem
 from citebed.timeline.kba_writing import FilterLine, FilterRunWriter, stream_id, write_filter_run
+from citebed.timeline.times import FIRST_SECOND, LAST_SECOND
 
 __all__ = [
     "HIGHEST",
@@ -49,7 +50,7 @@ __all__ = [
 
 HIGHEST = 1000
 RATINGS = (-1, 0, 1, 2)
-GZIP = b"\x1f\x8b"
+GZIP, BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
 _EPOCH = r"^(-?[0-9]{5,12})-."
 _NO_RATING = ("-", "None", "none", "null", "NULL", "NA")
 _OTHER_WHITE_SPACE = (b"\t", b"\r", b"\v", b"\f")
@@ -65,7 +66,8 @@ _TEN_DIGITS = pl.when(
     (_TEN >= 10**9) & (_ID.str.slice(10, 1) == "-") & (_ID.str.len_bytes() > 11)
 ).then(_TEN)
 """The time of an id that starts with an epoch second of these decades: quicker than any."""
-_ANY_EPOCH = _ID.str.extract(_EPOCH).cast(pl.Int64)
+_FOUND = _ID.str.extract(_EPOCH).cast(pl.Int64)
+_ANY_EPOCH = pl.when(_FOUND.is_between(FIRST_SECOND, LAST_SECOND, closed="left")).then(_FOUND)
 
 SCHEMA: dict[str, pl.DataType] = {
     "query_id": pl.String(),
@@ -188,7 +190,7 @@ def _lines(path: Path, zipped: bool, damage: list[Problem]) -> Iterator[tuple[in
     try:
         with gzip.open(path) if zipped else path.open("rb") as handle:
             for number, line in enumerate(handle, start=1):
-                yield number, line
+                yield number, line.removeprefix(BOM) if number == 1 else line
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         what = f"the gzip file is cut short or damaged here ({error}); fetch or make it again"
         damage.append(Problem(number + 1, what))
@@ -334,7 +336,7 @@ def _row(line: bytes, form: tuple[str, ...], rated: bool) -> tuple[Any, ...] | s
         return f"{len(fields)} fields, but a line has at least {len(form)}: {_shape(form)}"
     named = dict(zip(form, fields, strict=False))
     time = re.match(_EPOCH, named["doc_id"])
-    if time is None:
+    if time is None or not FIRST_SECOND <= int(time[1]) < LAST_SECOND:
         return (
             f"the stream id '{named['doc_id']}' does not start with an epoch second and '-', "
             "as in 1323450574-47f28b762b24"

@@ -120,9 +120,10 @@ class _Counting:
         self.highest = max(self.highest, float(batch.score.max()))
         below = np.searchsorted(self.cutoffs, batch.score, "left")
         self._count(self.everything, batch.query, below)
-        query, below = batch.query[batch.row], below[batch.row]
-        self._count(self.judged, query, below)
         grade = self.truth.judged.relevance[batch.judgement]
+        row = batch.row[grade >= 0]  # below stands, in TREC's form, what nobody judged
+        query, below, grade = batch.query[row], below[row], grade[grade >= 0]
+        self._count(self.judged, query, below)
         for name, level in LEVELS.items():
             self._count(self.positive[name], query[grade >= level], below[grade >= level])
 
@@ -210,11 +211,13 @@ class OfficialScores:
 
     ``f1_of_means`` is the F1 of the mean precision and mean recall, ``mean_f1`` the mean of the
     entities' F1 (the same for micro). ``su_of_nothing`` is what a run that returns nothing gets.
+    ``judged`` of the run's documents are judged.
     """
 
     run: str
     table: pl.DataFrame
     skipped: Skipped
+    judged: int
 
     def best(self, by: str = "f1_of_means") -> pl.DataFrame:
         """The row with the highest score of each kind; the lowest cut-off if several have it."""
@@ -264,7 +267,7 @@ def score_official(
             chosen = np.flatnonzero((counts.positives > 0) | (not needs))
             if require_positives in (None, needs) and len(chosen):
                 rows += _rows((run.name, level, entities), counts.of(chosen), cutoffs)
-    return OfficialScores(run.name, pl.concat(rows), skipped)
+    return OfficialScores(run.name, pl.concat(rows), skipped, int(counted.judged.sum()))
 
 
 def _check_confidences(name: str, counted: _Counting) -> None:

@@ -80,7 +80,7 @@ def check_repeats(
         wanted = suspects[first : first + _AT_ONCE]
         lookup, _ = tally(run, judged, times, partial(_Lookup, wanted))
         rows = pl.concat(lookup.rows)
-        twice = rows.filter(rows.is_duplicated())
+        twice = rows.filter(rows.is_duplicated()).sort("query", "doc_id")
         if twice.height:
             query, document = judged.query_ids[twice["query"][0]], twice["doc_id"][0]
             raise CitebedError(

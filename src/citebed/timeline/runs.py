@@ -14,15 +14,19 @@ from pathlib import Path
 
 import polars as pl
 
-from citebed.errors import FormatError
+from citebed.errors import CitebedError, FormatError
+from citebed.evaluation.plain_text import stays_plain
 from citebed.evaluation.trec_files import RUN, read_trec
 from citebed.timeline.formats import Form, form_of
-from citebed.timeline.times import joined_times, ten_digits
+from citebed.timeline.times import joined_times, ten_digits, time_column
 
 _Waiting = queue.Queue[pl.DataFrame | BaseException | None]
 _ROWS = 100_000
 _AHEAD = 8
 _TAIL = 1 << 12
+_WHOLE = (
+    pl.all_horizontal(pl.col(RUN.fields).is_not_null()) & ~pl.col("query_id").str.starts_with("#")
+).alias("whole")
 _GZIP = b"\x1f\x8b"
 
 
@@ -32,13 +36,17 @@ class StreamRun:
     ``time``.
 
     ``careful`` is a slower way for when the first one fails: it succeeds or names the line.
-    ``begun`` gives the tables of a run whose reading has begun, and ``None`` from then on.
+    ``plain`` says whether the first way saw the lines as they are; it is asked beside the
+    reading. ``begun`` gives the tables of a run whose reading has begun, and ``None`` from then
+    on. A ``timeless`` run has the same time throughout.
     """
 
     called: str | Path
     lines: Callable[[], pl.LazyFrame]
     careful: Callable[[], pl.LazyFrame] | None = None
+    plain: Callable[[], bool] | None = None
     begun: Callable[[], Iterator[pl.DataFrame] | None] | None = None
+    timeless: bool = False
 
     @property
     def name(self) -> str:
@@ -61,7 +69,9 @@ def open_run(path: str | Path) -> StreamRun:
     if form is Form.KBA:
         return StreamRun(path, lambda: _kba(path))
     if form is Form.TREC_RUN:
-        return StreamRun(path, lambda: _quick(path), lambda: _careful(path))
+        return StreamRun(
+            path, lambda: _quick(path), lambda: _careful(path), lambda: _is_plain_text(path)
+        )
     raise FormatError(
         path,
         None,
@@ -69,14 +79,23 @@ def open_run(path: str | Path) -> StreamRun:
     )
 
 
-def without_times(run: StreamRun) -> StreamRun:
-    """The run for a scoring that knows no time: all documents are of the same second."""
+def without_times(run: StreamRun, times: pl.DataFrame | None = None) -> StreamRun:
+    """The run for a scoring that knows no time: all documents are of the same second.
+
+    Of ``times`` only the ids count, which are known again with a time in front.
+    """
+    if run.timeless:
+        return run
 
     def timeless(lines: Callable[[], pl.LazyFrame]) -> Callable[[], pl.LazyFrame]:
-        return lambda: lines().with_columns(pl.lit(0, pl.Int64).alias("time"))
+        def same() -> pl.LazyFrame:
+            plain = lines() if times is None else joined_times(lines(), times)
+            return plain.with_columns(pl.lit(0, pl.Int64).alias("time"))
+
+        return same
 
     careful = None if run.careful is None else timeless(run.careful)
-    return replace(run, lines=timeless(run.lines), careful=careful)
+    return replace(run, lines=timeless(run.lines), careful=careful, begun=None, timeless=True)
 
 
 def run_of(table: pl.DataFrame, name: str = "run") -> StreamRun:
@@ -85,7 +104,7 @@ def run_of(table: pl.DataFrame, name: str = "run") -> StreamRun:
 
     checked = checked_columns(table, RUN)
     if "time" in table.columns:
-        checked = checked.with_columns(table["time"].cast(pl.Int64))
+        checked = checked.with_columns(time_column(table["time"]))
     return StreamRun(name, checked.lazy)
 
 
@@ -104,7 +123,10 @@ def _parquet(path: Path) -> pl.LazyFrame:
         table = pl.read_parquet(path)
     except pl.exceptions.PolarsError as error:
         raise FormatError(path, None, f"not a Parquet file ({error}).") from None
-    return run_of(table).lines()
+    try:
+        return run_of(table).lines()
+    except CitebedError as error:
+        raise FormatError(path, None, str(error)) from None
 
 
 def _quick(path: Path) -> pl.LazyFrame:
@@ -117,14 +139,22 @@ def _quick(path: Path) -> pl.LazyFrame:
     # A file that was cut short may end within a score; only then its last line lacks a field.
     if first.startswith(b"#") or (not zipped and len(last.split()) != len(RUN.fields)):
         raise NotPlain
-    return pl.scan_csv(
+    lines = pl.scan_csv(
         path,
         separator="\t" if b"\t" in first and not zipped else " ",
         has_header=False,
         schema=RUN.schema,
         quote_char=None,
         glob=False,
-    ).select(RUN.kept)
+    )
+    return lines.select(*RUN.kept, _WHOLE if zipped else pl.col("tag").is_not_null().alias("whole"))
+
+
+def _is_plain_text(path: Path) -> bool:
+    """Whether fields are parted as they should be; of a gzip file that is asked of the lines."""
+    with path.open("rb") as handle:
+        zipped = handle.read(2) == _GZIP
+    return zipped or stays_plain(path, 0, comments=False)
 
 
 # --- batches --------------------------------------------------------------------------------
@@ -136,7 +166,7 @@ def tables(run: StreamRun, times: pl.DataFrame | None = None) -> Iterator[pl.Dat
 
     Raises `NotPlain` where `StreamRun.careful` has to help.
     """
-    begun = run.begun() if run.begun is not None else None
+    begun = run.begun() if run.begun is not None and times is None else None
     yield from _tables(run, times) if begun is None else begun
 
 
@@ -162,12 +192,15 @@ def _plan(lines: pl.LazyFrame, times: pl.DataFrame | None) -> pl.LazyFrame:
     elif "time" in lines.collect_schema():
         time = pl.col("time")
     hashes = [pl.col(f"{kind}_id").hash().alias(f"{kind}_hash") for kind in ("query", "doc")]
-    return lines.select("query_id", "doc_id", "score", time, *hashes)
+    whole = ["whole"] if "whole" in lines.collect_schema() else []
+    return lines.select("query_id", "doc_id", "score", time, *hashes, *whole)
 
 
 def _is_plain(table: pl.DataFrame) -> bool:
     """Whether every line has a query, a document and a finite score."""
     if any(table[name].null_count() for name in ("query_id", "doc_id", "score")):
+        return False
+    if "whole" in table.columns and not table["whole"].all():
         return False
     return bool(table["score"].is_finite().all())
 

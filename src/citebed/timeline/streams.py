@@ -1,7 +1,7 @@
 """Runs laid beside the judgements, batch by batch.
 
-A run of ten million lines is never held as a table: what is asked of a batch is counted, and the
-batch is gone. Batches are counted on several processors at once.
+A TREC run of ten million lines is never held as a table: what is asked of a batch is counted, and
+the batch is gone. Batches are counted on several processors at once.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def tally(
         return _tally(run, judged, times, make)
     except NotPlain:
         assert run.careful is not None
-        careful = replace(run, lines=run.careful, careful=None, begun=None)
+        careful = replace(run, lines=run.careful, careful=None, plain=None, begun=None)
         return _tally(careful, judged, times, make)
 
 
@@ -104,7 +104,11 @@ def _tally(
         counting.close()
         return counting, skipped
 
-    (whole, skipped), *rest = _at_once(tables(run, times), count)
+    with ThreadPoolExecutor(1) as beside:
+        plain = None if run.plain is None else beside.submit(run.plain)
+        (whole, skipped), *rest = _at_once(tables(run, times), count)
+    if plain is not None and not plain.result():
+        raise NotPlain
     for other, less in rest:
         whole.absorb(other)
         skipped = skipped.plus(less)
@@ -133,7 +137,7 @@ class _Source:
     @property
     def place(self) -> int:
         """Which table this worker has, or asked for, last."""
-        return int(self._at.table)
+        return int(getattr(self._at, "table", 0))
 
     def close(self) -> None:
         """Hand out nothing more."""
@@ -248,5 +252,6 @@ def _times(run: StreamRun, table: pl.DataFrame, *, strict: bool) -> pl.Series:
     times = table["time"] if own else epochs(table["doc_id"], table["digits"])
     if strict and times.null_count():
         doc_id = table["doc_id"].filter(times.is_null())[0]
-        raise FormatError(run.name, None, f"no epoch second in the id '{doc_id}'. {NO_TIMES_HELP}")
+        what = "the document '{}' has no time." if own else "no epoch second in the id '{}'. "
+        raise FormatError(run.name, None, what.format(doc_id) + ("" if own else NO_TIMES_HELP))
     return times

@@ -6,7 +6,6 @@ Inside, a time is a whole number of seconds since 1970, UTC. Fractions are cut o
 from __future__ import annotations
 
 import gzip
-import json
 import math
 import re
 import zlib
@@ -25,7 +24,7 @@ TIMES: dict[str, type[pl.DataType]] = {"doc_id": pl.String, "time": pl.Int64}
 
 _EPOCH_IN_ID = r"^(-?[0-9]{5,12})(?:-|$)"
 _EPOCH = re.compile(r"-?[0-9]{1,12}(\.[0-9]+)?")
-_FIRST_SECOND, _LAST_SECOND = -62_135_510_400, 253_402_214_400  # a day within both ends
+FIRST_SECOND, LAST_SECOND = -62_135_510_400, 253_402_214_400  # a day within both ends
 _ENDS_OF_TEN_DIGITS = (10**9, 10**10)
 
 
@@ -34,7 +33,8 @@ def ten_digits(doc_id: pl.Expr) -> pl.Expr:
 
     It is what `epochs` tries first, and can be had while a file is read.
     """
-    return doc_id.str.slice(0, 11).str.strip_suffix("-").cast(pl.Int64, strict=False)
+    digits = doc_id.str.slice(0, 11).str.strip_suffix("-").cast(pl.Int64, strict=False)
+    return pl.when(~doc_id.str.starts_with("+")).then(digits)
 
 
 def epochs(doc_ids: pl.Series, tried: pl.Series | None = None) -> pl.Series:
@@ -47,7 +47,37 @@ def epochs(doc_ids: pl.Series, tried: pl.Series | None = None) -> pl.Series:
     ten = pl.select(ten_digits(pl.lit(doc_ids))).to_series() if tried is None else tried
     if not ten.null_count() and ((ten >= low) & (ten < high)).all():
         return ten.rename("time")
-    return doc_ids.str.extract(_EPOCH_IN_ID).cast(pl.Int64).rename("time")
+    any_length = doc_ids.str.extract(_EPOCH_IN_ID).cast(pl.Int64).rename("time")
+    return any_length.set(~is_in_years(any_length), None)
+
+
+def is_in_years(times: pl.Series) -> pl.Series:
+    """Which epoch seconds a calendar has: the years 1 to 9999, but for a day at both ends."""
+    return times.is_between(FIRST_SECOND, LAST_SECOND, closed="left")
+
+
+def time_column(column: pl.Series) -> pl.Series:
+    """A table's times as epoch seconds: whole numbers, days, or times with a zone."""
+    if isinstance(column.dtype, pl.Datetime) and column.dtype.time_zone is None:
+        raise CitebedError(
+            "the column 'time' has times without a zone. Give them one (UTC), or write epoch "
+            "seconds."
+        )
+    if column.dtype in (pl.Datetime, pl.Date):
+        found = column.dt.epoch("s")
+    elif column.dtype.is_integer() or column.dtype == pl.Null:
+        found = column
+    else:
+        raise CitebedError(
+            f"the column 'time' holds {column.dtype}; expected epoch seconds, whole numbers, or "
+            "times with a zone."
+        )
+    found = found.cast(pl.Int64).rename("time")
+    if not is_in_years(found.drop_nulls()).all():
+        raise CitebedError(
+            "the column 'time' has times beyond the years 1 to 9999; expected epoch seconds."
+        )
+    return found
 
 
 def parse_time(text: str, *, utc: bool) -> int:
@@ -80,8 +110,8 @@ def _within_years(text: str, second: int) -> int:
     """The second itself; a year by mistake, or a time that no calendar has, is an error."""
     if re.fullmatch(r"[0-9]{4}", text):
         raise CitebedError(f"the time '{text}' looks like a year. Write {text}-01-01T00:00:00Z.")
-    if not _FIRST_SECOND <= second < _LAST_SECOND:
-        raise CitebedError(f"the time '{text}' is not in the years 1 to 9999.")
+    if not FIRST_SECOND <= second < LAST_SECOND:
+        raise CitebedError(f"the time '{text}' is not within the years 1 to 9999.")
     return second
 
 
@@ -93,7 +123,7 @@ def date_time(text: str) -> int:
 
 def format_time(time: int) -> str:
     """An epoch second as ISO 8601: ``2011-10-07T00:00:00Z``."""
-    return f"{datetime.fromtimestamp(int(time), UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return datetime.fromtimestamp(int(time), UTC).isoformat().replace("+00:00", "Z")
 
 
 def format_span(seconds: float) -> str:
@@ -108,11 +138,12 @@ def format_span(seconds: float) -> str:
 def read_times(path: str | Path, *, utc: bool = False) -> pl.DataFrame:
     """A file of lines ``doc_id time`` as a table; a bad line, or two times of one id, is an error.
 
-    The lines may also be a stream's, in JSON; and the file gzip. Zones may be mixed: every time
-    is made UTC.
+    The file may also be a stream in JSON, of which lines that are no documents have no time; and
+    gzip. Zones may be mixed: every time is made UTC.
     """
     path = Path(path)
-    pairs = list(_lines(path, utc))
+    first = next((line for line in _text_lines(path) if line.strip()), "")
+    pairs = list(_of_stream(path, utc) if first.lstrip().startswith("{") else _lines(path, utc))
     if not pairs:
         raise FormatError(path, None, "there is nothing in it; expected lines of 'doc_id time'.")
     return times_table(pairs, str(path))
@@ -156,7 +187,7 @@ def _lines(path: Path, utc: bool) -> Iterator[tuple[str, int]]:
         if not text or text.startswith("#"):
             continue
         try:
-            doc_id, time = _of_json(text) if text.startswith("{") else _of_fields(text)
+            doc_id, time = _of_fields(text)
             yield doc_id, parse_time(time, utc=utc)
         except CitebedError as error:
             raise FormatError(path, number, str(error)) from None
@@ -182,18 +213,9 @@ def _of_fields(text: str) -> tuple[str, str]:
     return fields[0], " ".join(fields[1:])
 
 
-def _of_json(text: str) -> tuple[str, str]:
-    """Id and time of a document of a stream; the time may stand in front of the id."""
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise CitebedError(f"this looks like JSON and is not ({error}).") from None
-    doc_id = found.get("doc_id")
-    if not isinstance(doc_id, str):
-        raise CitebedError("the document has no 'doc_id'.")
-    time = found.get("time")
-    if time is None and (epoch := re.match(_EPOCH_IN_ID, doc_id)):
-        time = epoch[1]
-    if not isinstance(time, str | int | float) or isinstance(time, bool):
-        raise CitebedError(f"the document '{doc_id}' has no 'time'.")
-    return doc_id, str(time)
+def _of_stream(path: Path, utc: bool) -> Iterator[tuple[str, int]]:
+    """The times of a stream's documents, as filters read it."""
+    from citebed.timeline.filters.stream import blocks, decode, file_source
+
+    for block in blocks(file_source(path), 1 << 24):
+        yield from decode(block, utc).table.select("doc_id", "time").iter_rows()

@@ -11,11 +11,12 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.evaluation.order import Judged, prepare
-from citebed.evaluation.tables import Ints, Qrels, name_of
+from citebed.evaluation.tables import Ints, Qrels, checked_columns, name_of
+from citebed.evaluation.trec_files import QRELS
 from citebed.timeline.assessors import OFFICIAL, disagreements, merge_assessors
 from citebed.timeline.judged_files import read_judged
 from citebed.timeline.slices.base import Range
-from citebed.timeline.times import epochs, joined_times
+from citebed.timeline.times import epochs, joined_times, time_column
 
 NO_TIMES_HELP = (
     "Expected ids that start with an epoch second, like 1323450574-47f28b762b24; or give times "
@@ -82,11 +83,12 @@ def truth_of(
 ) -> Truth:
     """Judgements from a table: ``query_id, doc_id, relevance`` and, if it has them, ``time``."""
     reading = reading or Reading()
-    wanted = ["query_id", "doc_id", "relevance"]
-    missing = [column for column in wanted if column not in table.columns]
-    if missing:
-        raise CitebedError(f"{name}: the table has no column '{missing[0]}'.")
-    timed = with_times(table, times)
+    try:
+        timed = with_times(_checked(table), times)
+    except CitebedError as error:
+        raise CitebedError(f"{name}: {error}") from None
+    if not timed.height:
+        raise CitebedError(f"{name}: there is no judgement in it.")
     if timed["time"].null_count() == timed.height:
         example = f", '{table['doc_id'][0]}' for one" if table.height else ""
         raise CitebedError(f"{name}: no judged document has a time{example}. {NO_TIMES_HELP}")
@@ -103,9 +105,25 @@ def truth_of(
     return _prepared(_graded(kept, reading), name, ledger)
 
 
-def timeless_truth(table: pl.DataFrame, name: str, reading: Reading | None = None) -> Truth:
-    """Judgements for a scoring that knows no time: all documents are of the same second."""
-    return truth_of(table.with_columns(pl.lit(0, pl.Int64).alias("time")), name, None, reading)
+def _checked(table: pl.DataFrame) -> pl.DataFrame:
+    """The columns of judgements, and ``time`` where there is one, of the types they should be."""
+    checked = checked_columns(table, QRELS)
+    return checked.with_columns(time_column(table["time"])) if "time" in table.columns else checked
+
+
+def timeless_truth(
+    table: pl.DataFrame,
+    name: str,
+    reading: Reading | None = None,
+    times: pl.DataFrame | None = None,
+) -> Truth:
+    """Judgements for a scoring that knows no time: all documents are of the same second.
+
+    Of ``times`` only the ids count, which are known again with a time in front.
+    """
+    lines = table.lazy() if times is None else joined_times(table.lazy(), times)
+    same = lines.with_columns(pl.lit(0, pl.Int64).alias("time")).collect()
+    return truth_of(same, name, None, reading)
 
 
 def with_times(table: pl.DataFrame, times: pl.DataFrame | None) -> pl.DataFrame:
@@ -113,7 +131,7 @@ def with_times(table: pl.DataFrame, times: pl.DataFrame | None) -> pl.DataFrame:
     if times is not None:
         return joined_times(table.lazy(), times).collect()
     if "time" in table.columns:
-        return table.with_columns(pl.col("time").cast(pl.Int64))
+        return table
     return table.with_columns(epochs(table["doc_id"]))
 
 

@@ -132,6 +132,8 @@ def test_what_is_left_out_is_counted_and_told(run: Run) -> None:
         (["s.jsonl", "-t", "t.jsonl", "-m", "incremental", "--analyser", "x"], "unknown analyser"),
         (["s.jsonl", "-t", "t.jsonl", "-m", "incremental", "-j", "t.jsonl"], "t.jsonl:1:"),
         (["t.jsonl", "-t", "t.jsonl", "--strict"], "t.jsonl:1: the doc_id None"),
+        (["s.jsonl", "-t", "t.jsonl", "--feedback-delay", "7d"], "learns nothing"),
+        (["s.jsonl", "-t", "t.jsonl", "--analyser", "x"], "looks for names only"),
     ],
 )
 def test_what_the_user_can_mend_is_said(run: Run, arguments: list[str], what: str) -> None:
@@ -200,6 +202,18 @@ def test_nothing_that_is_read_is_written_over(run: Run, stream: str, output: str
     assert code == 1
     assert "is one of the files that are read" in err
     assert {name: Path(name).read_bytes() for name in before} == before
+
+
+def test_a_collection_is_not_written_over(run: Run) -> None:
+    Path("refs.bib").write_text("@article{a, title={Ann Oak}, year={2001}}\n")
+    assert main(["import", "c", "refs.bib", "-q"]) == 0
+    before = Path("c/documents.parquet").read_bytes()
+    for output in ("c/documents.parquet", "c/citebed.toml"):
+        code, _, err = run("filter", "c", "-t", "t.jsonl", "-o", output, "--overwrite")
+        assert (code, f"'{output}' is part of the collection" in err) == (1, True)
+    assert Path("c/documents.parquet").read_bytes() == before
+    for _ in range(2):  # a filter run in it may be made anew
+        assert run("filter", "c", "-t", "t.jsonl", "-o", "c/a.run.gz", "--overwrite")[0] == 0
 
 
 def test_a_folder_is_no_output(run: Run) -> None:

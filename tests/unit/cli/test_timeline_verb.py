@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -177,7 +178,7 @@ def test_times_from_a_collection(run: Run) -> None:
     [
         (["t.qrels", "me.run", "--slice", "60d"], "slices of 60d are longer than"),
         (["t.qrels", "me.run", "--slice", "weekly"], "cannot read the slicing 'weekly'"),
-        (["t.qrels", "me.run", "--from", "2012-01-01"], "before it starts"),
+        (["t.qrels", "me.run", "--from", "2012-01-01"], "no later than it starts"),
         (["t.qrels", "me.run", "--from", "soon"], "neither an epoch second nor ISO 8601"),
         (["t.qrels", "me.run", "--weight", "bursty"], "unknown weighting 'bursty'"),
         (["t.qrels", "me.run", "-m", "AP(rel=2)"], "--rel 2"),
@@ -190,6 +191,12 @@ def test_times_from_a_collection(run: Run) -> None:
         (["t.qrels", "me.run", "--official", "--from", "2011-10-07"], "leave out --from, or"),
         (["t.qrels", "me.run", "--official", "-m", "AP", "-s"], "leave out --measure, --per-slice"),
         (["t.qrels", "me.run", "--official", "-q", "--plots", "p"], "leave out --per-query."),
+        (["t.qrels", "me.run", "--alpha", "2"], "--alpha"),
+        (["t.qrels", "me.run", "--threshold", "nan"], "the threshold nan is no score"),
+        (["t.qrels", "me.run", "--trend", "-s", "--json"], "leave out --per-query and --per"),
+        (["t.qrels", "me.run", "--slice", "200000mo"], "slices of 200000mo are longer than"),
+        (["t.qrels", "me.run", "--report", "x.html", "--plots", "x.html"], "cannot be both"),
+        (["far.qrels", "me.run", "--slice", "all"], "no epoch second in the id '999999999999-e'"),
         (["t.qrels", "me.run", "--all-cutoffs"], "--all-cutoffs: for the official scoring only"),
         (["t.qrels", "me.run", "--slice", "cuts", "--to", "2011-10-20"], "give no --from and no"),
         (["t.qrels", "me.run", "--official", "--cutoff-step", "0"], "expected from 1 to 999"),
@@ -197,6 +204,7 @@ def test_times_from_a_collection(run: Run) -> None:
 )
 def test_what_a_user_can_fix(run: Run, arguments: list[str], message: str) -> None:
     Path("empty.run").write_text("")
+    Path("far.qrels").write_text(f"q 0 999999999999-e 1\nq 0 {START}-a 1\n")
     Path("cuts").write_text(f"{START}\n{START + 30 * DAY}\n")
     code, out, err = run(*arguments)
     assert (code, out) == (1, "")
@@ -221,6 +229,42 @@ def test_a_half_life_of_an_hour_leaves_every_query_its_own_last_slice(run: Run) 
     values = {row["query_id"]: row["value"] for row in json.loads(out)}
     assert values["q"] == pytest.approx(0.5)
     assert values["r"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_months_end_with_the_calendar_and_start_where_they_are_told(run: Run) -> None:
+    code, out, _ = run("t.qrels", "me.run", "-m", "AP", "--slice", "1mo", "--to", "9999-12-30")
+    assert (code, "slices from 2011-10-07T00:00:00Z to 9999-12-30" in out) == (0, True)
+    Path("one.qrels").write_text(f"q 0 {START}-a 1\nq 0 {START + 3600}-b 1\n")
+    words = ["--slice", "1mo", "--from", "2011-10-07T00:30:00Z", "--to", "2011-11-07T00:30:00Z"]
+    assert run("one.qrels", "me.run", "-m", "AP", *words)[0] == 0
+
+
+def test_pictures_never_replace_what_is_read(run: Run) -> None:
+    Path("p").mkdir()
+    Path("p/scores_AP.svg").write_text(Path("me.run").read_text())
+    code, _, err = run("t.qrels", "p/scores_AP.svg", "-m", "AP", "--plots", "p")
+    assert code == 1
+    assert "'p/scores_AP.svg' is one of the files that are read" in err
+    assert Path("p/scores_AP.svg").read_text() == Path("me.run").read_text()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["q Q0 1317949200-b  7 8", "q Q0 1317949200-b 1 7", "q  1317949200-b 1 7 tag"],
+)
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_a_line_that_is_not_whole_is_found_far_down(run: Run, line: str, ending: str) -> None:
+    many = "".join(f"q Q0 {START}-{n} 1 {n} tag\n" for n in range(9000))
+    text = f"{many}{line}\n{many.replace('-', '-x')}".encode()
+    Path(f"far.run{ending}").write_bytes(gzip.compress(text) if ending else text)
+    code, _, err = run("t.qrels", f"far.run{ending}", "-m", "AP")
+    assert (code, f"far.run{ending}:9001: found 5 fields" in err) == (1, True)
+
+
+def test_a_mark_of_byte_order_before_a_header(run: Run) -> None:
+    text = '\ufeff#{"team_id": "x"}\r\n' + f"T s {stream_id('a', 0)} q 5 1 1\r\n"
+    Path("bom.run").write_text(text, "utf-8", newline="")
+    assert run("t.qrels", "bom.run", "-m", "AP")[0] == 0
 
 
 def test_runs_of_one_name_are_told_apart(run: Run) -> None:
@@ -254,7 +298,7 @@ def test_judgements_and_runs_from_pipes(run: Run) -> None:
     ("words", "told"),
     [
         (["--from", "2013"], "'2013' looks like a year. Write 2013-01-01T00:00:00Z"),
-        (["--from", "999999999999"], "not in the years 1 to 9999"),
+        (["--from", "999999999999"], "not within the years 1 to 9999"),
         (["--seed", "-1"], "-1"),
     ],
 )
@@ -273,6 +317,19 @@ def test_official_scores_need_no_times(run: Run) -> None:
     assert code == 0
     assert {row["precision"] for row in rows} == {0.5}
     assert {row["recall"] for row in rows} == {0.5}
+
+
+def test_official_scores_know_ids_with_a_time_in_front(run: Run) -> None:
+    Path("times").write_text(f"a {START}\nb {START}\n")
+    Path("plain.qrels").write_text("q 0 a 1\nq 0 b 1\nq 0 c -1\n")
+    Path("filter.run").write_text(f"t s {START}-a q 900 1 1\nt s {START}-c q 800 1 1\n")
+    words = ["--official", "--cutoff-step", "500", "--all-cutoffs", "--all-entities", "--json"]
+    code, out, _ = run("plain.qrels", "filter.run", *words, "--times", "times")
+    rows = [row for row in json.loads(out) if row["positives"] == "central+relevant"]
+    assert {(row["precision"], row["recall"]) for row in rows} == {(1.0, 0.5)}  # nobody judged c
+    code, _, err = run("plain.qrels", "filter.run", *words)
+    assert code == 0
+    assert "none of its 2 documents is judged. Are ids written alike?" in err
 
 
 def test_nothing_is_weighted_by_positives_where_there_are_none(run: Run) -> None:

@@ -20,6 +20,7 @@ from citebed.timeline.kba_format import (
     stream_id,
     write_filter_run,
 )
+from citebed.timeline.times import FIRST_SECOND, LAST_SECOND
 
 HEADER = '#{"team_id": "CWI", "system_id": "dic", "corpus_id": "kba-2012"}\n'
 GOOD = (
@@ -281,7 +282,7 @@ def test_stream_ids_start_with_the_epoch() -> None:
     assert stream_id("d", -3600) == "-000003600-d"
 
 
-@given(st.integers(-62_135_596_800, 253_402_300_799), st.text("ab-0", min_size=1, max_size=3))
+@given(st.integers(FIRST_SECOND, LAST_SECOND - 1), st.text("ab-0", min_size=1, max_size=3))
 def test_the_time_of_a_stream_id_reads_back(
     tmp_path_factory: pytest.TempPathFactory, time: int, doc_id: str
 ) -> None:

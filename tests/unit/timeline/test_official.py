@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.reference import timeline as reference
 from tests.reference.timeline import Judgement, Line
@@ -186,6 +186,8 @@ def test_with_one_entity_all_averages_are_the_same() -> None:
 PAIRS = st.tuples(st.sampled_from("efg"), st.sampled_from("abcdxy"))
 
 
+@pytest.mark.usefixtures("batching")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(PAIRS, st.integers(-1, 2)), min_size=1, max_size=20),
     st.dictionaries(PAIRS, st.sampled_from([0.5, 1, 10, 100.5, 500, 999, 1000]), max_size=15),

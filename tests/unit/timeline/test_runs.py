@@ -13,7 +13,15 @@ from citebed.errors import CitebedError, FormatError
 from citebed.evaluation.order import Judged, prepare
 from citebed.evaluation.tables import Qrels
 from citebed.timeline.repeats import Repeats, check_repeats
-from citebed.timeline.runs import NotPlain, StreamRun, open_run, read_ahead, run_of, tables
+from citebed.timeline.runs import (
+    NotPlain,
+    StreamRun,
+    open_run,
+    read_ahead,
+    run_of,
+    tables,
+    without_times,
+)
 from citebed.timeline.streams import Batch, Skipped, tally
 
 LINES = 250_000
@@ -60,6 +68,15 @@ def test_reading_ahead_gives_the_same_lines_and_can_be_repeated(long_run: Stream
     with read_ahead(long_run) as ahead:
         assert ids(ahead) == ids(long_run)
         assert ids(ahead) == ids(long_run)
+
+
+def test_what_was_read_ahead_is_not_used_where_it_does_not_fit(long_run: StreamRun) -> None:
+    times = pl.DataFrame({"doc_id": ["1317945600-0"], "time": [5]})
+    with read_ahead(long_run) as ahead:
+        (first, *_) = tables(ahead, times)
+        assert first["time"][0] == 5
+        (first, *_) = tables(without_times(ahead))
+        assert first["time"].unique().to_list() == [0]
 
 
 def test_reading_ahead_ends_with_its_block(long_run: StreamRun) -> None:

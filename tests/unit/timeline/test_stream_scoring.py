@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.reference import timeline as reference
 from tests.reference.timeline import DAY, Judgement, Line
@@ -129,6 +130,8 @@ def test_tables_have_the_fields_of_the_interface() -> None:
 # --- against plain loops --------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("batching")
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     streams(),
     st.sampled_from([6, 24, 72, 168]),
@@ -169,6 +172,59 @@ def test_agrees_with_plain_loops(
         by_slice = reference.slice_means(expected)
         known = found.by_slice(name)[~np.isnan(found.by_slice(name))]
         assert known == pytest.approx([by_slice[at] for at in sorted(by_slice)], abs=1e-9)
+
+
+@pytest.mark.usefixtures("batching")
+def test_a_document_that_stands_twice_is_found_wherever_it_is() -> None:
+    judgements = [Judgement("q", "a", START, 1)]
+    lines = [Line("q", f"d{n}", START, float(n)) for n in range(20)]
+    with pytest.raises(CitebedError, match="document 'd1' is retrieved twice for query 'q'"):
+        scored(judgements, [*lines, lines[7], lines[1]], "all")
+
+
+# --- tables ---------------------------------------------------------------------------------
+
+
+def parquet(path: Path, **columns: object) -> Path:
+    pl.DataFrame(columns).write_parquet(path)
+    return path
+
+
+def test_tables_are_checked_as_for_evaluate(tmp_path: Path) -> None:
+    """Numbers as ids, PyTerrier's names, and times as polars and pandas write them."""
+    times = [datetime.fromtimestamp(START, UTC), datetime.fromtimestamp(START + DAY, UTC)]
+    qrels = parquet(tmp_path / "q.parquet", qid=[1, 1], docno=["a", "b"], label=[1, 1], time=times)
+    run = parquet(
+        tmp_path / "r.parquet", query_id=["1", "1"], doc_id=["a", "b"], score=[2.0, 1.0], time=times
+    )
+    truth = read_truth(qrels)
+    cells = measured_cells(truth, slices_of("1d", truth.range()))
+    assert score_stream(open_run(run), cells, slice_measures(["AP"])).mean("AP", "uniform") == 1
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"relevance": [0.5]}, "relevance"),
+        ({"relevance": [None]}, "relevance"),
+        ({"time": ["2011-10-07"]}, "holds String; expected epoch seconds"),
+        ({"time": [datetime(2011, 10, 7)]}, "times without a zone"),
+        ({"time": [START * 1000]}, "beyond the years"),
+        ({"query_id": [None]}, "query_id of row 1 is missing"),
+    ],
+)
+def test_tables_that_cannot_be_judgements(
+    tmp_path: Path, columns: dict[str, list[object]], message: str
+) -> None:
+    given = {"query_id": ["q"], "doc_id": ["a"], "relevance": [1], "time": [START]} | columns
+    with pytest.raises(CitebedError, match=message):
+        read_truth(parquet(tmp_path / "q.parquet", **given))
+
+
+def test_a_table_that_is_no_run_is_named(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "r.parquet", query_id=["q"], doc_id=["a"])
+    with pytest.raises(FormatError, match=r"r\.parquet: the table has no column 'score'"):
+        open_run(path).lines()
 
 
 # --- files ----------------------------------------------------------------------------------

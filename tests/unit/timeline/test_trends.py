@@ -151,6 +151,20 @@ def test_a_trend_in_a_few_slices_is_told_though_the_median_slope_is_zero() -> No
     assert "it goes down, significant" in sentence
 
 
+def test_many_slices_are_joined_to_see_their_trend() -> None:
+    """5,000 slices on a line: 20 neighbours make a point, and the line is the same."""
+    scores = 1 - 0.0001 * np.arange(5000.0)
+    found = trend(DAY * np.arange(5000.0), scores, samples=100)
+    assert (found.slices, found.unit) == (5000, "day")
+    assert found.slope == pytest.approx(-0.0001)
+    assert found.test.s == -250 * 249 // 2
+
+
+def test_a_loss_is_a_loss_below_zero_too() -> None:
+    found = trend(DAY * np.arange(9.0), np.repeat([-0.2, -0.3, -0.4], 3))
+    assert found.drop == pytest.approx(1)
+
+
 def test_the_unit_is_no_longer_than_a_slice() -> None:
     steps = {0.5: "day", 1: "day", 6: "day", 7: "week", 14: "week", 30: "month", 366: "year"}
     for days, unit in steps.items():

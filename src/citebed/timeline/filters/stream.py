@@ -27,6 +27,7 @@ from citebed.timeline.kba_format import GZIP
 
 _LINES = dict.fromkeys(("doc_id", "time", *TEXTS), pl.String())
 _EPOCH = r"^(-?[0-9]{5,12})-."
+_WORD = r"[^\s\x1c-\x1f\x85]+"
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
 _LAST = 253_402_300_799  # the end of the year 9999; what is later is likely milliseconds
 _FIRST = -62_135_596_800  # the beginning of the year 1
@@ -199,12 +200,12 @@ def _no_object(line: bytes) -> str:
 
 def _is_document() -> pl.Expr:
     has_text = pl.any_horizontal(pl.col(name).is_not_null() for name in TEXTS)
-    word = pl.col("doc_id").str.contains(r"^[^\s\x1c-\x1f\x85]+$").fill_null(False)
+    word = pl.col("doc_id").str.contains(f"^{_WORD}$").fill_null(False)
     return word & pl.col("time").is_not_null() & has_text
 
 
 def _wrong(row: dict[str, object]) -> str:
-    if not row["doc_id"] or len(str(row["doc_id"]).split()) != 1:
+    if not re.fullmatch(_WORD, str(row["doc_id"] or "")):
         return f"the doc_id {_shown(row['doc_id'])} is not one word, which a filter run needs"
     if row["time"] is None and row["given"] is None:
         return "no 'time', and the doc_id does not start with an epoch second and '-'"

@@ -66,7 +66,7 @@ def slices_of(text: str, over: Range, *, seed: int = 0, utc: bool = False) -> Sl
         return SLICINGS[name](rest, over, seed)
     if re.fullmatch(r"\d+(mo|h|d|w)", text):
         return uniform(text, over)
-    if Path(text).is_file():
+    if Path(text).is_file() or Path(text).is_fifo():
         if over.start is not None or over.end is not None:
             raise CitebedError(
                 f"{text} says where slices start and end: give no --from and no --to with it."

@@ -98,7 +98,7 @@ class Range:
     def __post_init__(self) -> None:
         if self.until <= self.since:
             raise CitebedError(
-                f"the time to be sliced ends ({format_time(self.until)}) before it starts "
+                f"the time to be sliced ends ({format_time(self.until)}) no later than it starts "
                 f"({format_time(self.since)}); judged documents are from "
                 f"{format_time(self.first)} to {format_time(self.last)}."
             )

@@ -10,6 +10,7 @@ import numpy as np
 from citebed.errors import CitebedError, FormatError
 from citebed.timeline.slices.base import Slices
 from citebed.timeline.times import format_time, parse_time
+from citebed.wording import count
 
 
 def read_boundaries(path: str | Path, *, utc: bool = False) -> Slices:
@@ -28,7 +29,9 @@ def read_boundaries(path: str | Path, *, utc: bool = False) -> Slices:
                 raise FormatError(path, number, str(error)) from None
     if len(found) < 2:
         raise FormatError(
-            path, None, f"found {len(found)} boundaries; expected two at least, one a line."
+            path,
+            None,
+            f"found {count(len(found), 'boundary')}; expected two at least, one a line.",
         )
     for (_, before), (number, after) in pairwise(found):
         if after <= before:

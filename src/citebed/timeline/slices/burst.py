@@ -15,7 +15,7 @@ import numpy as np
 from citebed.errors import CitebedError
 from citebed.evaluation.tables import Flags, Ints
 from citebed.timeline.slices.base import Range, Slices
-from citebed.timeline.slices.uniform import MONTH, parse_length, seconds_of
+from citebed.timeline.slices.uniform import MONTH, check_count, parse_length, seconds_of
 from citebed.timeline.times import format_span
 
 COARSE, FINE = "7d", "1d"
@@ -23,7 +23,7 @@ RATIO, GAMMA = 2.0, 1.0
 
 
 def burst(coarse: str, fine: str, over: Range) -> Slices:
-    """Slices of length ``coarse``, cut into ``fine`` ones wherever they meet a burst.
+    """Slices of length ``coarse``, out of which those of length ``fine`` that meet a burst are cut.
 
     Bursts are of the relevant documents of all queries together.
     """
@@ -35,16 +35,14 @@ def burst(coarse: str, fine: str, over: Range) -> Slices:
             f"burst:{coarse}/{fine}: {format_span(long)} are not a multiple of the finer length."
         )
     over.check_length(coarse, long)
+    check_count(fine, over.length / short)
     times = over.within()
     busy = times[bursting(times, over.since, over.until)] if len(times) else times
-    starts = np.arange(over.since, over.until, long)
-    in_burst = np.isin(starts, over.since + (busy - over.since) // long * long)
-    bounds = [
-        time
-        for start, fine_here in zip(starts.tolist(), in_burst.tolist(), strict=True)
-        for time in range(start, min(start + long, over.until), short if fine_here else long)
-    ]
-    return Slices(f"burst:{coarse}/{fine}", np.array([*bounds, over.until], np.int64))
+    bursts = over.since + np.unique((busy - over.since) // short) * short
+    ends = np.minimum(bursts + short, over.until)
+    whole = np.arange(over.since, over.until, long)
+    bounds = np.unique(np.concatenate((whole, bursts, ends, [over.until])))
+    return Slices(f"burst:{coarse}/{fine}", bounds)
 
 
 def bursting(times: Ints, start: int, end: int, s: float = RATIO, gamma: float = GAMMA) -> Flags:

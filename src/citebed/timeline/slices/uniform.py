@@ -10,7 +10,7 @@ import numpy as np
 
 from citebed.errors import CitebedError
 from citebed.timeline.slices.base import Range, Slices
-from citebed.timeline.times import DAY
+from citebed.timeline.times import DAY, LAST_SECOND
 
 UNITS = {"h": 3600, "d": DAY, "w": 7 * DAY}
 MONTH = "mo"
@@ -47,9 +47,9 @@ def uniform(text: str, over: Range) -> Slices:
         return Slices(text, np.asarray(_months(text, number, over), np.int64))
     length = number * UNITS[unit]
     over.check_length(text, length)
-    _check_count(text, over.length / length)
+    check_count(text, over.length / length)
     # The last slice holds the last judged document; a boundary right after it is none too many.
-    last = over.until if over.end is not None else max(over.last + 1, over.since + 1)
+    last = over.until if over.end is not None else max(over.last, over.since) + 1
     bounds = np.arange(over.since, last + length, length)
     bounds = bounds[: int(np.searchsorted(bounds, last)) + 1]
     if over.end is not None:
@@ -59,10 +59,11 @@ def uniform(text: str, over: Range) -> Slices:
 
 def _months(text: str, number: int, over: Range) -> list[int]:
     bounds = [over.since]
-    last = over.until if over.end is not None else over.last + 1
+    over.check_length(text, number * 28 * DAY)
+    last = over.until if over.end is not None else max(over.last, over.since) + 1
     while bounds[-1] < last:
         bounds.append(months_after(over.since, number * len(bounds)))
-        _check_count(text, len(bounds))
+        check_count(text, len(bounds))
     over.check_length(text, bounds[1] - bounds[0])
     if over.end is not None:
         bounds[-1] = over.end
@@ -70,14 +71,20 @@ def _months(text: str, number: int, over: Range) -> list[int]:
 
 
 def months_after(time: int, months: int) -> int:
-    """The same day and hour so many months later, or the month's last day if it has no such."""
+    """The same day and hour so many months later, or the month's last day if it has no such.
+
+    There is nothing after the year 9999.
+    """
     start = datetime.fromtimestamp(time, UTC)
     year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
+    if year > datetime.max.year:
+        return LAST_SECOND
     day = min(start.day, calendar.monthrange(year, month + 1)[1])
     return int(start.replace(year=year, month=month + 1, day=day).timestamp())
 
 
-def _check_count(text: str, slices: float) -> None:
+def check_count(text: str, slices: float) -> None:
+    """Refuse slices that nobody can want."""
     if slices > _MOST:
         raise CitebedError(
             f"slices of {text} would be more than {_MOST:,}. Is the time of a judged document "

@@ -142,7 +142,7 @@ def test_slices_are_finer_in_a_burst() -> None:
     quiet = [START + day * DAY for day in range(0, 70, 5)]
     busy = [START + 30 * DAY + hour * HOUR for hour in range(36)]
     slices = slices_of("burst:10d/2d", over(START, START + 69 * DAY, *sorted(quiet + busy)))
-    assert days(slices) == [0, 10, 20, 30, 32, 34, 36, 38, 40, 50, 60, 70]
+    assert days(slices) == [0, 10, 20, 30, 32, 40, 50, 60, 70]
 
 
 def test_a_steady_stream_has_no_burst() -> None:
@@ -168,7 +168,7 @@ def test_boundaries_from_a_file_in_mixed_zones(tmp_path: Path) -> None:
         ("1317945600\n1317945600\n", 2, "not later than the one before"),
         ("1317945600\nsoon\n", 2, "neither an epoch second nor ISO 8601"),
         ("2011-10-07T00:00\n2011-10-08T00:00Z\n", 1, "no time zone"),
-        ("1317945600\n", None, "found 1 boundaries"),
+        ("1317945600\n", None, "found 1 boundary"),
     ],
 )
 def test_bad_boundaries(tmp_path: Path, text: str, line: int | None, message: str) -> None:
@@ -210,7 +210,7 @@ def test_bad_slicings(text: str, message: str) -> None:
 
 
 def test_a_range_that_ends_before_it_starts() -> None:
-    with pytest.raises(CitebedError, match=r"ends .* before it starts"):
+    with pytest.raises(CitebedError, match=r"ends .* no later than it starts"):
         over(START, START, start=START + 2 * DAY)
 
 
