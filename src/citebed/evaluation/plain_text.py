@@ -18,15 +18,15 @@ _UNPLAIN = [
 ]
 
 
-def stays_plain(path: Path, begin: int, comments: bool) -> bool:
+def stays_plain(path: Path, begin: int) -> bool:
     """Whether, from a byte on, no field is empty, no line starts or ends with a blank, and no
-    line is a comment (unless those are expected).
+    line is a comment.
 
     Blank lines and Windows' line ends are plain. The file has at least one byte.
     """
     import numpy as np
 
-    wrong = [int.from_bytes(pair) for pair in _UNPLAIN if not (comments and pair == _COMMENT)]
+    wrong = [int.from_bytes(pair) for pair in _UNPLAIN]
     text = np.memmap(path, np.uint8, "r")
     for start in range(begin, len(text), _BLOCK):
         block = text[start : start + _BLOCK + 1]

@@ -126,11 +126,14 @@ def _straight(path: Path, layout: Layout, sample: bytes) -> pl.DataFrame | None:
     mark = separator.encode()
     if any(line.rstrip(b"\r").split(mark) != line.split() for line in lines if line.strip()):
         return None
-    comments = sample.startswith(b"#") or b"\n#" in sample
+    remarks = [line for line in lines if line.startswith(b"#")]
+    if any(_is_doubtful(remark, layout) for remark in remarks):
+        return None
     if layout is QRELS:
-        return _scanned(path, layout, separator, comments)
+        return None if remarks else _scanned(path, layout, separator, comments=False)
     with ThreadPoolExecutor(1) as beside:
-        plain = beside.submit(stays_plain, path, max(sample.rfind(b"\n"), 0), comments)
+        plain = beside.submit(stays_plain, path, max(sample.rfind(b"\n"), 0))
+        comments = bool(remarks)
         table = _scanned(path, layout, separator, comments)
         return table if plain.result() else None
 
@@ -155,6 +158,8 @@ def _tidied(path: Path, layout: Layout) -> pl.DataFrame | None:
     """The file in blocks of lines with the white space made plain; ``None`` if that fails."""
     parts = []
     for block in _blocks(path):
+        if b"#" in block and any(_is_doubtful(x, layout) for x in _COMMENT.findall(block)):
+            return None
         text = _tidy(block)
         if not text:
             continue
@@ -248,9 +253,32 @@ def read_lines(path: Path, layout: Layout) -> Iterator[tuple[int, str, str, floa
                     path, number, f"not UTF-8 ({error.reason}). Save the file as UTF-8."
                 ) from None
             fields = re.split(r"[ \t\r\n\v\f]+", line.strip(" \t\r\n\v\f"))
-            if fields == [""] or fields[0].startswith("#"):
+            if fields == [""]:
+                continue
+            if fields[0].startswith("#"):
+                if _is_doubtful(raw, layout):
+                    raise FormatError(path, number, _doubt(fields[0]))
                 continue
             yield (number, *_parsed(path, number, fields, layout))
+
+
+def _is_doubtful(remark: bytes, layout: Layout) -> bool:
+    """Whether a line that starts with # could be one of a query whose name does."""
+    fields = remark.decode("utf-8", "replace").split()
+    if fields[0] == "#":
+        return False
+    try:
+        _parsed(Path(), 0, fields, layout)
+    except FormatError:
+        return False
+    return True
+
+
+def _doubt(name: str) -> str:
+    return (
+        f"is this a remark, or has a query the name '{name}'? Write a blank behind the # of a "
+        "remark; a query needs a name that starts otherwise."
+    )
 
 
 def _parsed(

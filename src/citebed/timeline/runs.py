@@ -154,7 +154,7 @@ def _is_plain_text(path: Path) -> bool:
     """Whether fields are parted as they should be; of a gzip file that is asked of the lines."""
     with path.open("rb") as handle:
         zipped = handle.read(2) == _GZIP
-    return zipped or stays_plain(path, 0, comments=False)
+    return zipped or stays_plain(path, 0)
 
 
 # --- batches --------------------------------------------------------------------------------

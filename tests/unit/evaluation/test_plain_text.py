@@ -14,13 +14,13 @@ from citebed.evaluation.plain_text import stays_plain
 TEXT = st.text('a#!" \t\v\f\r\n', max_size=40).map(str.encode)
 
 
-def plain_by_lines(text: bytes, comments: bool) -> bool:
+def plain_by_lines(text: bytes) -> bool:
     """Line by line: no blank at either end, no two together, no line that starts with #."""
     for line in text.split(b"\n"):
         bare = line.removesuffix(b"\r").translate(bytes.maketrans(b"\t\v\f", b"   "))
         if b"  " in bare or bare != bare.strip(b" "):
             return False
-        if line.startswith(b"#") and not comments:
+        if line.startswith(b"#"):
             return False
     return True
 
@@ -35,12 +35,11 @@ def test_equal_to_looking_at_every_line(
     path.write_bytes(b"a" + text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plain_text, "_BLOCK", block)
-        for comments in (False, True):
-            assert stays_plain(path, 0, comments) == plain_by_lines(b"a" + text, comments)
+        assert stays_plain(path, 0) == plain_by_lines(b"a" + text)
 
 
 def test_what_stands_before_the_beginning_is_not_looked_at(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"a  b\nc d\n")
-    assert not stays_plain(tmp_path / "x", 0, comments=False)
-    assert stays_plain(tmp_path / "x", 4, comments=False)
-    assert stays_plain(tmp_path / "x", 9, comments=False)
+    assert not stays_plain(tmp_path / "x", 0)
+    assert stays_plain(tmp_path / "x", 4)
+    assert stays_plain(tmp_path / "x", 9)

@@ -248,7 +248,7 @@ def test_a_field_of_a_run_that_is_missing_far_down_is_found(
 
 
 @pytest.mark.parametrize(
-    "line", ["# q9 d1 1 1.5 t", "#q9 Q0 d1 1 1.5 t", "#", " # a comment  of mine"]
+    "line", ["# q9 d1 1 1.5 t", "#q9 Q0 d1 1 high t", "#", " # a comment  of mine"]
 )
 @pytest.mark.parametrize("before", ["", "# the run\n"])
 def test_a_comment_far_down_a_run_is_a_comment(line: str, before: str, tmp_path: Path) -> None:
@@ -265,8 +265,23 @@ def test_a_name_is_no_pattern(tmp_path: Path) -> None:
 
 
 def test_a_comment_far_down_is_a_comment(tmp_path: Path) -> None:
-    (tmp_path / "x.qrels").write_text(f"{LATE}#q0 0 dX 1\n")
+    (tmp_path / "x.qrels").write_text(f"{LATE}# q0 dX 1\n")
     assert read_qrels(tmp_path / "x.qrels").table.height == 8000
+
+
+@pytest.mark.parametrize("before", ["", "# mine\n", LATE_RUN])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_query_whose_name_starts_as_a_remark_is_not_lost(
+    before: str, packed: bool, tmp_path: Path
+) -> None:
+    text = f"{before}#hash Q0 a 1 2.5 t\nq9 Q0 b 2 1 t\n".encode()
+    (tmp_path / "x.run").write_bytes(gzip.compress(text) if packed else text)
+    line = before.count("\n") + 1
+    with pytest.raises(FormatError, match=rf"x\.run:{line}: .*has a query the name '#hash'"):
+        read_run(tmp_path / "x.run")
+    (tmp_path / "x.qrels").write_text("q 0 a 1\n  #hash 0 a 1\n")
+    with pytest.raises(FormatError, match=r"x\.qrels:2: .*has a query the name '#hash'"):
+        read_qrels(tmp_path / "x.qrels")
 
 
 def test_a_blank_between_tabs_is_white_space_wherever_it_stands(tmp_path: Path) -> None:
