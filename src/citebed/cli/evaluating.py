@@ -27,6 +27,7 @@ from citebed.cli.scoring_options import (
     ScoreType,
     Seed,
     Test,
+    check_queries,
     print_rows,
     resampling_of,
     run_named,
@@ -172,7 +173,7 @@ def _print_rows(scored: Scored, style: str, per_query: bool, ledger: bool) -> No
             rows += found.ledger.rows()
             continue
         if per_query:
-            rows += found.table().to_dicts()
+            rows += check_queries(found.table().to_dicts())
         rows += [summary.row(found.run) for summary in summaries]
     print_rows(rows, style)
     _say_notes(ledgers)

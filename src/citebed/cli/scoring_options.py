@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from os.path import abspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -125,6 +125,16 @@ def style_of(format: StrEnum | None, as_json: bool, as_csv: bool) -> str:
 def print_rows(rows: Rows, style: str) -> None:
     """Rows for programs: CSV, else JSON."""
     (print_csv if style == "csv" else print_json)(rows)
+
+
+def check_queries(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of single queries, none of which may be called as the mean is."""
+    if any(row["query_id"] == "all" for row in rows):
+        raise CitebedError(
+            "a query is called 'all', and in rows so is the mean. Rename it, or leave out "
+            "--per-query."
+        )
+    return rows
 
 
 def run_named(wanted: str, runs: Sequence[Path]) -> str:

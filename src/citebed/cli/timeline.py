@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
-from citebed.cli.scoring_options import Format, Level, Measures, Seed, style_of
+from citebed.cli.scoring_options import Format, Level, Measures, Seed, check_queries, style_of
 from citebed.cli.timeline_official import (
     Official,
     check_options,
@@ -363,7 +363,7 @@ def _score_rows(scored: list[StreamScores], shown: _Shown) -> list[dict[str, Any
         if shown.per_query and shown.per_slice:
             rows += scores.slice_queries().to_dicts()
         if shown.per_query:
-            rows += scores.queries(shown.weights).to_dicts()
+            rows += check_queries(scores.queries(shown.weights).to_dicts())
         if shown.per_slice:
             rows += scores.slices().to_dicts()
         rows += scores.systems(shown.weights).to_dicts()

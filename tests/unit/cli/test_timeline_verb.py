@@ -338,6 +338,16 @@ def test_nothing_is_weighted_by_positives_where_there_are_none(run: Run) -> None
     assert (code, central) == (0, {"micro", "macro"})
 
 
+def test_a_query_cannot_be_called_as_the_mean_is(run: Run) -> None:
+    for name in ("t.qrels", "me.run"):
+        Path(name).write_text(Path(name).read_text().replace("q ", "all "))
+    code, out, err = run("t.qrels", "me.run", "-m", "AP", "-q", "--json")
+    assert (code, out) == (1, "")
+    assert "a query is called 'all'" in err
+    assert main(["evaluate", "t.qrels", "me.run", "-m", "AP", "-q", "--json"]) == 1
+    assert run("t.qrels", "me.run", "-m", "AP", "--json")[0] == 0
+
+
 def test_a_run_of_other_ids_is_told(run: Run) -> None:
     Path("other.run").write_text(f"q Q0 {START}-other 1 5 tag\n")
     code, out, _ = run("t.qrels", "other.run", "-m", "AP")
