@@ -25,16 +25,18 @@ def plain_by_lines(text: bytes) -> bool:
     return True
 
 
+@pytest.mark.parametrize("mapped", [1, 4, 1 << 25])
 @pytest.mark.parametrize("block", [1, 2, 3, 1 << 20])
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(text=TEXT.filter(lambda text: b"\r" not in text.replace(b"\r\n", b"\n")))
 def test_equal_to_looking_at_every_line(
-    block: int, text: bytes, tmp_path_factory: pytest.TempPathFactory
+    mapped: int, block: int, text: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("plain") / "x.run"
     path.write_bytes(b"a" + text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plain_text, "_BLOCK", block)
+        patch.setattr(plain_text, "_MAPPED", mapped)
         assert stays_plain(path, 0) == plain_by_lines(b"a" + text)
 
 
