@@ -380,7 +380,10 @@ def test_interrupted_by_the_user(
         os.killpg(child.pid, signal.SIGINT)
         assert child.wait(timeout=30) != 0
         said = child.stderr.read().decode()
-    assert said.count("Traceback") <= 1, said  # the script's own; no worker adds to it
+    # The script's own traceback and no worker's. One Ctrl-C can reach it twice, from polars and
+    # from Python: then the first is told as the cause of the second.
+    twice = said.count("During handling of the above exception")
+    assert said.count("Traceback") - twice <= 1, said
     assert "KeyboardInterrupt" in said
     index = open_index(folder, verified=True)
     assert_same_arrays(states[index.description.analyser], arrays_of(folder))
