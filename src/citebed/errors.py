@@ -6,6 +6,8 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
+from citebed.wording import printable
+
 
 class CitebedError(Exception):
     """Something the user can fix; the command line prints the message and exits with 1."""
@@ -15,7 +17,7 @@ class FormatError(CitebedError):
     """A file is not what its format says; carries the place."""
 
     def __init__(self, path: str | Path, line: int | None, what: str) -> None:
-        self.path = str(path)
+        self.path = printable(path)
         self.line = line
         self.what = what
         place = self.path if line is None else f"{self.path}:{line}"

@@ -239,7 +239,7 @@ def _seconds(text: str) -> int:
 
 
 def _tools(declared: Filter, analyser: str, judgements: Path | None, delay: int) -> Tools:
-    from citebed.evaluation.pipes import at_hand
+    from citebed.files.reading import at_hand
     from citebed.timeline.filters.base import Tools, no_terms
     from citebed.timeline.filters.feedback import labels_of
 

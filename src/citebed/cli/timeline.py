@@ -196,7 +196,7 @@ def timeline(
         per_slice=per_slice, trends=style not in ("json", "csv") if trends is None else trends,
         level=level, samples=samples, seed=seed, alpha=alpha,
     )  # fmt: skip
-    from citebed.evaluation.pipes import at_hand
+    from citebed.files.reading import at_hand
     from citebed.timeline.judged_files import read_judged
     from citebed.timeline.runs import without_times
 
@@ -248,7 +248,7 @@ def _times(path: Path | None, utc: bool) -> pl.DataFrame | None:
     from citebed.timeline.times import date_time, read_times, times_table
 
     if not path.is_dir():
-        from citebed.evaluation.pipes import at_hand
+        from citebed.files.reading import at_hand
 
         with at_hand(path) as file:
             return read_times(file, utc=utc)

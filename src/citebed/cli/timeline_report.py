@@ -152,7 +152,7 @@ def write_look(
 
 
 def _write(path: Path, page: str) -> None:
-    from citebed.evaluation.writing import whole_files
+    from citebed.files.writing import whole_files
 
     whole = page.encode("utf-8")
     with whole_files(path) as (draft,):

@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from citebed.collection.catalogue import CATALOGUE, PublicCollection, RemoteFile, public_collection
-from citebed.collection.disk import sync_folder
 from citebed.collection.opening import Answer, Broken, Missing, Opener, read
 from citebed.errors import CitebedError, FormatError
+from citebed.files.writing import sync_folder
 
 __all__ = [
     "CATALOGUE",

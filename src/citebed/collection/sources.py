@@ -1,15 +1,11 @@
 """Finding and opening what the user points at: files, folders, compressed files, archives.
 
 Nothing is ever unpacked onto the disk, so a name inside an archive is only a label. Every
-stream is read piece by piece and watched: something that unpacks to hundreds of times its
-size is left alone once it passes ``BOMB_BYTES``, and all that one file unpacks to, through
-all its members and layers, ``FILE_BYTES``.
+stream is read piece by piece and watched for unpacking without measure.
 """
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
 import lzma
 import os
@@ -22,12 +18,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 
 from citebed.errors import CitebedError
+from citebed.files.packed import Budget, Watched, unpacked
 from citebed.records import Problem
 
-BOMB_BYTES = 100 << 20
-FILE_BYTES = 400 << 20
-BOMB_RATIO = 200
-_XZ_MEMORY = 512 << 20
 _NESTED_ZIP_BYTES = 256 << 20
 _MAX_DEPTH = 3
 _ENCRYPTED = 0x1
@@ -113,112 +106,6 @@ def _files_under(root: Path) -> Iterator[Path]:
     yield from closed
 
 
-class _Bomb(OSError):
-    """Something that unpacks to far too much."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            f"unpacks to more than {BOMB_RATIO} times its size; looks like a decompression bomb"
-        )
-
-
-class _Budget:
-    """What all streams in one file of ``size`` bytes may unpack to, together."""
-
-    def __init__(self, size: int) -> None:
-        self.left = max(FILE_BYTES, BOMB_RATIO * size)
-
-    def spend(self, count: int) -> None:
-        self.left -= count
-        if self.left < 0:
-            raise _Bomb
-
-
-class _Watched(io.RawIOBase):
-    """A decompressed stream that refuses to grow without measure."""
-
-    def __init__(self, inner: Any, consumed: Callable[[], int], budget: _Budget) -> None:
-        self._inner = inner
-        self._consumed = consumed
-        self._budget = budget
-        self.produced = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(buffer)  # type: ignore[arg-type]
-        data = self._inner.read1(len(view))  # not read: it would lose what precedes a break
-        self.produced += len(data)
-        self._budget.spend(len(data))
-        if self.produced > max(BOMB_BYTES, BOMB_RATIO * self._consumed()):
-            raise _Bomb
-        view[: len(data)] = data
-        return len(data)
-
-
-class _Xz(io.RawIOBase):
-    """Several .xz or .lzma streams in a row, with a limit on the memory that unpacking takes."""
-
-    def __init__(self, inner: BinaryIO) -> None:
-        self._inner = inner
-        self._decoder: lzma.LZMADecompressor | None = None
-        self._ended = False
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(buffer)  # type: ignore[arg-type]
-        while not self._ended:
-            data = self._decode(len(view))
-            if data:
-                view[: len(data)] = data
-                return len(data)
-        return 0
-
-    def _decode(self, limit: int) -> bytes:
-        if self._decoder is not None and self._decoder.eof:
-            rest = self._decoder.unused_data.lstrip(b"\0") or self._inner.read(1 << 16).lstrip(
-                b"\0"
-            )
-            self._decoder = None
-            if not rest:
-                self._ended = True
-                return b""
-        elif self._decoder is not None and not self._decoder.needs_input:
-            rest = b""
-        else:
-            rest = self._inner.read(1 << 16)
-            if not rest:
-                if self._decoder is not None:
-                    raise EOFError("the compressed data ends too early")
-                self._ended = True
-                return b""
-        if self._decoder is None:
-            self._decoder = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
-        return self._decoder.decompress(rest, max_length=limit)
-
-
-def _unwrap(stream: BinaryIO, magic: bytes, budget: _Budget) -> BinaryIO | None:
-    """The decompressed stream where the first bytes say that it is compressed."""
-    if magic.startswith(b"\x1f\x8b"):
-        inner: BinaryIO = gzip.GzipFile(fileobj=stream)  # type: ignore[assignment]
-    elif magic.startswith((b"\xfd7zXZ\0", b"\x5d\0\0")):
-        inner = io.BufferedReader(_Xz(stream), 1 << 18)
-    elif magic.startswith(b"BZh"):
-        inner = bz2.BZ2File(stream)  # type: ignore[assignment]
-    else:
-        return None
-    return io.BufferedReader(_Watched(inner, _position(stream), budget), 1 << 20)
-
-
-def _position(stream: BinaryIO) -> Callable[[], int]:
-    """How to learn what has been read of a stream: a decompressed one counts for itself."""
-    raw = getattr(stream, "raw", None)
-    return (lambda: raw.produced) if isinstance(raw, _Watched) else stream.tell
-
-
 class _Counted(io.FileIO):
     """A file that tells how much of it has been read."""
 
@@ -238,12 +125,12 @@ def members(
     """The readable streams in a file; each must be read before the next is asked for."""
     try:
         with io.BufferedReader(_Counted(path, on_read), 1 << 20) as stream:
-            yield from _members(stream, name, 0, _Budget(path.stat().st_size))
+            yield from _members(stream, name, 0, Budget(path.stat().st_size))
     except PermissionError:
         yield Problem(1, "permission denied", "skipped")
 
 
-def _members(stream: Any, name: str, depth: int, budget: _Budget) -> Iterator[Member | Problem]:
+def _members(stream: Any, name: str, depth: int, budget: Budget) -> Iterator[Member | Problem]:
     buffered = stream
     if not isinstance(stream, io.BufferedReader):
         buffered = io.BufferedReader(stream, 1 << 20)
@@ -254,7 +141,7 @@ def _members(stream: Any, name: str, depth: int, budget: _Budget) -> Iterator[Me
         yield from _zip_members(buffered, name, depth, budget)
     elif magic[257:262] == b"ustar":
         yield from _tar_members(buffered, name, depth, budget)
-    elif (inner := _unwrap(buffered, magic, budget)) is not None:
+    elif (inner := unpacked(buffered, magic, budget)) is not None:
         yield from _members(inner, name, depth + 1, budget)
     else:
         yield Member(name, buffered)
@@ -277,7 +164,7 @@ def _is_hidden(member: str) -> bool:
 
 
 def _tar_members(
-    stream: BinaryIO, name: str, depth: int, budget: _Budget
+    stream: BinaryIO, name: str, depth: int, budget: Budget
 ) -> Iterator[Member | Problem]:
     with tarfile.open(fileobj=stream, mode="r|") as archive:
         for info in archive:
@@ -292,7 +179,7 @@ def _tar_members(
 
 
 def _zip_members(
-    stream: BinaryIO, name: str, depth: int, budget: _Budget
+    stream: BinaryIO, name: str, depth: int, budget: Budget
 ) -> Iterator[Member | Problem]:
     if depth:
         data = stream.read(_NESTED_ZIP_BYTES + 1)
@@ -311,7 +198,7 @@ def _zip_members(
             try:
                 with archive.open(info) as content:
                     packed = max(info.compress_size, 1)
-                    watched = _Watched(content, lambda packed=packed: packed, budget)  # type: ignore[misc]
+                    watched = Watched(content, lambda packed=packed: packed, budget)  # type: ignore[misc]
                     inside = io.BufferedReader(watched, 1 << 20)
                     yield from _members(inside, label, depth + 1, budget)
             except BAD_DATA as error:

@@ -22,10 +22,10 @@ from typing import Any
 
 import polars as pl
 
-from citebed.collection.disk import sync_folder
 from citebed.collection.rules import Rules, rules_from
 from citebed.collection.tables import Schema, empty
 from citebed.errors import CollectionError
+from citebed.files.writing import sync_folder
 
 FORMAT = 1
 MANIFEST = "citebed.toml"

@@ -16,7 +16,6 @@ import numpy.typing as npt
 import polars as pl
 
 from citebed.errors import CitebedError, FormatError
-from citebed.evaluation.pipes import at_hand
 from citebed.evaluation.trec_files import (
     DOC_HASH,
     QRELS,
@@ -27,6 +26,7 @@ from citebed.evaluation.trec_files import (
     read_trec,
     run_tag,
 )
+from citebed.files.reading import at_hand
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -6,12 +6,9 @@ gives the same bytes.
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import json
-import os
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,6 +17,7 @@ import polars as pl
 from citebed.errors import CitebedError
 from citebed.evaluation.pairs import in_rank_order
 from citebed.evaluation.tables import Qrels, Run
+from citebed.files.writing import whole_files
 
 # A blank ends a field; a line that starts with # is a comment.
 _UNFIT = {"query_id": r"[\s\x1c-\x1f]|^$|^#", "doc_id": r"[\s\x1c-\x1f]|^$"}
@@ -126,42 +124,3 @@ def _write_text(table: pl.DataFrame, handle: Any) -> None:
     table.write_csv(
         handle, include_header=False, separator=" ", quote_style="never", batch_size=65536
     )
-
-
-def _plain_target(path: Path) -> Path:
-    """Where a file is put in place: what a link points at; never a folder or a device."""
-    path = path.resolve() if path.is_symlink() else path
-    if path.is_dir() or not path.name:
-        raise CitebedError(f"cannot write {path}: it is a folder. Name a file.")
-    if path.exists() and not path.is_file():
-        raise CitebedError(
-            f"cannot write {path}: it is a device or a pipe, and files are put in place whole. "
-            "Name a plain file."
-        )
-    return path
-
-
-@contextlib.contextmanager
-def whole_files(*paths: Path) -> Iterator[list[Path]]:
-    """Files under other names, put in place together once all of them are written.
-
-    Whatever goes wrong before leaves what was there as it was.
-    """
-    paths = tuple(_plain_target(path) for path in paths)
-    drafts: list[Path] = []
-    try:
-        for path in paths:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")
-            os.close(handle)
-            drafts.append(Path(name))
-        yield drafts
-        for draft, path in zip(drafts, paths, strict=True):
-            draft.chmod(0o644)
-            draft.replace(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise CitebedError(f"cannot write {paths[0]}: {reason}") from None
-    finally:
-        for draft in drafts:
-            draft.unlink(missing_ok=True)

@@ -15,7 +15,7 @@ import polars as pl
 
 from citebed._version import __version__
 from citebed.errors import CitebedError
-from citebed.evaluation.writing import whole_files
+from citebed.files.writing import whole_files
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import DESCRIPTION, file_hash
 from citebed.retrieval.pipeline import Pipeline

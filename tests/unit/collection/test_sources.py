@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from citebed.collection import sources
 from citebed.collection.chunks import Piece, pieces
 from citebed.collection.sources import (
     BAD_DATA,
@@ -24,6 +23,7 @@ from citebed.collection.sources import (
     members,
 )
 from citebed.errors import CitebedError
+from citebed.files import packed
 from citebed.records import Problem
 
 BIB = b"@article{a, title={One}}\n@article{b, title={Two}}\n"
@@ -191,7 +191,7 @@ def test_links_are_told_of_and_only_links_to_files_are_followed(tmp_path: Path) 
 def test_many_members_that_are_no_bomb_alone_are_one_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "FILE_BYTES", 4 << 20)
+    monkeypatch.setattr(packed, "FILE_BYTES", 4 << 20)
     path = tmp_path / "many.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(6):

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.collection.disk import sync_folder
 from citebed.errors import CitebedError, CollectionError
+from citebed.files.writing import sync_folder
 
 FORMAT = 1
 FOLDER = "index"

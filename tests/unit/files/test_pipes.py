@@ -12,8 +12,8 @@ import pytest
 
 from citebed.cli.app import main
 from citebed.errors import CitebedError, FormatError
-from citebed.evaluation.pipes import at_hand
 from citebed.evaluation.tables import read_qrels, read_run
+from citebed.files.reading import at_hand
 
 RUN = b"q1 Q0 b 1 2.0 mine\nq1 Q0 a 2 1.0 mine\n"
 QRELS = b"q1 0 a 1\n"
@@ -36,6 +36,7 @@ def pipe(tmp_path: Path) -> Pipe:
 
 
 def test_a_file_is_itself(tmp_path: Path) -> None:
+    (tmp_path / "x.run").write_bytes(RUN)
     with at_hand(tmp_path / "x.run") as file:
         assert file == tmp_path / "x.run"
 

@@ -1,0 +1,47 @@
+"""How much is read of a file that could be without end: what is packed, a pipe, a small list.
+
+``CITEBED_MAX_BYTES`` (a number, or one like ``20G``) raises all of these limits at once.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from citebed.errors import CitebedError
+
+VARIABLE = "CITEBED_MAX_BYTES"
+SMALL = 256 << 20
+"""Of a file that is read whole: topics, lists, profiles, headers."""
+PIPE = 64 << 30
+"""Of a pipe, which is kept on disk while it is read."""
+BOMB_BYTES = 100 << 20
+"""Of a packed stream, if it unpacks to more than ``BOMB_RATIO`` times its size."""
+FILE_BYTES = 400 << 20
+"""Of all streams in a packed file together, likewise."""
+BOMB_RATIO = 200
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_SIZE = re.compile(r"(\d{1,15})\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+
+
+def limit(default: int) -> int:
+    """The limit that holds: ``default``, or what the user raised it to."""
+    given = os.environ.get(VARIABLE, "").strip()
+    if not given:
+        return default
+    found = _SIZE.fullmatch(given)
+    if found is None:
+        raise CitebedError(f"{VARIABLE} is '{given}'; expected a number of bytes, like 20G.")
+    return max(default, int(found[1]) * _UNITS[found[2].upper()])
+
+
+def how_to_raise() -> str:
+    """What a message about a limit ends with."""
+    return f"If you trust it, set {VARIABLE} (say, to 20G) and try again."
+
+
+def shown(size: int) -> str:
+    """A limit in words: ``256 MiB``."""
+    unit, name = (1 << 30, "GiB") if size >= 1 << 30 else (1 << 20, "MiB")
+    return f"{size / unit:g} {name}" if size >= 1 << 20 else f"{size:,} bytes"

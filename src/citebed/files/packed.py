@@ -1,0 +1,152 @@
+"""Packed streams (gzip, bzip2, xz), watched while they unpack.
+
+Something that unpacks to hundreds of times its size is left alone once it passes ``BOMB_BYTES``,
+and all that one file unpacks to, through all its members and layers, ``FILE_BYTES``.
+"""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from citebed.files.limits import BOMB_BYTES, BOMB_RATIO, FILE_BYTES, how_to_raise, limit
+
+if TYPE_CHECKING:
+    import lzma
+
+_XZ_MEMORY = 512 << 20
+_GZIP, _BZIP2, _XZ = b"\x1f\x8b", b"BZh", (b"\xfd7zXZ\0", b"\x5d\0\0")
+MAGIC_BYTES = 6
+
+
+class Bomb(OSError):
+    """Something that unpacks to far too much."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"unpacks to more than {BOMB_RATIO} times its size; looks like a decompression bomb. "
+            f"{how_to_raise()}"
+        )
+
+
+class Budget:
+    """What all streams in one file of ``size`` bytes may unpack to, together."""
+
+    def __init__(self, size: int) -> None:
+        self.left = max(limit(FILE_BYTES), BOMB_RATIO * size)
+
+    def spend(self, count: int) -> None:
+        self.left -= count
+        if self.left < 0:
+            raise Bomb
+
+
+class Watched(io.RawIOBase):
+    """A decompressed stream that refuses to grow without measure."""
+
+    def __init__(self, inner: Any, consumed: Callable[[], int], budget: Budget) -> None:
+        self._inner = inner
+        self._consumed = consumed
+        self._budget = budget
+        self._free = limit(BOMB_BYTES)
+        self.produced = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        data = self._inner.read1(len(view))  # not read: it would lose what precedes a break
+        self.produced += len(data)
+        self._budget.spend(len(data))
+        if self.produced > max(self._free, BOMB_RATIO * self._consumed()):
+            raise Bomb
+        view[: len(data)] = data
+        return len(data)
+
+
+class _Xz(io.RawIOBase):
+    """Several .xz or .lzma streams in a row, with a limit on the memory that unpacking takes."""
+
+    def __init__(self, inner: BinaryIO) -> None:
+        self._inner = inner
+        self._decoder: lzma.LZMADecompressor | None = None
+        self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        while not self._ended:
+            data = self._decode(len(view))
+            if data:
+                view[: len(data)] = data
+                return len(data)
+        return 0
+
+    def _decode(self, limit: int) -> bytes:
+        import lzma
+
+        if self._decoder is not None and self._decoder.eof:
+            rest = self._decoder.unused_data.lstrip(b"\0") or self._inner.read(1 << 16).lstrip(
+                b"\0"
+            )
+            self._decoder = None
+            if not rest:
+                self._ended = True
+                return b""
+        elif self._decoder is not None and not self._decoder.needs_input:
+            rest = b""
+        else:
+            rest = self._inner.read(1 << 16)
+            if not rest:
+                if self._decoder is not None:
+                    raise EOFError("the compressed data ends too early")
+                self._ended = True
+                return b""
+        if self._decoder is None:
+            self._decoder = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+        return self._decoder.decompress(rest, max_length=limit)
+
+
+def packing(magic: bytes) -> str:
+    """How a stream with these first bytes is packed: ``gzip``, ``bzip2``, ``xz``, ``""``."""
+    if magic.startswith(_GZIP):
+        return "gzip"
+    if magic.startswith(_XZ):
+        return "xz"
+    return "bzip2" if magic.startswith(_BZIP2) else ""
+
+
+def unpacked(stream: BinaryIO, magic: bytes, budget: Budget) -> BinaryIO | None:
+    """The decompressed stream where the first bytes say that it is compressed."""
+    how = packing(magic)
+    if how == "gzip":
+        import gzip
+
+        inner: BinaryIO = gzip.GzipFile(fileobj=stream)  # type: ignore[assignment]
+    elif how == "xz":
+        inner = io.BufferedReader(_Xz(stream), 1 << 18)
+    elif how == "bzip2":
+        import bz2
+
+        inner = bz2.BZ2File(stream)  # type: ignore[assignment]
+    else:
+        return None
+    return io.BufferedReader(Watched(inner, _position(stream), budget), 1 << 20)
+
+
+def _position(stream: BinaryIO) -> Callable[[], int]:
+    """How to learn what has been read of a stream: a decompressed one counts for itself."""
+    raw = getattr(stream, "raw", None)
+    return (lambda: raw.produced) if isinstance(raw, Watched) else stream.tell
+
+
+def damage() -> tuple[type[Exception], ...]:
+    """What the standard library raises where a packed stream is cut short or damaged."""
+    import lzma
+
+    return (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError)

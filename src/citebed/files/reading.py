@@ -1,0 +1,186 @@
+"""Opening what a user named: plain or packed, a file or a pipe, never without end.
+
+A folder, a device and a packed file that unpacks without measure are refused; damage is told with
+the file's name. The limits are those of `citebed.files.limits`.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from citebed.errors import CitebedError, FormatError
+from citebed.files.limits import PIPE, SMALL, how_to_raise, limit, shown
+from citebed.files.packed import MAGIC_BYTES, Bomb, Budget, damage, packing, unpacked
+from citebed.wording import printable
+
+_BLOCK = 1 << 20
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a file or pipe, unpacked where it is packed; to be read once, in order."""
+    kind = _checked(path)
+    with path.open("rb") as plain:
+        stream: BinaryIO = plain
+        if not stat.S_ISREG(kind.st_mode):
+            stream = io.BufferedReader(_Bounded(plain, path, limit(PIPE)), _BLOCK)
+        magic = stream.peek(MAGIC_BYTES)[:MAGIC_BYTES]  # type: ignore[attr-defined]
+        size = kind.st_size if stat.S_ISREG(kind.st_mode) else limit(PIPE)
+        inner = unpacked(stream, magic, Budget(size))
+        if inner is None:
+            yield stream
+        else:
+            with inner, io.BufferedReader(_Told(inner, path, packing(magic)), _BLOCK) as told:
+                yield told
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a file's first bytes say that it is gzip, bzip2 or xz."""
+    _checked(path)
+    with path.open("rb") as handle:
+        return bool(packing(handle.read(MAGIC_BYTES)))
+
+
+def read_small(path: Path, most: int = SMALL) -> bytes:
+    """All bytes of a file that is read whole; one that is larger than the limit is refused."""
+    most = limit(most)
+    with opened(path) as stream:
+        data = stream.read(most + 1)
+    if len(data) > most:
+        raise FormatError(
+            path,
+            None,
+            f"larger than {shown(most)}, much for such a file. {how_to_raise()}",
+        )
+    return data
+
+
+def read_text(path: Path, most: int = SMALL) -> str:
+    """All of a small text file, UTF-8 with or without a byte-order mark; other bytes are told."""
+    data = read_small(path, most).removeprefix(codecs.BOM_UTF8)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        what = f"byte 0x{data[error.start]:02x} is not UTF-8 text. Save the file as UTF-8."
+        raise FormatError(path, line, what) from None
+
+
+def read_lines(path: Path, most: int = SMALL) -> Iterator[tuple[int, str]]:
+    """The lines of a small text file with their numbers; only line feeds end one."""
+    for number, line in enumerate(read_text(path, most).split("\n"), 1):
+        yield number, line.removesuffix("\r")
+
+
+@contextmanager
+def at_hand(path: Path) -> Iterator[Path]:
+    """A file that can be opened as often as one likes, under a name that every library takes.
+
+    That is the file itself; for a pipe (``<(zcat x.run.gz)``, ``/dev/stdin``) a copy where
+    temporary files are kept, which goes at the end; for a name that is not UTF-8 a link. Errors
+    of format speak of what was given.
+    """
+    kind = _checked(path)
+    is_file = stat.S_ISREG(kind.st_mode)
+    if is_file and printable(path) == os.fspath(path):
+        yield path
+        return
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="citebed-") as folder:
+        copy = Path(folder) / printable(path.name).replace("\\", "-")
+        if is_file:
+            copy.symlink_to(path.absolute())
+        else:
+            _copy(path, copy)
+        try:
+            yield copy
+        except FormatError as error:
+            if error.path != str(copy):
+                raise
+            raise FormatError(path, error.line, error.what) from None
+
+
+def _copy(pipe: Path, copy: Path) -> None:
+    import shutil
+
+    with pipe.open("rb") as plain, copy.open("wb") as file:
+        shutil.copyfileobj(_Bounded(plain, pipe, limit(PIPE)), file, _BLOCK)
+
+
+def _checked(path: Path) -> os.stat_result:
+    """What the system says of a path that is to be read; folders and devices are refused."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        raise CitebedError(f"no such file: {printable(path)}") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or error
+        raise CitebedError(f"cannot read {printable(path)}: {reason}") from None
+    if stat.S_ISDIR(found.st_mode):
+        raise CitebedError(f"{printable(path)} is a folder; give the file itself.")
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISFIFO(found.st_mode)) and not _is_terminal(path):
+        raise CitebedError(f"{printable(path)} is a device; give a file or a pipe.")
+    return found
+
+
+def _is_terminal(path: Path) -> bool:
+    """Whether a path is a terminal, as ``/dev/stdin`` may be."""
+    with path.open("rb", buffering=0) as handle:
+        return handle.isatty()
+
+
+class _Bounded(io.RawIOBase):
+    """A stream that may have no end, read up to a limit."""
+
+    def __init__(self, inner: Any, path: Path, most: int) -> None:
+        self._inner = inner
+        self._path = path
+        self._most = most
+        self._left = most
+
+    def readable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._most - self._left
+
+    def readinto(self, buffer: object) -> int:
+        count = self._inner.readinto1(buffer)
+        self._left -= count
+        if self._left < 0:
+            raise FormatError(
+                self._path, None, f"gives more than {shown(self._most)}. {how_to_raise()}"
+            )
+        return int(count)
+
+
+class _Told(io.RawIOBase):
+    """A packed stream whose damage is told with the file's name."""
+
+    def __init__(self, inner: Any, path: Path, how: str) -> None:
+        self._inner = inner
+        self._path = path
+        self._how = how
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        try:
+            return int(self._inner.readinto1(buffer))
+        except Bomb as error:
+            raise FormatError(self._path, None, str(error)) from None
+        except damage() as error:
+            raise FormatError(
+                self._path,
+                None,
+                f"the {self._how} file is cut short or damaged ({error}). Get it anew.",
+            ) from None

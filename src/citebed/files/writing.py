@@ -1,0 +1,239 @@
+"""Files and folders put in place whole, or not at all.
+
+Everything is written beside its place first, under a hidden name that nobody can foresee and that
+is made anew, so no link that waits there is followed. Whoever is killed leaves such a draft behind;
+it is locked as long as its maker lives, so the next to write there knows it for a leftover and
+takes it away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from citebed.errors import CitebedError
+from citebed.wording import printable
+
+DRAFT = ".citebed-"
+"""What the names of all drafts start with."""
+FORMER = "former"
+"""In the draft of a folder: what was there before, while it is replaced."""
+
+
+def sync_folder(folder: Path) -> None:
+    """Make sure that renamings and removals in ``folder`` have reached the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_file(path: Path) -> None:
+    """Make sure that what was written to a file has reached the disk."""
+    with path.open("rb") as handle:
+        os.fsync(handle.fileno())
+
+
+def system_error(error: BaseException) -> OSError | None:
+    """The operating system's error behind an exception, if there is one.
+
+    polars tells those of its own writing only in words: ``… (os error 28)``.
+    """
+    if isinstance(error, OSError) and error.errno is not None:
+        return error
+    found = re.search(r"\(os error (\d{1,4})\)", str(error))
+    if found:
+        return OSError(int(found[1]), os.strerror(int(found[1])))
+    return OSError(None, str(error)) if isinstance(error, OSError) else None
+
+
+@contextlib.contextmanager
+def whole_files(*paths: Path) -> Iterator[list[Path]]:
+    """Drafts to be filled, put in place together once all of them are written.
+
+    Whatever goes wrong before leaves what was there as it was. The first is placed last: it
+    stands for the others, which without it are leftovers of nothing. A file that is replaced
+    keeps its permissions, a new one has those that the umask leaves.
+    """
+    with contextlib.ExitStack() as held, _told(paths[0]):
+        places = [_plain_target(path) for path in paths]
+        drafts = []
+        for place in places:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            drafts.append(held.enter_context(_draft(place.parent, _new_file)))
+        yield drafts
+        for draft, place in zip(drafts, places, strict=True):
+            if place.exists():
+                draft.chmod(stat.S_IMODE(place.stat().st_mode))
+            sync_file(draft)
+        for draft, place in reversed(list(zip(drafts, places, strict=True))):
+            draft.replace(place)
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """A file with this content; text as UTF-8."""
+    with whole_files(path) as (draft,):
+        draft.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@contextlib.contextmanager
+def several_files(folder: Path) -> Iterator[Path]:
+    """An empty folder to be filled with files, all of which are then put into ``folder``.
+
+    Other files there stay. Nothing is placed before all is written.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise CitebedError(f"'{printable(folder)}' is a file; name a folder.")
+    with _told(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with _draft(folder, _new_folder) as draft:
+            yield draft
+            for made in sorted(draft.iterdir()):
+                made.replace(folder / made.name)
+
+
+@contextlib.contextmanager
+def whole_folder(target: Path) -> Iterator[Path]:
+    """An empty folder to be filled, which then takes the place of ``target``, folder or file.
+
+    Where the system can, the two are exchanged in one step; else a kill between two renamings
+    leaves the former folder aside, and the next to write there puts it back first.
+    """
+    with _told(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _draft(target.parent, _new_folder) as workshop:
+            made = workshop / target.name
+            made.mkdir()
+            yield made
+            if target.is_dir():
+                made.chmod(stat.S_IMODE(target.stat().st_mode))
+            _put_in_place(made, target, workshop)
+
+
+def _put_in_place(made: Path, target: Path, workshop: Path) -> None:
+    if not os.path.lexists(target):
+        made.replace(target)
+    elif not exchange(made, target):
+        former = workshop / FORMER / target.name
+        former.parent.mkdir()
+        target.replace(former)
+        made.replace(target)
+    sync_folder(target.parent)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Let two paths change places in one step; ``False`` where the system cannot."""
+    import ctypes
+    import sys
+
+    library = ctypes.CDLL(None, use_errno=True)
+    names = os.fsencode(one), os.fsencode(other)
+    if sys.platform == "darwin" and hasattr(library, "renamex_np"):
+        return bool(library.renamex_np(*names, 2) == 0)  # RENAME_SWAP
+    if not hasattr(library, "renameat2"):
+        return False
+    here = -100  # AT_FDCWD
+    return bool(library.renameat2(here, names[0], here, names[1], 2) == 0)  # RENAME_EXCHANGE
+
+
+def _plain_target(path: Path) -> Path:
+    """Where a file is put in place: what a link points at; never a folder or a device."""
+    path = path.resolve() if path.is_symlink() else path
+    if path.is_dir() or not path.name:
+        raise CitebedError(f"cannot write {printable(path)}: it is a folder. Name a file.")
+    if path.exists() and not path.is_file():
+        raise CitebedError(
+            f"cannot write {printable(path)}: it is a device or a pipe, and files are put in "
+            "place whole. Name a plain file."
+        )
+    return path
+
+
+@contextlib.contextmanager
+def _told(place: Path) -> Iterator[None]:
+    """Errors of the system as one that says what could not be written."""
+    try:
+        yield
+    except Exception as error:
+        found = system_error(error)
+        if found is None:
+            raise
+        raise CitebedError(f"cannot write {printable(place)}: {found.strerror}") from error
+
+
+# --- drafts ---------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _draft(folder: Path, make: Callable[[Path], int]) -> Iterator[Path]:
+    """A draft in ``folder``, locked while it is in use and gone afterwards."""
+    sweep(folder)
+    path, handle = _locked(folder, make)
+    try:
+        yield path
+    finally:
+        _remove(path)
+        os.close(handle)
+
+
+def _locked(folder: Path, make: Callable[[Path], int]) -> tuple[Path, int]:
+    while True:
+        path = folder / f"{DRAFT}{secrets.token_hex(8)}"
+        handle = make(path)
+        with contextlib.suppress(OSError):  # a disk without locks has no sweeping either
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if path.exists():  # else someone swept it before it was locked
+            return path, handle
+        os.close(handle)
+
+
+def _new_file(path: Path) -> int:
+    return os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW, 0o666)
+
+
+def _new_folder(path: Path) -> int:
+    path.mkdir()
+    return os.open(path, os.O_RDONLY)
+
+
+def sweep(folder: Path) -> None:
+    """Take away the drafts in ``folder`` whose makers were killed."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in [entry for entry in entries if entry.name.startswith(DRAFT)]:
+            with contextlib.suppress(OSError):
+                _sweep(Path(entry.path))
+
+
+def _sweep(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            _put_back(path)
+        _remove(path)
+    finally:
+        os.close(handle)
+
+
+def _put_back(workshop: Path) -> None:
+    """A folder that was moved aside and never replaced goes back to its place."""
+    with contextlib.suppress(FileNotFoundError):
+        for former in (workshop / FORMER).iterdir():
+            place = workshop.parent / former.name
+            if not os.path.lexists(place):
+                former.replace(place)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

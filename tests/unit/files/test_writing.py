@@ -1,0 +1,206 @@
+"""Files and folders are put in place whole; links, kills and leftovers do no harm."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from citebed.errors import CitebedError
+from citebed.files import writing
+from citebed.files.writing import (
+    DRAFT,
+    exchange,
+    several_files,
+    sweep,
+    system_error,
+    whole_files,
+    whole_folder,
+    write_whole,
+)
+
+
+def drafts(folder: Path) -> list[str]:
+    return [name for name in os.listdir(folder) if name.startswith(DRAFT)]
+
+
+def test_several_files_are_placed_together_or_not_at_all(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    one.write_text("old")
+    with pytest.raises(ZeroDivisionError), whole_files(one, two) as paths:
+        raise ZeroDivisionError(paths[0].write_text("new"))
+    assert (one.read_text(), two.exists(), drafts(tmp_path)) == ("old", False, [])
+    with whole_files(one, two) as paths:
+        for path in paths:
+            path.write_text("new")
+    assert (one.read_text(), two.read_text(), drafts(tmp_path)) == ("new", "new", [])
+
+
+def test_new_files_respect_the_umask_and_replaced_ones_keep_their_mode(tmp_path: Path) -> None:
+    new, kept = tmp_path / "new", tmp_path / "kept"
+    kept.write_text("secret")
+    kept.chmod(0o600)
+    before = os.umask(0o027)
+    try:
+        write_whole(new, "x")
+        write_whole(kept, "y")
+        with whole_folder(tmp_path / "folder") as made:
+            (made / "z").write_text("z")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(new.stat().st_mode) == 0o640
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "folder").stat().st_mode) == 0o750
+
+
+def test_devices_and_folders_are_no_targets(tmp_path: Path) -> None:
+    with pytest.raises(CitebedError, match="it is a folder"):
+        write_whole(tmp_path, "x")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(CitebedError, match="a device or a pipe"):
+        write_whole(tmp_path / "pipe", "x")
+    with pytest.raises(CitebedError, match=r"cannot write .*: File name too long"):
+        write_whole(tmp_path / ("x" * 300), "x")
+
+
+def test_a_name_that_is_not_utf_8_can_be_written(tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    write_whole(path, "x")
+    assert path.read_text() == "x"
+
+
+@pytest.mark.parametrize("one_step", [True, False])
+def test_a_folder_takes_the_place_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_step: bool
+) -> None:
+    if not one_step:
+        monkeypatch.setattr(writing, "exchange", lambda *_: False)
+    target = tmp_path / "target"
+    for content in ("first", "second"):
+        with whole_folder(target) as made:
+            (made / content).write_text(content)
+        assert os.listdir(target) == [content]
+    with pytest.raises(ZeroDivisionError), whole_folder(target):
+        raise ZeroDivisionError
+    assert os.listdir(target) == ["second"]
+    assert drafts(tmp_path) == []
+
+
+def test_paths_change_places_in_one_step(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+    assert exchange(tmp_path / "one", tmp_path / "two")
+    assert os.listdir(tmp_path / "one") == ["two"]
+    assert not exchange(tmp_path / "one", tmp_path / "missing")
+
+
+STOPPED = """
+import sys, time
+from pathlib import Path
+from citebed.files import writing
+
+def stop():
+    print("here", flush=True)
+    time.sleep(60)
+
+target = Path(sys.argv[1])
+if sys.argv[2] == "file":
+    with writing.whole_files(target) as (draft,):
+        draft.write_text("half")
+        stop()
+elif sys.argv[2] == "folder":
+    with writing.whole_folder(target) as made:
+        (made / "half").touch()
+        stop()
+else:  # between the two renamings, where there is no exchange
+    writing.exchange = lambda *_: False
+    replace = Path.replace
+    def slow(self, other):
+        replace(self, other)
+        stop()
+    Path.replace = slow
+    with writing.whole_folder(target) as made:
+        (made / "new").touch()
+"""
+
+
+def start(target: Path, where: str) -> subprocess.Popen[str]:
+    child = subprocess.Popen(
+        [sys.executable, "-c", STOPPED, str(target), where], stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "here\n"
+    return child
+
+
+def kill(child: subprocess.Popen[str]) -> None:
+    child.send_signal(signal.SIGKILL)
+    child.communicate()
+
+
+@pytest.mark.parametrize("where", ["file", "folder"])
+def test_what_the_killed_leave_is_swept_and_what_the_living_use_is_not(
+    tmp_path: Path, where: str
+) -> None:
+    child = start(tmp_path / "target", where)
+    assert len(drafts(tmp_path)) == 1
+    write_whole(tmp_path / "other", "x")
+    assert len(drafts(tmp_path)) == 1
+    kill(child)
+    write_whole(tmp_path / "other", "y")
+    assert os.listdir(tmp_path) == ["other"]
+
+
+def test_a_folder_moved_aside_by_the_killed_is_put_back(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / "old").touch()
+    kill(start(target, "between"))
+    assert not target.exists()
+    sweep(tmp_path)
+    assert os.listdir(target) == ["old"]
+    assert os.listdir(tmp_path) == ["target"]
+
+
+def test_a_planted_link_is_neither_followed_nor_removed_from(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "precious").write_text("x")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / f"{DRAFT}planted").symlink_to(victim)
+    (out / f"{DRAFT}file").symlink_to(victim / "precious")
+    write_whole(out / "a", "x")
+    with several_files(out) as made:
+        (made / "b").write_text("b")
+    assert (victim / "precious").read_text() == "x"
+    assert (out / "b").read_text() == "b"
+
+
+def test_errors_of_the_system_are_found_behind_others(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="os error") as caught:
+        pl.DataFrame({"a": [1]}).write_csv(tmp_path / "missing" / "x.csv")
+    found = system_error(caught.value)
+    assert found is not None
+    assert found.errno == errno.ENOENT
+    assert system_error(ValueError("x")) is None
+    assert str(system_error(OSError("in words"))).endswith("in words")
+
+
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    old = tmp_path / "x"
+    old.write_text("old")
+    full = pl.exceptions.ComputeError("underlying IO error: No space left (os error 28)")
+    with pytest.raises(CitebedError, match=r"x: No space left on device"), whole_files(old):
+        raise full
+    with pytest.raises(CitebedError, match=r"x: No space left on device"), whole_files(old):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert old.read_text() == "old"
