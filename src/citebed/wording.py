@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from pathlib import Path
+from typing import Any
+
+_LONE = re.compile("[\ud800-\udfff]")
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
@@ -22,5 +27,15 @@ def printable(name: str | Path) -> str:
     The names of a system's files are bytes, and not all of them are UTF-8. Python holds the others
     as lone surrogates, which neither a terminal nor a table takes.
     """
-    text = os.fspath(name)
-    return text.encode("utf-8", "backslashreplace").decode().replace("\\udc", "\\x")
+    return _LONE.sub(_spelled, os.fspath(name))
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """A value as JSON, in which every text is ``printable``."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+    return _LONE.sub(lambda found: f"\\{_spelled(found)}", text)
+
+
+def _spelled(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"

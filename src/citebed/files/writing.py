@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import io
 import os
 import re
 import secrets
@@ -45,13 +46,15 @@ def sync_file(path: Path) -> None:
 def system_error(error: BaseException) -> OSError | None:
     """The operating system's error behind an exception, if there is one.
 
-    polars tells those of its own writing only in words: ``… (os error 28)``.
+    polars tells those of its own writing only in words: ``… (os error 28)``, and those of a
+    handle of ours as ``… [Errno 28] …``.
     """
     if isinstance(error, OSError) and error.errno is not None:
         return error
-    found = re.search(r"\(os error (\d{1,4})\)", str(error))
+    found = re.search(r"\(os error (\d{1,4})\)|\[Errno (\d{1,4})\]", str(error))
     if found:
-        return OSError(int(found[1]), os.strerror(int(found[1])))
+        number = int(found[1] or found[2])
+        return OSError(number, os.strerror(number))
     return OSError(None, str(error)) if isinstance(error, OSError) else None
 
 
@@ -59,9 +62,9 @@ def system_error(error: BaseException) -> OSError | None:
 def whole_files(*paths: Path) -> Iterator[list[Path]]:
     """Drafts to be filled, put in place together once all of them are written.
 
-    Whatever goes wrong before leaves what was there as it was. The first is placed last: it
-    stands for the others, which without it are leftovers of nothing. A file that is replaced
-    keeps its permissions, a new one has those that the umask leaves.
+    Whatever goes wrong before leaves what was there as it was. The others speak of the first: a
+    kill may leave them without it or it without them, never beside a first that they are not of.
+    A file that is replaced keeps its permissions, a new one has those that the umask leaves.
     """
     with contextlib.ExitStack() as held, _told(paths[0]):
         places = [_plain_target(path) for path in paths]
@@ -74,8 +77,18 @@ def whole_files(*paths: Path) -> Iterator[list[Path]]:
             if place.exists():
                 draft.chmod(stat.S_IMODE(place.stat().st_mode))
             sync_file(draft)
-        for draft, place in reversed(list(zip(drafts, places, strict=True))):
-            draft.replace(place)
+        _place(drafts, places)
+
+
+def _place(drafts: list[Path], places: list[Path]) -> None:
+    pairs = list(zip(drafts, places, strict=True))
+    if not places[0].exists():  # so that the first, once there, has the others beside it
+        pairs.reverse()
+    else:
+        for other in places[1:]:
+            other.unlink(missing_ok=True)
+    for draft, place in pairs:
+        draft.replace(place)
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
@@ -84,20 +97,40 @@ def write_whole(path: Path, content: str | bytes) -> None:
         draft.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
+def write_own(path: Path, content: str) -> None:
+    """A file of ours, whose name nobody chose: a link in its place is replaced, not followed."""
+    with several_files(path.parent) as draft:
+        (draft / path.name).write_text(content, "utf-8")
+        sync_file(draft / path.name)
+
+
+def append_own(path: Path) -> io.FileIO:
+    """A file of ours to write at its end, made where it is missing; a link or pipe is an error."""
+    careful = os.O_NOFOLLOW | os.O_NONBLOCK
+    return io.FileIO(path, "a", opener=lambda name, flags: os.open(name, flags | careful, 0o666))
+
+
 @contextlib.contextmanager
 def several_files(folder: Path) -> Iterator[Path]:
     """An empty folder to be filled with files, all of which are then put into ``folder``.
 
     Other files there stay. Nothing is placed before all is written.
     """
+    with workshop(folder) as draft:
+        yield draft
+        for made in sorted(draft.iterdir()):
+            made.replace(folder / made.name)
+
+
+@contextlib.contextmanager
+def workshop(folder: Path) -> Iterator[Path]:
+    """An empty folder in ``folder`` for as long as it is needed."""
     if folder.exists() and not folder.is_dir():
         raise CitebedError(f"'{printable(folder)}' is a file; name a folder.")
     with _told(folder):
         folder.mkdir(parents=True, exist_ok=True)
         with _draft(folder, _new_folder) as draft:
             yield draft
-            for made in sorted(draft.iterdir()):
-                made.replace(folder / made.name)
 
 
 @contextlib.contextmanager
@@ -109,20 +142,20 @@ def whole_folder(target: Path) -> Iterator[Path]:
     """
     with _told(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _draft(target.parent, _new_folder) as workshop:
-            made = workshop / target.name
+        with _draft(target.parent, _new_folder) as draft:
+            made = draft / target.name
             made.mkdir()
             yield made
             if target.is_dir():
                 made.chmod(stat.S_IMODE(target.stat().st_mode))
-            _put_in_place(made, target, workshop)
+            _put_in_place(made, target, draft)
 
 
-def _put_in_place(made: Path, target: Path, workshop: Path) -> None:
+def _put_in_place(made: Path, target: Path, draft: Path) -> None:
     if not os.path.lexists(target):
         made.replace(target)
     elif not exchange(made, target):
-        former = workshop / FORMER / target.name
+        former = draft / FORMER / target.name
         former.parent.mkdir()
         target.replace(former)
         made.replace(target)
@@ -146,7 +179,7 @@ def exchange(one: Path, other: Path) -> bool:
 
 def _plain_target(path: Path) -> Path:
     """Where a file is put in place: what a link points at; never a folder or a device."""
-    path = path.resolve() if path.is_symlink() else path
+    path = Path(os.path.realpath(path)) if path.is_symlink() else path
     if path.is_dir() or not path.name:
         raise CitebedError(f"cannot write {printable(path)}: it is a folder. Name a file.")
     if path.exists() and not path.is_file():
@@ -159,10 +192,10 @@ def _plain_target(path: Path) -> Path:
 
 @contextlib.contextmanager
 def _told(place: Path) -> Iterator[None]:
-    """Errors of the system as one that says what could not be written."""
+    """Errors of the system as one that says what could not be written; those in panics too."""
     try:
         yield
-    except Exception as error:
+    except BaseException as error:
         found = system_error(error)
         if found is None:
             raise
@@ -180,6 +213,7 @@ def _draft(folder: Path, make: Callable[[Path], int]) -> Iterator[Path]:
     try:
         yield path
     finally:
+        _put_back(path)
         _remove(path)
         os.close(handle)
 
@@ -215,19 +249,21 @@ def sweep(folder: Path) -> None:
 def _sweep(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
+        if os.fstat(handle).st_uid != os.geteuid():  # another's, who may have put anything there
+            return
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if stat.S_ISDIR(os.fstat(handle).st_mode):
-            _put_back(path)
+        _put_back(path)
         _remove(path)
     finally:
         os.close(handle)
 
 
-def _put_back(workshop: Path) -> None:
+def _put_back(draft: Path) -> None:
     """A folder that was moved aside and never replaced goes back to its place."""
-    with contextlib.suppress(FileNotFoundError):
-        for former in (workshop / FORMER).iterdir():
-            place = workshop.parent / former.name
+    aside = draft / FORMER
+    if aside.is_dir() and not aside.is_symlink():
+        for former in aside.iterdir():
+            place = draft.parent / former.name
             if not os.path.lexists(place):
                 former.replace(place)
 

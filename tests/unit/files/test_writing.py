@@ -8,7 +8,9 @@ import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -17,12 +19,15 @@ from citebed.errors import CitebedError
 from citebed.files import writing
 from citebed.files.writing import (
     DRAFT,
+    FORMER,
+    append_own,
     exchange,
     several_files,
     sweep,
     system_error,
     whole_files,
     whole_folder,
+    write_own,
     write_whole,
 )
 
@@ -41,6 +46,34 @@ def test_several_files_are_placed_together_or_not_at_all(tmp_path: Path) -> None
         for path in paths:
             path.write_text("new")
     assert (one.read_text(), two.read_text(), drafts(tmp_path)) == ("new", "new", [])
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_file_beside_another_never_speaks_of_a_former_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    """At every step of placing: what stands beside the first was written with it."""
+    first, about = tmp_path / "run", tmp_path / "run.json"
+    if there:
+        first.write_text("old")
+        about.write_text("old")
+    seen = []
+
+    def look(original: Callable[..., Any]) -> Callable[..., Any]:
+        def step(*given: Any, **options: Any) -> Any:
+            result = original(*given, **options)
+            seen.append(tuple(p.read_text() if p.exists() else "" for p in (first, about)))
+            return result
+
+        return step
+
+    with monkeypatch.context() as patch, whole_files(first, about) as drafts:
+        for draft in drafts:
+            draft.write_text("new")
+        for name in ("replace", "unlink"):
+            patch.setattr(Path, name, look(getattr(Path, name)))
+    assert ("new", "new") in seen
+    assert all("" in pair or pair[0] == pair[1] for pair in seen)
 
 
 def test_new_files_respect_the_umask_and_replaced_ones_keep_their_mode(tmp_path: Path) -> None:
@@ -76,6 +109,30 @@ def test_a_name_that_is_not_utf_8_can_be_written(tmp_path: Path) -> None:
     assert path.read_text() == "x"
 
 
+def test_a_link_that_leads_to_itself_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to("loop")
+    write_whole(tmp_path / "loop", "x")
+    assert (tmp_path / "loop").read_text() == "x"
+
+
+def test_files_of_ours_are_never_written_through_links(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    for name in ("whole", "grown"):
+        (tmp_path / name).symlink_to(victim)
+    write_own(tmp_path / "whole", "x")
+    assert (tmp_path / "whole").read_text() == "x"
+    with pytest.raises(OSError, match="symbolic link"):
+        append_own(tmp_path / "grown")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="No such device"):
+        append_own(tmp_path / "pipe")
+    with append_own(tmp_path / "new") as file:
+        file.write(b"x")
+    assert victim.read_text() == "precious"
+    assert drafts(tmp_path) == []
+
+
 @pytest.mark.parametrize("one_step", [True, False])
 def test_a_folder_takes_the_place_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_step: bool
@@ -91,6 +148,27 @@ def test_a_folder_takes_the_place_of_another(
         raise ZeroDivisionError
     assert os.listdir(target) == ["second"]
     assert drafts(tmp_path) == []
+
+
+def test_a_folder_whose_place_cannot_be_taken_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / "old").touch()
+    replace = Path.replace
+
+    def fail(self: Path, other: Path) -> Path:
+        if other == target and FORMER not in self.parts:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return replace(self, other)
+
+    monkeypatch.setattr(writing, "exchange", lambda *_: False)
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(CitebedError, match="Input/output error"), whole_folder(target):
+        pass
+    assert os.listdir(target) == ["old"]
+    assert os.listdir(tmp_path) == ["target"]
 
 
 def test_paths_change_places_in_one_step(tmp_path: Path) -> None:
@@ -185,12 +263,38 @@ def test_a_planted_link_is_neither_followed_nor_removed_from(tmp_path: Path) -> 
     assert (out / "b").read_text() == "b"
 
 
+def test_drafts_of_another_user_are_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / f"{DRAFT}1").mkdir()
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    sweep(tmp_path)
+    assert len(drafts(tmp_path)) == 1
+    monkeypatch.undo()
+    sweep(tmp_path)
+    assert drafts(tmp_path) == []
+
+
+def test_nothing_is_put_back_from_behind_a_link(tmp_path: Path) -> None:
+    home, out = tmp_path / "home", tmp_path / "out"
+    (out / f"{DRAFT}planted").mkdir(parents=True)
+    home.mkdir()
+    (home / "precious").touch()
+    (out / f"{DRAFT}planted" / FORMER).symlink_to(home)
+    sweep(out)
+    assert os.listdir(home) == ["precious"]
+    assert os.listdir(out) == []
+
+
 def test_errors_of_the_system_are_found_behind_others(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="os error") as caught:
         pl.DataFrame({"a": [1]}).write_csv(tmp_path / "missing" / "x.csv")
     found = system_error(caught.value)
     assert found is not None
     assert found.errno == errno.ENOENT
+    found = system_error(pl.exceptions.ComputeError("parquet: [Errno 28] No space left"))
+    assert found is not None
+    assert found.errno == errno.ENOSPC
     assert system_error(ValueError("x")) is None
     assert str(system_error(OSError("in words"))).endswith("in words")
 
@@ -203,4 +307,7 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
         raise full
     with pytest.raises(CitebedError, match=r"x: No space left on device"), whole_files(old):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    panic = pl.exceptions.PanicException("called `unwrap()`: No space left (os error 28)")
+    with pytest.raises(CitebedError, match=r"x: No space left on device"), whole_files(old):
+        raise panic
     assert old.read_text() == "old"

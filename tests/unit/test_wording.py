@@ -1,0 +1,26 @@
+"""Names that are no text are spelled in letters, wherever they are printed or stored."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citebed.wording import json_text, printable
+
+
+def test_bytes_that_are_no_text_are_spelled() -> None:
+    assert printable(os.fsdecode(b"caf\xe9.run")) == "caf\\xe9.run"
+    assert printable("\ud800") == "\\ud800"
+    assert printable("caf\\udce9") == "caf\\udce9"
+    assert printable(Path("café")) == "café"
+
+
+@given(st.text(st.characters(codec=None)))
+def test_json_has_what_is_printable(text: str) -> None:
+    whole = json_text({text: [text]})
+    whole.encode()
+    assert json.loads(whole) == {printable(text): [printable(text)]}
