@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,39 +10,40 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from citebed.evaluation import plain_text
-from citebed.evaluation.plain_text import stays_plain
+from citebed.evaluation.plain_text import separators
 
-TEXT = st.text('a#!" \t\v\f\r\n', max_size=40).map(str.encode)
-
-
-def plain_by_lines(text: bytes) -> bool:
-    """Line by line: no blank at either end, no two together, no line that starts with #."""
-    for line in text.split(b"\n"):
-        bare = line.removesuffix(b"\r").translate(bytes.maketrans(b"\t\v\f", b"   "))
-        if b"  " in bare or bare != bare.strip(b" "):
-            return False
-        if line.startswith(b"#"):
-            return False
-    return True
+TEXT = st.text('aé#!" \t\v\f\r\n\0\x1c', max_size=40).map(str.encode)
 
 
-@pytest.mark.parametrize("mapped", [1, 4, 1 << 25])
+def separators_by_lines(text: bytes, mark: bytes) -> int | None:
+    """Line by line: no blank at either end, no two together, none but ``mark``, no comment."""
+    found = 0
+    for line in text.replace(b"\r\n", b"\n").split(b"\n"):
+        fields = line.split(mark)
+        if (line and not all(fields)) or line.startswith(b"#"):
+            return None
+        if re.search(rb"[\0-\x20]", b"".join(fields)):
+            return None
+        found += len(fields) - 1
+    return found
+
+
+@pytest.mark.parametrize("mark", [b" ", b"\t"])
 @pytest.mark.parametrize("block", [1, 2, 3, 1 << 20])
 @settings(max_examples=100, deadline=None)
-@given(text=TEXT.filter(lambda text: b"\r" not in text.replace(b"\r\n", b"\n")))
+@given(text=TEXT)
 def test_equal_to_looking_at_every_line(
-    mapped: int, block: int, text: bytes, tmp_path_factory: pytest.TempPathFactory
+    block: int, mark: bytes, text: bytes, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    path = tmp_path_factory.mktemp("plain") / "x.run"
-    path.write_bytes(b"a" + text)
+    path = tmp_path_factory.getbasetemp() / "plain.run"
+    path.write_bytes(text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plain_text, "_BLOCK", block)
-        patch.setattr(plain_text, "_MAPPED", mapped)
-        assert stays_plain(path, 0) == plain_by_lines(b"a" + text)
+        assert separators(path, 0, mark) == separators_by_lines(text, mark)
 
 
 def test_what_stands_before_the_beginning_is_not_looked_at(tmp_path: Path) -> None:
     (tmp_path / "x").write_bytes(b"a  b\nc d\n")
-    assert not stays_plain(tmp_path / "x", 0)
-    assert stays_plain(tmp_path / "x", 4)
-    assert stays_plain(tmp_path / "x", 9)
+    assert separators(tmp_path / "x", 0, b" ") is None
+    assert separators(tmp_path / "x", 5, b" ") == 1
+    assert separators(tmp_path / "x", 9, b" ") == 0
