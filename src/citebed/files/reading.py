@@ -21,18 +21,23 @@ from citebed.files.packed import MAGIC_BYTES, Bomb, Budget, damage, packing, unp
 from citebed.wording import printable
 
 _BLOCK = 1 << 20
+_ENDLESS = 1 << 62
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a file or pipe, unpacked where it is packed; to be read once, in order."""
+def opened(path: Path, *, endless: bool = False) -> Iterator[BinaryIO]:
+    """The bytes of a file or pipe, unpacked where it is packed; to be read once, in order.
+
+    A pipe that is ``endless`` may go on for ever, as long as it does not unpack without measure.
+    """
     kind = _checked(path)
     with path.open("rb") as plain:
         stream: BinaryIO = plain
+        size = kind.st_size
         if not stat.S_ISREG(kind.st_mode):
-            stream = io.BufferedReader(_Bounded(plain, path, limit(PIPE)), _BLOCK)
+            size = _ENDLESS if endless else limit(PIPE)
+            stream = io.BufferedReader(_Bounded(plain, path, size), _BLOCK)
         magic = stream.peek(MAGIC_BYTES)[:MAGIC_BYTES]  # type: ignore[attr-defined]
-        size = kind.st_size if stat.S_ISREG(kind.st_mode) else limit(PIPE)
         inner = unpacked(stream, magic, Budget(size))
         if inner is None:
             yield stream

@@ -84,6 +84,34 @@ def test_an_endless_pipe_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         thread.join()
 
 
+def test_a_pipe_may_be_endless_where_that_is_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "PIPE", 1 << 10)
+    for data in (bytes(1 << 22), gzip.compress(os.urandom(1 << 22))):
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        thread = threading.Thread(target=pipe.write_bytes, args=(data,))
+        thread.start()
+        with opened(pipe, endless=True) as stream:
+            assert len(stream.read()) == 1 << 22
+        thread.join()
+        pipe.unlink()
+
+
+def test_a_bomb_in_an_endless_pipe_is_refused(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    bomb = gzip.compress(bytes(120 << 20))
+    threading.Thread(target=pipe.write_bytes, args=(bomb,), daemon=True).start()
+    with (
+        opened(pipe, endless=True) as stream,
+        pytest.raises(FormatError, match="decompression bomb"),
+    ):
+        while stream.read(1 << 20):
+            pass
+
+
 def test_devices_and_folders_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CitebedError, match="/dev/zero is a device"):
         contents(Path("/dev/zero"))

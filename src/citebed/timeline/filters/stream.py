@@ -8,7 +8,6 @@ a place in it is a number of bytes.
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 import re
@@ -20,14 +19,26 @@ from typing import NamedTuple
 
 import polars as pl
 
-from citebed.errors import FormatError
+from citebed.files.line_blocks import Block, line_blocks, pieces_of
+from citebed.files.reading import opened
 from citebed.records import Problem
 from citebed.timeline.filters.base import TEXTS
-from citebed.timeline.kba_format import GZIP
+from citebed.wording import printable
+
+__all__ = [
+    "Block",
+    "Decoded",
+    "Source",
+    "blocks",
+    "checksum",
+    "decode",
+    "file_source",
+    "table_source",
+]
 
 _LINES = dict.fromkeys(("doc_id", "time", *TEXTS), pl.String())
 _EPOCH = r"^(-?[0-9]{5,12})-."
-_WORD = r"[^\s\x1c-\x1f\x85]+"
+_WORD = r"[^\s\x00\x1c-\x1f\x85]+"  # polars makes half a character, \ud800, a NUL
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
 _LAST = 253_402_300_799  # the end of the year 9999; what is later is likely milliseconds
 _FIRST = -62_135_596_800  # the beginning of the year 1
@@ -42,14 +53,6 @@ class Source(NamedTuple):
     pieces: Callable[[], Iterator[bytes]]
 
 
-class Block(NamedTuple):
-    """Whole lines of a stream: how many, and the number of the first."""
-
-    data: bytes
-    first_line: int
-    lines: int
-
-
 class Decoded(NamedTuple):
     """The documents of a block (``line``, ``doc_id``, ``time``, texts), and the lines left out,
     of which ``repeated`` are documents that came before."""
@@ -60,18 +63,14 @@ class Decoded(NamedTuple):
 
 
 def file_source(path: str | Path, piece: int = 1 << 20) -> Source:
-    """A file of JSON Lines, plain or gzip."""
+    """A file of JSON Lines, plain or packed, or a pipe of them, which may have no end."""
     path = Path(path)
 
     def pieces() -> Iterator[bytes]:
-        with path.open("rb") as plain:
-            zipped = plain.read(2) == GZIP
-            plain.seek(0)
-            handle = gzip.GzipFile(fileobj=plain) if zipped else plain
-            while data := handle.read(piece):
-                yield data
+        with opened(path, endless=True) as stream:
+            yield from pieces_of(stream, piece)
 
-    return Source(str(path), pieces)
+    return Source(printable(path), pieces)
 
 
 def table_source(name: str, table: pl.DataFrame, rows: int = 1000) -> Source:
@@ -86,34 +85,14 @@ def table_source(name: str, table: pl.DataFrame, rows: int = 1000) -> Source:
 
 def blocks(source: Source, size: int, first_line: int = 1, skip: int = 0) -> Iterator[Block]:
     """The stream from byte ``skip`` on, cut at line ends into blocks of about ``size`` bytes."""
-    held = bytearray()
-    line = first_line
-    for piece in _unpacked(source, skip, line):
-        held += piece
-        if len(held) < size:
-            continue
-        cut = held.rfind(b"\n") + 1
-        if cut:
-            data = bytes(held[:cut])
-            del held[:cut]
-            lines = data.count(b"\n")
-            yield Block(data, line, lines)
-            line += lines
-    if held:
-        yield Block(bytes(held), line, held.count(b"\n") + 1)
+    return line_blocks(_after(source, skip), source.name, size, first_line)
 
 
-def _unpacked(source: Source, skip: int, line: int) -> Iterator[bytes]:
-    """The pieces after the first ``skip`` bytes; damage to a gzip file gets its place."""
-    try:
-        for piece in source.pieces():
-            if skip < len(piece):
-                line += piece.count(b"\n", skip)
-                yield piece[skip:] if skip else piece
-            skip = max(0, skip - len(piece))
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        what = f"the gzip file is cut short or damaged here ({error}); fetch it again"
-        raise FormatError(source.name, line, what) from None
+def _after(source: Source, skip: int) -> Iterator[bytes]:
+    for piece in source.pieces():
+        if skip < len(piece):
+            yield piece[skip:] if skip else piece
+        skip = max(0, skip - len(piece))
 
 
 def checksum(source: Source, length: int) -> int | None:

@@ -61,7 +61,7 @@ def test_stopped_anywhere_it_goes_on_to_the_same_bytes(
     assert lines > 5
     stops = len(list(task.source.pieces()))
     assert stops > 20
-    for after in range(0, stops, 3):
+    for after in range(0, stops - 2, 3):
         output = tmp_path / f"{after}{ending}"
         for stop in (after, after + 2):
             with pytest.raises(Killed):

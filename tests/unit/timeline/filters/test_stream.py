@@ -135,7 +135,7 @@ def test_a_gzip_stream_is_read_and_one_cut_short_is_told(tmp_path: Path) -> None
     (tmp_path / "s").write_bytes(packed)
     assert b"".join(file_source(tmp_path / "s", 100).pieces()) == lines
     (tmp_path / "s").write_bytes(packed[: len(packed) // 2])
-    with pytest.raises(FormatError, match=r"cut short.*fetch it again") as caught:
+    with pytest.raises(FormatError, match=r"cut short.*Get it anew") as caught:
         list(blocks(file_source(tmp_path / "s", 100), 1000))
     assert 1 < caught.value.line < 2000
 
