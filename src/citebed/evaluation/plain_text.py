@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import io
+
     import numpy as np
     import numpy.typing as npt
 
@@ -26,20 +28,25 @@ def separators(path: Path, begin: int, mark: bytes) -> int | None:
     ends are plain. Who knows that no line is short (polars leaves a null there) learns from the
     sum that none is long, as two that were run together.
     """
+    with path.open("rb", buffering=0) as file:
+        file.seek(begin)
+        return separators_in(file, mark)
+
+
+def separators_in(file: io.FileIO | io.BytesIO, mark: bytes) -> int | None:
+    """The same of a text that is open, from where it stands."""
     import numpy as np
 
     memory = bytearray(_BLOCK + 1)
     memory[0] = _END
     text = np.frombuffer(memory, np.uint8)
     found = 0
-    with path.open("rb", buffering=0) as file:
-        file.seek(begin)
-        while size := file.readinto(memoryview(memory)[1:]):
-            count = _in_block(text[: size + 1], mark[0])
-            if count is None:
-                return None
-            found += count
-            memory[0] = memory[size]  # with it begins the next pair
+    while size := file.readinto(memoryview(memory)[1:]):
+        count = _in_block(text[: size + 1], mark[0])
+        if count is None:
+            return None
+        found += count
+        memory[0] = memory[size]  # with it begins the next pair
     return found if memory[0] > _BLANK or memory[0] == _END else None
 
 
