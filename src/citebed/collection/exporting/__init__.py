@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -19,6 +17,8 @@ from citebed.collection.exporting.tables import CSV, PARQUET
 from citebed.collection.exporting.trec import TREC
 from citebed.collection.store import MANIFEST
 from citebed.errors import CitebedError, UnknownName
+from citebed.files.writing import sweep, whole_files, whole_folder
+from citebed.wording import printable
 
 EXPORTERS = {e.name: e for e in (TREC, BEIR, PARQUET, CSV, BIBTEX, JSONL, IR_DATASETS)}
 """By name."""
@@ -40,14 +40,13 @@ def export(
     that exists is an error unless ``overwrite``, which puts the export in its place.
     """
     exporter = _exporter(form)
-    target = Path(target).resolve()
+    target = Path(os.path.realpath(target))
+    sweep(target.parent)  # which puts a former export back that a kill left aside
     _check_target(collection, exporter, target, overwrite)
-    with _workshop(target) as workshop:
-        output = Output(workshop / "new", _sets(collection, query_sets), query_sets is not None)
-        output.folder.mkdir()
+    sets = _sets(collection, query_sets)
+    with _draft(target, exporter) as draft:
+        output = Output(draft, sets, query_sets is not None, single=bool(exporter.file))
         exporter.write(collection, output)
-        made = output.folder / exporter.file if exporter.file else output.folder
-        _put_in_place(made, target, workshop)
     files = {target.name: output.files[exporter.file]} if exporter.file else output.files
     return ExportReport(exporter.name, target, files, tuple(output.notes))
 
@@ -72,50 +71,34 @@ def _check_target(
     collection: Collection, exporter: Exporter, target: Path, overwrite: bool
 ) -> None:
     """Refuse what exists; and, even with ``overwrite``, what is certainly no former export."""
+    name = printable(target)
     if not os.path.lexists(target):
         return
     if target.is_dir() and exporter.file:
         example = target / exporter.file
-        raise CitebedError(f"'{target}' is a folder; {exporter.title} is one file. Try {example}")
-    if target.is_file() and not exporter.file:
-        raise CitebedError(f"'{target}' is a file; {exporter.title} need a folder.")
+        raise CitebedError(
+            f"'{name}' is a folder; {exporter.title} is one file. Try {printable(example)}"
+        )
+    if not target.is_dir() and not exporter.file:
+        raise CitebedError(f"'{name}' is a file; {exporter.title} need a folder.")
     if not overwrite:
         raise CitebedError(
-            f"'{target}' exists. Choose another place, or replace it with --overwrite."
+            f"'{name}' exists. Choose another place, or replace it with --overwrite."
         )
     here = [place.resolve() for place in (collection.folder, Path.cwd(), Path.home())]
     if (target / MANIFEST).exists() or any(place.is_relative_to(target) for place in here):
-        raise CitebedError(f"'{target}' is or holds more than an export; it is not overwritten.")
+        raise CitebedError(f"'{name}' is or holds more than an export; it is not overwritten.")
 
 
 @contextlib.contextmanager
-def _workshop(target: Path) -> Iterator[Path]:
-    """A folder beside ``target``, hence on the same disk, that is gone afterwards."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        workshop = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    except OSError as error:
-        raise CitebedError(f"cannot write to '{target.parent}': {error.strerror}") from None
-    try:
-        yield workshop
-    except OSError as error:
-        raise CitebedError(f"cannot write '{target}': {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(workshop, ignore_errors=True)
-
-
-def _put_in_place(made: Path, target: Path, workshop: Path) -> None:
-    """Rename to the final name; a folder that was there is moved aside first."""
-    if made.is_file() or not target.exists():
-        made.replace(target)
-        return
-    former = workshop / "former"
-    target.replace(former)
-    try:
-        made.replace(target)
-    except OSError:
-        former.replace(target)
-        raise
+def _draft(target: Path, exporter: Exporter) -> Iterator[Path]:
+    """The file or folder to fill, which then takes the place of ``target``."""
+    if exporter.file:
+        with whole_files(target) as (draft,):
+            yield draft
+    else:
+        with whole_folder(target) as made:
+            yield made
 
 
 __all__ = ["EXPORTERS", "ExportReport", "Exporter", "export"]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import polars as pl
 
 from citebed.collection.collection import Collection
+from citebed.wording import printable
 
 DERIVED_SETS = ("paragraphs", "sentences")
 """The query sets that an import makes from the citing papers; others came as files."""
@@ -45,28 +46,35 @@ class ExportReport:
         several = len(self.files) > 1 or self.target.name not in self.files
         what = [f"  {name}: {count:,}" for name, count in self.files.items()] if several else []
         total = "" if several else f" ({self.files[self.target.name]:,} records)"
-        return [f"wrote {self.target}{total}", *what, *(f"note: {note}" for note in self.notes)]
+        wrote = f"wrote {printable(self.target)}{total}"
+        return [wrote, *what, *(f"note: {note}" for note in self.notes)]
 
 
 @dataclass
 class Output:
     """An export in the making: where its files go, and what is to be said about it.
 
-    ``query_sets`` are the sets to write; ``chosen`` tells whether the user named them.
+    ``query_sets`` are the sets to write; ``chosen`` tells whether the user named them. Of a form
+    that is a ``single`` file, ``draft`` is that file and not a folder.
     """
 
-    folder: Path
+    draft: Path
     query_sets: tuple[str, ...]
     chosen: bool = False
+    single: bool = False
     files: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def file(self, name: str, records: int) -> Path:
         """Where to write the file ``name``; its folder is made, its records are counted."""
-        path = self.folder / name
+        path = self.draft if self.single else self.draft / name
         path.parent.mkdir(parents=True, exist_ok=True)
         self.files[name] = records
         return path
+
+    def open(self, name: str, records: int) -> IO[bytes]:
+        """The file ``name`` to write to: polars takes no path that is not UTF-8, but any file."""
+        return self.file(name, records).open("wb")
 
 
 @dataclass(frozen=True)
@@ -79,12 +87,12 @@ class Exporter:
     file: str = ""
 
 
-def write_lines(path: Path, lines: pl.DataFrame, end: str = "\n") -> None:
+def write_lines(file: IO[bytes], lines: pl.DataFrame, end: str = "\n") -> None:
     """Write a table of one text column as it stands, each value followed by ``end``."""
-    lines.write_csv(path, include_header=False, quote_style="never", line_terminator=end)
+    lines.write_csv(file, include_header=False, quote_style="never", line_terminator=end)
 
 
-def write_trec_qrels(path: Path, qrels: pl.DataFrame) -> None:
+def write_trec_qrels(file: IO[bytes], qrels: pl.DataFrame) -> None:
     """Write judgements in TREC's four columns, with iteration 0."""
     lines = qrels.select("query_id", pl.lit("0").alias("iteration"), "doc_id", "relevance")
-    lines.write_csv(path, include_header=False, separator=" ", quote_style="never")
+    lines.write_csv(file, include_header=False, separator=" ", quote_style="never")

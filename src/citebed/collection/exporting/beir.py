@@ -27,29 +27,31 @@ def write_beir(collection: Collection, output: Output) -> None:
     first: Path | None = None
     for name in output.query_sets:
         prefix = f"{name}/" if several else ""
-        path = output.file(f"{prefix}corpus.jsonl", documents.height)
         if first is None:
-            first = path
-            _write_corpus(documents, path)
+            first = _write_corpus(documents, prefix, output)
         else:
-            _link(first, path)
+            _link(first, output.file(f"{prefix}corpus.jsonl", documents.height))
         _write_queries(collection.queries(name), prefix, output)
         _write_qrels(collection.qrels(name), prefix, output)
     if first is None:
-        _write_corpus(documents, output.file("corpus.jsonl", documents.height))
+        _write_corpus(documents, "", output)
     left_out(
         collection, output, "BEIR",
         "full text", "links", "aliases", "bibtex", "papers", "provenance",
     )  # fmt: skip
 
 
-def _write_corpus(documents: pl.DataFrame, path: Path) -> None:
-    documents.select(
+def _write_corpus(documents: pl.DataFrame, prefix: str, output: Output) -> Path:
+    corpus = documents.select(
         pl.col("doc_id").alias("_id"),
         "title",
         pl.col("abstract").fill_null("").alias("text"),
         pl.struct(_METADATA).alias("metadata"),
-    ).write_ndjson(path)
+    )
+    path = output.file(f"{prefix}corpus.jsonl", documents.height)
+    with path.open("wb") as file:
+        corpus.write_ndjson(file)
+    return path
 
 
 def _link(source: Path, path: Path) -> None:
@@ -60,15 +62,17 @@ def _link(source: Path, path: Path) -> None:
 
 
 def _write_queries(queries: pl.DataFrame, prefix: str, output: Output) -> None:
-    queries.select(
+    lines = queries.select(
         pl.col("query_id").alias("_id"), "text", pl.struct(_QUERY_METADATA).alias("metadata")
-    ).write_ndjson(output.file(f"{prefix}queries.jsonl", queries.height))
+    )
+    with output.open(f"{prefix}queries.jsonl", queries.height) as file:
+        lines.write_ndjson(file)
 
 
 def _write_qrels(qrels: pl.DataFrame, prefix: str, output: Output) -> None:
     names = {"query_id": "query-id", "doc_id": "corpus-id", "relevance": "score"}
-    path = output.file(f"{prefix}qrels/test.tsv", qrels.height)
-    qrels.rename(names).write_csv(path, separator="\t")
+    with output.open(f"{prefix}qrels/test.tsv", qrels.height) as file:
+        qrels.rename(names).write_csv(file, separator="\t")
 
 
 BEIR = Exporter("beir", "BEIR datasets", write_beir)

@@ -36,7 +36,8 @@ def write_bibtex(collection: Collection, output: Output) -> None:
         others, on="doc_id", how="left", maintain_order="left"
     )
     text = pl.when("ready").then("bibtex").otherwise("made").alias("entry")
-    write_lines(output.file(FILE, documents.height), lines.select(text), end="\n\n")
+    with output.open(FILE, documents.height) as file:
+        write_lines(file, lines.select(text), end="\n\n")
     output.notes += entries.notes()
     _note_case(documents["doc_id"], output)
     left_out(

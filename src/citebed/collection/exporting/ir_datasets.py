@@ -36,12 +36,15 @@ DATASETS = register(Path(__file__).parent)
 def write_ir_datasets(collection: Collection, output: Output) -> None:
     """``docs.jsonl``, a folder with queries and qrels for each set, and the registering file."""
     documents = collection.scan_documents().select("doc_id", *BIBLIOGRAPHIC).collect()
-    documents.write_ndjson(output.file(DOCS, documents.height))
+    with output.open(DOCS, documents.height) as file:
+        documents.write_ndjson(file)
     sets = {}
     for name in output.query_sets:
         queries, qrels = collection.queries(name), collection.qrels(name)
-        queries.write_ndjson(output.file(f"{name}/{QUERIES}", queries.height))
-        write_trec_qrels(output.file(f"{name}/{QRELS}", qrels.height), qrels)
+        with output.open(f"{name}/{QUERIES}", queries.height) as file:
+            queries.write_ndjson(file)
+        with output.open(f"{name}/{QRELS}", qrels.height) as file:
+            write_trec_qrels(file, qrels)
         sets[name] = _metadata(name, queries, qrels)
     short = re.sub(r"[^A-Za-z0-9_.-]+", "-", collection.name).strip("-.") or "collection"
     about = {"name": short, "docs": {"count": documents.height}, "query_sets": sets}

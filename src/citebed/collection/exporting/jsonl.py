@@ -26,10 +26,12 @@ _LITERAL = '{"literal":'
 def write_jsonl(collection: Collection, output: Output) -> None:
     """``documents.jsonl``, ``papers.jsonl``, ``queries/`` and ``qrels/``."""
     lines = document_lines(collection)
-    write_lines(output.file("documents.jsonl", lines.height), lines)
+    with output.open("documents.jsonl", lines.height) as file:
+        write_lines(file, lines)
     papers = _papers(collection)
     if papers.height:
-        papers.write_ndjson(output.file("papers.jsonl", papers.height))
+        with output.open("papers.jsonl", papers.height) as file:
+            papers.write_ndjson(file)
     for name in output.query_sets:
         if output.chosen or name not in DERIVED_SETS:
             _write_set(collection, name, output)
@@ -126,13 +128,10 @@ def _note_rules(collection: Collection, output: Output) -> None:
 def _write_set(collection: Collection, name: str, output: Output) -> None:
     """The name of the set stands in every line: files that are equal would be read once."""
     own = pl.lit(name).alias("query_set")
-    queries, qrels = collection.queries(name), collection.qrels(name)
-    if queries.height:
-        path = output.file(f"queries/{name}.jsonl", queries.height)
-        queries.with_columns(own).write_ndjson(path)
-    if qrels.height:
-        path = output.file(f"qrels/{name}.jsonl", qrels.height)
-        qrels.with_columns(own).write_ndjson(path)
+    for kind, table in (("queries", collection.queries(name)), ("qrels", collection.qrels(name))):
+        if table.height:
+            with output.open(f"{kind}/{name}.jsonl", table.height) as file:
+                table.with_columns(own).write_ndjson(file)
     if name in DERIVED_SETS:
         output.notes.append(f"query set {name}: imported again, these files are '{name}-given'")
 

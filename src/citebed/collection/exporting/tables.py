@@ -9,6 +9,7 @@ import polars as pl
 
 from citebed.collection.collection import Collection
 from citebed.collection.exporting.base import Exporter, Output
+from citebed.files.spreadsheets import harmless_table
 from citebed.wording import count
 
 _TABLES = ("documents", "papers", "references", "contexts", "links", "sections")
@@ -27,17 +28,20 @@ def write_parquet(collection: Collection, output: Output) -> None:
     for name in _TABLES:
         source = collection.folder / f"{name}.parquet"
         if source.exists():
-            height = pl.scan_parquet(source).select(pl.len()).collect().item()
+            with source.open("rb") as file:
+                height = pl.scan_parquet(file).select(pl.len()).collect().item()
             shutil.copyfile(source, output.file(f"{name}.parquet", height))
     for name, table in _query_tables(collection, output):
-        table.write_parquet(output.file(f"{name}.parquet", table.height))
+        with output.open(f"{name}.parquet", table.height) as file:
+            table.write_parquet(file)
 
 
 def write_csv(collection: Collection, output: Output) -> None:
     """Every table as CSV in UTF-8, with a header.
 
     Lists (authors, keywords …) are joined by ``; ``. An unknown value is an empty cell, an
-    empty text is ``""``; a cell with a comma, a quote or a line end stands in quotes.
+    empty text is ``""``; a cell with a comma, a quote or a line end stands in quotes. A text that
+    a spreadsheet would run as a formula has an apostrophe before it.
     """
     for name in _TABLES:
         table = getattr(collection, name)
@@ -57,7 +61,12 @@ def _write_csv(name: str, table: pl.DataFrame, output: Output) -> None:
                 f"{name}.csv: in {rows} an item of {column} has the joining '{_JOINT}' in it"
             )
     flat = table.with_columns(pl.col(column).list.join(_JOINT) for column in lists)
-    flat.write_csv(output.file(f"{name}.csv", table.height))
+    safe, changed = harmless_table(flat)
+    if changed:
+        cells = f"{count(changed, 'cell')} that a spreadsheet would run"
+        output.notes.append(f"{name}.csv: {cells} got an apostrophe in front")
+    with output.open(f"{name}.csv", table.height) as file:
+        safe.write_csv(file)
 
 
 PARQUET = Exporter("parquet", "Parquet tables", write_parquet)

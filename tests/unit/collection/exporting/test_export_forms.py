@@ -22,6 +22,7 @@ from citebed.collection import (
 from citebed.collection.exporting import EXPORTERS, export
 from citebed.collection.exporting.base import BIBLIOGRAPHIC
 from citebed.collection.formats.bibtex_scan import scan
+from citebed.files.spreadsheets import harmless
 
 FIELDS = ("doc_id", *BIBLIOGRAPHIC)
 Imported = Callable[..., Collection]
@@ -209,11 +210,23 @@ def test_csv_reads_with_any_reader(small: Collection, tmp_path: Path) -> None:
     assert rows.keys() == set(small.documents["doc_id"])
     for row in small.documents.iter_rows(named=True):
         assert rows[row["doc_id"]]["abstract"] == (row["abstract"] or "")
-        assert rows[row["doc_id"]]["bibtex"] == (row["bibtex"] or "")
+        assert rows[row["doc_id"]]["bibtex"] == harmless(row["bibtex"] or "")
         assert rows[row["doc_id"]]["authors"] == "; ".join(row["authors"])
     assert any("keywords has the joining '; '" in note for note in report.notes)
     back = pl.read_csv(tmp_path / "out/qrels/cats.csv", schema_overrides={"relevance": pl.Int32})
     same(small.qrels("cats"), back)
+
+
+def test_csv_runs_nothing_in_a_spreadsheet(tmp_path: Path, imported: Imported) -> None:
+    titles = {"-1": "=cmd|' /C calc'!A0", "-x": "@SUM(A1)", "c": "1+1=2", "d": "-0.5"}
+    lines = [json.dumps({"doc_id": name, "title": title}) for name, title in titles.items()]
+    (tmp_path / "docs.jsonl").write_text("\n".join(lines))
+    report = export(imported(tmp_path / "docs.jsonl"), "csv", tmp_path / "out")
+    with (tmp_path / "out/documents.csv").open(newline="", encoding="utf-8") as handle:
+        rows = {row["doc_id"]: row["title"] for row in csv.DictReader(handle)}
+    assert rows == {"-1": "'=cmd|' /C calc'!A0", "'-x": "'@SUM(A1)", "c": "1+1=2", "d": "-0.5"}
+    told = "documents.csv: 3 cells that a spreadsheet would run got an apostrophe in front"
+    assert told in report.notes
 
 
 @pytest.mark.parametrize("form", EXPORTERS)

@@ -82,24 +82,6 @@ def test_what_exists_is_replaced_only_when_told(
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
 
 
-def test_a_failed_exchange_puts_the_former_back(
-    small: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    export(small, "trec", tmp_path / "out")
-    (tmp_path / "out" / "mark").write_text("")
-    real = Path.replace
-
-    def replace(self: Path, target: Path) -> Path:
-        if self.name == "new":
-            raise OSError(5, "Input/output error")
-        return real(self, target)
-
-    monkeypatch.setattr(Path, "replace", replace)
-    with pytest.raises(CitebedError, match="Input/output"):
-        export(small, "trec", tmp_path / "out", overwrite=True)
-    assert (tmp_path / "out" / "mark").exists()
-
-
 def test_a_collection_is_never_overwritten(
     small: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,99 @@
+"""An export that is killed leaves the whole old one or the whole new one, and can be run again."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.kills import KILLED, content, victim
+
+from citebed.collection import Collection
+from citebed.collection.exporting import export
+
+MODULES = ("citebed.cli.collect", "citebed.collection.exporting")
+ROUNDS = 25
+
+
+def target_of(folder: Path, form: str) -> Path:
+    return folder / ("out.bib" if form == "bibtex" else "out")
+
+
+def command(small: Collection, target: Path, form: str, *more: str) -> list[str]:
+    return ["export", str(small.folder), str(target), "--to", form, *more]
+
+
+def put(path: Path, files: dict[str, bytes]) -> None:
+    """Make a path what it was, without looking at what it is."""
+    shutil.rmtree(path, ignore_errors=True)
+    for name, data in files.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("form", "exchanging"), [("trec", True), ("trec", False), ("bibtex", True)]
+)
+def test_killed_at_every_step(
+    small: Collection, tmp_path: Path, form: str, exchanging: bool
+) -> None:
+    target = target_of(tmp_path, form)
+    export(small, form, target)
+    new = content(target)
+    old = {".": b"old"} if form == "bibtex" else {"old": b"old", "a/b": b"old"}
+    words = command(small, target, form, "--overwrite")
+    with victim(words, tmp_path, modules=MODULES, exchanging=exchanging) as exporting:
+        code, steps, seen = KILLED, 0, []
+        while code == KILLED:
+            put(target, old)
+            code = exporting.run("steps", steps)
+            found = content(target)
+            assert found in (old, new) or (not exchanging and not found)
+            seen.append(found)
+            assert exporting.to_the_end() == 0
+            assert content(target) == new
+            assert os.listdir(tmp_path) == [target.name]
+            steps += 1
+    assert code == 0
+    assert old in seen
+    assert new in seen[:-1]
+    assert steps > 5
+
+
+def test_what_a_kill_left_aside_is_not_overwritten_untold(
+    small: Collection, tmp_path: Path
+) -> None:
+    """Where nothing can be exchanged in one step the old one waits, and is put back first."""
+    target = tmp_path / "out"
+    old = {"old": b"old"}
+    words = command(small, target, "trec")
+    with (
+        victim([*words, "--overwrite"], tmp_path, modules=MODULES, exchanging=False) as over,
+        victim(words, tmp_path, modules=MODULES, exchanging=False) as plain,
+    ):
+        steps = 0
+        put(target, old)
+        while target.exists():
+            assert over.run("steps", steps) == KILLED
+            steps += 1
+        assert plain.to_the_end() == 1
+        assert content(target) == old
+
+
+@pytest.mark.parametrize("form", ["csv", "bibtex"])
+def test_killed_at_any_moment(small: Collection, tmp_path: Path, form: str) -> None:
+    target = target_of(tmp_path, form)
+    export(small, form, target)
+    whole = content(target)
+    seed = random.Random(f"export {form}")
+    with victim(
+        command(small, target, form, "--overwrite"), tmp_path, modules=MODULES
+    ) as exporting:
+        for _ in range(ROUNDS):
+            assert exporting.run("after", seed.uniform(0, 0.6)) == KILLED
+            assert content(target) == whole
+        assert exporting.to_the_end() == 0
+    assert content(target) == whole
+    assert os.listdir(tmp_path) == [target.name]

@@ -1,0 +1,37 @@
+"""No text cell is a formula; numbers and other text are as they were."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citebed.files.spreadsheets import harmless, harmless_table
+
+CELL = st.text(max_size=8) | st.from_regex(r"[=+\-@\t\r0-9.eE]{0,6}\n?", fullmatch=True)
+
+
+@pytest.mark.parametrize(
+    "text", ["=cmd|' /C calc'!A0", "+1-555", "-x", "@SUM(A1)", "\t=1", "\r=1", "-", "--1", "-1\n"]
+)
+def test_what_a_spreadsheet_would_run(text: str) -> None:
+    assert harmless(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["", "a=b", "10.1145/x", "-5", "+0.25", "-1e-07", ".5", "7.", "'"])
+def test_what_it_would_not(text: str) -> None:
+    assert harmless(text) == text
+
+
+@given(st.lists(CELL | st.none()))
+def test_a_table_is_its_cells(cells: list[str | None]) -> None:
+    table = pl.DataFrame({"text": cells, "number": [-1] * len(cells)}, schema_overrides=SCHEMA)
+    safe, changed = harmless_table(table)
+    expected = [None if cell is None else harmless(cell) for cell in cells]
+    assert safe["text"].to_list() == expected
+    assert safe["number"].equals(table["number"])
+    assert changed == sum(a != b for a, b in zip(cells, expected, strict=True))
+
+
+SCHEMA = {"text": pl.String, "number": pl.Int64}
