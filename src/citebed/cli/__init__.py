@@ -14,9 +14,24 @@ def run() -> None:
     # Modules being loaded are never garbage: looking for some at every 700 objects costs a
     # twentieth of a second.
     gc.set_threshold(100_000, 20, 20)
+    _open_streams()
     from citebed.cli.app import main
 
     _leave(main())
+
+
+def _open_streams() -> None:
+    """Standard streams that take every character, and are there.
+
+    What a terminal cannot show, or no encoding holds, is written ``\\xe9`` rather than being an
+    error; a stream that was closed before we started (``>&-``) takes everything.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+        else:
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _leave(code: int) -> None:

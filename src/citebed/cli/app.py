@@ -15,6 +15,9 @@ import typer
 from typer.exceptions import TyperException
 
 from citebed.errors import CitebedError
+from citebed.files.network import VARIABLE as OFFLINE
+from citebed.files.writing import system_error
+from citebed.wording import printable
 
 INTERRUPTED = 130
 
@@ -47,11 +50,19 @@ def _version(wanted: bool) -> None:
 
 
 def _main(
-    version: bool = typer.Option(
+    context: typer.Context,
+    offline: bool = typer.Option(
+        False, "--offline", help=f"Never use the network; as {OFFLINE}=1 in the environment."
+    ),
+    version: bool = typer.Option(  # noqa: ARG001 - its callback does it
         False, "--version", help="Print the version and stop.", callback=_version, is_eager=True
     ),
 ) -> None:
     """A workbench for citation recommendation: collect, recommend, judge, evaluate, look."""
+    if offline:
+        before = {OFFLINE: os.environ[OFFLINE]} if OFFLINE in os.environ else {}
+        os.environ[OFFLINE] = "1"  # so that the processes we start know too
+        context.call_on_close(lambda: os.environ.pop(OFFLINE) and os.environ.update(before))
 
 
 def build(verb: str | None = None) -> typer.Typer:
@@ -75,10 +86,11 @@ def build(verb: str | None = None) -> typer.Typer:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; gives the exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    if arguments is None and given[:1] and given[0] in WITHOUT_MATRICES:
+    verb = next((word for word in given if not word.startswith("-")), None)
+    if arguments is None and verb in WITHOUT_MATRICES:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        result = build(given[0] if given else None)(args=given, standalone_mode=False)
+        result = build(verb)(args=given, standalone_mode=False)
         sys.stdout.flush()
     except typer.Exit as stop:
         return stop.exit_code
@@ -94,12 +106,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CitebedError as error:
         typer.echo(f"citebed: {error}", err=True)
         return 1
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        typer.echo(f"citebed: {place}{error.strerror or error}", err=True)
-        return 1
-    except Exception as error:
-        return _bug(error)
+    except BaseException as error:  # a library written in Rust panics with no Exception
+        return _failed(error)
     if result == INTERRUPTED:  # how typer passes Ctrl-C on
         return _interrupted()
     return result if isinstance(result, int) else 0
@@ -110,13 +118,20 @@ def _interrupted() -> int:
     return INTERRUPTED
 
 
-def _bug(error: Exception) -> int:
+def _failed(error: BaseException) -> int:
+    """Tell an error that no verb foresaw: the machine's, or a bug of ours."""
     if os.environ.get("CITEBED_DEBUG"):
-        traceback.print_exc()
+        traceback.print_exception(error)
+    said = str(error).strip().partition("\n")[0]
+    if isinstance(error, OSError):
+        place = f"{printable(error.filename)}: " if isinstance(error.filename, str) else ""
+        typer.echo(f"citebed: {place}{error.strerror or said}", err=True)
+    elif system_error(error) is not None:
+        typer.echo(f"citebed: {said}", err=True)
+    elif isinstance(error, MemoryError):
+        typer.echo("citebed: there is not enough memory for this", err=True)
     else:
-        typer.echo(
-            f"citebed: a bug of ours: {type(error).__name__}: {error}\n"
-            "Set CITEBED_DEBUG=1 and run again for the details to report.",
-            err=True,
-        )
-    return 2
+        typer.echo(f"citebed: a bug of ours: {type(error).__name__}: {said}", err=True)
+        typer.echo("Set CITEBED_DEBUG=1 and run again for the details to report.", err=True)
+        return 2
+    return 1

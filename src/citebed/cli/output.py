@@ -22,7 +22,8 @@ AsCsv = Annotated[bool, typer.Option("--csv", help="Print rows as CSV, for progr
 
 def print_json(rows: Rows) -> None:
     """One array of flat rows, a row a line."""
-    lines = ",\n".join(json.dumps(row, ensure_ascii=False, default=str) for row in rows)
+    plain = not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    lines = ",\n".join(json.dumps(row, ensure_ascii=plain, default=str) for row in rows)
     sys.stdout.write(f"[{lines}]\n")
 
 

@@ -22,6 +22,7 @@ from typing import IO, Protocol
 
 from citebed._version import __version__
 from citebed.errors import CitebedError
+from citebed.files.network import refuse_offline
 
 _PASSING = (408, 425, 429, 500, 502, 503, 504)
 
@@ -75,7 +76,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 @dataclass(frozen=True)
 class Opener:
-    """How addresses are opened: http, https and file, nothing else.
+    """How addresses are opened: http, https and file, nothing else; offline, only file.
 
     ``timeout``: seconds without a sign of life. ``attempts``: tries for one file, with a growing
     wait (``sleep``) between them.
@@ -91,6 +92,8 @@ class Opener:
         if scheme == "file":
             return _open_file(url, start, mark)
         if scheme in ("http", "https"):
+            instead = "Get it on another machine, and give its folder here: --mirror file:///FOLDER"
+            refuse_offline(f"cannot fetch {url}", instead)
             return self._open_http(url, start, mark)
         raise CitebedError(
             f"cannot fetch from '{url}': expected a file://, http:// or https:// address, "

