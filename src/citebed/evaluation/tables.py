@@ -26,7 +26,9 @@ from citebed.evaluation.trec_files import (
     read_trec,
     run_tag,
 )
+from citebed.files.parquet import read_parquet
 from citebed.files.reading import at_hand
+from citebed.wording import printable
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -76,7 +78,8 @@ def read_run(path: str | Path) -> Run:
     """A run from a TREC file (plain or gzip, or a pipe) or from Parquet."""
     path = Path(path)
     with at_hand(path) as file:
-        table, tag = _read(file, RUN), run_tag(file)
+        table = _read(file, RUN)
+        tag = None if file.suffix == ".parquet" else run_tag(file)
     return Run(table.select(RUN.kept), name_of(path), path, _hashes(table), tag)
 
 
@@ -118,8 +121,8 @@ def names_of(paths: Sequence[Path]) -> list[str]:
     for path, place in zip(paths, places, strict=True):
         known = alike.setdefault(name_of(place), {})
         if place in known:
-            same = "" if path == known[place] else f": as '{known[place]}' too"
-            raise CitebedError(f"the file '{path}' is given twice{same}.")
+            same = "" if path == known[place] else f": as '{printable(known[place])}' too"
+            raise CitebedError(f"the file '{printable(path)}' is given twice{same}.")
         known[place] = path
     return [_name_among(place, list(alike[name_of(place)])) for place in places]
 
@@ -132,7 +135,7 @@ def _name_among(place: Path, alike: Sequence[Path]) -> str:
     depth = 0
     while any(_last(depth, parts) == _last(depth, ours) for parts in others):
         depth += 1
-    return Path(*_last(depth, ours), name).as_posix()
+    return printable(Path(*_last(depth, ours), name).as_posix())
 
 
 def _last(number: int, parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -153,7 +156,7 @@ def check_names(names: Sequence[str]) -> None:
 
 def name_of(path: Path) -> str:
     """A run's name: its file name without endings."""
-    name = path.name
+    name = printable(path.name)
     while Path(name).suffix.lower() in _ENDINGS and Path(name).stem:
         name = Path(name).stem
     return name
@@ -166,14 +169,14 @@ def _read(path: Path, layout: Layout) -> pl.DataFrame:
 
 
 def _read_parquet(path: Path, layout: Layout) -> pl.DataFrame:
+    table = read_parquet(path)
     try:
-        table = pl.read_parquet(path)
-    except pl.exceptions.PolarsError as error:
-        raise FormatError(path, None, f"not a Parquet file ({error}).") from None
-    try:
-        return checked_columns(table, layout)
+        checked = checked_columns(table, layout)
     except CitebedError as error:
         raise FormatError(path, None, str(error)) from None
+    if not checked.height:
+        raise FormatError(path, None, "the table has no rows.")
+    return checked
 
 
 _SYNONYMS = {
@@ -209,23 +212,28 @@ def _ids(column: pl.Series) -> pl.Series:
         raise CitebedError(f"the {column.name} of row {row + 1} is missing.")
     if column.dtype.is_float():
         whole = column.cast(pl.Int64, strict=False)
-        if (whole.cast(pl.Float64) == column).all():
+        if whole.cast(pl.Float64).eq_missing(column).all():
             column = whole  # 1.0 is the id 1 that a table with gaps once held
-    return column if column.dtype == pl.String else column.cast(pl.String)
+    return _cast(column, pl.String, "ids")
+
+
+def _cast(column: pl.Series, kind: type[pl.DataType], expected: str) -> pl.Series:
+    """The column in another type; one whose values can be no such thing is told."""
+    try:
+        if not column.dtype.is_nested():
+            return column.cast(kind)
+    except pl.exceptions.PolarsError:
+        pass
+    raise CitebedError(f"the column '{column.name}' holds {column.dtype}; expected {expected}.")
 
 
 def _numbers(column: pl.Series, layout: Layout) -> pl.Series:
-    try:
-        cast = column.cast(layout.number)
-    except pl.exceptions.PolarsError:
-        raise CitebedError(
-            f"the column '{column.name}' holds {column.dtype}; expected numbers."
-        ) from None
+    cast = _cast(column, layout.number, "numbers")
     bad = cast.is_null()
     if layout.number is pl.Float64:
         bad = bad | ~cast.is_finite()
-    elif column.dtype.is_float():
-        bad = bad | (cast.cast(pl.Float64) != column)
+    elif column.dtype.is_float() or column.dtype.is_decimal():
+        bad = bad | (cast.cast(pl.Float64) != column.cast(pl.Float64))
     if bad.any():
         row = bad.arg_true()[0]
         kind = "a finite number" if layout.number is pl.Float64 else "a whole number"
@@ -242,6 +250,6 @@ def duplicate(of: Qrels | Run, query: str, document: str) -> NoReturn:
         "Keep one of the two lines: which one counts is not ours to guess."
     )
     if of.source is None or of.source.suffix == ".parquet" or not of.source.is_file():
-        raise CitebedError(f"{of.source or of.name}: {message}")
+        raise CitebedError(f"{printable(of.source or of.name)}: {message}")
     lines = [n for n, q, d, _ in read_lines(of.source, layout) if (q, d) == (query, document)]
     raise FormatError(of.source, lines[-1], f"{message} First in line {lines[0]}.")

@@ -1,29 +1,31 @@
 """Runs and judgements in TREC's text form, as columns.
 
 A well-formed file (one blank or tab between the fields) goes straight through polars' CSV
-reader. Other white space, comments and gzip cost a pass that tidies the text first. Whatever
-neither of them takes is read line by line, slowly, which either succeeds or names the line.
+reader. Other white space, comments and packed files cost a pass that tidies the text first.
+Whatever neither of them takes is read line by line, slowly, which either succeeds or names the
+line. polars sees to it that no line is short; that none is long is told from the number of
+separators.
 """
 
 from __future__ import annotations
 
-import gzip
+import codecs
 import io
 import math
 import re
-import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, cast
+from typing import NamedTuple
 
 import polars as pl
 
-from citebed.errors import CitebedError, FormatError
-from citebed.evaluation.plain_text import stays_plain
+from citebed.errors import FormatError
+from citebed.evaluation.plain_text import separators
+from citebed.files.reading import is_packed, opened
 
 QUERY_HASH, DOC_HASH = "query_hash", "doc_hash"
-_GZIP = b"\x1f\x8b"
 _OTHER_KINDS = {"<": "XML or HTML", "{": "JSON", "[": "JSON"}
 _SAMPLE = 1 << 16
 _BLOCK = 1 << 25
@@ -42,6 +44,11 @@ class Layout(NamedTuple):
     def schema(self) -> dict[str, type[pl.DataType]]:
         """Every column as text, but for the number."""
         return {name: self.number if name == self.kept[2] else pl.String for name in self.fields}
+
+    @property
+    def gaps(self) -> int:
+        """How many separators a line has."""
+        return len(self.fields) - 1
 
 
 QRELS = Layout(
@@ -63,11 +70,13 @@ LAYOUTS = (QRELS, RUN)
 
 def read_trec(path: Path, layout: Layout) -> pl.DataFrame:
     """The kept columns of a file in its order, with hashes of the ids; errors name the line."""
-    zipped, sample = _look(path)
-    _check_kind(path, layout, sample)
-    table = None
-    if not zipped:
-        table = _straight(path, layout, sample)
+    with opened(path) as handle:
+        sample = handle.read(_SAMPLE)
+    if not sample:
+        raise FormatError(path, None, f"the file is empty. {_expected_by_name(path)}")
+    if b"\0" in sample or sample.startswith(b"PAR1"):
+        raise FormatError(path, None, f"this is not a text file. {_expected(layout)}")
+    table = None if is_packed(path) else _straight(path, layout, sample)
     if table is None:
         table = _tidied(path, layout)
     if table is None:
@@ -77,116 +86,55 @@ def read_trec(path: Path, layout: Layout) -> pl.DataFrame:
     return table
 
 
-def _look(path: Path) -> tuple[bool, bytes]:
-    if path.is_dir():
-        raise CitebedError(f"{path} is a folder; give the file itself.")
-    with path.open("rb") as handle:
-        zipped = handle.read(2) == _GZIP
-    with _opened(path) as handle:
-        sample = handle.read(_SAMPLE)
-    if not sample:
-        raise FormatError(path, None, f"the file is empty. {_expected_by_name(path)}")
-    return zipped, sample
-
-
 def _expected_by_name(path: Path) -> str:
     return _expected(QRELS if "qrel" in path.name else RUN)
 
 
-class _Gzip(gzip.GzipFile):
-    """A gzip file that says so when it was cut short or damaged."""
-
-    def read(self, size: int | None = -1) -> bytes:
-        try:
-            return super().read(size)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise FormatError(
-                str(self.name),
-                None,
-                f"the gzip file is cut short or damaged ({error}). Get it anew.",
-            ) from None
-
-
-def _opened(path: Path) -> BinaryIO:
-    with path.open("rb") as handle:
-        zipped = handle.read(2) == _GZIP
-    return cast(BinaryIO, _Gzip(path, "rb")) if zipped else path.open("rb")
-
-
-def _check_kind(path: Path, layout: Layout, sample: bytes) -> None:
-    """Say so at once when the file is of another kind altogether."""
-    if b"\x00" in sample or sample.startswith(b"PAR1"):
-        raise FormatError(path, None, f"this is not a text file. {_expected(layout)}")
-
-
 def _straight(path: Path, layout: Layout, sample: bytes) -> pl.DataFrame | None:
     """The whole file through polars, if its first lines are as plain as they should be."""
-    lines = sample.split(b"\n")[:-1] or [sample]
-    separator = "\t" if b"\t" in lines[0] else " "
-    mark = separator.encode()
-    if any(line.rstrip(b"\r").split(mark) != line.split() for line in lines if line.strip()):
-        return None
+    begin = sample.rfind(b"\n") + 1
+    lines = [line.removesuffix(b"\r") for line in sample[:begin].split(b"\n")]
     remarks = [line for line in lines if line.startswith(b"#")]
+    rows = [line for line in lines if line and not line.startswith(b"#")]
+    if not rows or sample.startswith(codecs.BOM_UTF8):
+        return None
+    mark = b"\t" if b"\t" in rows[0] else b" "
+    if any(line.split(mark) != line.split() or line.count(mark) != layout.gaps for line in rows):
+        return None
     if any(_is_doubtful(remark, layout) for remark in remarks):
         return None
-    if layout is QRELS:
-        return None if remarks else _scanned(path, layout, separator, comments=False)
     with ThreadPoolExecutor(1) as beside:
-        plain = beside.submit(stays_plain, path, max(sample.rfind(b"\n"), 0))
-        comments = bool(remarks)
-        table = _scanned(path, layout, separator, comments)
-        return table if plain.result() else None
-
-
-def _scanned(path: Path, layout: Layout, separator: str, comments: bool) -> pl.DataFrame | None:
-    try:
-        frame = pl.scan_csv(
-            path,
-            separator=separator,
-            has_header=False,
-            schema=layout.schema,
-            quote_char=None,
-            comment_prefix="#" if comments else None,
-            glob=False,
-        )
-        return _checked(frame.select(*layout.kept, *_asides(layout, separator)).collect(), layout)
-    except pl.exceptions.PolarsError:
-        return None
+        counted = beside.submit(separators, path, begin, mark)
+        table = _scanned(path, layout, mark, comments=bool(remarks))
+        if table is None or counted.result() != layout.gaps * (table.height - len(rows)):
+            return None
+        return table
 
 
 def _tidied(path: Path, layout: Layout) -> pl.DataFrame | None:
     """The file in blocks of lines with the white space made plain; ``None`` if that fails."""
     parts = []
     for block in _blocks(path):
-        if b"#" in block and any(_is_doubtful(x, layout) for x in _COMMENT.findall(block)):
+        if b"\0" in block or any(_is_doubtful(x, layout) for x in _COMMENT.findall(block)):
             return None
         text = _tidy(block)
         if not text:
             continue
-        try:
-            table = pl.read_csv(
-                io.BytesIO(text),
-                separator=" ",
-                has_header=False,
-                schema=layout.schema,
-                quote_char=None,
-            )
-        except pl.exceptions.PolarsError:
+        if text.startswith(codecs.BOM_UTF8):  # which is one only where a file begins
             return None
-        checked = _checked(table.select(*layout.kept, *_asides(layout)), layout)
-        if checked is None:
+        table = _scanned(io.BytesIO(text), layout)
+        if table is None or text.count(b" ") != layout.gaps * table.height:
             return None
-        parts.append(checked)
+        parts.append(table)
     return pl.concat(parts) if parts else None
 
 
-_COMMENT = re.compile(rb"^[ \t]*#[^\n]*\n?", re.MULTILINE)
+_COMMENT = re.compile(rb"^[ \t\r\v\f]*#[^\n]*\n?", re.MULTILINE)
 _BLANKS = re.compile(rb"[ \t\r\v\f]+")
 _EDGES = re.compile(rb"^ | ?\n", re.MULTILINE)
 
 
 def _tidy(block: bytes) -> bytes:
-    block = block.removeprefix(b"\xef\xbb\xbf")
     if b"#" in block:
         block = _COMMENT.sub(b"", block)
     block = _BLANKS.sub(b" ", block)
@@ -195,31 +143,46 @@ def _tidy(block: bytes) -> bytes:
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
-    """Pieces of the file that end with a line."""
-    with _opened(path) as handle:
-        rest = b""
-        while piece := handle.read(_BLOCK):
+    """Pieces of the file that end with a line, without a byte-order mark."""
+    with opened(path) as handle:
+        first = handle.read(_BLOCK).removeprefix(codecs.BOM_UTF8)
+        parts: list[bytes] = []
+        for piece in chain([first], iter(lambda: handle.read(_BLOCK), b"")):
             cut = piece.rfind(b"\n") + 1
-            if not cut:
-                rest += piece
-                continue
-            yield rest + piece[:cut]
-            rest = piece[cut:]
-        if rest:
-            yield rest
+            if cut:
+                yield b"".join([*parts, piece[:cut]])
+                parts = []
+            parts.append(piece[cut:])
+        yield b"".join(parts)
 
 
-def _asides(layout: Layout, separator: str = " ") -> list[pl.Expr]:
+def _scanned(
+    source: Path | io.BytesIO, layout: Layout, mark: bytes = b" ", *, comments: bool = False
+) -> pl.DataFrame | None:
+    """What polars reads; ``None`` where a line is short or has no number.
+
+    Of a line with too many fields it takes the first ones.
+    """
+    try:
+        frame = pl.scan_csv(
+            source,
+            separator=mark.decode(),
+            has_header=False,
+            schema=layout.schema,
+            quote_char=None,
+            comment_prefix="#" if comments else None,
+            glob=False,
+        )
+        return _checked(frame.select(*layout.kept, *_asides(layout)).collect(), layout)
+    except pl.exceptions.PolarsError:
+        return None
+
+
+def _asides(layout: Layout) -> list[pl.Expr]:
     """Computed while reading, where it costs least: hashes, and whether a line is whole."""
-    if layout is RUN:  # long, so that empty fields and comments are looked for by `stays_plain`
-        whole = pl.col(layout.fields[-1]).is_not_null() & pl.col("score").is_finite()
-    else:
-        whole = pl.all_horizontal(pl.col(layout.fields).is_not_null())
-        whole = whole & ~pl.col("query_id").str.starts_with("#")
-    if separator == "\t":  # then a blank can be within an id, and is no white space between two
-        blank = [pl.col(name).str.contains(" ", literal=True) for name in ("query_id", "doc_id")]
-        whole = whole & ~pl.any_horizontal(blank)
-    whole = whole.fill_null(False)
+    whole = pl.col(layout.fields[-1]).is_not_null()
+    if layout is RUN:
+        whole = whole & pl.col("score").is_finite().fill_null(False)
     return [
         pl.col("query_id").hash().alias(QUERY_HASH),
         pl.col("doc_id").hash().alias(DOC_HASH),
@@ -243,29 +206,26 @@ def _line_by_line(path: Path, layout: Layout) -> pl.DataFrame:
 
 
 def read_lines(path: Path, layout: Layout) -> Iterator[tuple[int, str, str, float | int]]:
-    """Every line as (number, query, document, value); the slow way, which names a bad line."""
-    with _opened(path) as handle:
+    """Every line as (number, query, document, value); the slow way, which names a bad line.
+
+    White space is what C takes for it: no other character of Unicode parts fields.
+    """
+    with opened(path) as handle:
         for number, raw in enumerate(handle, 1):
-            try:
-                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                raise FormatError(
-                    path, number, f"not UTF-8 ({error.reason}). Save the file as UTF-8."
-                ) from None
-            fields = re.split(r"[ \t\r\n\v\f]+", line.strip(" \t\r\n\v\f"))
-            if fields == [""]:
-                continue
-            if fields[0].startswith("#"):
-                if _is_doubtful(raw, layout):
-                    raise FormatError(path, number, _doubt(fields[0]))
-                continue
-            yield (number, *_parsed(path, number, fields, layout))
+            line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
+            fields = line.split()
+            if b"\0" in line:
+                raise FormatError(path, number, f"this is not text. {_expected(layout)}")
+            if fields and not fields[0].startswith(b"#"):
+                yield (number, *_parsed(path, number, fields, layout))
+            elif fields and _is_doubtful(line, layout):
+                raise FormatError(path, number, _doubt(fields[0].decode("utf-8", "replace")))
 
 
 def _is_doubtful(remark: bytes, layout: Layout) -> bool:
     """Whether a line that starts with # could be one of a query whose name does."""
-    fields = remark.decode("utf-8", "replace").split()
-    if fields[0] == "#":
+    fields = remark.split()
+    if fields[0] == b"#":
         return False
     try:
         _parsed(Path(), 0, fields, layout)
@@ -276,37 +236,51 @@ def _is_doubtful(remark: bytes, layout: Layout) -> bool:
 
 def _doubt(name: str) -> str:
     return (
-        f"is this a remark, or has a query the name '{name}'? Write a blank behind the # of a "
-        "remark; a query needs a name that starts otherwise."
+        f"is this a remark, or has a query the name '{_short(name)}'? Write a blank behind the # "
+        "of a remark; a query needs a name that starts otherwise."
     )
 
 
 def _parsed(
-    path: Path, number: int, fields: list[str], layout: Layout
+    path: Path, number: int, fields: list[bytes], layout: Layout
 ) -> tuple[str, str, float | int]:
     if len(fields) != len(layout.fields):
         raise FormatError(path, number, _wrong_count(fields, layout))
-    query, document, value = (fields[layout.fields.index(name)] for name in layout.kept)
-    if layout.number is pl.Int64:
-        if not re.fullmatch(r"[+-]?\d{1,18}", value):
-            raise FormatError(
-                path, number, f"the relevance '{_short(value)}' is not a whole number."
-            )
-        return query, document, int(value)
+    kept = [fields[layout.fields.index(name)] for name in layout.kept]
+    try:
+        query, document, value = [field.decode() for field in kept]
+    except UnicodeDecodeError as error:
+        raise FormatError(
+            path, number, f"not UTF-8 ({error.reason}). Save the file as UTF-8."
+        ) from None
+    if layout is QRELS:
+        return query, document, _relevance(path, number, value)
+    return query, document, _score(path, number, value)
+
+
+def _relevance(path: Path, number: int, value: str) -> int:
+    found = int(value) if re.fullmatch(r"[+-]?[0-9]{1,19}", value) else None
+    if found is None or not -(1 << 63) <= found < 1 << 63:
+        raise FormatError(path, number, f"the relevance '{_short(value)}' is not a whole number.")
+    return found
+
+
+def _score(path: Path, number: int, value: str) -> float:
     try:
         score = float(value) if "_" not in value else math.nan
     except ValueError:
         score = math.nan
     if not math.isfinite(score):
         raise FormatError(
-            path, number, f"the score '{_short(value)}' is not a finite number. {_expected(layout)}"
+            path, number, f"the score '{_short(value)}' is not a finite number. {_expected(RUN)}"
         )
-    return query, document, score
+    return score
 
 
-def _wrong_count(fields: list[str], layout: Layout) -> str:
-    if fields[0][0] in _OTHER_KINDS:
-        return f"this looks like {_OTHER_KINDS[fields[0][0]]}. {_expected(layout)}"
+def _wrong_count(fields: list[bytes], layout: Layout) -> str:
+    line = b" ".join(fields).decode("utf-8", "replace")
+    if line[0] in _OTHER_KINDS:
+        return f"this looks like {_OTHER_KINDS[line[0]]}. {_expected(layout)}"
     found = f"found {len(fields)} fields"
     other = next((x for x in LAYOUTS if x is not layout and len(x.fields) == len(fields)), None)
     if other:
@@ -314,8 +288,10 @@ def _wrong_count(fields: list[str], layout: Layout) -> str:
             f"{found}, so this looks like {other.what} where {layout.what} should stand. "
             f"Are the files in the right order? {_expected(layout)}"
         )
-    cut = " Was the file cut short?" if len(fields) < len(layout.fields) else ""
-    return f"{found} ('{_short(' '.join(fields))}').{cut} {_expected(layout)}"
+    guess = " Was the file cut short?" if len(fields) < len(layout.fields) else ""
+    if len(fields) >= 2 * layout.gaps:
+        guess = " Do several lines stand in one?"
+    return f"{found} ('{_short(line)}').{guess} {_expected(layout)}"
 
 
 def _expected(layout: Layout) -> str:
@@ -329,13 +305,11 @@ def _short(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "…"
 
 
-def run_tag(path: Path) -> str:
-    """The tag a TREC run gives itself in the last field; the file's name where it has none."""
-    if path.suffix == ".parquet":
-        return path.stem
-    with _opened(path) as handle:
+def run_tag(path: Path) -> str | None:
+    """The tag a TREC run gives itself in the last field of its first line."""
+    with opened(path) as handle:
         for raw in handle:
-            fields = raw.decode("utf-8", "replace").split()
-            if fields and not fields[0].startswith("#"):
-                return fields[-1]
-    return path.stem
+            fields = raw.removeprefix(codecs.BOM_UTF8).split()
+            if fields and not fields[0].startswith(b"#"):
+                return fields[-1].decode("utf-8", "replace")
+    return None

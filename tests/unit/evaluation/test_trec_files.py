@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gzip
+import os
+from io import BytesIO
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -74,6 +77,8 @@ def test_refused(text: bytes, line: int | None, told: str, tmp_path: Path) -> No
     [
         (b"q1 0 a x\n", "'x' is not a whole number"),
         (b"q1 0 a 1.5\n", "'1.5' is not a whole number"),
+        (b"q1 0 a " + b"9" * 5000, "999…' is not a whole number"),
+        (b"q1 0 a 9223372036854775808\n", "'9223372036854775808' is not a whole number"),
         (GOOD, "looks like a run where judgements (qrels) should stand"),
     ],
 )
@@ -132,6 +137,12 @@ def test_parquet(tmp_path: Path) -> None:
     assert read_run(tmp_path / "x.parquet").table.rows() == ROWS
     run.table.drop("score").write_parquet(tmp_path / "y.parquet")
     with pytest.raises(FormatError, match=r"no column 'score'\. Found: query_id, doc_id"):
+        read_run(tmp_path / "y.parquet")
+    run.table.with_columns(query_id=pl.struct("query_id")).write_parquet(tmp_path / "y.parquet")
+    with pytest.raises(FormatError, match=r"'query_id' holds Struct.*; expected ids"):
+        read_run(tmp_path / "y.parquet")
+    run.table.clear().write_parquet(tmp_path / "y.parquet")
+    with pytest.raises(FormatError, match="has no rows"):
         read_run(tmp_path / "y.parquet")
     (tmp_path / "z.parquet").write_bytes(b"PAR1")
     with pytest.raises(FormatError, match="not a Parquet file"):
@@ -224,6 +235,34 @@ def test_a_short_line_far_down_is_found(line: str, told: str, tmp_path: Path) ->
     assert told in str(caught.value)
 
 
+ODD = {
+    "a seventh field": "q1 Q0 doc 77 2 5 t",
+    "a return between two records": "q1 Q0 a 1 2 t\rq1 Q0 b 2 1 t",
+    "two lines run together": "q1 Q0 a 1 2 tq1 Q0 b 2 1 t",
+    "a tab in an id": "q1 Q0 a\tb 1 2 t",
+    "a blank in an id": "q1 Q0 a b 1 2 t",
+    "a return in an id": "q1 Q0 a\rb 1 2 t",
+    "a form feed in an id": "q1 Q0 a\fb 1 2 t",
+    "a NUL": "q1 Q0 a\0b 1 2 t",
+}
+
+
+@pytest.mark.parametrize("far", [0, 1, 8000])
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("blank", [" ", "  ", "\t"])
+@pytest.mark.parametrize("odd", ODD)
+def test_a_line_with_too_many_fields_is_found_wherever_it_stands(
+    odd: str, blank: str, packed: bool, far: int, tmp_path: Path
+) -> None:
+    before = "".join(f"q{n} Q0 d{n} 1 1.5 t\n" for n in range(far))
+    text = f"{before}{ODD[odd]}\nq9 Q0 x 1 1 t\n".replace(" ", blank).encode()
+    (tmp_path / "x.run").write_bytes(gzip.compress(text) if packed else text)
+    with pytest.raises(FormatError, match=r"fields|not text|not a text file") as caught:
+        read_run(tmp_path / "x.run")
+    at_once = "NUL" in odd and far < 8000
+    assert caught.value.line == (None if at_once else far + 1)
+
+
 def test_a_score_that_is_missing_far_down_is_found(tmp_path: Path) -> None:
     lines = "".join(f"q{n} Q0 d{n} 1 1.5 t\n" for n in range(8000))
     (tmp_path / "x.run").write_text(f"{lines}q900 Q0 d1 1  t\n")
@@ -289,3 +328,26 @@ def test_a_blank_between_tabs_is_white_space_wherever_it_stands(tmp_path: Path) 
     (tmp_path / "x.qrels").write_text(f"{tabs}q9\t0\ta b\t1\n")
     with pytest.raises(FormatError, match=r"x\.qrels:8001: found 5 fields"):
         read_qrels(tmp_path / "x.qrels")
+
+
+@pytest.mark.parametrize("name", [b"caf\xe9.run", b"caf\xe9.run.gz", b"caf\xe9.parquet"])
+def test_a_name_that_is_not_utf_8_is_one_that_can_be_printed(name: bytes, tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(name)
+    if name.endswith(b"parquet"):
+        read_run_of(tmp_path, GOOD).table.write_parquet(io := BytesIO())
+        path.write_bytes(io.getvalue())
+    else:
+        path.write_bytes(gzip.compress(GOOD) if name.endswith(b"gz") else GOOD)
+    run = read_run(path)
+    assert (run.name, run.table.rows()) == ("caf\\xe9", ROWS)
+    other = tmp_path / "other" / path.name
+    assert names_of([path, other]) == [f"{tmp_path.name}/caf\\xe9", "other/caf\\xe9"]
+    with pytest.raises(CitebedError, match=r"caf\\xe9[a-z.]+' is given twice"):
+        names_of([path, path])
+
+
+def test_remarks_may_be_of_any_bytes_and_a_first_one_may_follow_a_mark(tmp_path: Path) -> None:
+    path = tmp_path / "x.run"
+    path.write_bytes(b"\xef\xbb\xbf# Q0 a 1 2 t\n# caf\xe9\n" + GOOD)
+    run = read_run(path)
+    assert (run.table.rows(), run.tag) == (ROWS, "t")
