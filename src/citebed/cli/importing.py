@@ -63,6 +63,13 @@ _Prune = Annotated[bool, typer.Option("--prune", help="Forget sources that are n
 _Strict = Annotated[
     bool, typer.Option("--strict", help="Import nothing if a record cannot be read.")
 ]
+_Absolute = Annotated[
+    bool,
+    typer.Option(
+        "--absolute-paths",
+        help="Call sources by their whole paths in the collection, not by names.",
+    ),
+]
 _Workers = Annotated[int, typer.Option(help="Processes that parse; 0 for one a core.")]
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 
@@ -81,6 +88,7 @@ def import_(
     only: _Only = None,
     prune: _Prune = False,
     strict: _Strict = False,
+    absolute_paths: _Absolute = False,
     workers: _Workers = 0,
     as_json: AsJson = False,
     quiet: _Quiet = False,
@@ -106,7 +114,13 @@ def import_(
         no_future=no_future,
     )
     options = ImportOptions(
-        rules=rules, only=tuple(only or ()), name=name, strict=strict, prune=prune, workers=workers
+        rules=rules,
+        only=tuple(only or ()),
+        name=name,
+        strict=strict,
+        prune=prune,
+        absolute=absolute_paths,
+        workers=workers,
     )
     with progress_bar(quiet or as_json) as progress:
         report = import_sources(collection, sources or (), options, progress)

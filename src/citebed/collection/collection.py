@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from citebed.collection import store, tables
 from citebed.collection.citing import QRELS, QUERIES
 from citebed.collection.rules import Rules
 from citebed.collection.tables import Schema
 from citebed.errors import CollectionError, UnknownName
+from citebed.files.reading import at_hand, read_small
 from citebed.records import (
     CitingPaper,
     Context,
@@ -25,8 +27,11 @@ from citebed.records import (
     Section,
     Sentence,
 )
+from citebed.wording import printable
 
 _LISTS = frozenset(("authors", "editors", "keywords"))
+_TRIES = 20
+_SET_BYTES = 8 << 30
 
 
 class Collection:
@@ -38,9 +43,14 @@ class Collection:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        if self.folder.is_dir():
-            store.recover(self.folder)
-        self._manifest = store.read_manifest(self.folder)
+        for _ in range(_TRIES):
+            if self.folder.is_dir():
+                store.recover(self.folder)
+            self._state = store.state_of(self.folder)
+            self._manifest = store.read_manifest(self.folder)
+            if self._is_as_opened():
+                return
+        raise CollectionError(f"'{printable(self.folder)}' is being changed; try again.")
 
     def __repr__(self) -> str:
         return f"<Collection {self.name!r} at {self.folder}>"
@@ -60,62 +70,100 @@ class Collection:
         """The paths that were imported, each with its number of files and a content hash."""
         return self._manifest.sources
 
+    def _is_as_opened(self) -> bool:
+        return self._state is not None and store.state_of(self.folder) == self._state
+
+    def check_unchanged(self) -> None:
+        """Raise if the collection was changed since it was opened.
+
+        Whoever reads its files asks after reading: what was read is then of the state that was
+        opened.
+        """
+        if not self._is_as_opened():
+            raise CollectionError(
+                f"'{printable(self.folder)}' was changed by another citebed since it was opened. "
+                "Open it again."
+            )
+
     # --- tables ---
 
-    def _table(self, name: str, schema: Schema) -> pl.DataFrame:
-        return store.read_table(self.folder, name, schema)
+    def table(self, name: str, schema: Schema) -> pl.DataFrame:
+        """Columns of a table by its file's name; one that is not there is empty."""
+        found = store.read_table(self.folder, name, schema)
+        self.check_unchanged()
+        return found
 
     def scan_documents(self) -> pl.LazyFrame:
         """The documents as a lazy frame: columns and rows are read as they are used."""
         path = self.folder / "documents.parquet"
         if not path.exists():
-            raise CollectionError(f"{path} is missing. Import the sources again.")
-        return pl.scan_parquet(path)
+            self.check_unchanged()
+            raise CollectionError(f"{printable(path)} is missing. Import the sources again.")
+        with store.damage_told(path), at_hand(path) as file:
+            schema = pl.read_parquet_schema(file)
+        return register_io_source(self._read_documents, schema=schema)
+
+    def _read_documents(
+        self,
+        columns: list[str] | None,
+        predicate: pl.Expr | None,
+        rows: int | None,
+        _: int | None,
+    ) -> Iterator[pl.DataFrame]:
+        """What polars asks for of the documents; after reading, whether they are still those."""
+        path = self.folder / "documents.parquet"
+        with store.damage_told(path), at_hand(path) as file:
+            frame = pl.scan_parquet(file, glob=False)
+            frame = frame if predicate is None else frame.filter(predicate)
+            frame = frame if columns is None else frame.select(columns)
+            read = (frame if rows is None else frame.head(rows)).collect()
+        self.check_unchanged()
+        yield read
 
     @cached_property
     def documents(self) -> pl.DataFrame:
         """The documents, one a row; columns as in the data model."""
-        return self._table("documents", tables.DOCUMENTS)
+        return self.table("documents", tables.DOCUMENTS)
 
     @cached_property
     def papers(self) -> pl.DataFrame:
         """The citing papers."""
-        return self._table("papers", tables.PAPERS)
+        return self.table("papers", tables.PAPERS)
 
     @cached_property
     def references(self) -> pl.DataFrame:
         """The citing papers' reference lists, each entry with the document it was found as."""
-        return self._table("references", tables.REFERENCES)
+        return self.table("references", tables.REFERENCES)
 
     @cached_property
     def contexts(self) -> pl.DataFrame:
         """The citing paragraphs, one sentence a row."""
-        return self._table("contexts", tables.CONTEXTS)
+        return self.table("contexts", tables.CONTEXTS)
 
     @cached_property
     def links(self) -> pl.DataFrame:
         """Ties between documents: citations, couplings, co-citations."""
-        return self._table("links", tables.LINKS)
+        return self.table("links", tables.LINKS)
 
     @cached_property
     def sections(self) -> pl.DataFrame:
         """The documents' full texts, by section."""
-        return self._table("sections", tables.SECTIONS)
+        return self.table("sections", tables.SECTIONS)
 
     @cached_property
     def set_aside(self) -> pl.DataFrame:
         """The records that are no documents of their own, and why."""
-        return self._table("import/set_aside", tables.SET_ASIDE)
+        return self.table("import/set_aside", tables.SET_ASIDE)
 
     @cached_property
     def problems(self) -> pl.DataFrame:
         """What was skipped or mended while reading, with file and line."""
-        return self._table("import/problems", tables.PROBLEMS)
+        return self.table("import/problems", tables.PROBLEMS)
 
     @cached_property
     def files(self) -> pl.DataFrame:
         """Every source file with its hash, size, format and number of records."""
-        return self._table("import/sources", tables.SOURCES)
+        return self.table("import/sources", tables.SOURCES)
 
     # --- queries and judgements ---
 
@@ -126,33 +174,37 @@ class Collection:
 
     def queries(self, name: str) -> pl.DataFrame:
         """The queries of a set: ``query_id``, ``text``, whose paper, what to leave out."""
-        path = self._set_file(name, "queries", "jsonl")
-        if path is None:
+        path, data = self._set_file(name, "queries", "jsonl")
+        if not data:
             return pl.DataFrame(schema=QUERIES)
-        return pl.read_ndjson(path, schema=QUERIES)
+        with store.damage_told(path):
+            return pl.read_ndjson(data, schema=QUERIES)
 
     def qrels(self, name: str) -> pl.DataFrame:
         """The judgements of a set: ``query_id``, ``doc_id``, ``relevance``."""
-        path = self._set_file(name, "qrels", "qrels")
-        if path is None:
+        path, data = self._set_file(name, "qrels", "qrels")
+        if not data:
             return pl.DataFrame(schema=QRELS)
         columns = {"query_id": pl.String(), "iteration": pl.String(), **QRELS}
         order = ["query_id", "iteration", "doc_id", "relevance"]
-        table = pl.read_csv(
-            path,
-            has_header=False,
-            separator=" ",
-            quote_char=None,
-            new_columns=order,
-            schema_overrides={name: columns[name] for name in order},
-        )
-        return table.select(list(QRELS))
+        with store.damage_told(path):
+            table = pl.read_csv(
+                data,
+                has_header=False,
+                separator=" ",
+                quote_char=None,
+                new_columns=order,
+                schema_overrides={name: columns[name] for name in order},
+            )
+            return table.select(list(QRELS))
 
-    def _set_file(self, name: str, folder: str, ending: str) -> Path | None:
+    def _set_file(self, name: str, folder: str, ending: str) -> tuple[Path, bytes]:
         if name not in self.query_sets:
             raise UnknownName("query set", name, self.query_sets)
         path = self.folder / folder / f"{name}.{ending}"
-        return path if path.exists() and path.stat().st_size else None
+        data = read_small(path, _SET_BYTES) if path.exists() else b""
+        self.check_unchanged()
+        return path, data
 
     # --- records ---
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect
 from collections import Counter
 from pathlib import PurePosixPath
@@ -13,6 +14,7 @@ from citebed.collection.rules import Rules
 from citebed.records import Problem
 
 _RESERVED = ("paragraphs", "sentences")
+_NAME_LENGTH = 40  # of characters; four bytes each and an ending are a file's name
 
 
 def given_sets(
@@ -176,7 +178,7 @@ def _stem(source: str) -> str:
 
 def _name(source: str, taken: dict[str, QuerySet], numbers: dict[str, int]) -> str:
     """A free name; ``numbers`` remembers how far each name has been counted."""
-    stem = _stem(source)
+    stem = re.sub(r"[\\\x00-\x1f\x7f]+", "-", _stem(source)).lstrip(".")[:_NAME_LENGTH] or "set"
     name = f"{stem}-given" if stem in _RESERVED else stem
     while name in taken:
         numbers[stem] = numbers.get(stem, 1) + 1

@@ -21,31 +21,16 @@ from citebed.collection import citing, crossref, merging, store, tables
 from citebed.collection.canonical import canonical_records
 from citebed.collection.given import given_sets, judgement_problems
 from citebed.collection.import_report import ImportReport
-from citebed.collection.reading import SILENT, Progress, Reader
+from citebed.collection.reading import SILENT, Progress, Reader, all_or_nothing
 from citebed.collection.rules import Rules, reasons
+from citebed.collection.source_names import SourceNames
 from citebed.collection.sources import NotAFile, SourceFile, find_files
 from citebed.collection.store import Manifest
-from citebed.collection.tables import Frames, Schema
+from citebed.collection.tables import IMPORT, Frames
 from citebed.errors import CitebedError, FormatError
 from citebed.records import Problem
+from citebed.wording import printable
 
-IMPORT = "import"
-"""The folder of the tables that tell where everything came from."""
-
-_FILES: dict[str, Schema] = {
-    "documents": tables.DOCUMENTS,
-    "papers": tables.PAPERS,
-    "references": tables.REFERENCES,
-    "contexts": tables.CONTEXTS,
-    "links": tables.LINKS,
-    "sections": tables.SECTIONS,
-    f"{IMPORT}/set_aside": tables.SET_ASIDE,
-    f"{IMPORT}/lists": tables.REFERENCES,
-    f"{IMPORT}/topics": tables.TOPICS,
-    f"{IMPORT}/judgements": tables.JUDGEMENTS,
-    f"{IMPORT}/problems": tables.PROBLEMS,
-    f"{IMPORT}/sources": tables.SOURCES,
-}
 _ALWAYS = frozenset(("documents", "papers", "contexts"))
 
 
@@ -54,7 +39,8 @@ class ImportOptions:
     """How to import; ``rules`` of ``None`` are those the collection has.
 
     ``only`` holds patterns (``*`` matches anything): files, and members of archives, whose
-    name matches none of them are passed over.
+    name matches none of them are passed over. Sources are called by their names, or from the
+    folder that holds the collection; with ``absolute`` by their whole paths.
     """
 
     rules: Rules | None = None
@@ -62,6 +48,7 @@ class ImportOptions:
     name: str | None = None
     strict: bool = False
     prune: bool = False
+    absolute: bool = False
     workers: int = 0
 
 
@@ -80,14 +67,13 @@ def import_sources(
     for the first record that would be skipped. In either case, as after a kill, the
     collection is as it was.
     """
-    folder = Path(folder)
-    found = find_files(list(paths))
-    if not found and not (folder / store.MANIFEST).exists():
+    folder, given = Path(folder), list(paths)
+    if not given and not (folder / store.MANIFEST).exists():
         raise CitebedError("nothing to import: name the files or folders to read.")
     made = not folder.exists()
     try:
-        with store.locked(folder), store.staging(folder) as staging:
-            return _Import(folder, staging, options, progress).run(found, list(map(str, paths)))
+        with all_or_nothing(folder), store.locked(folder), store.staging(folder) as staging:
+            return _Import(folder, staging, options, progress).run(given)
     finally:
         if made and not (folder / store.MANIFEST).exists():
             _remove_empty(folder)
@@ -111,18 +97,23 @@ class _Import:
         self.options = options
         self.progress = progress
         exists = (folder / store.MANIFEST).exists()
-        self.manifest = store.read_manifest(folder) if exists else Manifest(folder.resolve().name)
+        self.manifest = (
+            store.read_manifest(folder) if exists else Manifest(printable(folder.resolve().name))
+        )
         self.rules = self.manifest.rules if options.rules is None else options.rules
         self.known = self.read(f"{IMPORT}/sources")
         workers = options.workers or os.cpu_count() or 1
+        self.names = SourceNames(folder, self.manifest.sources, absolute=options.absolute)
         self.reader = Reader(self.known, self.parts, options.only, workers, progress)
 
     def read(self, name: str) -> pl.DataFrame:
-        return store.read_table(self.folder, name, _FILES[name])
+        return store.read_table(self.folder, name, tables.TABLES[name])
 
-    def run(self, found: list[SourceFile | NotAFile], given: list[str]) -> ImportReport:
+    def run(self, paths: list[str | Path]) -> ImportReport:
         self.parts.mkdir()
         self.ready.mkdir()
+        found = find_files(paths, self.names)
+        given = [self.names.of(path) for path in paths]
         files = [item for item in found if isinstance(item, SourceFile)]
         self.reader.problems += [item for item in found if isinstance(item, NotAFile)]
         gone = self._gone(files, given)
@@ -138,19 +129,18 @@ class _Import:
             self._refuse_problems(pl.concat([fresh.get("problems", new.clear()), new]))
         self.progress.step("writing", 0)
         remove = self._write(prepared)
-        store.commit(self.folder, self.ready, remove)
+        store.commit(self.folder, remove)
         (self.folder / "runs").mkdir(exist_ok=True)
         return replace(report, missing=missing)
 
     def _gone(self, files: list[SourceFile], given: list[str]) -> list[str]:
         """Sources read before, under a path given now, that are no longer there."""
         here = {file.name for file in files}
-        roots = [os.path.normpath(path).replace(os.sep, "/") for path in given]
         return [
             name
             for name in self.known["source"]
             if name not in here
-            and any(name == root or name.startswith(f"{root}/") for root in roots)
+            and any(name == root or name.startswith(f"{root}/") for root in given)
         ]
 
     # --- putting together ---
@@ -266,10 +256,7 @@ class _Import:
     def _manifest_sources(
         self, sources: pl.DataFrame, given: list[str]
     ) -> tuple[dict[str, object], ...]:
-        roots = dict.fromkeys(
-            [str(row["path"]) for row in self.manifest.sources]
-            + [os.path.normpath(path).replace(os.sep, "/") for path in given]
-        )
+        roots = dict.fromkeys([str(row["path"]) for row in self.manifest.sources] + given)
         rows = []
         for root in roots:
             name = pl.col("source")
@@ -281,7 +268,9 @@ class _Import:
                     if under["source"][0] == root
                     else hashlib.sha256(joined.encode()).hexdigest()
                 )
-                rows.append({"path": root, "files": under.height, "sha256": digest})
+                place = self.names.place(root)
+                where = {"place": place} if place else {}
+                rows.append({"path": root, "files": under.height, "sha256": digest, **where})
         return tuple(rows)
 
     def _refuse_problems(self, problems: pl.DataFrame) -> None:
@@ -295,7 +284,7 @@ class _Import:
     def _write(self, prepared: _Prepared) -> list[str]:
         """Write everything that is to be put in place; gives the files that must go."""
         remove = []
-        for name, schema in _FILES.items():
+        for name, schema in tables.TABLES.items():
             table = prepared.frames[name]
             if table.is_empty() and name not in _ALWAYS:
                 remove.append(f"{name}.parquet")
@@ -369,7 +358,8 @@ def _write_query_set(folder: Path, name: str, made: citing.QuerySet) -> None:
         path = folder / "qrels" / f"{name}.qrels"
         path.parent.mkdir(parents=True, exist_ok=True)
         lines = made.qrels.select("query_id", pl.lit("0").alias("iteration"), "doc_id", "relevance")
-        lines.write_csv(path, include_header=False, separator=" ", quote_style="never")
+        with path.open("wb") as handle:
+            lines.write_csv(handle, include_header=False, separator=" ", quote_style="never")
 
 
 def _problem_frame(problems: list[tuple[str, Problem]]) -> pl.DataFrame:

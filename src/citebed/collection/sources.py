@@ -14,12 +14,15 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 
+from citebed.collection.source_names import SourceNames
 from citebed.errors import CitebedError
 from citebed.files.packed import Budget, Watched, unpacked
 from citebed.records import Problem
+from citebed.wording import printable
 
 _NESTED_ZIP_BYTES = 256 << 20
 _MAX_DEPTH = 3
@@ -60,18 +63,19 @@ class Member(NamedTuple):
     stream: BinaryIO
 
 
-def find_files(paths: list[str | Path]) -> list[SourceFile | NotAFile]:
+def find_files(paths: list[str | Path], names: SourceNames) -> list[SourceFile | NotAFile]:
     """All files under the given paths, sorted by name; hidden ones are left out."""
     found: dict[str, SourceFile | NotAFile] = {}
     for given in paths:
         root = Path(given)
         if not root.exists():
             raise CitebedError(
-                f"no such file or folder: {given}. "
+                f"no such file or folder: {printable(given)}. "
                 "Give the bibliographies, papers or archives to import."
             )
+        names.of(root)  # a folder has its name before its files do
         for path in _files_under(root):
-            name = os.path.normpath(path).replace(os.sep, "/")
+            name = names.of(path)
             why = _why_no_file(path)
             found[name] = (
                 NotAFile(name, Problem(1, why, "ignored")) if why else SourceFile(path, name)
@@ -106,15 +110,32 @@ def _files_under(root: Path) -> Iterator[Path]:
     yield from closed
 
 
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """A file that the system does not give us ends the import: what is in it is not known.
+
+    Told where it happens, for further up it looks like the damage of an archive.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise CitebedError(
+            f"cannot read {printable(path)}: {error.strerror}. Nothing was imported; "
+            "mend that, or leave the file out."
+        ) from error
+
+
 class _Counted(io.FileIO):
     """A file that tells how much of it has been read."""
 
     def __init__(self, path: Path, on_read: Callable[[int], None]) -> None:
         super().__init__(path, "rb")
+        self._path = path
         self._on_read = on_read
 
     def readinto(self, buffer: object) -> int:
-        count = super().readinto(buffer) or 0  # type: ignore[arg-type]
+        with told(self._path):
+            count = super().readinto(buffer) or 0  # type: ignore[arg-type]
         self._on_read(count)
         return count
 
@@ -123,11 +144,10 @@ def members(
     path: Path, name: str, on_read: Callable[[int], None] = lambda _: None
 ) -> Iterator[Member | Problem]:
     """The readable streams in a file; each must be read before the next is asked for."""
-    try:
-        with io.BufferedReader(_Counted(path, on_read), 1 << 20) as stream:
-            yield from _members(stream, name, 0, Budget(path.stat().st_size))
-    except PermissionError:
-        yield Problem(1, "permission denied", "skipped")
+    with told(path):
+        file, size = _Counted(path, on_read), path.stat().st_size
+    with io.BufferedReader(file, 1 << 20) as stream:
+        yield from _members(stream, name, 0, Budget(size))
 
 
 def _members(stream: Any, name: str, depth: int, budget: Budget) -> Iterator[Member | Problem]:

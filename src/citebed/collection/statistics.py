@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from citebed.collection import store, tables
+from citebed.collection import tables
 from citebed.collection.citing import query_id
 from citebed.collection.collection import Collection
 from citebed.collection.venues import venue_key, venue_series
@@ -168,7 +168,7 @@ def _columns(
     collection: Collection, table: str, schema: tables.Schema, *names: str
 ) -> pl.DataFrame:
     """Some columns of a table: the others, with their long texts, are not read."""
-    return store.read_table(collection.folder, table, {name: schema[name] for name in names})
+    return collection.table(table, {name: schema[name] for name in names})
 
 
 def _ranked(counts: Iterable[tuple[str, int]]) -> Counts:

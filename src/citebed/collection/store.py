@@ -4,6 +4,9 @@ A change is prepared in ``.staging``, then a journal says which files are to be 
 then they are. Killed before the journal is there, nothing has happened; killed after, whoever
 opens the folder next finishes the work. So whoever reads through citebed sees the state before
 or after, never one between.
+
+A collection may come from a stranger. Names in its journal and manifest are taken only if they are
+those of files that a collection has (`is_own`), and no link leads a change out of the folder.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import shutil
 import time
 import tomllib
@@ -23,15 +27,21 @@ from typing import Any
 import polars as pl
 
 from citebed.collection.rules import Rules, rules_from
-from citebed.collection.tables import Schema, empty
-from citebed.errors import CollectionError
-from citebed.files.writing import sync_folder
+from citebed.collection.tables import TABLES, Schema, empty
+from citebed.errors import CitebedError, CollectionError
+from citebed.files.reading import at_hand, read_text
+from citebed.files.writing import sync_file, sync_folder, whole_files
+from citebed.wording import printable
 
 FORMAT = 1
 MANIFEST = "citebed.toml"
 _JOURNAL = ".commit.json"
 _STAGING = ".staging"
+_READY = f"{_STAGING}/ready"
 _LOCK = ".lock"
+_SETS = {"queries": ".jsonl", "qrels": ".qrels"}
+_NO_SET_NAME = re.compile(r"^\.|[/\\\x00-\x1f\x7f]|^$")
+_SET_NAME_BYTES = 200
 
 
 @dataclass(frozen=True)
@@ -79,39 +89,82 @@ def _toml(value: Any) -> str:
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
+def is_set_name(name: object) -> bool:
+    """Whether a query set can have this name: it is a part of the names of its files."""
+    return (
+        isinstance(name, str)
+        and not _NO_SET_NAME.search(name)
+        and len(name.encode("utf-8", "replace")) <= _SET_NAME_BYTES
+    )
+
+
+def is_own(name: object) -> bool:
+    """Whether a name, relative to the folder, is that of a file which a collection has."""
+    if not isinstance(name, str):
+        return False
+    folder, _, file = name.partition("/")
+    if folder in _SETS and file.endswith(_SETS[folder]):
+        return is_set_name(file.removesuffix(_SETS[folder]))
+    return name == MANIFEST or (name.endswith(".parquet") and name[:-8] in TABLES)
+
+
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a collection; raises if the folder is none, or of a newer format."""
     path = folder / MANIFEST
     if not path.is_file():
         raise CollectionError(_not_a_collection(folder))
     try:
-        values = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise CollectionError(f"{path} is damaged: {error}. Restore it, or import again.") from None
+        values = tomllib.loads(read_text(path))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise _damaged(path, error) from None
     if values.get("format") != FORMAT:
         raise CollectionError(
             f"{folder} has collection format {values.get('format')!r}; this citebed reads "
             f"{FORMAT}. Import its sources again with this version."
         )
+    query_sets, sources = values.get("query_sets", []), values.get("sources", [])
+    if not isinstance(query_sets, list) or not all(map(is_set_name, query_sets)):
+        raise _damaged(path, f"{query_sets!r:.80} are not names of query sets")
+    if not isinstance(sources, list) or not all(map(_is_source, sources)):
+        raise _damaged(path, f"{sources!r:.80} are not sources")
     return Manifest(
         name=str(values.get("name", folder.name)),
-        rules=rules_from(values.get("rules", {}), str(path)),
-        sources=tuple(values.get("sources", ())),
-        query_sets=tuple(values.get("query_sets", ())),
+        rules=rules_from(values.get("rules", {}), printable(path)),
+        sources=tuple(sources),
+        query_sets=tuple(query_sets),
         version=str(values.get("citebed", "")),
     )
 
 
+def _is_source(row: object) -> bool:
+    return isinstance(row, dict) and isinstance(row.get("path"), str)
+
+
+def _damaged(path: Path, why: object) -> CollectionError:
+    return CollectionError(f"{printable(path)} is damaged: {why}. Restore it, or import again.")
+
+
 def _not_a_collection(folder: Path) -> str:
-    make = f"Make one with: citebed import {folder} FILES…"
+    name = printable(folder)
+    make = f"Make one with: citebed import {name} FILES…"
     if not folder.exists():
-        return f"there is no collection at '{folder}'. {make}"
+        return f"there is no collection at '{name}'. {make}"
     if not folder.is_dir():
-        hint = f"Import it with: citebed import NEW-FOLDER {folder}"
-        return f"'{folder}' is a file; a collection is a folder. {hint}"
+        hint = f"Import it with: citebed import NEW-FOLDER {name}"
+        return f"'{name}' is a file; a collection is a folder. {hint}"
     if (folder / _STAGING).exists():
-        return f"'{folder}' is no collection yet: an import did not finish. Run it again."
-    return f"'{folder}' is not a collection (it has no {MANIFEST}). {make}"
+        return f"'{name}' is no collection yet: an import did not finish. Run it again."
+    return f"'{name}' is not a collection (it has no {MANIFEST}). {make}"
+
+
+class _Busy(CollectionError):
+    """Another process is changing the collection."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"'{printable(folder)}' is being changed by another citebed. "
+            "Wait for it to finish and try again."
+        )
 
 
 @contextlib.contextmanager
@@ -119,31 +172,30 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold the folder for a change; someone else holding it is an error."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle = (folder / _LOCK).open("a+")
+        handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
     except OSError as error:
-        raise CollectionError(f"cannot write to '{folder}': {error.strerror}") from None
-    with handle:
+        raise CollectionError(f"cannot write to '{printable(folder)}': {error.strerror}") from None
+    try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise CollectionError(
-                f"'{folder}' is being changed by another citebed. "
-                "Wait for it to finish and try again."
-            ) from None
+            raise _Busy(folder) from None
         _finish_commit(folder)
         yield
+    finally:
+        os.close(handle)
 
 
 def recover(folder: Path) -> None:
     """Finish a change that was interrupted after it was decided; else do nothing."""
     for _ in range(100):
-        if not (folder / _JOURNAL).exists():
+        if not os.path.lexists(folder / _JOURNAL):
             return
-        with contextlib.suppress(CollectionError), locked(folder):
+        with contextlib.suppress(_Busy), locked(folder):
             return
         time.sleep(0.05)
     raise CollectionError(
-        f"'{folder}' has been in the middle of a change for five seconds; try again."
+        f"'{printable(folder)}' has been in the middle of a change for five seconds; try again."
     )
 
 
@@ -151,70 +203,142 @@ def recover(folder: Path) -> None:
 def staging(folder: Path) -> Iterator[Path]:
     """An empty folder to prepare a change in; it is gone afterwards, whatever happens."""
     path = folder / _STAGING
-    shutil.rmtree(path, ignore_errors=True)
+    _clear(path)
     path.mkdir()
     try:
         yield path
     finally:
-        shutil.rmtree(path, ignore_errors=True)
+        _clear(path)
 
 
-def commit(folder: Path, prepared: Path, remove: list[str]) -> None:
-    """Put all files under ``prepared`` in place and take ``remove`` away, as one change."""
-    files = sorted(
-        str(path.relative_to(prepared)) for path in prepared.rglob("*") if path.is_file()
-    )
+def _clear(path: Path) -> None:
+    if path.is_symlink() or path.is_file():
+        path.unlink()
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def commit(folder: Path, remove: list[str]) -> None:
+    """Put all files under the staged ``ready`` in place and take ``remove`` away, as one change."""
+    ready = folder / _READY
+    files = sorted(str(path.relative_to(ready)) for path in ready.rglob("*") if path.is_file())
+    journal = {"from": _READY, "files": files, "remove": remove}
+    _checked(folder, journal)
     for name in files:
-        with (prepared / name).open("rb") as handle:
-            os.fsync(handle.fileno())
-    journal = {"from": str(prepared.relative_to(folder)), "files": files, "remove": remove}
-    draft = folder / f"{_JOURNAL}.new"
-    with draft.open("w", encoding="utf-8") as handle:
-        json.dump(journal, handle)
-        handle.flush()
-        os.fsync(handle.fileno())
-    draft.replace(folder / _JOURNAL)
+        sync_file(ready / name)
+        (folder / name).parent.mkdir(exist_ok=True)  # now: later, a full disk would be too late
+    with whole_files(folder / _JOURNAL) as (draft,):
+        draft.write_text(json.dumps(journal), "utf-8")
     sync_folder(folder)
     _finish_commit(folder)
 
 
 def _finish_commit(folder: Path) -> None:
     path = folder / _JOURNAL
-    if not path.exists():
+    if not os.path.lexists(path):
         return
-    journal = json.loads(path.read_text("utf-8"))
-    for name in journal["files"]:
-        ready = folder / journal["from"] / name
+    files, remove = _checked(folder, _read_journal(path))
+    for name in files:
+        ready = folder / _READY / name
         if ready.exists():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).parent.mkdir(exist_ok=True)
             ready.replace(folder / name)
-    for name in journal["remove"]:
+    for name in remove:
         (folder / name).unlink(missing_ok=True)
-    sync_folder(folder)
+    for place in {(folder / name).parent for name in (MANIFEST, *files)}:
+        sync_folder(place)
     path.unlink()
+
+
+def _read_journal(path: Path) -> object:
+    if path.is_symlink():
+        return None
+    try:
+        return json.loads(read_text(path))
+    except (ValueError, RecursionError, CitebedError):
+        return None
+
+
+def _checked(folder: Path, journal: object) -> tuple[list[str], list[str]]:
+    """The files that a journal puts in place and removes, if it is one that we may have written."""
+    if not isinstance(journal, dict) or journal.get("from") != _READY:
+        raise _foreign(folder, "it is damaged")
+    files, remove = journal.get("files"), journal.get("remove")
+    if not isinstance(files, list) or not isinstance(remove, list):
+        raise _foreign(folder, "it is damaged")
+    for name in (*files, *remove):
+        if not is_own(name):
+            raise _foreign(folder, f"{name!r:.80} is no file of a collection")
+    for name in (_STAGING, _READY, *_SETS, "import"):
+        if (folder / name).is_symlink():
+            raise _foreign(folder, f"'{name}' is a link")
+    return files, remove
+
+
+def _foreign(folder: Path, why: str) -> CollectionError:
+    return CollectionError(
+        f"{printable(folder / _JOURNAL)} is not a journal that citebed wrote: {why}. Nothing was "
+        "changed. If you trust the rest of the folder, remove that and import the sources again."
+    )
+
+
+@dataclass(frozen=True)
+class State:
+    """What tells one state of a collection from the next: every change replaces the manifest."""
+
+    inode: int
+    time: int
+    size: int
+
+
+def state_of(folder: Path) -> State | None:
+    """The state that the folder is in; ``None`` in the middle of a change."""
+    try:
+        found = (folder / MANIFEST).stat()
+    except OSError:
+        return None
+    if os.path.lexists(folder / _JOURNAL):
+        return None
+    return State(found.st_ino, found.st_mtime_ns, found.st_size)
 
 
 def write_table(path: Path, table: pl.DataFrame, schema: Schema) -> None:
     """Write a table with exactly the stated columns."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    table.select(pl.col(name).cast(kind) for name, kind in schema.items()).write_parquet(
-        path, compression="zstd", compression_level=1, statistics=False, row_group_size=20_000
-    )
+    made = table.select(pl.col(name).cast(kind) for name, kind in schema.items())
+    with path.open("wb") as handle:  # a handle: polars takes no name that is not UTF-8
+        made.write_parquet(
+            handle, compression="zstd", compression_level=1, statistics=False, row_group_size=20_000
+        )
 
 
 def read_table(folder: Path, name: str, schema: Schema) -> pl.DataFrame:
     """A table of the collection; one that is not there is empty."""
     path = folder / f"{name}.parquet"
-    if not path.exists():
-        return empty(schema)
+    return read_parquet(path, list(schema)) if path.exists() else empty(schema)
+
+
+def read_parquet(path: Path, columns: list[str]) -> pl.DataFrame:
+    """Columns of a Parquet file of the collection."""
+    with damage_told(path), at_hand(path) as file:
+        return pl.read_parquet(file, columns=columns)
+
+
+@contextlib.contextmanager
+def damage_told(path: Path) -> Iterator[None]:
+    """Whatever polars says of a file of the collection, also in panic, is told as damage."""
     try:
-        return pl.read_parquet(path, columns=list(schema))
-    except (pl.exceptions.PolarsError, OSError) as error:
+        yield
+    except CitebedError:
+        raise
+    except (Exception, pl.exceptions.PanicException) as error:
         reason = str(error).partition("\n")[0]
-        raise CollectionError(f"{path} is damaged ({reason}). Import the sources again.") from None
+        raise CollectionError(
+            f"{printable(path)} is damaged ({reason}). Import the sources again."
+        ) from None
 
 
 def write_jsonl(path: Path, table: pl.DataFrame) -> None:
     """Write a table as JSON Lines, one object a row."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    table.write_ndjson(path)
+    with path.open("wb") as handle:
+        table.write_ndjson(handle)

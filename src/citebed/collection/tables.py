@@ -148,6 +148,25 @@ READ = {
 }
 """The tables that reading fills."""
 
+IMPORT = "import"
+"""The folder of the tables that tell where everything came from."""
+
+TABLES: dict[str, Schema] = {
+    "documents": DOCUMENTS,
+    "papers": PAPERS,
+    "references": REFERENCES,
+    "contexts": CONTEXTS,
+    "links": LINKS,
+    "sections": SECTIONS,
+    f"{IMPORT}/set_aside": SET_ASIDE,
+    f"{IMPORT}/lists": REFERENCES,
+    f"{IMPORT}/topics": TOPICS,
+    f"{IMPORT}/judgements": JUDGEMENTS,
+    f"{IMPORT}/problems": PROBLEMS,
+    f"{IMPORT}/sources": SOURCES,
+}
+"""The tables of a collection by the names of their files, without ``.parquet``."""
+
 _SEPARATOR = "\x1f"
 Frames = dict[str, pl.DataFrame]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from citebed.collection.chunks import Piece, pieces
+from citebed.collection.source_names import SourceNames
 from citebed.collection.sources import (
     BAD_DATA,
     Member,
@@ -161,17 +162,21 @@ def test_folders_are_walked_in_order_without_hidden_files_or_collections(tmp_pat
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(BIB)
-    names = [f.name for f in find_files([tmp_path]) if isinstance(f, SourceFile)]
+    names = [
+        f.name
+        for f in find_files([tmp_path], SourceNames(tmp_path / "c"))
+        if isinstance(f, SourceFile)
+    ]
     assert [name.removeprefix(f"{tmp_path}/") for name in names] == ["a/y.bib", "b/x.bib"]
 
 
 def test_pipes_are_not_read_and_missing_files_are_an_error(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    (found,) = find_files([tmp_path])
+    (found,) = find_files([tmp_path], SourceNames(tmp_path / "c"))
     assert isinstance(found, NotAFile)
     assert "not a regular file" in found.problem.what
     with pytest.raises(CitebedError, match="no such file or folder"):
-        find_files([tmp_path / "nowhere"])
+        find_files([tmp_path / "nowhere"], SourceNames(tmp_path / "c"))
 
 
 def test_links_are_told_of_and_only_links_to_files_are_followed(tmp_path: Path) -> None:
@@ -180,7 +185,7 @@ def test_links_are_told_of_and_only_links_to_files_are_followed(tmp_path: Path) 
     (tmp_path / "nowhere").symlink_to("y.bib")
     (tmp_path / "itself").symlink_to("itself")
     (tmp_path / "up").symlink_to("..")
-    found = find_files([tmp_path])
+    found = find_files([tmp_path], SourceNames(tmp_path / "c"))
     names = [Path(item.name).name for item in found if isinstance(item, SourceFile)]
     told = {Path(i.name).name: i.problem.what for i in found if isinstance(i, NotAFile)}
     assert names == ["good", "x.bib"]

@@ -20,17 +20,21 @@ class Killed(BaseException):
     """Stands for a process that is gone."""
 
 
-def prepare(folder: Path, text: str) -> Path:
+def prepare(folder: Path, text: str) -> None:
     ready = folder / ".staging" / "ready"
     for name in ("citebed.toml", "documents.parquet", "qrels/a.qrels"):
         path = ready / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return ready
+
+
+def commit(folder: Path, text: str) -> None:
+    prepare(folder, text)
+    store.commit(folder, [])
 
 
 def contents(folder: Path) -> dict[str, str]:
-    names = ("citebed.toml", "documents.parquet", "qrels/a.qrels", "old.parquet")
+    names = ("citebed.toml", "documents.parquet", "qrels/a.qrels", "links.parquet")
     return {name: (folder / name).read_text() for name in names if (folder / name).exists()}
 
 
@@ -51,17 +55,17 @@ def failing_after(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
     monkeypatch.setattr(Path, "unlink", guarded(Path.unlink))
 
 
-@pytest.mark.parametrize("steps", range(8))
+@pytest.mark.parametrize("steps", range(9))
 def test_a_commit_cut_off_at_any_step_is_seen_before_or_after(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int
 ) -> None:
-    store.commit(tmp_path, prepare(tmp_path, "one"), [])
-    (tmp_path / "old.parquet").write_text("one")
+    commit(tmp_path, "one")
+    (tmp_path / "links.parquet").write_text("one")
     before = contents(tmp_path)
-    ready = prepare(tmp_path, "two")
+    prepare(tmp_path, "two")
     with monkeypatch.context() as patch, contextlib.suppress(Killed):
         failing_after(patch, steps)
-        store.commit(tmp_path, ready, ["old.parquet"])
+        store.commit(tmp_path, ["links.parquet"])
     store.recover(tmp_path)
     after = {"citebed.toml": "two", "documents.parquet": "two", "qrels/a.qrels": "two"}
     assert contents(tmp_path) == (before if steps == 0 else after)
@@ -69,7 +73,7 @@ def test_a_commit_cut_off_at_any_step_is_seen_before_or_after(
 
 
 def test_recovering_twice_changes_nothing(tmp_path: Path) -> None:
-    store.commit(tmp_path, prepare(tmp_path, "one"), [])
+    commit(tmp_path, "one")
     store.recover(tmp_path)
     assert set(contents(tmp_path).values()) == {"one"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from citebed.collection import store, tables
+from citebed.collection import tables
 from citebed.collection.citing import lookup_table
 from citebed.collection.lint.base import (
     FOUND,
@@ -30,8 +30,7 @@ def _sets(subject: Subject) -> list[tuple[str, pl.DataFrame, pl.DataFrame]]:
 
 def _given(subject: Subject) -> pl.DataFrame:
     """Where each judgement was read; judgements made from citing papers have no line."""
-    folder = subject.collection.folder
-    given = store.read_table(folder, "import/judgements", tables.JUDGEMENTS)
+    given = subject.collection.table("import/judgements", tables.JUDGEMENTS)
     return given.select("query_id", "doc_id", "source", "line")
 
 

@@ -124,6 +124,7 @@ class _Builder:
         arrays |= self._shares(final, arrays)
         arrays["ids"], arrays["ids.offsets"] = Strings.packed(documents["doc_id"])
         arrays["hashes"] = documents["hash"].to_numpy()
+        self.collection.check_unchanged()
         description = layout.write(
             folder / FOLDER, self._describe(documents.height, arrays, states), arrays
         )
