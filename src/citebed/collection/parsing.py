@@ -6,9 +6,7 @@ as Arrow files; one that dies on a piece costs that piece alone.
 
 from __future__ import annotations
 
-import contextlib
-import queue
-import threading
+import itertools
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -18,182 +16,140 @@ import polars as pl
 from citebed.collection.chunks import Piece
 from citebed.collection.formats import FORMATS
 from citebed.collection.tables import Batch, Frames, frames_of
-from citebed.collection.workers import Worker
+from citebed.collection.workers import Died, Run, run_all
 from citebed.records import Problem, Record
 
 JOB_BYTES = 4 << 20
 IN_PROCESS_BYTES = 6 << 20
 """Less than this is parsed in the calling process: starting workers would take longer."""
+_MOST_WORKERS = 16
 
 
 class Job(NamedTuple):
-    """Some pieces, numbered so that their tables can be put in order again."""
+    """Some pieces to be parsed into tables in ``folder``, numbered so that these can be put in
+    order again."""
 
-    number: int
+    number: tuple[int, ...]
     pieces: list[Piece]
+    folder: Path
 
     @property
     def size(self) -> int:
         return sum(len(piece.chunk.data) for piece in self.pieces)
 
+    def apart(self) -> Iterator[Job]:
+        """A job for each piece."""
+        for place, piece in enumerate(self.pieces):
+            yield Job((*self.number, place), [piece], self.folder)
+
 
 class Parsed(NamedTuple):
-    """Where a job's tables are, by name, and how many records each source gave."""
+    """Where a job's tables are, by name, and how many records each source gave.
 
-    number: int
+    ``unread`` are the sources of which a part was not read: they are not done with.
+    """
+
+    number: tuple[int, ...]
     files: dict[str, Path]
     counts: dict[str, int]
+    unread: list[str]
 
 
-def jobs(pieces: Iterable[Piece], first: int = 0) -> Iterator[Job]:
+class Records(NamedTuple):
+    """What a piece gave, and whether that is all of it."""
+
+    records: list[Record]
+    whole: bool
+
+
+def jobs(pieces: Iterable[Piece], folder: Path) -> Iterator[Job]:
     """Pieces put together until there is enough work to be worth sending."""
+    numbers = itertools.count()
     waiting: list[Piece] = []
     size = 0
-    number = first
     for piece in pieces:
         waiting.append(piece)
         size += len(piece.chunk.data)
         if size >= JOB_BYTES:
-            yield Job(number, waiting)
-            waiting, size, number = [], 0, number + 1
+            yield Job((next(numbers),), waiting, folder)
+            waiting, size = [], 0
     if waiting:
-        yield Job(number, waiting)
+        yield Job((next(numbers),), waiting, folder)
 
 
 def parse_piece(piece: Piece) -> list[Record]:
     """All records of a piece; a parser that fails is a bug of ours and costs this piece only."""
+    return _parse(piece).records
+
+
+def _parse(piece: Piece) -> Records:
     records: list[Record] = []
     try:
         records.extend(FORMATS[piece.format].parse(piece.chunk))
+    except MemoryError:
+        raise
     except Exception as error:  # the rest of the import must not be lost to one bad piece
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
         what = (
             f"the {piece.format} reader failed ({type(error).__name__}: {error}); please report it"
         )
         records.append(Problem(piece.chunk.line, what))
-    return records
+        return Records(records, whole=False)
+    return Records(records, whole=True)
 
 
-def run_job(job: Job, folder: Path) -> Parsed:
-    """Parse a job and write its tables into ``folder``."""
-    batches = [Batch(piece.chunk.source, parse_piece(piece)) for piece in job.pieces]
+def run_job(job: Job) -> Parsed:
+    """Parse a job and write its tables."""
+    return _tables(job, [_parse(piece) for piece in job.pieces])
+
+
+def _tables(job: Job, given: list[Records]) -> Parsed:
+    sources = [piece.chunk.source for piece in job.pieces]
+    batches = [Batch(*pair) for pair in zip(sources, (part.records for part in given), strict=True)]
     counts: dict[str, int] = {}
     for batch in batches:
         kept = sum(not isinstance(record, Problem) for record in batch.records)
         counts[batch.source] = counts.get(batch.source, 0) + kept
-    files = _write(frames_of(batches), folder, job.number)
-    return Parsed(job.number, files, counts)
+    unread = [source for source, part in zip(sources, given, strict=True) if not part.whole]
+    return Parsed(job.number, _write(frames_of(batches), job), counts, unread)
 
 
-def _write(frames: Frames, folder: Path, number: int) -> dict[str, Path]:
+def _write(frames: Frames, job: Job) -> dict[str, Path]:
     files = {}
     for name, table in frames.items():
-        files[name] = folder / f"{name}-{number:06d}.arrow"
-        table.write_ipc(files[name])
+        files[name] = job.folder / f"{name}-{'-'.join(map(str, job.number))}.arrow"
+        with files[name].open("wb") as handle:  # polars takes no name that is not UTF-8
+            table.write_ipc(handle)
     return files
 
 
 def parse_all(pieces: Iterable[Piece], folder: Path, workers: int) -> list[Parsed]:
     """Parse all pieces into tables under ``folder``."""
-    stream = jobs(pieces)
+    stream = jobs(pieces, folder)
     early: list[Job] = []
-    for job in stream:
+    for job in stream if workers > 1 else ():
         early.append(job)
-        if workers > 1 and sum(job.size for job in early) > IN_PROCESS_BYTES:
-            break
-    else:
-        return [run_job(job, folder) for job in early]
-    with _Pool(min(workers, 16), folder) as pool:
-        for job in (*early, *stream):
-            pool.send(job)
-        return pool.finish()
+        if sum(job.size for job in early) > IN_PROCESS_BYTES:
+            every = itertools.chain(early, stream)
+            count = min(workers, _MOST_WORKERS)
+            target = f"{run_job.__module__}:{run_job.__name__}"
+            return sorted(run_all(target, every, count, apart=_piece_by_piece))
+    return [run_job(job) for job in itertools.chain(early, stream)]
 
 
-class _Pool:
-    """Worker processes, each fed by a thread of ours."""
-
-    def __init__(self, workers: int, folder: Path) -> None:
-        self._folder = folder
-        self._jobs: queue.Queue[Job | None] = queue.Queue(maxsize=workers * 2)
-        self._results: list[Parsed] = []
-        self._failure: BaseException | None = None
-        self._stop = threading.Event()
-        self._threads = [threading.Thread(target=self._feed, daemon=True) for _ in range(workers)]
-
-    def __enter__(self) -> _Pool:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-
-    def send(self, job: Job | None) -> None:
-        while not self._stop.is_set():
-            with contextlib.suppress(queue.Full):
-                self._jobs.put(job, timeout=0.2)
-                return
-        if self._failure is not None:
-            raise self._failure
-
-    def finish(self) -> list[Parsed]:
-        for _ in self._threads:
-            self.send(None)
-        for thread in self._threads:
-            thread.join()
-        if self._failure is not None:
-            raise self._failure
-        return sorted(self._results)
-
-    def _feed(self) -> None:
-        worker: Worker | None = None
+def _piece_by_piece(job: Job, run: Run) -> Iterator[Parsed]:
+    """A worker died of this job: its pieces are run one by one, to lose only what it died of."""
+    for part in job.apart():
         try:
-            while not self._stop.is_set():
-                try:
-                    job = self._jobs.get(timeout=0.2)
-                except queue.Empty:
-                    continue
-                if job is None:
-                    return
-                worker = worker or self._new_worker()
-                worker = self._run(worker, job)
-        except BaseException as error:
-            self._failure = error
-            self._stop.set()
-        finally:
-            if worker is not None:
-                worker.close()
-
-    def _new_worker(self) -> Worker:
-        return Worker("citebed.collection.parsing:run_job", self._stop, self._folder)
-
-    def _run(self, worker: Worker, job: Job) -> Worker:
-        parsed = worker.run(job)
-        if parsed is None and not self._stop.is_set():
-            worker.close()
-            worker = self._new_worker()
-            parsed, worker = self._run_apart(worker, job)
-        if parsed is not None:
-            self._results.append(parsed)
-        return worker
-
-    def _run_apart(self, worker: Worker, job: Job) -> tuple[Parsed, Worker]:
-        """A worker died on this job: run its pieces one by one to find which did it."""
-        batches: list[Batch] = []
-        for piece in job.pieces:
-            records = worker.run(Job(-1, [piece]))
-            if records is None:
-                worker.close()
-                worker = self._new_worker()
-                what = "reading this piece took too much time or memory; it was given up"
-                problem = Problem(piece.chunk.line, what)
-                batches.append(Batch(piece.chunk.source, [problem]))
-            else:
-                batches.append(Batch(piece.chunk.source, parse_piece(piece)))
-        counts = {b.source: sum(not isinstance(r, Problem) for r in b.records) for b in batches}
-        files = _write(frames_of(batches), self._folder, job.number)
-        return Parsed(job.number, files, counts), worker
+            yield run(part)
+        except Died:
+            what = (
+                "reading this piece took too much time or memory; it was given up, "
+                "and the next import tries it again"
+            )
+            (piece,) = part.pieces
+            yield _tables(part, [Records([Problem(piece.chunk.line, what)], whole=False)])
 
 
 def read_tables(parsed: Iterable[Parsed]) -> Frames:
@@ -201,5 +157,6 @@ def read_tables(parsed: Iterable[Parsed]) -> Frames:
     parts: dict[str, list[pl.DataFrame]] = {}
     for job in parsed:
         for name, path in job.files.items():
-            parts.setdefault(name, []).append(pl.read_ipc(path))
+            with path.open("rb") as handle:
+                parts.setdefault(name, []).append(pl.read_ipc(handle))
     return {name: pl.concat(frames, rechunk=False) for name, frames in parts.items()}

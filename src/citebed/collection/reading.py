@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
-import shutil
-import threading
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +15,12 @@ import polars as pl
 
 from citebed.collection.chunks import Piece, pieces
 from citebed.collection.parsing import parse_all, read_tables
-from citebed.collection.sources import BAD_DATA, Member, SourceFile, members
+from citebed.collection.sources import BAD_DATA, Member, SourceFile, members, told
 from citebed.collection.tables import Frames
+from citebed.errors import CitebedError
+from citebed.files.writing import system_error
 from citebed.records import Problem
+from citebed.wording import printable
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,28 @@ class Progress:
 
 
 SILENT = Progress()
+
+
+@contextmanager
+def all_or_nothing(folder: Path) -> Iterator[None]:
+    """An import into ``folder``: a machine without room for it is told as what ended it."""
+    try:
+        yield
+    except CitebedError:
+        raise
+    except MemoryError as error:
+        raise CitebedError(
+            "there is not enough memory for this import. Nothing was imported; "
+            "try fewer workers, or fewer sources at once."
+        ) from error
+    except Exception as error:
+        found = system_error(error)
+        if found is None:
+            raise
+        raise CitebedError(
+            f"cannot write to '{printable(folder)}': {found.strerror}. Nothing was imported; "
+            "mend that and import again."
+        ) from error
 
 
 class Reader:
@@ -56,16 +81,16 @@ class Reader:
 
     def read(self, files: list[SourceFile], pruned: set[str]) -> Frames:
         """The tables of the files that are new or have changed; ``pruned`` ones do not count."""
-        total = sum(file.path.stat().st_size for file in files)
+        total = sum(_size(file) for file in files)
         self._progress.step("reading", total)
-        workers = self._workers
-        parsed = parse_all(self._pieces(files, pruned), self._folder, workers)
+        # A name of its own: a worker that outlives an import that was killed writes nowhere else.
+        with tempfile.TemporaryDirectory(dir=self._folder, ignore_cleanup_errors=True) as folder:
+            parsed = parse_all(self._pieces(files, pruned), Path(folder), self._workers)
+            fresh = read_tables(parsed)
         counts: Counter[str] = Counter()
         for job in parsed:
             counts.update(job.counts)
-        fresh = read_tables(parsed)
-        # Giving hundreds of megabytes back to the disk takes a while, and nobody waits for it.
-        threading.Thread(target=shutil.rmtree, args=(self._folder, True)).start()
+        self._unfinished({source for job in parsed for source in job.unread})
         tops: Counter[str] = Counter()
         for source, count in counts.items():
             tops[_top(source)] += count
@@ -73,6 +98,13 @@ class Reader:
             row["records"] = tops[str(row["source"])]
         self._tell_of_silent(counts, fresh)
         return fresh
+
+    def _unfinished(self, unread: set[str]) -> None:
+        """A source of which a part was not read has no hash, so that it is read again."""
+        files = unread | {_top(source) for source in unread}
+        for row in self.sources:
+            if row["source"] in files:
+                row["sha256"] = ""
 
     def _tell_of_silent(self, counts: Counter[str], fresh: Frames) -> None:
         """No source goes without a word: one that gave neither records nor problems gets one."""
@@ -91,7 +123,7 @@ class Reader:
         stale = pruned | {name for name, digest in digests.items() if hashes[name] != digest}
         contents = {digest for name, digest in hashes.items() if name not in stale}
         for file in files:
-            size = file.path.stat().st_size
+            size = _size(file)
             digest = digests.get(file.name) or self._digest(file)
             if hashes.get(file.name) == digest or (file.name not in hashes and digest in contents):
                 self._progress.add(size)
@@ -111,7 +143,7 @@ class Reader:
 
     def _digest(self, file: SourceFile) -> str:
         """The hash of what is read of a file: with ``only``, it is of the patterns too."""
-        digest = _sha256(file.path)
+        digest = _sha256(file)
         if not self._only:
             return digest
         return hashlib.sha256("\n".join([digest, *sorted(self._only)]).encode()).hexdigest()
@@ -144,6 +176,11 @@ def _top(source: str) -> str:
     return source.partition("!")[0]
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as handle:
+def _size(file: SourceFile) -> int:
+    with told(file.path):
+        return file.path.stat().st_size
+
+
+def _sha256(file: SourceFile) -> str:
+    with told(file.path), file.path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()

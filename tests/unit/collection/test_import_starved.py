@@ -1,0 +1,354 @@
+"""An import without disk, memory or its workers: told, never half done, never taken for done."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import subprocess
+import sys
+import tarfile
+import threading
+import zipfile
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests import starving
+from tests.starving import EARLIER, NEW, PAGE, Tried
+
+from citebed.collection import (
+    ImportOptions,
+    import_sources,
+    open_collection,
+    parsing,
+    sources,
+    workers,
+)
+from citebed.collection.formats.base import Chunk
+from citebed.collection.import_report import ImportReport
+from citebed.errors import CitebedError
+from citebed.records import Record
+
+
+def entry(number: int) -> str:
+    return f"@article{{k{number}, title={{Paper Number {number}}}, abstract={{{'words ' * 80}}}}}\n"
+
+
+def do_import(target: Path, *paths: Path, **options: object) -> ImportReport:
+    return import_sources(target, paths, ImportOptions(**options))  # type: ignore[arg-type]
+
+
+def run_cli(*words: str | Path, limit: int | None = None, **env: str) -> tuple[int, str]:
+    """The real command, with files of at most ``limit`` blocks; gives its code and stderr."""
+    command = [sys.executable, "-m", "citebed", *map(str, words)]
+    if limit is not None:
+        command = ["sh", "-c", f'ulimit -f {limit}; exec "$@"', "sh", *command]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, env={**os.environ, **env}
+    )
+    return done.returncode, done.stderr
+
+
+# --- a disk that is full ----------------------------------------------------------------------
+
+
+def test_a_full_disk_ends_a_large_import_and_the_next_reads_all(tmp_path: Path) -> None:
+    small, large = tmp_path / "small.bib", tmp_path / "large.bib"
+    small.write_text("@article{small, title={A Small Paper}}")
+    large.write_text("".join(map(entry, range(15_000))))
+    do_import(tmp_path / "c", small)
+    before = starving.snapshot(tmp_path / "c")
+    code, said = run_cli("import", tmp_path / "c", large, limit=100)
+    assert code == 1
+    assert said.splitlines()[-1].startswith(f"citebed: cannot write to '{tmp_path / 'c'}': File to")
+    assert "Traceback" not in said
+    assert starving.snapshot(tmp_path / "c") == before
+    report = do_import(tmp_path / "c", large)
+    assert (report.documents, report.unchanged, report.problems.height) == (15_001, 0, 0)
+
+
+def test_a_collection_that_has_no_room_at_all_is_not_made(tmp_path: Path) -> None:
+    (tmp_path / "a.bib").write_text(entry(1))
+    code, said = run_cli("import", tmp_path / "c", tmp_path / "a.bib", limit=0)
+    assert (code, said.count("\n")) == (1, 1)
+    assert "Nothing was imported" in said
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("starved")
+    starving.prepare(folder)
+    return folder
+
+
+def assert_as_it_was(tried: Tried, cause: str) -> None:
+    assert tried.code == 1, tried
+    assert tried.said.startswith("citebed: cannot write"), tried
+    assert cause in tried.said, tried
+    assert tried.said.count("\n") == 1, tried
+    assert tried.kept, tried
+    assert tried.documents == EARLIER + NEW, tried
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_files_that_cannot_grow(prepared: Path, seed: int) -> None:
+    largest = (prepared / "after/citebed.toml").stat().st_size
+    rng = random.Random(seed)
+    rooms = [rng.randrange(part * largest // 9, (part + 1) * largest // 9) for part in range(9)]
+    outcomes = starving.run("files", prepared, rooms)
+    for tried in outcomes:
+        assert_as_it_was(tried, "File too large")
+    assert {tried.step for tried in outcomes} == {"parse_all", "write_table", "to_toml"}
+
+
+needs_mount = pytest.mark.skipif(
+    not starving.may_mount(), reason="this machine lets nobody mount a small disk"
+)
+
+
+@needs_mount
+@pytest.mark.parametrize("seed", range(3))
+def test_a_disk_that_fills_up(prepared: Path, seed: int) -> None:
+    earlier, more = (starving.pages(prepared / name) for name in ("c", "after"))
+    rng = random.Random(seed)
+    rooms = [earlier + rng.randrange(part * more // 8, (part + 1) * more // 8) for part in range(8)]
+    outcomes = starving.run("disk", prepared, rooms)
+    for tried in outcomes:
+        assert_as_it_was(tried, "No space left on device")
+    assert {"parse_all", "to_toml"} <= {tried.step for tried in outcomes}
+
+
+@needs_mount
+def test_a_disk_that_fills_up_at_the_very_end(prepared: Path) -> None:
+    full = sum(starving.pages(prepared / name) for name in ("c", "after"))
+    outcomes = starving.run("disk", prepared, [full + PAGE * more for more in (-1, 0, 1, 2)])
+    failed = [tried for tried in outcomes if tried.code]
+    for tried in failed:
+        assert_as_it_was(tried, "No space left on device")
+    assert failed[-1].step == "commit"
+    assert {tried.documents for tried in outcomes} == {EARLIER + NEW}
+    assert outcomes[-1].code == 0
+
+
+# --- workers that die or fail -----------------------------------------------------------------
+
+PATCH = """
+import os, signal
+from citebed.collection import parsing
+original = parsing.{name}
+def patched(given, *rest):
+    if b"special" in str(given).encode(): {action}
+    return original(given, *rest)
+parsing.{name} = patched
+parsing.IN_PROCESS_BYTES = 0
+"""
+"""What workers run first: does something to the piece that has 'special' in it."""
+KILL = "os.kill(os.getpid(), signal.SIGKILL)"
+
+
+@pytest.fixture
+def patched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Patches the workers (not this process): calls of a function with the special piece."""
+
+    def patch(action: str, name: str = "_parse") -> None:
+        (tmp_path / "patch").mkdir(exist_ok=True)
+        text = PATCH.format(action=action, name=name)
+        (tmp_path / "patch/sitecustomize.py").write_text(text)
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path / "patch"))
+
+    monkeypatch.setattr(parsing, "IN_PROCESS_BYTES", 0)
+    return patch
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """Six files, so few that one job has them all; the third is special."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in range(6):
+        key = "special" if number == 2 else f"k{number}"
+        text = (
+            f"@misc{{{key}, title={{Paper {number}}}}}\n@misc{{x{number}, title={{Next {number}}}}}"
+        )
+        (folder / f"{number}.bib").write_text(text)
+    return folder
+
+
+def keys(folder: Path) -> list[str]:
+    return sorted(open_collection(folder).documents["doc_id"])
+
+
+ALL = sorted(["k0", "k1", "special", "k3", "k4", "k5", *(f"x{n}" for n in range(6))])
+
+
+def test_a_worker_that_is_killed_once_costs_nothing(
+    tmp_path: Path, source: Path, patched: Callable[..., None]
+) -> None:
+    mark = str(tmp_path / "mark")
+    patched(f"os.path.exists({mark!r}) or (os.mkdir({mark!r}), {KILL})")
+    report = do_import(tmp_path / "c", source, workers=2)
+    assert (tmp_path / "mark").exists()
+    assert report.problems.is_empty()
+    do_import(tmp_path / "other", source, workers=1)
+    here, there = (open_collection(tmp_path / name) for name in ("c", "other"))
+    assert here.documents.equals(there.documents)
+    assert here.files.equals(there.files)
+
+
+def test_a_piece_that_kills_its_worker_is_told_and_tried_again(
+    tmp_path: Path, source: Path, patched: Callable[..., None]
+) -> None:
+    patched(KILL)
+    for _ in range(2):  # the second time it is tried again, not taken for read
+        report = do_import(tmp_path / "c", source, workers=2)
+        assert report.problems.select("line", "kind").rows() == [(1, "skipped")]
+        assert report.problems["source"][0].endswith("in/2.bib")
+        assert "the next import tries it again" in report.problems["what"][0]
+        assert keys(tmp_path / "c") == [key for key in ALL if key not in ("special", "x2")]
+    assert report.unchanged == 5
+    patched("pass")
+    report = do_import(tmp_path / "c", source, workers=2)
+    assert (report.unchanged, report.problems.height) == (5, 0)
+    assert keys(tmp_path / "c") == ALL
+    assert do_import(tmp_path / "c", source).unchanged == 6
+
+
+def test_a_reader_that_fails_leaves_its_source_to_be_read_again(
+    tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bibtex = parsing.FORMATS["bibtex"]
+
+    def parse(chunk: Chunk) -> Iterable[Record]:
+        yield from bibtex.parse(chunk)
+        if b"special" in chunk.data:
+            raise ZeroDivisionError("of ours")
+
+    with monkeypatch.context() as patch:
+        patch.setitem(parsing.FORMATS, "bibtex", replace(bibtex, parse=parse))
+        report = do_import(tmp_path / "c", source)
+    assert "ZeroDivisionError: of ours" in report.problems["what"][0]
+    report = do_import(tmp_path / "c", source)
+    assert (report.unchanged, report.problems.height) == (5, 0)
+    assert keys(tmp_path / "c") == ALL
+
+
+def test_a_bug_in_a_worker_is_told_without_its_traceback(
+    tmp_path: Path, source: Path, patched: Callable[..., None]
+) -> None:
+    patched("1 / 0", "_tables")
+    words = ("import", tmp_path / "c", source, "--workers", "2")
+    code, said = run_cli(*words)
+    assert code == 2
+    assert "a bug of ours: WorkerError: ZeroDivisionError: division by zero" in said
+    assert "Traceback" not in said
+    code, said = run_cli(*words, CITEBED_DEBUG="1")
+    assert code == 2
+    assert "in run_job" in said
+    assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize(
+    ("action", "told"),
+    [
+        ("raise MemoryError", "memory"),
+        ("raise OSError(5, 'Input/output error')", "cannot write to .*: Input/output error"),
+        ('exec(\'raise __import__("polars").exceptions.ComputeError("(os error 28)")\')', "No spa"),
+    ],
+)
+@pytest.mark.parametrize("name", ["_parse", "_tables"])
+def test_what_a_worker_lacks_ends_the_import(
+    tmp_path: Path, source: Path, patched: Callable[..., None], action: str, told: str, name: str
+) -> None:
+    patched(action, name)
+    with pytest.raises(CitebedError, match=told):
+        do_import(tmp_path / "c", source, workers=2)
+    assert not (tmp_path / "c").exists()
+
+
+def test_nothing_goes_on_after_an_import(tmp_path: Path, source: Path) -> None:
+    threads = threading.active_count()
+    do_import(tmp_path / "c", source)
+    assert threading.active_count() == threads
+    assert not (tmp_path / "c/.staging").exists()
+
+
+def test_a_worker_that_is_too_slow_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = workers.Worker("time:sleep")
+    worker.run(0)
+    monkeypatch.setattr(workers, "PATIENCE", 0.1)
+    with pytest.raises(workers.Died):
+        worker.run(600)
+    worker.close()
+
+
+def test_a_worker_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "false")
+    with pytest.raises(CitebedError, match=r"could not be started \(exit code 1\)"):
+        workers.Worker("time:sleep").run(0)
+
+
+# --- sources that cannot be read --------------------------------------------------------------
+
+
+def test_a_source_that_the_system_does_not_give_ends_the_import(
+    tmp_path: Path, source: Path
+) -> None:
+    do_import(tmp_path / "c", source / "0.bib")
+    before = starving.snapshot(tmp_path / "c")
+    broken = source / "broken.bib"
+    broken.symlink_to("/proc/self/mem")  # a regular file; to read it from the start is an error
+    with pytest.raises(CitebedError, match=r"cannot read .*broken\.bib: Input/output error"):
+        do_import(tmp_path / "c", source)
+    assert starving.snapshot(tmp_path / "c") == before
+    broken.unlink()
+    broken.write_text(entry(7))
+    assert do_import(tmp_path / "c", source).unchanged == 1
+    assert keys(tmp_path / "c") == sorted([*ALL, "k7"])
+
+
+def zipped(data: bytes) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("a.bib", data)
+    return made.getvalue()
+
+
+def tarred(data: bytes) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz", compresslevel=0) as archive:
+        info = tarfile.TarInfo("a.bib")
+        info.size = len(data)
+        archive.addfile(info, io.BytesIO(data))
+    return made.getvalue()
+
+
+@pytest.mark.parametrize("pack", [bytes, zipped, tarred])
+@pytest.mark.parametrize("after", [0, 1, 2])
+def test_an_error_of_the_disk_is_not_taken_for_damage(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    pack: Callable[[bytes], bytes],
+    after: int,
+) -> None:
+    class Disk(io.FileIO):
+        def readinto(self, buffer: object) -> int:
+            reads.append(self)
+            if len(reads) > after:
+                raise OSError(5, "Input/output error")
+            return super().readinto(buffer)  # type: ignore[arg-type]
+
+    class Counted(sources._Counted, Disk):
+        """A file on that disk."""
+
+    reads: list[object] = []
+    (tmp_path / "a").write_bytes(pack("".join(map(entry, range(7000))).encode()))
+    with monkeypatch.context() as patch:
+        patch.setattr(sources, "_Counted", Counted)
+        with pytest.raises(CitebedError, match=r"cannot read .*: Input/output error"):
+            do_import(tmp_path / "c", tmp_path / "a")
+    assert len(reads) == after + 1
+    assert not (tmp_path / "c").exists()
+    assert do_import(tmp_path / "c", tmp_path / "a", workers=1).documents == 7000
