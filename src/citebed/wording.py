@@ -30,9 +30,9 @@ def printable(name: str | Path) -> str:
     return _LONE.sub(_spelled, os.fspath(name))
 
 
-def json_text(value: Any, indent: int | None = None) -> str:
+def json_text(value: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:
     """A value as JSON, in which every text is ``printable``."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent, default=str)
     return _LONE.sub(lambda found: f"\\{_spelled(found)}", text)
 
 

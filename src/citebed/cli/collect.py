@@ -10,6 +10,7 @@ import typer
 
 from citebed.cli.importing import import_
 from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
+from citebed.wording import printable
 
 if TYPE_CHECKING:
     from citebed.collection import Collection
@@ -50,7 +51,7 @@ def stats(
         from citebed.report.collection_picture import draw
 
         draw(found, plot)
-        typer.echo(f"drew {plot}", err=True)
+        typer.echo(f"drew {printable(plot)}", err=True)
     if as_json or as_csv:
         from citebed.retrieval.index.statistics import index_rows
 

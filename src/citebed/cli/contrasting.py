@@ -30,7 +30,7 @@ from citebed.cli.scoring_options import (
     settings_of,
     style_of,
 )
-from citebed.wording import count
+from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.evaluation.contrasts.contrasting import Contrast
@@ -221,7 +221,7 @@ def _contrast_lines(
         yield from extremes_lines(found)
     yield from (f"note: {note}" for note in found.notes())
     if folder is not None:
-        yield f"{count(len(drawn), 'figure file')} in {folder}"
+        yield f"{count(len(drawn), 'figure file')} in {printable(folder)}"
     yield (
         f"{count(len(found.sets.query_ids), 'query')} judged in both sets; "
         f"{count(len(found.before.runs), 'run')}"

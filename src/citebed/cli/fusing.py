@@ -9,7 +9,7 @@ import typer
 from citebed.cli.judgement_sets import Out, made_of, say
 from citebed.cli.scoring_options import RunFiles
 from citebed.errors import CitebedError
-from citebed.wording import count
+from citebed.wording import count, printable
 
 
 def register(app: typer.Typer) -> None:
@@ -61,11 +61,11 @@ def fuse(
         lacks = f", {everyone - queries:,} fewer than all" if queries < everyone else ""
         say(
             f"read {count(one.table.height, 'document')} for {count(queries, 'query')} "
-            f"from {one.source}{lacks}"
+            f"from {printable(one.source or one.name)}{lacks}"
         )
     say(
-        f"wrote {count(fused.table.height, 'document')} for {count(everyone, 'query')} to {out}: "
-        f"{how}"
+        f"wrote {count(fused.table.height, 'document')} for {count(everyone, 'query')} to "
+        f"{printable(out)}: {how}"
     )
 
 

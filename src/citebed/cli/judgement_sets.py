@@ -12,7 +12,7 @@ from citebed.cli.cocitations import numbered_lines
 from citebed.cli.output import AsCsv, AsJson
 from citebed.cli.scoring_options import QrelsFile, Seed, print_rows, style_of
 from citebed.errors import CitebedError, FormatError
-from citebed.wording import count
+from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -214,14 +214,14 @@ def merge(
     _write(out, found.qrels, facts, files)
     _list_conflicts(found, style)
     for one in sets:
-        say(f"read {_amount(one)} from {one.source}")
+        say(f"read {_amount(one)} from {_name(one)}")
     say(f"rule {rule}: {judgement_sets.RULES[rule][0]}")
     say(
         f"{count(found.pairs, 'pair')} of query and document, {found.shared:,} judged by more "
         f"than one set, {found.conflicts.height:,} with conflicting grades, "
         f"{found.left_out:,} left out"
     )
-    say(f"wrote {_amount(found.qrels)} to {out}")
+    say(f"wrote {_amount(found.qrels)} to {printable(out)}")
 
 
 def _maps(given: list[str]) -> dict[str, dict[int, int]]:
@@ -321,14 +321,15 @@ def expand(
         "cocitations": source.what,
     }
     _write(out, found.qrels, facts, [qrels, cocited], label)
-    say(f"read {_amount(given)} from {qrels}; {found.seeds:,} of them relevant")
-    say(f"read {source.what} from {cocited}")
+    say(f"read {_amount(given)} from {_name(given)}; {found.seeds:,} of them relevant")
+    say(f"read {source.what} from {printable(cocited)}")
     say(
         f"passed over {found.too_few:,} with fewer than {count(at_least, 'co-citation')}, "
         f"{found.already_judged:,} judged already, {found.barred:,} that the query may not "
         "have"
     )
-    say(f"wrote {_amount(found.qrels)}, grade {grade}, labelled '{label}', to {out}")
+    to = printable(out)
+    say(f"wrote {_amount(found.qrels)}, grade {grade}, labelled '{label}', to {to}")
 
 
 # --- writing ----------------------------------------------------------------------------------
@@ -344,12 +345,12 @@ def _store(
         name: one.table["query_id"].n_unique() for name, one in (("given", given), ("kept", kept))
     }
     lost = queries["given"] - queries["kept"]
-    say(f"read {_amount(given)} from {given.source}")
+    say(f"read {_amount(given)} from {_name(given)}")
     say(
         f"dropped {count(given.table.height - kept.table.height, 'judgement')}, and "
         f"{count(lost, 'query')} with all of theirs"
     )
-    say(f"wrote {_amount(kept)} to {out}")
+    say(f"wrote {_amount(kept)} to {printable(out)}")
 
 
 def _write(
@@ -359,7 +360,7 @@ def _write(
 
     refuse_input(out, *inputs)
     if not qrels.table.height:
-        raise CitebedError(f"nothing is left to write, so {out} was not written.")
+        raise CitebedError(f"nothing is left to write, so {printable(out)} was not written.")
     write_qrels(out, qrels, label, {**made_of(inputs), **facts})
 
 
@@ -380,10 +381,15 @@ def made_of(inputs: list[Path]) -> dict[str, Any]:
     return {"made_by": f"citebed {__version__}", "from": hashes}
 
 
+def _name(qrels: Qrels) -> str:
+    return printable(qrels.source or qrels.name)
+
+
 def _amount(qrels: Qrels) -> str:
     queries = qrels.table["query_id"].n_unique()
     return f"{count(qrels.table.height, 'judgement')} of {count(queries, 'query')}"
 
 
 def say(text: str) -> None:
+    """A line for people, beside the results."""
     typer.echo(text, err=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
-import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from citebed.files.spreadsheets import harmless
+from citebed.wording import count, json_text, printable
 
 if TYPE_CHECKING:
     from citebed.collection import Progress
@@ -23,16 +25,29 @@ AsCsv = Annotated[bool, typer.Option("--csv", help="Print rows as CSV, for progr
 def print_json(rows: Rows) -> None:
     """One array of flat rows, a row a line."""
     plain = not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
-    lines = ",\n".join(json.dumps(row, ensure_ascii=plain, default=str) for row in rows)
+    lines = ",\n".join(json_text(row, ascii_only=plain) for row in rows)
     sys.stdout.write(f"[{lines}]\n")
 
 
 def print_csv(rows: Rows) -> None:
-    """Rows with a header of all their names."""
+    """Rows with a header of all their names, and no text in them that a spreadsheet would run."""
     names = list(dict.fromkeys(name for row in rows for name in row))
-    writer = csv.DictWriter(sys.stdout, names)
-    writer.writeheader()
-    writer.writerows(rows)
+    changed = 0
+
+    def cell(value: object) -> object:
+        nonlocal changed
+        if not isinstance(value, str):
+            return value
+        text = harmless(value)
+        changed += text != value
+        return printable(text)
+
+    writer = csv.writer(sys.stdout)
+    writer.writerow([cell(name) for name in names])
+    writer.writerows([cell(row.get(name)) for name in names] for row in rows)
+    if changed:
+        cells = f"{count(changed, 'cell')} that a spreadsheet would run"
+        typer.echo(f"note: {cells} got an apostrophe in front; --json has them as given", err=True)
 
 
 @contextmanager

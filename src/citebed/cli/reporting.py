@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,7 +26,7 @@ from citebed.cli.scoring_options import (
     run_named,
     settings_of,
 )
-from citebed.wording import count
+from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.report.evaluation_queries import Titles
@@ -95,6 +94,7 @@ def report(
     from citebed.evaluation.measures.grammar import measures as parse
     from citebed.evaluation.scoring import DEFAULT_MEASURES
     from citebed.evaluation.tables import read_qrels, read_runs
+    from citebed.files.writing import write_whole
     from citebed.report.evaluation_page import Front, evaluation_page
     from citebed.report.evaluation_study import Plan
     from citebed.report.evaluation_study import study as make_study
@@ -132,7 +132,7 @@ def report(
         ),
     )
     drawn = _draw(study, figures) if figures else 0
-    _write_whole(output, page)
+    write_whole(output, printable(page))
     _say(study, output, figures, drawn)
 
 
@@ -140,16 +140,19 @@ def _check_output(output: Path, inputs: Sequence[Path]) -> None:
     """Before anything is computed: the page may be written, and over none of what it is of."""
     from citebed.errors import CitebedError
 
+    name = printable(output)
     if not output.parent.is_dir():
-        raise CitebedError(f"there is no folder '{output.parent}' for the page. Make it first.")
+        where = printable(output.parent)
+        raise CitebedError(f"there is no folder '{where}' for the page. Make it first.")
     if output.exists() and not (output.is_dir() or output.is_file()):
-        raise CitebedError(f"'{output}' is a device or a pipe; name a plain file.")
+        raise CitebedError(f"'{name}' is a device or a pipe; name a plain file.")
     if output.is_dir():
-        raise CitebedError(f"'{output}' is a folder; name a file, e.g. {output / 'report.html'}.")
+        example = printable(output / "report.html")
+        raise CitebedError(f"'{name}' is a folder; name a file, e.g. {example}.")
     if output.exists() and any(path.exists() and path.samefile(output) for path in inputs):
-        raise CitebedError(f"'{output}' is one of the files that are read; name another with -o.")
+        raise CitebedError(f"'{name}' is one of the files that are read; name another with -o.")
     if output.suffix.lower() not in (".html", ".htm"):
-        raise CitebedError(f"'{output}': the page is HTML; name a file that ends in .html.")
+        raise CitebedError(f"'{name}': the page is HTML; name a file that ends in .html.")
 
 
 def _baseline(given: str | None, runs: Sequence[Path], correct: str) -> str | None:
@@ -212,24 +215,14 @@ def _draw(study: Study, folder: Path) -> int:
     return len(write_files(folder, files))
 
 
-def _write_whole(path: Path, text: str) -> None:
-    path = path.resolve()
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        draft.write_text(text, encoding="utf-8", newline="\n")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
 def _say(study: Study, output: Path, figures: Path | None, drawn: int) -> None:
     for scores in study.evaluation.runs:
         for note in scores.ledger.notes():
             typer.echo(f"note: {scores.run}: {note}", err=True)
     typer.echo(
-        f"{output}: {count(len(study.runs), 'run')}, "
+        f"{printable(output)}: {count(len(study.runs), 'run')}, "
         f"{count(len(study.judged.query_ids), 'judged query', 'judged queries')}, "
         f"{output.stat().st_size / 1e6:.1f} MB"
     )
     if figures:
-        typer.echo(f"{figures}: {count(drawn, 'figure')}")
+        typer.echo(f"{printable(figures)}: {count(drawn, 'figure')}")

@@ -10,7 +10,7 @@ import typer
 
 from citebed.cli.collect import CollectionFolder
 from citebed.cli.output import AsJson, print_json, progress_bar
-from citebed.wording import count
+from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.collection import Collection
@@ -72,11 +72,12 @@ def index(
 
 def _index_lines(collection: Path, report: IndexReport) -> list[str]:
     size = f"{report.bytes / 1e6:.1f} MB"
+    name = printable(collection)
     if report.unchanged:
-        return [f"{collection}: the index is up to date ({count(report.documents, 'document')})"]
+        return [f"{name}: the index is up to date ({count(report.documents, 'document')})"]
     kept = report.documents - report.counted
     lines = [
-        f"{collection}: indexed {count(report.documents, 'document')}, "
+        f"{name}: indexed {count(report.documents, 'document')}, "
         f"{count(report.terms, 'term')}, {count(report.postings, 'posting')}, {size}"
     ]
     if kept:
@@ -133,7 +134,8 @@ def search(
         raise typer.BadParameter(f"the query set '{queries}' has judgements but no queries")
     path = output or collection / "runs" / f"{_file_name(model)}.{Path(queries).stem}.run"
     if path.exists() and not overwrite:
-        raise typer.BadParameter(f"'{path}' is there already; add --overwrite to replace it")
+        there = f"'{printable(path)}' is there already"
+        raise typer.BadParameter(f"{there}; add --overwrite to replace it")
     with progress_bar(quiet, unit="queries") as progress:
         run = run_queries(opened, its_index, table, pipeline, options, progress)
     own = queries in opened.query_sets
@@ -147,7 +149,7 @@ def search(
         typer.echo(f"note: {note}", err=True)
     typer.echo(
         f"{count(table.height, 'query')}, {count(run.table.height, 'result')} "
-        f"with {pipeline}: {written[0]} (and {written[1].name})"
+        f"with {pipeline}: {printable(written[0])} (and {printable(written[1].name)})"
     )
 
 
@@ -204,8 +206,8 @@ def _open(folder: Path, quiet: bool) -> tuple[Collection, Index]:
     collection = open_collection(folder)
     index = open_index(folder, verified=True)
     if not quiet and not index.is_current():
+        name = printable(folder)
         typer.echo(
-            f"note: {folder} has changed since it was indexed; run: citebed index {folder}",
-            err=True,
+            f"note: {name} has changed since it was indexed; run: citebed index {name}", err=True
         )
     return collection, index

@@ -7,7 +7,6 @@ gives the same bytes.
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -18,6 +17,7 @@ from citebed.errors import CitebedError
 from citebed.evaluation.pairs import in_rank_order
 from citebed.evaluation.tables import Qrels, Run
 from citebed.files.writing import whole_files
+from citebed.wording import json_text, printable
 
 # A blank ends a field; a line that starts with # is a comment.
 _UNFIT = {"query_id": r"[\s\x1c-\x1f]|^$|^#", "doc_id": r"[\s\x1c-\x1f]|^$"}
@@ -60,7 +60,7 @@ def write_run(
     ordered = in_rank_order(run)
     if _is_table(path):
         return _write(path, ordered.select("query_id", "doc_id", "rank", "score"), facts)
-    name = "".join((tag or run.name).split()) or "run"
+    name = "".join(printable(tag or run.name).split()) or "run"
     fields = ("query_id", pl.lit("Q0").alias("Q0"), "doc_id", "rank", "score", pl.lit(name))
     return _write(path, ordered.select(fields), facts)
 
@@ -71,7 +71,7 @@ def refuse_input(out: Path, *inputs: Path) -> None:
         for path in inputs:
             if made.exists() and path.exists() and made.samefile(path):
                 raise CitebedError(
-                    f"{made} is one of the files that were read; it would be lost. "
+                    f"{printable(made)} is one of the files that were read; it would be lost. "
                     "Give another name for the result."
                 )
 
@@ -92,7 +92,7 @@ def _check_ids(table: pl.DataFrame, path: Path) -> None:
             raise CitebedError(
                 f"the {column} '{table[column].filter(unfit)[0]}' is empty, has a blank in it or "
                 "starts with #, which a TREC file cannot hold. "
-                f"Write Parquet instead: {path.stem}.parquet"
+                f"Write Parquet instead: {printable(path.stem)}.parquet"
             )
 
 
@@ -104,7 +104,7 @@ def _write(path: Path, table: pl.DataFrame, facts: Mapping[str, Any] | None) -> 
         with drafts[0].open("wb") as handle:
             _fill(path, table, handle)
         if facts is not None:
-            text = json.dumps({**facts, "file": path.name}, indent=2, ensure_ascii=False)
+            text = json_text({**facts, "file": path.name}, indent=2)
             drafts[1].write_text(text + "\n", "utf-8")
     return paths
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import textwrap
 import warnings
 from collections.abc import Callable
@@ -18,6 +17,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from citebed.collection.statistics import Passages, References, Statistics
 from citebed.errors import UnknownName
+from citebed.files.writing import whole_files
 from citebed.report.collection_table import short_name
 
 ENDINGS = ("svg", "png", "pdf")
@@ -73,13 +73,9 @@ def draw(statistics: Statistics, path: str | Path) -> None:
 
 
 def _save(figure: Figure, path: Path, ending: str) -> None:
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": None}
-    try:
-        figure.savefig(draft, format=ending, dpi=200, metadata=undated[ending])
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with whole_files(path) as (draft,), draft.open("wb") as file:
+        figure.savefig(file, format=ending, dpi=200, metadata=undated[ending])
 
 
 def _figure(statistics: Statistics) -> Figure:

@@ -7,8 +7,6 @@ vertical axis: what rose lies above the diagonal.
 from __future__ import annotations
 
 import math
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
@@ -19,10 +17,10 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.contrasting import Contrast
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.tables import Floats
+from citebed.files.writing import several_files
 from citebed.report.drawing import STYLE, FileNames
 from citebed.wording import count
 
@@ -53,17 +51,11 @@ def draw_contrast(
     before any is put into the folder.
     """
     folder = Path(folder)
-    if folder.exists() and not folder.is_dir():
-        raise CitebedError(f"'{folder}' is a file; the plots need a folder.")
     for run in pair or ():
         contrast.before[run]  # an unknown name is told before anything is drawn
-    folder.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=".citebed-", dir=folder))
-    try:
+    with several_files(folder) as draft:
         drawn = [path for made in _figures(contrast, pair) for path in _save(made, draft)]
-        return [path.replace(folder / path.name) for path in drawn]
-    finally:
-        shutil.rmtree(draft)
+    return [folder / path.name for path in drawn]
 
 
 def _save(made: Made, folder: Path) -> Iterator[Path]:
@@ -73,7 +65,8 @@ def _save(made: Made, folder: Path) -> Iterator[Path]:
         figure = make()
         for ending in ENDINGS:
             path = folder / f"{name}.{ending}"
-            figure.savefig(path, format=ending, dpi=160, metadata=undated[ending])
+            with path.open("wb") as file:
+                figure.savefig(file, format=ending, dpi=160, metadata=undated[ending])
             yield path
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import shutil
-import tempfile
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from citebed.errors import CitebedError
+from citebed.files.writing import several_files
 
 INK, MARK, LIGHT, RULE = "#222222", "#27415f", "#b4c3d3", "#9a9a9a"
 
@@ -77,13 +75,7 @@ class FileNames:
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
     """Put files into a folder (made where it is missing): all are written before one is placed."""
-    if folder.exists() and not folder.is_dir():
-        raise CitebedError(f"'{folder}' is a file; the figures need a folder.")
-    folder.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=".citebed-", dir=folder))
-    try:
+    with several_files(folder) as draft:
         for name, content in files.items():
             (draft / name).write_bytes(content)
-        return [(draft / name).replace(folder / name) for name in files]
-    finally:
-        shutil.rmtree(draft)
+    return [folder / name for name in files]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -14,8 +13,10 @@ from matplotlib.lines import Line2D
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.tables import Floats
+from citebed.files.writing import whole_files
 from citebed.report.drawing import STYLE
 from citebed.timeline.robustness import Setting, Simulation
+from citebed.wording import printable
 
 ENDINGS = ("svg", "png")
 _INK, _RULE = "#222222", "#b0b0b0"
@@ -49,16 +50,12 @@ def draw_robustness(simulation: Simulation, path: str | Path) -> None:
     path = Path(path)
     ending = picture_ending(path)
     if not path.parent.is_dir():
-        raise CitebedError(f"there is no folder '{path.parent}' to draw '{path.name}' into.")
+        where, what = printable(path.parent), printable(path.name)
+        raise CitebedError(f"there is no folder '{where}' to draw '{what}' into.")
     undated: dict[str, Any] = {"svg": {"Date": None}, "png": {"Software": None}}
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with mpl.rc_context(_STYLE):
-            figure = robustness_figure(simulation)
-            figure.savefig(draft, format=ending, dpi=200, metadata=undated[ending])
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with whole_files(path) as (draft,), draft.open("wb") as file, mpl.rc_context(_STYLE):
+        figure = robustness_figure(simulation)
+        figure.savefig(file, format=ending, dpi=200, metadata=undated[ending])
 
 
 def robustness_figure(simulation: Simulation) -> Figure:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -20,6 +19,7 @@ from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import DESCRIPTION, file_hash
 from citebed.retrieval.pipeline import Pipeline
 from citebed.retrieval.running import Run, RunOptions
+from citebed.wording import json_text, printable
 
 _PACKAGES = ("numpy", "polars", "numba", "PyStemmer", "onnxruntime", "tokenizers", "torch")
 
@@ -39,8 +39,7 @@ def write_run(path: Path, run: Run, tag: str, facts: dict[str, Any]) -> list[Pat
                     handle, include_header=False, separator=" ", quote_style="never"
                 )
         facts = {**facts, "run": path.name, "sha256": file_hash(draft)}
-        text = json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
-        about.write_bytes(text.encode("utf-8", "replace"))
+        about.write_text(json_text(facts, indent=2) + "\n", "utf-8")
     return [path, sidecar]
 
 
@@ -95,5 +94,5 @@ def _check_ids(table: pl.DataFrame, path: Path) -> None:
         if blank.height:
             raise CitebedError(
                 f"the {column} '{blank[column][0]}' has a blank in it, which a TREC run cannot "
-                f"hold. Write Parquet instead: {path.with_suffix('.parquet').name}"
+                f"hold. Write Parquet instead: {printable(path.with_suffix('.parquet').name)}"
             )

@@ -162,7 +162,7 @@ def test_cutoffs_of_unjudged_documents(invoke: Invoke) -> None:
         ((*CONTRAST, "-m", "nDGC@10"), "unknown measure 'nDGC'"),
         ((*CONTRAST, "--test", "z"), "unknown test 'z'"),
         ((*CONTRAST, "one.run"), "the file 'one.run' is given twice"),
-        ((*CONTRAST, "--plots", "j1.qrels"), "is a file; the plots need a folder"),
+        ((*CONTRAST, "--plots", "j1.qrels"), "is a file; name a folder"),
         ((*CONTRAST, "--plots", "f", "--pair", "one,three"), "there is no run 'three'"),
         ((*BIAS, "--correct", "tukey"), "Correct with holm"),
         (("pool-bias", "j12.qrels", "one.run"), "found one run"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from importlib import resources
 from pathlib import Path
+from typing import IO
 
 import matplotlib as mpl
 import pytest
@@ -22,7 +23,7 @@ from citebed.collection.statistics import (
     Statistics,
     statistics,
 )
-from citebed.errors import UnknownName
+from citebed.errors import CitebedError, UnknownName
 from citebed.report import collection_picture
 from citebed.report.collection_picture import draw
 
@@ -124,12 +125,12 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Monke
     path = tmp_path / "picture.svg"
     path.write_text("old", encoding="utf-8")
 
-    def fail(_figure: Figure, file: Path, **_options: object) -> None:
-        Path(file).write_text("half", encoding="utf-8")
-        raise OSError("disk full")
+    def fail(_figure: Figure, file: IO[bytes], **_options: object) -> None:
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Figure, "savefig", fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(CitebedError, match=r"cannot write .*picture.svg: No space left"):
         draw(ONE, path)
     assert path.read_text("utf-8") == "old"
     assert list(tmp_path.iterdir()) == [path]

@@ -119,7 +119,7 @@ def test_nothing_is_left_where_drawing_fails(
         raise OSError("disk full")
 
     monkeypatch.setattr(contrast_figures, "_systems_figure", fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(CitebedError, match="disk full"):
         draw_contrast(found, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["one_AP.svg"]
     assert (tmp_path / "one_AP.svg").read_text() == "old"
