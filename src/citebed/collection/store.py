@@ -201,14 +201,18 @@ def recover(folder: Path) -> None:
 
 @contextlib.contextmanager
 def staging(folder: Path) -> Iterator[Path]:
-    """An empty folder to prepare a change in; it is gone afterwards, whatever happens."""
+    """An empty folder to prepare a change in; it is gone afterwards, whatever happens.
+
+    Only what a journal has decided and could not put in place stays, for whoever finishes that.
+    """
     path = folder / _STAGING
     _clear(path)
     path.mkdir()
     try:
         yield path
     finally:
-        _clear(path)
+        if not os.path.lexists(folder / _JOURNAL):
+            _clear(path)
 
 
 def _clear(path: Path) -> None:
@@ -228,8 +232,14 @@ def commit(folder: Path, remove: list[str]) -> None:
         (folder / name).parent.mkdir(exist_ok=True)  # now: later, a full disk would be too late
     with whole_files(folder / _JOURNAL) as (draft,):
         draft.write_text(json.dumps(journal), "utf-8")
-    sync_folder(folder)
-    _finish_commit(folder)
+    try:
+        sync_folder(folder)
+        _finish_commit(folder)
+    except OSError as error:
+        raise CollectionError(
+            f"'{printable(folder)}' could not be changed to the end: {error.strerror}. Nothing is "
+            "lost: whoever opens it next puts the rest in place. Mend that and try again."
+        ) from error
 
 
 def _finish_commit(folder: Path) -> None:

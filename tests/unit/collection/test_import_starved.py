@@ -133,6 +133,28 @@ def test_a_disk_that_fills_up_at_the_very_end(prepared: Path) -> None:
     assert outcomes[-1].code == 0
 
 
+@pytest.mark.parametrize("name", ["citebed.toml", "documents.parquet", "papers.parquet"])
+def test_a_disk_that_fails_while_files_are_put_in_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "a.bib").write_text(entry(1))
+    (tmp_path / "b.bib").write_text(entry(2))
+    do_import(tmp_path / "c", tmp_path / "a.bib")
+    original = Path.replace
+
+    def failing(self: Path, target: Path) -> Path:
+        if Path(target).name == name:
+            raise OSError(5, "Input/output error")
+        return original(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", failing)
+        with pytest.raises(CitebedError, match=r"Input/output error\. Nothing is lost"):
+            do_import(tmp_path / "c", tmp_path / "b.bib")
+    assert open_collection(tmp_path / "c").files["source"].to_list() == ["a.bib", "b.bib"]
+    assert keys(tmp_path / "c") == ["k1", "k2"]
+
+
 # --- workers that die or fail -----------------------------------------------------------------
 
 PATCH = """
