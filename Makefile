@@ -5,7 +5,7 @@ BIN     = $(VENV)/bin
 WORKERS ?= 2
 BENCH   = import robustness search bm25 models citing rerank evaluate clusters claims contrast timeline filter
 
-.PHONY: demo test lint browser bench docs lock clean
+.PHONY: demo test lint browser fuzz bench docs lock clean
 
 demo: $(VENV)/.ready
 	$(BIN)/citebed demo demo-collection
@@ -32,6 +32,13 @@ browser:
 	    $$AS env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium chromium-driver > /dev/null \
 	      || echo "Chromium could not be installed: the tests of pages will not run"; \
 	  fi; }
+
+# All readers and verbs on damaged files, for as long as one likes: make fuzz SECONDS=3600 WORKERS=2,
+# TARGET='read run' for some targets only, SEED=123 with its TARGET to see one case again.
+SECONDS ?= 60
+fuzz: $(VENV)/.ready-dev
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --workers $(WORKERS) --target '$(TARGET)' \
+	  $(if $(SEED),--seed $(SEED)) $(if $(START),--start $(START)) $(if $(SUMMARY),--summary $(SUMMARY))
 
 bench: $(VENV)/.ready-dev
 	for name in $(BENCH); do $(BIN)/python bench/$$name.py || exit 1; done

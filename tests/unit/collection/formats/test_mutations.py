@@ -7,51 +7,16 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
-from typing import Any, get_args
 
 import pytest
+from tests.fuzz.soundness import check, line_count
 from tests.mutations import mutated
 from tests.samples import SAMPLES
 
 from citebed.collection.formats import FORMATS, Chunk
-from citebed.records import CitingPaper, Document, Judgement, Problem, Query, Record
+from citebed.records import Problem
 
 COUNT = int(os.environ.get("CITEBED_MUTATIONS", "300"))
-RECORDS = get_args(Record)
-
-
-def texts_in(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, tuple):
-        for part in value:
-            yield from texts_in(part)
-
-
-def check(record: Any, line_count: int) -> None:
-    assert isinstance(record, RECORDS)
-    for text in texts_in(record):
-        text.encode("utf-8")
-    assert 1 <= record.line <= line_count + 1
-    if isinstance(record, Problem):
-        assert record.what.strip()
-    elif isinstance(record, Document):
-        assert record.doc_id.strip()
-    elif isinstance(record, CitingPaper):
-        assert record.paper_id.strip()
-        ids = [context.context_id for context in record.contexts]
-        assert len(set(ids)) == len(ids)
-    elif isinstance(record, Query):
-        assert record.query_id.strip()
-        assert record.text.strip()
-    elif isinstance(record, Judgement):
-        assert record.query_id.strip()
-        assert record.doc_id.strip()
-
-
-def line_count(data: bytes) -> int:
-    return max(data.count(b"\n"), data.count(b"\r")) + 1
 
 
 def test_there_is_a_sample_of_every_format() -> None:

@@ -1,0 +1,328 @@
+"""Every reader as a target: called on a damaged file, it gives something sound or a CitebedError.
+
+Where there are two ways to the same values (quick and careful, plain and packed, one room's reader
+and another's), they must agree: in the values, or in refusing.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+from tests.accounting import parsed
+from tests.fuzz.bases import MODELS, go_on
+from tests.fuzz.cases import Case
+from tests.fuzz.damage import damaged
+from tests.fuzz.soundness import check, line_count
+from tests.fuzz.wellformed import MADE, NEIGHBOURS, gzipped
+from tests.samples import SAMPLES
+
+from citebed.cli.cocitations import from_file, numbered_lines
+from citebed.collection import load_profile, open_collection, read_exclusions
+from citebed.collection.formats import FORMATS, Chunk, recognise
+from citebed.errors import CitebedError
+from citebed.evaluation.clusters import read_clusters
+from citebed.evaluation.contrasts.pool import read_teams
+from citebed.evaluation.measures.grammar import measure
+from citebed.evaluation.query_files import query_texts
+from citebed.evaluation.tables import read_qrels, read_run
+from citebed.evaluation.trec_files import QRELS, RUN, Layout, read_lines, read_trec, run_tag
+from citebed.retrieval.analysis import analyser_of
+from citebed.retrieval.drafts import pieces, read_draft
+from citebed.retrieval.index.citing_text import citing_text, names_of
+from citebed.retrieval.index.index import open_index
+from citebed.retrieval.judged import read_judged as read_feedback
+from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.queries import read_queries
+from citebed.retrieval.recommending import Recommender
+from citebed.retrieval.rerank.torch_pickle import read_torch_pickle
+from citebed.retrieval.rerank.weights import read_safetensors
+from citebed.retrieval.search.fields import fields_of
+from citebed.timeline.filters import filter_of
+from citebed.timeline.filters.feedback import labels_of
+from citebed.timeline.filters.stream import blocks, decode, file_source
+from citebed.timeline.filters.topics import read_topics
+from citebed.timeline.judged_files import read_judged
+from citebed.timeline.kba_format import read_filter_run, read_judgements
+from citebed.timeline.robustness.settings import levels_of, settings_of
+from citebed.timeline.runs import NotPlain, StreamRun, open_run, tables
+from citebed.timeline.slices.boundaries import read_boundaries
+from citebed.timeline.slices.uniform import seconds_of
+from citebed.timeline.times import parse_time, read_times
+from citebed.timeline.truth import read_truth
+
+
+class Reader(NamedTuple):
+    """What reads a file, and the kinds of file that it is given, damaged."""
+
+    read: Callable[[Path], Any]
+    kinds: tuple[str, ...]
+
+
+def outcome(read: Callable[[], Any]) -> Any:
+    """What reading gives: a table, or ``None`` where it is refused."""
+    try:
+        return read()
+    except CitebedError:
+        return None
+
+
+def agree(one: Any, other: Any, what: str) -> None:
+    """Two ways of reading gave the same, or both nothing."""
+    assert (one is None) == (other is None), f"{what}: only one of the two refuses"
+    if one is not None:
+        assert one.equals(other), f"{what}: they differ"
+
+
+# --- formats of import ----------------------------------------------------------------------
+
+
+def _format(name: str) -> Callable[[Path], Any]:
+    def read(path: Path) -> None:
+        data, form = path.read_bytes(), FORMATS[name]
+        recognise(data[:4096].decode("utf-8", "replace"))
+        for record in form.parse(Chunk(data, "x")):
+            check(record, line_count(data))
+        if form.cut is not None:
+            assert 0 <= form.cut(data) <= len(data)
+
+    return read
+
+
+def _sources(path: Path) -> None:
+    _, problems = parsed(path)
+    failed = [what for *_, what in problems if "reader failed" in what]
+    assert not failed, failed[0]
+
+
+# --- runs and judgements --------------------------------------------------------------------
+
+
+def _trec(layout: Layout, read: Callable[[Path], Any]) -> Callable[[Path], Any]:
+    """The quick way against the careful one, plain against packed, and single against any blanks.
+
+    An empty file is refused as such only by the quick way.
+    """
+
+    def slowly(path: Path) -> pl.DataFrame | None:
+        rows = [row[1:] for row in read_lines(path, layout)]
+        schema = {name: layout.schema[name] for name in layout.kept}
+        return pl.DataFrame(rows, schema, orient="row") if rows else None
+
+    def quickly(path: Path) -> pl.DataFrame:
+        return read_trec(path, layout).select(layout.kept)
+
+    def both(path: Path) -> None:
+        found = outcome(lambda: quickly(path))
+        agree(found, outcome(lambda: slowly(path)), "quick and careful")
+        packed = _beside(path, ".gz", gzipped(path.read_bytes()))
+        if not path.read_bytes().startswith((b"\x1f\x8b", b"BZh", b"\xfd7z", b"]\0\0")):
+            agree(found, outcome(lambda: quickly(packed)), "plain and packed")
+        outcome(lambda: run_tag(path))
+        read(path)
+
+    return both
+
+
+def _beside(path: Path, ending: str, data: bytes) -> Path:
+    other = path.with_name(path.name + ending)
+    other.write_bytes(data)
+    return other
+
+
+def _kba(read: Callable[..., Any]) -> Callable[[Path], Any]:
+    def both(path: Path) -> None:
+        strict = outcome(lambda: read(path))
+        lenient = outcome(lambda: read(path, strict=False))
+        if strict is not None:
+            assert lenient is not None, "strict reads what lenient refuses"
+            agree(strict.table, lenient.table, "strict and lenient")
+            data = path.read_bytes()
+            if not data.startswith(b"\x1f\x8b"):
+                spread = b"\n".join(
+                    line if line.lstrip().startswith(b"#") else line.replace(b" ", b"  ")
+                    for line in data.split(b"\n")
+                )
+                again = outcome(lambda: read(_beside(path, ".spread", spread)).table)
+                agree(strict.table, again, "single blanks and double")
+
+    return both
+
+
+def _stream_run(path: Path) -> None:
+    """A run as the timeline reads it, quickly where it can, against evaluation's reader."""
+    run = open_run(path)
+    if run.careful is None:
+        list(tables(run))
+        return
+    wanted = outcome(lambda: read_run(path).table.select(RUN.kept))
+    agree(outcome(lambda: _stream_table(run)), wanted, "two rooms")
+
+
+def _stream_table(run: StreamRun) -> pl.DataFrame | None:
+    try:
+        parts = [table.select(RUN.kept) for table in tables(run)]
+        if run.plain is None or run.plain():
+            return pl.concat(parts) if parts else None
+    except NotPlain:
+        pass
+    assert run.careful is not None
+    return run.careful().select(RUN.kept).collect()
+
+
+def _judged(path: Path) -> None:
+    read_judged(path)
+    read_truth(path)
+
+
+# --- collections ----------------------------------------------------------------------------
+
+
+def _collection(folder: Path) -> None:
+    """All that a collection holds, looked at."""
+    found = open_collection(folder)
+    for name in ("documents", "papers", "references", "contexts", "links", "sections"):
+        getattr(found, name)
+    for name in ("set_aside", "problems", "files"):
+        getattr(found, name)
+    list(found.iter_documents(full_text=True))
+    list(found.iter_papers())
+    for name in found.query_sets:
+        list(found.iter_queries(name))
+        list(found.iter_judgements(name))
+
+
+def _index(folder: Path) -> None:
+    """An index that was damaged and still opens may only be searched once it is verified."""
+    found = open_collection(folder)
+    index = open_index(folder, verified=True)
+    Recommender(found, index, "bm25", fields_of("title,abstract")).recommend("apples and pears", 5)
+
+
+def _inside(read: Callable[[Path, Path], Any]) -> Callable[[Path], Any]:
+    """A reader that needs the collection beside the file."""
+    return lambda path: read(path, path.parent / "c")
+
+
+def _contexts(path: Path, folder: Path) -> None:
+    found = open_collection(folder)
+    citing_text(found, (path,), names_of(found.documents))
+
+
+# --- what is spelled in one line ------------------------------------------------------------
+
+SPELLED: dict[str, tuple[Callable[[str], Any], tuple[str, ...]]] = {
+    "model": (pipeline_of, ("bm25(k1=0.9,b=0.4)+rm3(terms=20,weight=0.3)", "kl(mu=1000)+feedback",
+                            "bm25f(b_title=0.5,k1=1)", "bm25+interpolate(with=x,weight=0.3)")),
+    "measure": (measure, ("nDCG(dcg='exp-log2')@10", "AP(rel=2)@100", "RBP(p=0.8)", "P_5",
+                                "nDCG(judged_only=True)@R", "SetF(beta=0.5)", "map_cut_10")),
+    "fields": (fields_of, ("title=2,abstract,keywords,citing=0.5",)),
+    "analyser": (analyser_of, ("english", "snowball(german)", "none")),
+    "filter": (filter_of, ("names(common=0.01)", "relevance_model(mu=10,least=0,buckets=4096)")),
+    "time": (lambda text: parse_time(text, utc=True), ("2011-10-07T12:00:00+02:00", "1317945600")),
+    "length": (seconds_of, ("12h", "7d", "2w")),
+    "settings": (settings_of, ("10,100,200",)),
+    "relevant": (lambda text: settings_of("10", text), ("D/2,D/10,5",)),
+    "levels": (levels_of, ("0,0.1,0.5,1",)),
+}  # fmt: skip
+
+
+def _spelled(name: str) -> Callable[[Path], Any]:
+    return lambda path: SPELLED[name][0](path.read_bytes().decode("utf-8", "surrogateescape"))
+
+
+# --- the table ------------------------------------------------------------------------------
+
+
+READERS: dict[str, Reader] = {
+    **{f"format {name}": Reader(_format(name), (name,)) for name in SAMPLES},
+    "sources": Reader(
+        _sources,
+        (*SAMPLES, *("zip", "tar", "tar-gz", "tar-xz", "gz", "xz", "bz2", "nested") * 3),
+    ),
+    "run": Reader(_trec(RUN, read_run), ("run", "run-gzip", "stream-run")),
+    "qrels": Reader(_trec(QRELS, read_qrels), ("qrels", "stream-qrels")),
+    "run table": Reader(read_run, ("run-parquet",)),
+    "qrels table": Reader(read_qrels, ("qrels-parquet",)),
+    "kba run": Reader(_kba(read_filter_run), ("kba-run", "kba-run-gzip")),
+    "kba judgements": Reader(_kba(read_judgements), ("kba-judgements", "kba-short")),
+    "stream run": Reader(_stream_run, ("stream-run", "run-gzip", "run-parquet", "kba-run")),
+    "judged": Reader(_judged, ("stream-qrels", "kba-short", "kba-judgements", "stream-parquet")),
+    "labels": Reader(labels_of, ("stream-qrels", "kba-short", "kba-judgements")),
+    "times": Reader(lambda path: read_times(path, utc=True), ("times", "stream")),
+    "boundaries": Reader(lambda path: read_boundaries(path, utc=True), ("boundaries",)),
+    "stream": Reader(
+        lambda path: [decode(block, True) for block in blocks(file_source(path), 500)], ("stream",)
+    ),
+    "topics": Reader(read_topics, ("filter-topics",)),
+    "clusters": Reader(lambda path: read_clusters(str(path), None, None), ("clusters",)),
+    "cluster field": Reader(lambda path: read_clusters("paper", path, None), ("queries-jsonl",)),
+    "query texts": Reader(query_texts, ("queries-jsonl",)),
+    "teams": Reader(read_teams, ("teams",)),
+    "exclusions": Reader(read_exclusions, ("exclude",)),
+    "profile": Reader(lambda path: load_profile(str(path)), ("profile",)),
+    "ids": Reader(numbered_lines, ("ids", "qrels", "run")),
+    "cocited": Reader(from_file, ("cocited",)),
+    "draft": Reader(
+        lambda path: pieces(read_draft(path), "sentence"), ("draft-tex", "draft-md", "draft-txt")
+    ),
+    "queries": Reader(
+        _inside(lambda path, folder: read_queries(open_collection(folder), str(path))),
+        ("queries-jsonl", "queries-tsv"),
+    ),
+    "contexts": Reader(_inside(_contexts), ("contexts",)),
+    "feedback": Reader(
+        _inside(lambda path, folder: read_feedback(
+            open_collection(folder), open_index(folder), str(path))),
+        ("qrels",),
+    ),
+    "collection": Reader(_collection, ()),
+    "index": Reader(_index, ()),
+    "safetensors": Reader(read_safetensors, ("safetensors",)),
+    "torch pickle": Reader(read_torch_pickle, ("torch-archive", "torch-stream")),
+    **{f"stopped{at}": Reader(go_on, ()) for at, _ in enumerate(MODELS)},
+    **{f"spelled {name}": Reader(_spelled(name), ()) for name in SPELLED},
+}  # fmt: skip
+"""By name; a reader without kinds is given a folder of the base, or a line that is spelled."""
+
+_BASES = {
+    **dict.fromkeys(("queries", "contexts", "feedback", "collection", "index"), "c"),
+    **{f"stopped{at}": f"stopped{at}" for at, _ in enumerate(MODELS)},
+}
+
+
+def draw(name: str, rng: random.Random, bases: Path) -> Case:
+    """A case for a reader."""
+    case = Case(f"read {name}", base=_BASES.get(name, ""))
+    if name.startswith("spelled "):
+        example = rng.choice(SPELLED[name.removeprefix("spelled ")][1])
+        case.given, case.files = "text", {"text": damaged(example.encode(), rng)}
+    elif not READERS[name].kinds:
+        case.given = case.base
+        case.files = base_damage(rng, bases, "c/index/" if name == "index" else f"{case.base}/")
+    else:
+        _draw_file(case, rng.choice(READERS[name].kinds), rng)
+    return case
+
+
+def _draw_file(case: Case, kind: str, rng: random.Random) -> None:
+    """A file with what lies beside it; most often it, or something beside it, is damaged."""
+    case.given, data = MADE[kind]
+    case.files = {MADE[beside][0]: MADE[beside][1] for beside in NEIGHBOURS.get(kind, ())}
+    case.files[case.given] = data
+    one = rng.choice(sorted(case.files)) if rng.random() < 0.3 else case.given
+    if rng.random() < 0.97:
+        case.files[one] = damaged(case.files[one], rng)
+
+
+def base_damage(rng: random.Random, bases: Path, under: str) -> dict[str, bytes]:
+    """Some files of a folder of the base, damaged; by their path in the case."""
+    found = (path for path in (bases / under).rglob("*") if path.is_file())
+    names = sorted(str(path.relative_to(bases)) for path in found)
+    if under == "c/":  # there are many arrays, and a damaged one is mostly just refused
+        names = [name for name in names if not name.endswith(".npy") or rng.random() < 0.1]
+    chosen = rng.sample(names, min(len(names), rng.choice((1, 1, 1, 2))))
+    return {name: damaged((bases / name).read_bytes(), rng) for name in chosen}
