@@ -47,6 +47,7 @@ def export(
     with _draft(target, exporter) as draft:
         output = Output(draft, sets, query_sets is not None, single=bool(exporter.file))
         exporter.write(collection, output)
+        collection.check_unchanged()
     files = {target.name: output.files[exporter.file]} if exporter.file else output.files
     return ExportReport(exporter.name, target, files, tuple(output.notes))
 
