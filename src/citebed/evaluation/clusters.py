@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from citebed.errors import CitebedError, FormatError
+from citebed.evaluation.groups import read_groups
 from citebed.evaluation.query_files import queries_beside, query_rows
 
 
@@ -17,7 +18,7 @@ def read_clusters(wanted: str, queries: Path | None, qrels: Path | None) -> dict
     ``qrels/NAME.qrels``).
     """
     if Path(wanted).is_file() or Path(wanted).is_fifo():
-        return _pairs(Path(wanted))
+        return read_groups(Path(wanted), "query", "cluster")
     source = queries or queries_beside(qrels)
     if source is None:
         raise CitebedError(
@@ -26,21 +27,6 @@ def read_clusters(wanted: str, queries: Path | None, qrels: Path | None) -> dict
             "file of lines 'query_id cluster'."
         )
     return _fields(source, wanted)
-
-
-def _pairs(path: Path) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for number, line in enumerate(path.read_text("utf-8-sig").splitlines(), 1):
-        parts = line.split()
-        if not parts or line.startswith("#"):
-            continue
-        if len(parts) != 2:
-            raise FormatError(
-                path, number, f"found {len(parts)} fields, expected two: query_id and cluster."
-            )
-        if found.setdefault(parts[0], parts[1]) != parts[1]:
-            raise FormatError(path, number, f"query '{parts[0]}' is in a second cluster.")
-    return found
 
 
 def _fields(path: Path, wanted: str) -> dict[str, str]:

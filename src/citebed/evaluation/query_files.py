@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from citebed.errors import FormatError
+from citebed.files.json_lines import json_object
+from citebed.files.reading import read_lines
 
 
 def queries_beside(qrels: Path | None) -> Path | None:
@@ -23,19 +24,14 @@ def queries_beside(qrels: Path | None) -> Path | None:
 
 def query_rows(path: Path) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """Every query of a file: its line, its id, and all its fields."""
-    try:
-        lines = path.read_text("utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise FormatError(path, None, f"is not UTF-8 text ({error.reason}).") from None
-    for number, line in enumerate(lines, 1):
+    expected = 'Expected a JSON object with a "query_id".'
+    for number, line in read_lines(path):
         if not line.strip():
             continue
-        try:
-            row = json.loads(line)
-            query = str(row["query_id"])
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise FormatError(path, number, 'expected a JSON object with a "query_id".') from None
-        yield number, query, row
+        row = json_object(path, number, line, expected)
+        if not isinstance(row.get("query_id"), str | int):
+            raise FormatError(path, number, f"there is no query_id. {expected}")
+        yield number, str(row["query_id"]), row
 
 
 def query_texts(path: Path) -> dict[str, str]:
@@ -46,7 +42,7 @@ def query_texts(path: Path) -> dict[str, str]:
         if text is None:
             continue
         if not isinstance(text, str):
-            raise FormatError(path, number, f"'text' must be text, not {text!r:.60}.")
+            raise FormatError(path, number, f"'text' must be text, not {type(text).__name__}.")
         if query in found:
             raise FormatError(path, number, f"has query '{query}' a second time.")
         found[query] = text

@@ -15,7 +15,6 @@ import math
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +22,7 @@ import polars as pl
 
 from citebed.errors import FormatError
 from citebed.evaluation.plain_text import separators
+from citebed.files.line_blocks import file_blocks, numbered_lines
 from citebed.files.reading import is_packed, opened
 
 QUERY_HASH, DOC_HASH = "query_hash", "doc_hash"
@@ -114,7 +114,7 @@ def _straight(path: Path, layout: Layout, sample: bytes) -> pl.DataFrame | None:
 def _tidied(path: Path, layout: Layout) -> pl.DataFrame | None:
     """The file in blocks of lines with the white space made plain; ``None`` if that fails."""
     parts = []
-    for block in _blocks(path):
+    for block, *_ in file_blocks(path, _BLOCK):
         if b"\0" in block or any(_is_doubtful(x, layout) for x in _COMMENT.findall(block)):
             return None
         text = _tidy(block)
@@ -140,20 +140,6 @@ def _tidy(block: bytes) -> bytes:
     block = _BLANKS.sub(b" ", block)
     block = _EDGES.sub(lambda m: b"\n" if m.group().endswith(b"\n") else b"", block)
     return re.sub(rb"\n{2,}", b"\n", block).strip(b" \n")
-
-
-def _blocks(path: Path) -> Iterator[bytes]:
-    """Pieces of the file that end with a line, without a byte-order mark."""
-    with opened(path) as handle:
-        first = handle.read(_BLOCK).removeprefix(codecs.BOM_UTF8)
-        parts: list[bytes] = []
-        for piece in chain([first], iter(lambda: handle.read(_BLOCK), b"")):
-            cut = piece.rfind(b"\n") + 1
-            if cut:
-                yield b"".join([*parts, piece[:cut]])
-                parts = []
-            parts.append(piece[cut:])
-        yield b"".join(parts)
 
 
 def _scanned(
@@ -210,16 +196,14 @@ def read_lines(path: Path, layout: Layout) -> Iterator[tuple[int, str, str, floa
 
     White space is what C takes for it: no other character of Unicode parts fields.
     """
-    with opened(path) as handle:
-        for number, raw in enumerate(handle, 1):
-            line = raw.removeprefix(codecs.BOM_UTF8) if number == 1 else raw
-            fields = line.split()
-            if b"\0" in line:
-                raise FormatError(path, number, f"this is not text. {_expected(layout)}")
-            if fields and not fields[0].startswith(b"#"):
-                yield (number, *_parsed(path, number, fields, layout))
-            elif fields and _is_doubtful(line, layout):
-                raise FormatError(path, number, _doubt(fields[0].decode("utf-8", "replace")))
+    for number, line in numbered_lines(path):
+        fields = line.split()
+        if b"\0" in line:
+            raise FormatError(path, number, f"this is not text. {_expected(layout)}")
+        if fields and not fields[0].startswith(b"#"):
+            yield (number, *_parsed(path, number, fields, layout))
+        elif fields and _is_doubtful(line, layout):
+            raise FormatError(path, number, _doubt(fields[0].decode("utf-8", "replace")))
 
 
 def _is_doubtful(remark: bytes, layout: Layout) -> bool:
@@ -307,9 +291,8 @@ def _short(text: str) -> str:
 
 def run_tag(path: Path) -> str | None:
     """The tag a TREC run gives itself in the last field of its first line."""
-    with opened(path) as handle:
-        for raw in handle:
-            fields = raw.removeprefix(codecs.BOM_UTF8).split()
-            if fields and not fields[0].startswith(b"#"):
-                return fields[-1].decode("utf-8", "replace")
+    for _, line in numbered_lines(path):
+        fields = line.split()
+        if fields and not fields[0].startswith(b"#"):
+            return fields[-1].decode("utf-8", "replace")
     return None

@@ -11,10 +11,12 @@ import numpy as np
 import polars as pl
 
 from citebed.collection import Collection
-from citebed.errors import CitebedError, FormatError
+from citebed.errors import CitebedError
+from citebed.evaluation.trec_files import QRELS, read_lines
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import file_hash
 from citebed.retrieval.search.hits import NOTHING, Hits
+from citebed.wording import printable
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ def read_judged(collection: Collection, index: Index, source: str) -> Judged:
     others: dict[str, list[int]] = {}
     pairs = set()
     missing = 0
-    for query_id, doc_id, relevance in _rows(path):
+    for _, query_id, doc_id, relevance in read_lines(path, QRELS):
         if relevance > 0:
             pairs.add((query_id, doc_id))
         number = index.ids.find(doc_id)
@@ -67,23 +69,8 @@ def read_judged(collection: Collection, index: Index, source: str) -> Judged:
         name: (_hits(relevant.get(name, [])), _hits(others.get(name, [])))
         for name in relevant.keys() | others.keys()
     }
-    facts = {"file": path.name, "sha256": file_hash(path), "not_in_index": missing}
+    facts = {"file": printable(path.name), "sha256": file_hash(path), "not_in_index": missing}
     return Judged(both, frozenset(pairs), facts)
-
-
-def _rows(path: Path) -> list[tuple[str, str, int]]:
-    rows = []
-    for number, line in enumerate(path.read_text("utf-8", "replace").splitlines(), 1):
-        parts = line.split()
-        if not parts:
-            continue
-        try:
-            query_id, _, doc_id, relevance = parts
-            rows.append((query_id, doc_id, int(relevance)))
-        except ValueError:
-            what = "expected four columns: query, iteration, document, relevance"
-            raise FormatError(path, number, what) from None
-    return rows
 
 
 def _hits(numbers: list[int]) -> Hits:

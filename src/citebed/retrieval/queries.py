@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,12 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.collection.citing import QUERIES
 from citebed.errors import CitebedError, FormatError, UnknownName
+from citebed.files.json_lines import json_object
+from citebed.files.reading import read_lines
 from citebed.retrieval.analysis.hyphens import join_hyphens
 from citebed.retrieval.analysis.markers import remove_markers
 from citebed.retrieval.dates import checked_date
+from citebed.wording import printable
 
 _EXPECTED = 'Expected on each line a query id, a tab and the text, or {"query_id": …, "text": …}.'
 _IDS = ("query_id", "_id", "id")
@@ -34,10 +36,10 @@ def read_queries(collection: Collection, name: str) -> pl.DataFrame:
     if name in collection.query_sets:
         return collection.queries(name)
     path = Path(name)
-    if not path.is_file():
-        raise UnknownName("query set", name, collection.query_sets)
+    if path.is_dir() or not path.exists():
+        raise UnknownName("query set", printable(name), collection.query_sets)
     rows: dict[str, dict[str, Any]] = {}
-    for number, line in enumerate(_lines(path), 1):
+    for number, line in read_lines(path):
         if line.strip():
             row = _row(path, number, line)
             if row["query_id"] in rows:
@@ -48,28 +50,19 @@ def read_queries(collection: Collection, name: str) -> pl.DataFrame:
     return pl.DataFrame(list(rows.values()), schema=QUERIES)
 
 
-def _lines(path: Path) -> list[str]:
-    """The lines; only line feeds end one, for JSON may hold the rarer line ends as they are."""
-    try:
-        return path.read_text("utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise FormatError(path, None, f"is not UTF-8 text ({error.reason})") from None
-
-
 def _row(path: Path, number: int, line: str) -> dict[str, Any]:
     if line.lstrip().startswith("{"):
         return _json_row(path, number, line)
     query_id, tab, text = line.partition("\t")
     if not tab or not query_id.strip():
         raise FormatError(path, number, _EXPECTED)
+    if "\r" in line:
+        raise FormatError(path, number, "a carriage return stands within the line. Make it \\n.")
     return {**dict.fromkeys(QUERIES), "query_id": query_id.strip(), "text": text.strip()}
 
 
 def _json_row(path: Path, number: int, line: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(path, number, f"is not JSON ({error})") from None
+    row = json_object(path, number, line, _EXPECTED)
     found = next((row[name] for name in _IDS if row.get(name) is not None), None)
     query_id = str(found) if isinstance(found, str | int) else ""
     if not query_id.strip() or not isinstance(row.get("text"), str):
@@ -85,16 +78,11 @@ def _checked(path: Path, number: int, row: dict[str, Any]) -> dict[str, Any]:
         raise FormatError(path, number, "'exclude' must be a list of document ids")
     for name in ("title", "paper_id", "section", "before"):
         if not isinstance(row[name], str | None):
-            raise FormatError(path, number, f"'{name}' must be text, not {row[name]!r}")
+            kind = type(row[name]).__name__
+            raise FormatError(path, number, f"'{name}' must be text, not {kind}")
     if row["before"] is not None:
         try:
             row["before"] = checked_date(row["before"])
         except CitebedError as error:
             raise FormatError(path, number, f"'before': {error}") from None
-    texts = {name: _encodable(row[name]) for name in QUERIES if name != "exclude"}
-    return {**texts, "exclude": [_encodable(name) for name in exclude]}
-
-
-def _encodable(text: str | None) -> str | None:
-    """The text without the halves of characters that JSON can spell and no table can hold."""
-    return None if text is None else text.encode("utf-8", "replace").decode()
+    return {**row, "exclude": exclude}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
 from citebed.errors import FormatError
 from citebed.evaluation import plain_text, trec_files
 from citebed.evaluation.trec_files import QRELS, RUN, Layout, read_lines, read_trec
+from citebed.files import line_blocks
 
 FILES = 1000
 BOM = b"\xef\xbb\xbf"
@@ -62,6 +64,11 @@ def file_of(draw: random.Random, layout: Layout) -> bytes:
     return text if draw.random() < 0.8 else text[: draw.randrange(len(text))]
 
 
+def in_pieces(size: int) -> Callable[[BinaryIO], Iterator[bytes]]:
+    """A way to read a stream so many bytes at a time."""
+    return lambda stream: iter(lambda: stream.read(size), b"")
+
+
 def outcome(read: Any) -> tuple[str, Any]:
     """What reading gives: the rows, or the line that is wrong."""
     try:
@@ -78,6 +85,7 @@ def test_fast_and_slow_agree(seed: int, tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.setattr(trec_files, "_SAMPLE", draw.choice([20, 60, 1 << 16]))
         monkeypatch.setattr(trec_files, "_BLOCK", draw.choice([1, 50, 1 << 25]))
         monkeypatch.setattr(plain_text, "_BLOCK", draw.choice([1, 50, 1 << 18]))
+        monkeypatch.setattr(line_blocks, "pieces_of", in_pieces(draw.choice([1, 20, 1 << 20])))
         text = file_of(draw, layout)
         path.write_bytes(text)
         slow = outcome(lambda: [row[1:] for row in read_lines(path, layout)])  # noqa: B023

@@ -44,13 +44,12 @@ def test_lines_of_json(collection: Collection, tmp_path: Path) -> None:
     rows = [
         {"query_id": "a", "text": "One\u2028two", "exclude": ["x", "y"], "before": "2019-07"},
         {"_id": 7, "text": "", "paper_id": "p", "title": None, "more": [1]},
-        {"id": "half \ud800", "text": "\udfff"},
     ]
     lines = [json.dumps(row, ensure_ascii=number > 0) for number, row in enumerate(rows)]
     path.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
     found = read_queries(collection, str(path)).rows(named=True)
-    assert [row["query_id"] for row in found] == ["a", "7", "half ?"]
-    assert [row["text"] for row in found] == ["One\u2028two", "", "?"]
+    assert [row["query_id"] for row in found] == ["a", "7"]
+    assert [row["text"] for row in found] == ["One\u2028two", ""]
     assert found[0]["exclude"] == ["x", "y"]
     assert found[0]["before"] == "2019-07"
     assert found[1]["paper_id"] == "p"
@@ -60,6 +59,7 @@ def test_lines_of_json(collection: Collection, tmp_path: Path) -> None:
     ("data", "line", "what"),
     [
         (b"q1\tx\n\nq1\ty\n", 3, "has query 'q1' a second time"),
+        (b"q1\tx\rq2\ty\n", 1, "a carriage return stands within"),
         (b"no tab here\n", 1, "a query id, a tab and the text"),
         (b"q1\tx\n\tno id\n", 2, "a query id, a tab"),
         (b'{"query_id": "a", "text": "x"', 1, "is not JSON"),
@@ -72,10 +72,13 @@ def test_lines_of_json(collection: Collection, tmp_path: Path) -> None:
         (b'{"id": "a", "text": 7}', 1, r'expected \{"query_id"'),
         (b'{"id": "a", "text": "x", "exclude": "b"}', 1, "'exclude' must be a list"),
         (b'{"id": "a", "text": "x", "exclude": [1]}', 1, "'exclude' must be a list"),
-        (b'{"id": "a", "text": "x", "before": 2019}', 1, "'before' must be text, not 2019"),
+        (b'{"id": "a", "text": "x", "before": 2019}', 1, "'before' must be text, not int"),
+        (b'{"id": "half \\ud800", "text": "x"}', 1, r"\\ud800 is half a character"),
+        (b'{"id": "a", "text": "\\uDFFF"}', 1, r"\\udfff is half a character"),
+        (b'{"id": ' + b"9" * 5000 + b', "text": "x"}', 1, "is not JSON"),
         (b'{"id": "a", "text": "x", "before": "soon"}', 1, "'before': 'soon' is no date"),
         (b'{"id": "a", "text": "x", "title": {}}', 1, "'title' must be text"),
-        (b"\xff\xfe\t\n", None, "is not UTF-8"),
+        (b"q1\tx\nq\xe9\tx\n", 2, "0xe9 is not UTF-8"),
         (b"", None, "has no queries"),
         (b"\n \n", None, "has no queries"),
     ],

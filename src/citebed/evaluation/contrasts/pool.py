@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from citebed.errors import CitebedError, FormatError
+from citebed.errors import CitebedError
+from citebed.evaluation.groups import read_groups
 from citebed.evaluation.order import Ranked
 from citebed.evaluation.tables import Qrels
 
@@ -44,16 +45,7 @@ def teams_of(names: Sequence[str], teams: Mapping[str, str] | None) -> dict[str,
 
 def read_teams(path: str | Path) -> dict[str, str]:
     """Teams from a file of lines ``run team``; blank lines and ``#`` comments are skipped."""
-    found: dict[str, str] = {}
-    for number, line in enumerate(Path(path).read_text("utf-8-sig").splitlines(), 1):
-        parts = line.split()
-        if not parts or parts[0].startswith("#"):
-            continue
-        if len(parts) != 2:
-            raise FormatError(path, number, f"found {len(parts)} fields, expected two: run team.")
-        if found.setdefault(parts[0], parts[1]) != parts[1]:
-            raise FormatError(path, number, f"the run '{parts[0]}' is in a second team.")
-    return found
+    return read_groups(Path(path), "run", "team")
 
 
 def top(ranked: Ranked, depth: int) -> pl.DataFrame:

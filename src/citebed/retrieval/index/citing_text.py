@@ -1,25 +1,23 @@
 """Citing text: what other papers say when they cite a document, as rows to be indexed.
 
 The rows come from the collection's own citing papers and from contexts files: JSON Lines (may
-be compressed with gzip or xz) whose objects have the citing paper, the text and the document
+be packed with gzip, bzip2 or xz) whose objects have the citing paper, the text and the document
 it cites, as ``{"citing": …, "context": …, "cited": …}``.
 """
 
 from __future__ import annotations
 
-import gzip
 import json
-import lzma
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import polars as pl
 
 from citebed.collection import Collection
 from citebed.errors import FormatError
+from citebed.files.line_blocks import numbered_lines
 from citebed.retrieval.analysis.markers import remove_markers
 
 _CITING = ("citing", "citing_id", "paper_id")
@@ -78,22 +76,12 @@ def _read(path: Path) -> pl.DataFrame:
 
 
 def _contexts(path: Path) -> Iterator[tuple[str, str, str]]:
-    try:
-        with _open(path) as lines:
-            for number, line in enumerate(lines, 1):
-                if line.strip():
-                    yield _context(path, number, line)
-    except (OSError, EOFError, lzma.LZMAError, zlib.error, UnicodeDecodeError) as error:
-        raise FormatError(path, None, f"cannot be read: {error}") from None
+    for number, line in numbered_lines(path):
+        if line.strip():
+            yield _context(path, number, line)
 
 
-def _open(path: Path) -> IO[str]:
-    openers: dict[str, Any] = {".gz": gzip.open, ".xz": lzma.open}
-    opened: IO[str] = openers.get(path.suffix, open)(path, "rt", encoding="utf-8-sig")
-    return opened
-
-
-def _context(path: Path, number: int, line: str) -> tuple[str, str, str]:
+def _context(path: Path, number: int, line: bytes) -> tuple[str, str, str]:
     expected = 'expected {"citing": …, "context": …, "cited": …}'
     try:
         row = json.loads(line)
