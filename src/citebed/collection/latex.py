@@ -25,13 +25,14 @@ from citebed.collection.text import (
     fold,
     tag_to_text,
 )
+from citebed.patterns import compiled
 
 _LETTER = r"\\[ij](?![A-Za-z])|[A-Za-z]"
 _GROUP = r"\{((?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+)\}"
 
 # The leading class lets the search skip plain text quickly; each alternative then looks back
 # at the one character that the class took.
-_TOKEN = re.compile(
+_TOKEN = compiled(
     rf"""[\\{{}}$~&<^_`'-](?:
     (?P<accent>  (?<=\\) (["'`^~=.]) \s*+ (?: \{{ \s*+ ((?:{_LETTER})?) \s*+ \}} | ({_LETTER}) ) )
   | (?P<mark>    (?<=\\) ([cvuHkrbdt])
@@ -60,7 +61,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 # Its attributes end before another tag begins; ``\\&lt;`` is not HTML but three plain letters.
-_ESCAPED_TAG = re.compile(
+_ESCAPED_TAG = compiled(
     rf"(?<!\\)&lt;((?i:{TAG_PATTERN[1:-1]}))&gt;".replace("[^<>]*", "(?:[^<>&]|&(?![lg]t;))*+")
 )
 

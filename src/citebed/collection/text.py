@@ -15,6 +15,8 @@ from collections.abc import Iterable
 from html.entities import html5
 from urllib.parse import unquote
 
+from citebed.patterns import compiled
+
 # Control and format characters that carry no text; joiners (U+200C, U+200D) do, in some scripts.
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u200b\u200e\u200f\u2060\ufeff"
@@ -62,13 +64,13 @@ ENTITY_PATTERN = r"&(?:\#\d{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31
 
 _TAG = re.compile(TAG_PATTERN, re.IGNORECASE)
 _BLOCK = re.compile(rf"</?(?:\w+:)?(?:{_BLOCK_TAGS})\b", re.IGNORECASE)
-_POWER = re.compile(
+_POWER = compiled(
     r"<(?:\w+:)?(?:sup|superscript)>\s*+([-+−]?+\d++)\s*+</(?:\w+:)?(?:sup|superscript)>",
     re.IGNORECASE,
 )
 _ENTITY = re.compile(ENTITY_PATTERN)
 # A comment ends before another begins: one that is never closed costs no second look.
-_COMMENT = re.compile(r"<!--(?:[^<-]++|<(?!!--)|-(?!->))*+-->|<!\[CDATA\[|\]\]>")
+_COMMENT = compiled(r"<!--(?:[^<-]++|<(?!!--)|-(?!->))*+-->|<!\[CDATA\[|\]\]>")
 
 
 def tag_to_text(tag: str) -> str:
@@ -207,7 +209,7 @@ def date_in(text: str | None) -> str | None:
 # --- Pages ----------------------------------------------------------------------------------
 
 _PAGE = r"(?:[A-Za-z]{0,4}+\.?+\d++(?:[:.]\d++)*+[A-Za-z]?+|[ivxlc]++|[IVXLC]++)"
-_PAGE_RANGE = re.compile(
+_PAGE_RANGE = compiled(
     rf"(?<![\w:.‐-—-])(?<![‐-—-] )({_PAGE}) ?(?:-{{1,3}}+|[‐-—]) ?({_PAGE})(?![\w:]| ?[‐-—-])"
 )
 

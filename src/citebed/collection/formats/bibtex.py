@@ -22,6 +22,7 @@ from citebed.collection.text import (
     unique,
     year_in,
 )
+from citebed.patterns import compiled
 from citebed.records import Document, Problem, Record
 
 _KINDS = {"conference": "inproceedings"}
@@ -31,7 +32,7 @@ _SNIFF = re.compile(
     r"|[a-z]+\s*\(\s*[^\s(){}=,\"]*\s*,\s*[a-z][\w-]*\s*=\s*[{\"\w])",
     re.MULTILINE | re.IGNORECASE,
 )
-_BARE_WORD = re.compile(r"[=#]\s*+([A-Za-z][^\s,{}\"#%()=']*+)")
+_BARE_WORD = compiled(r"[=#]\s*+([A-Za-z][^\s,{}\"#%()=']*+)")
 _ENTITY = re.compile(rf"(?<!\\){ENTITY_PATTERN}")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 

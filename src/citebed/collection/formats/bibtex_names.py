@@ -7,15 +7,16 @@ import re
 
 from citebed.collection.latex import is_plain, latex_to_text, text_to_latex
 from citebed.collection.text import canonical_name, unique
+from citebed.patterns import compiled
 
-_AND = re.compile(r"[{}]|(?<!\s)\s++and(?=\s)", re.IGNORECASE)
+_AND = compiled(r"[{}]|(?<!\s)\s++and(?=\s)", re.IGNORECASE)
 _WORD_AND = re.compile(r"(?:^|\s)and(?:\s|$)", re.IGNORECASE)
 _WRAPPED = re.compile(r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}")
 # ``Family, Given and Family, Given`` in plain letters: most author fields are just that.
 _WORD = r"(?![Aa][Nn][Dd][ ,])[A-Za-z.'-]++"
 _NAME = rf"{_WORD}(?: {_WORD})*+, {_WORD}(?: {_WORD})*+"
-_REGULAR = re.compile(rf"{_NAME}(?: and {_NAME})*+")
-_ONE_REGULAR = re.compile(_NAME)
+_REGULAR = compiled(rf"{_NAME}(?: and {_NAME})*+")
+_ONE_REGULAR = compiled(_NAME)
 _OTHERS = frozenset(("others", "et al", "et al."))
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from citebed.collection.formats.base import MAX_RECORD_BYTES, decode, with_newlines
+from citebed.patterns import compiled
 from citebed.records import Problem
 
 
@@ -44,22 +45,22 @@ _NAME = r"[A-Za-z][^\s=,{}\"#%()']*+"
 _BARE = r"[A-Za-z0-9_.:+/\-]++"
 _BRACED = _nested(3)
 _QUOTED = rf"[^\"{{}}]*+(?:\{{{_nested(2)}\}}[^\"{{}}]*+)*+"
-_FIELD = re.compile(rf"\s*+({_NAME})\s*+=\s*+(?:\{{({_BRACED})\}}|\"({_QUOTED})\"|({_BARE}))\s*+")
+_FIELD = compiled(rf"\s*+({_NAME})\s*+=\s*+(?:\{{({_BRACED})\}}|\"({_QUOTED})\"|({_BARE}))\s*+")
 _PLAIN_FIELD = rf"\s*+{_NAME}\s*+=\s*+(?:\{{{_BRACED}\}}|\"{_QUOTED}\"|{_BARE})\s*+"
-_ENTRY = re.compile(
+_ENTRY = compiled(
     rf"@\s*+([A-Za-z]++)\s*+\{{\s*+([^\s,{{}}\"#%=]*+)\s*+,((?:{_PLAIN_FIELD},)*+(?:{_PLAIN_FIELD})?+)\s*+\}}"
 )
-_EXPORT_HEADER = re.compile(r"@\s*+([A-Za-z]++)\s*+\{\s*+([^\s,{}\"#%=]*+)\s*+")
-_FIELD_NAME = re.compile(_NAME)
-_HEADER = re.compile(r"@\s*+([A-Za-z]++)\s*+([{(])")
+_EXPORT_HEADER = compiled(r"@\s*+([A-Za-z]++)\s*+\{\s*+([^\s,{}\"#%=]*+)\s*+")
+_FIELD_NAME = compiled(_NAME)
+_HEADER = compiled(r"@\s*+([A-Za-z]++)\s*+([{(])")
 # A key may hold blanks; a word before an equals sign is a field's name, and a comma is missing.
 _WORD = r"[^\s,{}=\"]++(?!\s*+=)"
-_KEY = re.compile(
+_KEY = compiled(
     rf"\s*+((?:{_WORD}(?:[ \t]++{_WORD})*+)?+)\s*+(?:,|(?=[}})])|(?=[A-Za-z][\w:-]*+\s*+=))"
 )
-_KEY_IN_PARENTHESES = re.compile(_KEY.pattern.replace('=\\"]', '=()\\"]'))
-_NEXT_ENTRY = re.compile(r"^[ \t]*+@\s*+[A-Za-z]++\s*+[{(]", re.MULTILINE)
-_LINE_FIELD = re.compile(
+_KEY_IN_PARENTHESES = compiled(_KEY.pattern.replace('=\\"]', '=()\\"]'))
+_NEXT_ENTRY = compiled(r"^[ \t]*+@\s*+[A-Za-z]++\s*+[{(]", re.MULTILINE)
+_LINE_FIELD = compiled(
     r"^[ \t,]*+([A-Za-z][\w-]*+)[ \t]*+=[ \t]*+"
     r"(?:\{([^\n]*?)\}|\"([^\n]*?)\"|(\w++))[ \t]*+,?[ \t]*+$",
     re.MULTILINE,
@@ -67,15 +68,15 @@ _LINE_FIELD = re.compile(
 _BRACE, _ANY_BRACE = re.compile(r"[{}]"), re.compile(r"[{}()]")
 _NO_RECORD_START = r"(@\s*+(?:comment|preamble)\s*+)?+"
 _GROUPS = {
-    "{": re.compile(rf"{_NO_RECORD_START}\{{|\}}", re.IGNORECASE),
-    "(": re.compile(rf"{_NO_RECORD_START}[{{(]|[}})]", re.IGNORECASE),
+    "{": compiled(rf"{_NO_RECORD_START}\{{|\}}", re.IGNORECASE),
+    "(": compiled(rf"{_NO_RECORD_START}[{{(]|[}})]", re.IGNORECASE),
 }
-_SEPARATOR = re.compile(r"[\s,]*+")
-_ANY_NAME = re.compile(r"([^\s=,{}\"#%()']++)\s*+=")
-_ANY_BARE = re.compile(r"\s*+([^\s,{}\"#%()=']++)?")
-_JOINT = re.compile(r"\s*+#")
-_MACRO_NAME = re.compile(r"\s*+([^\s=,{}\"#%()']++)\s*+=")
-_MACRO_END = re.compile(r"\s*+,?\s*+[})]")
+_SEPARATOR = compiled(r"[\s,]*+")
+_ANY_NAME = compiled(r"([^\s=,{}\"#%()']++)\s*+=")
+_ANY_BARE = compiled(r"\s*+([^\s,{}\"#%()=']++)?")
+_JOINT = compiled(r"\s*+#")
+_MACRO_NAME = compiled(r"\s*+([^\s=,{}\"#%()']++)\s*+=")
+_MACRO_END = compiled(r"\s*+,?\s*+[})]")
 _QUOTE_OR_BRACE = re.compile(r"[{}\"]")
 _NOT_RECORDS = frozenset(("comment", "preamble", "string"))
 
@@ -393,7 +394,7 @@ def cut(data: bytes) -> int:
     return last
 
 
-_HEADER_BYTES = re.compile(rb"[\r\n]@[A-Za-z]++[ \t]*+\{\s*+[^\s,{}\"#%=]++\s*+,")
+_HEADER_BYTES = compiled(rb"[\r\n]@[A-Za-z]++[ \t]*+\{\s*+[^\s,{}\"#%=]++\s*+,")
 
 
 _STRING_START = re.compile(rb"@[ \t]*string\s*[{(]", re.IGNORECASE)

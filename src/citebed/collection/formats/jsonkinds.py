@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-_TOKEN = re.compile(r'"((?:[^"\\]++|\\.)*+)(?:("\s*:)|"|\\?\Z)|[\[\]{}]', re.DOTALL)
+from citebed.patterns import compiled
+
+_TOKEN = compiled(r'"((?:[^"\\]++|\\.)*+)(?:("\s*:)|"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _WRAPPERS = (("message", "items"), ("message",), ("items",), ("results",), ("data",))
 _CSL_TYPE = re.compile(r'"type"\s*:\s*"(?:[a-z]+-[a-z-]+|chapter|thesis|report)"')
 _OPENALEX_ID = re.compile(r'"id"\s*:\s*"https?://(?:api\.)?openalex\.org/(?:works/)?W\d')

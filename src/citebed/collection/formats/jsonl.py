@@ -7,7 +7,6 @@ one ``CitingPaper``, in which every text that differs is a context of its own.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,6 +33,7 @@ from citebed.collection.formats.jsonvalues import (
     texts_of,
     unknown_object,
 )
+from citebed.patterns import compiled
 from citebed.records import (
     CitingPaper,
     Context,
@@ -174,7 +174,7 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
         yield paper.finished()
 
 
-_CITING = re.compile(rb'"citing"\s*:\s*"((?:[^"\\]++|\\.)*+)"')
+_CITING = compiled(rb'"citing"\s*:\s*"((?:[^"\\]++|\\.)*+)"')
 
 
 def _cut(buffer: bytes) -> int:

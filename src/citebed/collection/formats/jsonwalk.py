@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from citebed.collection.formats.base import MAX_RECORD_BYTES, TOO_LONG
+from citebed.patterns import compiled
 from citebed.records import Problem
 
 ENDS_EARLY = "the JSON ends in the middle: what is whole before that was read"
@@ -32,8 +33,8 @@ ERRORS = (ValueError, RecursionError)
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = r'"(?:[^"\\]++|\\.)*+'
 # A string that is never closed runs to the end, so that no place is looked at twice.
-_TOKEN = re.compile(rf'{_STRING}(?:"|\\?\Z)|[\[\]{{}},]', re.DOTALL)
-_KEY = re.compile(rf'({_STRING}")[ \t\r\n]*:', re.DOTALL)
+_TOKEN = compiled(rf'{_STRING}(?:"|\\?\Z)|[\[\]{{}},]', re.DOTALL)
+_KEY = compiled(rf'({_STRING}")[ \t\r\n]*:', re.DOTALL)
 _STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 

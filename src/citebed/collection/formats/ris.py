@@ -27,6 +27,7 @@ from citebed.collection.text import (
     normalise_doi,
     unique,
 )
+from citebed.patterns import compiled
 from citebed.records import Document, Problem, Record
 
 _TYPES = {
@@ -49,12 +50,12 @@ _KNOWN_TAGS = (
 )
 # Where the two blanks of the standard are missing only a known tag is one.
 _TAG = rf"\n([A-Z][A-Z0-9])(?:  |(?<={_KNOWN_TAGS})[ \t]{{1,2}}(?=-[ \t\r\n]|-\Z))-[ \t]*+"
-_UPPER, _ANY_CASE = re.compile(_TAG), re.compile(_TAG, re.IGNORECASE)
+_UPPER, _ANY_CASE = compiled(_TAG), compiled(_TAG, re.IGNORECASE)
 _NEXT_RECORD = re.compile(r"\n(?=(?:TY|ty)(?:  -|[ \t]{1,2}-(?:[ \t\r\n]|\Z)))")
 _TYPE_LINE = re.compile(r"^(?:TY|ty)[ \t]{1,2}-[ \t]*[A-Za-z]{2,8}[ \t]*\r?$", re.MULTILINE)
 _TAG_LINE = re.compile(r"[A-Za-z][A-Za-z0-9][ \t]{1,2}-")
 _END_LINE = re.compile(rb"(?:^|\n)(?:ER|er)[ \t]{1,2}-[^\n]*\n")
-_PLAIN_NAME = re.compile(r"[^\s,;][^,;]*+(?<! ), [^\s,;][^,;]*+")
+_PLAIN_NAME = compiled(r"[^\s,;][^,;]*+(?<! ), [^\s,;][^,;]*+")
 _RANGE = re.compile(r"([^\s–—-]+)\s*[-–—]+\s*([^\s–—-]+)")
 
 

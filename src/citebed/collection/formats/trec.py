@@ -20,6 +20,7 @@ from citebed.collection.formats.base import (
 from citebed.collection.formats.fields import one_word, without_zeros
 from citebed.collection.text import ENTITY_PATTERN, entity_to_text, fold
 from citebed.errors import CitebedError
+from citebed.patterns import compiled
 from citebed.records import Document, Judgement, Problem, Query, Record
 
 _ENTITY = re.compile(ENTITY_PATTERN)
@@ -102,7 +103,7 @@ def _joined(parts: dict[str, list[str]]) -> dict[str, str]:
 _TOPIC = frozenset({"top", "topic"})
 _SGML_FIELDS = frozenset({"num", "title", "desc", "narr", "dom", "smry", "con", "fac", "def"})
 _XML_FIELDS = frozenset({"query", "question", "description", "narrative"})
-_TOPIC_HEAD = re.compile(
+_TOPIC_HEAD = compiled(
     rf"{_PROLOG}(?:<top>\s*<num>|<topics\b[^<>]*>\s*<topic\b|<topic\s+number\s*=)",
     re.DOTALL | re.IGNORECASE,
 )
@@ -175,7 +176,7 @@ def _escape_one(match: re.Match[str]) -> str:
 
 _DOC = frozenset({"doc"})
 _DOC_FIELDS = frozenset({"docno", "docid", "dochdr", "title", "headline", "text"})
-_DOC_HEAD = re.compile(
+_DOC_HEAD = compiled(
     rf"{_PROLOG}(?:<(?:root|docs|xml)>\s*)?<doc>\s*<docno>", re.DOTALL | re.IGNORECASE
 )
 _DOC_END = re.compile(rb"</doc\s*>", re.IGNORECASE)

@@ -24,6 +24,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from citebed.patterns import compiled
 from citebed.retrieval.analysis.bracketed import (
     AUTHORS,
     LONE_YEARS,
@@ -53,13 +54,13 @@ _NOBLE = rf"(?:(?:{SURNAME}{_GAP})?+(?=[a-z]){PARTICLE}{_GAP}{SURNAME})"
 _PERSON = rf"(?>{_SIGNED}|{_NOBLE}|{_BARE})"
 _PEOPLE = rf"(?<!\w){_PERSON}(?:\s?,\s?(?:{_PERSON}|{INITIALS})){{0,8}}+"
 
-_ET_AL = re.compile(rf"\s{ET_AL}{_POSSESSIVE}[\s~]*+")
-_TEAM = re.compile(rf"{_PEOPLE}(?:\s?,?\s{AND}\s{_PERSON})?+\s?,?$")
-_SEVERAL = re.compile(rf"{_PEOPLE}\s?,?\s(?P<and>{AND})\s{_PERSON}{_POSSESSIVE}{_AT_END}")
-_KNOWN = re.compile(rf"(?<!\w)(?:{_SIGNED}|{_NOBLE}){_POSSESSIVE}{_AT_END}")
-_OWNER = re.compile(rf"(?<!\w){SURNAME}['’]s?{_AT_END}")
-_LONE = re.compile(rf"(?<!\w){_BARE}{_AT_END}")
-_AUTHORS = re.compile(rf"(?<!\w){AUTHORS}{_AT_END}")
+_ET_AL = compiled(rf"\s{ET_AL}{_POSSESSIVE}[\s~]*+")
+_TEAM = compiled(rf"{_PEOPLE}(?:\s?,?\s{AND}\s{_PERSON})?+\s?,?$")
+_SEVERAL = compiled(rf"{_PEOPLE}\s?,?\s(?P<and>{AND})\s{_PERSON}{_POSSESSIVE}{_AT_END}")
+_KNOWN = compiled(rf"(?<!\w)(?:{_SIGNED}|{_NOBLE}){_POSSESSIVE}{_AT_END}")
+_OWNER = compiled(rf"(?<!\w){SURNAME}['’]s?{_AT_END}")
+_LONE = compiled(rf"(?<!\w){_BARE}{_AT_END}")
+_AUTHORS = compiled(rf"(?<!\w){AUTHORS}{_AT_END}")
 _LAST_WORD = re.compile(r"(\w)[\w'’\u0300-\u036f\u2010\u2011.-]*[\s~]{0,2}$")
 
 _CAPITALISED = re.compile(r"([^\W\d_]\w*)[\s~]+$")
@@ -159,8 +160,8 @@ def _longer(before: str, found: re.Match[str]) -> bool:
     return word is not None and word[1][0].isupper() and word[1] not in NOT_NAMES
 
 
-_BRACKETS = re.compile(r"[(\[]([^()\[\]]*+)[)\]]")
-_NAMES = re.compile(rf"(?:(?<=[(\[;])|(?<=[;,:] )|(?<=\w ))\s?{AUTHORS}\s?,?\s?(?={YEARS})")
+_BRACKETS = compiled(r"[(\[]([^()\[\]]*+)[)\]]")
+_NAMES = compiled(rf"(?:(?<=[(\[;])|(?<=[;,:] )|(?<=\w ))\s?{AUTHORS}\s?,?\s?(?={YEARS})")
 
 
 def _inside_brackets(text: str) -> Iterator[Span]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from citebed.patterns import compiled
 from citebed.retrieval.analysis.names import AND, ET_AL, NAME, YEAR
 
 LONGEST_RANGE = 200
@@ -23,9 +24,9 @@ CUE = (
     r"(?:see(?: also)?|cf\.?|e\.?\s?g\.?|i\.?\s?e\.?|for (?:example|instance|a (?:review|survey))"
     r"|such as|inter alia|among others|also|as in|following|based on|cited (?:in|by)|compare)"
 )
-_CUES = re.compile(rf"\s*+(?:{CUE}(?!\w)\.?+[,:]?+\s++){{0,3}}+", re.IGNORECASE)
+_CUES = compiled(rf"\s*+(?:{CUE}(?!\w)\.?+[,:]?+\s++){{0,3}}+", re.IGNORECASE)
 _NUMBER = re.compile(rf"(\d{{1,4}})[a-z]?(?:\s{{0,2}}{DASH}{{1,2}}\s{{0,2}}(\d{{1,4}})[a-z]?)?")
-_LOCATES = re.compile(LOCATOR)
+_LOCATES = compiled(LOCATOR)
 _KEY = re.compile(r"[A-Z][A-Za-z]{0,30}[+*]?[:-]?\d{2,4}[a-z]?")
 _MASK = re.compile(r"CITE?|CITATIONS?|REF|\?+(?:\s?,\s?\?+){0,20}")
 _AT_KEY = re.compile(r"(?:^|[\s;])-?@(\w(?:[\w:.#$%&+?<>~/-]*\w)?)")
@@ -37,11 +38,9 @@ AUTHORS = (
     r"(?:['’]s?)?)"
 )
 _PAGES = rf"(?:\s?[,:]\s?(?:{LOCATOR}|\d+(?:{DASH}\d+)?)){{0,3}}"
-_CITATION = re.compile(
-    rf"(?P<authors>{AUTHORS})(?P<comma>\s?,)?\s?\(?(?P<years>{YEARS})\)?{_PAGES}"
-)
+_CITATION = compiled(rf"(?P<authors>{AUTHORS})(?P<comma>\s?,)?\s?\(?(?P<years>{YEARS})\)?{_PAGES}")
 _NEXT = re.compile(r";|(?:(?<=\d{4})|(?<=\d{4}[a-z]))(?:,? (?:and|&) |, )(?=[^\W\d_]{2})")
-LONE_YEARS = re.compile(rf"[(\[](?P<years>{YEARS}){_PAGES}[)\]]")
+LONE_YEARS = compiled(rf"[(\[](?P<years>{YEARS}){_PAGES}[)\]]")
 # Capitalised words that stand before a year and are no authors.
 _NO_AUTHOR = frozenset(
     (

@@ -28,6 +28,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from citebed.patterns import compiled
 from citebed.retrieval.analysis.bracketed import (
     AUTHORS,
     CUE,
@@ -73,7 +74,7 @@ def _outermost(found: Iterable[Marker]) -> list[Marker]:
 
 # --- LaTeX and superscripts -----------------------------------------------------------------
 
-_CITE = re.compile(
+_CITE = compiled(
     r"\\(?=[A-Za-z]{0,12}cite)[A-Za-z]{4,24}+\*?+"
     r"(?:\s{0,2}+(?:\[[^\[\]{}]*+\]\s{0,2}+){0,2}+\{[^{}]*+\})++",
     re.IGNORECASE,
@@ -82,7 +83,7 @@ _BRACED = re.compile(r"\{([^{}]*)\}")
 _DIGIT = "[⁰¹²³⁴-⁹]"
 _LETTER = r"[^\W\d_⁰¹²³⁴-⁹]"
 _PLAIN = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
-_RAISED = re.compile(
+_RAISED = compiled(
     rf"(?={_DIGIT})(?:(?<={_LETTER}{{4}})|(?<={_LETTER}{{3}}[.,;:!?”’]))"
     rf"{_DIGIT}{{1,3}}+(?!{_DIGIT})(?:[,⁻–-]{_DIGIT}{{1,3}}+(?!{_DIGIT}))*+"
 )
@@ -102,7 +103,7 @@ def _superscript(text: str) -> Iterator[Marker]:
 
 # --- Square brackets ------------------------------------------------------------------------
 
-_BRACKET = re.compile(r"\[([^\[\]]*+)\]")
+_BRACKET = compiled(r"\[([^\[\]]*+)\]")
 _TO = re.compile(rf"\s?{DASH}{{1,2}}\s?")
 _YEAR = re.compile(YEAR)
 _INDEXED = re.compile(r"(?:(?<![^\W\d_])[^\W\d_]{1,2}|[\d_)}])$")
@@ -155,9 +156,9 @@ def _joined(text: str, left: Marker, right: Marker) -> list[Marker]:
 
 # --- Names and years ------------------------------------------------------------------------
 
-_PARENTHESIS = re.compile(r"\(([^()]*+)\)")
-_NAMED = re.compile(rf"(?P<authors>{AUTHORS})[\s~]{{0,2}}$")
-_LITTLE = re.compile(rf"(?:(?:{CUE}|and|or|{LOCATOR})(?!\w)|[\s,;:.&]++)*+", re.IGNORECASE)
+_PARENTHESIS = compiled(r"\(([^()]*+)\)")
+_NAMED = compiled(rf"(?P<authors>{AUTHORS})[\s~]{{0,2}}$")
+_LITTLE = compiled(rf"(?:(?:{CUE}|and|or|{LOCATOR})(?!\w)|[\s,;:.&]++)*+", re.IGNORECASE)
 
 
 def _round(text: str) -> Iterator[Marker]:

@@ -11,7 +11,7 @@ of them costs a time that grows with the text and no faster.
 
 from __future__ import annotations
 
-import re
+from citebed.patterns import compiled
 
 _ACCENT = "[\u0300-\u036f]"
 _HYPHEN = "[-\u2010\u2011]"
@@ -151,7 +151,7 @@ ET_AL = r"(?:et\.?[ ~]{1,2}al\b\.?|and (?:colleagues|coworkers|co-workers|others
 AND = r"(?:and|&|\\&)"
 YEAR = r"(?:1[5-9]|20)\d\d"
 
-_FIRST_WORD = re.compile(r"(\w++)[\s~,]*+")
+_FIRST_WORD = compiled(r"(\w++)[\s~,]*+")
 
 
 def skip_starters(text: str, start: int, end: int) -> int:

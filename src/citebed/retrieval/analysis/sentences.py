@@ -15,16 +15,17 @@ from __future__ import annotations
 
 import re
 
+from citebed.patterns import compiled
 from citebed.retrieval.analysis.names import NOT_NAMES
 
 _MARK = r"\[[\d,; –-]{1,40}\]"
-_STOP = re.compile(
+_STOP = compiled(
     rf"(?<![.!?…])(?P<stop>[.!?…]++)(?P<close>[\"'”’)\]}}»]*+)(?P<mark>(?:{_MARK})*+)"
     r"(?P<blank>\s++)(?P<next>\S)"
 )
-_NEW_LINE = re.compile(r"\n[^\S\n]*+(?:\n\s*+|(?=(?:[•▪◦‣∙*–—-]|\(?\d{1,2}[.)]|\([a-z]\)) ))")
+_NEW_LINE = compiled(r"\n[^\S\n]*+(?:\n\s*+|(?=(?:[•▪◦‣∙*–—-]|\(?\d{1,2}[.)]|\([a-z]\)) ))")
 _WORD_BEFORE = re.compile(r"[^\s(\[{\"“‘'/–—]*$")
-_WORD_AFTER = re.compile(r"\w++(?!\.)")
+_WORD_AFTER = compiled(r"\w++(?!\.)")
 _MIXED = re.compile(r"[^\W\d_]+[A-Z\d]")
 _MARK_OF_LAST = re.compile(rf"{_MARK}\s+(?=[A-Z\"“])")
 

@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from citebed.patterns import compiled
 from citebed.retrieval.analysis import word_break
 
 MAX_UNITS = 255
@@ -193,7 +194,7 @@ def _others(astral: bool) -> list[str]:
 @cache
 def _pattern(astral: bool) -> re.Pattern[str]:
     """One expression for all kinds of words."""
-    return re.compile("|".join((_word(astral), *_others(astral))))
+    return compiled("|".join((_word(astral), *_others(astral))))
 
 
 # --- The longest word at each place ---------------------------------------------------------
@@ -216,7 +217,7 @@ def _longest_words(text: str) -> list[str]:
 
 @cache
 def _kinds() -> list[re.Pattern[str]]:
-    return [re.compile(kind) for kind in (_word(astral=True), *_others(astral=True))]
+    return [compiled(kind) for kind in (_word(astral=True), *_others(astral=True))]
 
 
 def _window(text: str, at: int) -> str:

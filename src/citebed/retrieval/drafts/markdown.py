@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from citebed.collection.text import fold
+from citebed.patterns import compiled
 from citebed.retrieval.drafts.findings import PLACE, Block, Findings
 from citebed.retrieval.drafts.identifiers import doi_in
 from citebed.retrieval.drafts.markdown_front import read_front
@@ -13,7 +14,7 @@ from citebed.retrieval.drafts.references import entries_in, is_references_headin
 
 _FENCE = re.compile(r" {0,3}(?:[-*+>] )?(`{3,}|~{3,})([^`]*)$")
 # A comment ends before another begins: one that is never closed costs no second look.
-_COMMENT = re.compile(r"<!--(?:[^<-]++|<(?!!--)|-(?!->))*+-->")
+_COMMENT = compiled(r"<!--(?:[^<-]++|<(?!!--)|-(?!->))*+-->")
 _DISPLAY = re.compile(r"\$\$[^$]*+\$\$")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?[ \t]*#*[ \t]*$")
 _ATTRIBUTES = re.compile(r"\s*\{[^{}]*\}\s*$")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 
+from citebed.patterns import compiled
 from citebed.retrieval.drafts.findings import Findings
 from citebed.retrieval.drafts.identifiers import arxiv_in, doi_in
 from citebed.retrieval.drafts.maths import maths_as_text
@@ -17,21 +18,21 @@ _MOVED = re.compile("[\ue100-\ue17f]")
 
 _CODE = re.compile(r"(?<!`)``(?!`)(?:[^`]|`(?!`)){1,400}``(?!`)|(?<!`)`[^`]{1,400}`(?!`)")
 _MATHS = re.compile(r"(?<![\\$\w])\$(?=[^\s$])([^$]{1,400}?)(?<=\S)\$(?![\d$])")
-_INLINE_NOTE = re.compile(r"\^\[((?:[^][]++|\[[^][]*+\])*+)\]")
-_LINK = re.compile(
+_INLINE_NOTE = compiled(r"\^\[((?:[^][]++|\[[^][]*+\])*+)\]")
+_LINK = compiled(
     r"(!?)\[((?:[^][]++|\[[^][]*+\])*+)\]\(\s*+<?((?:[^()\s<>]++|\([^()\s]*+\))*+)>?"
     r"(?:\s++(?:\"[^\"]*+\"|'[^']*+'))?\s*+\)(?:\{[^{}\n]*+\})?"
 )
 _LABEL = re.compile(r"\\(?:label|[A-Za-z]{0,4}ref)\*?\{[^{}\n]{0,200}\}")
-_GIVEN_LINK = re.compile(r"!?\[([^][^@]*+)\](?:\[[^][]*+\]|\{[^{}\n]*+\})")
+_GIVEN_LINK = compiled(r"!?\[([^][^@]*+)\](?:\[[^][]*+\]|\{[^{}\n]*+\})")
 _NOTE_MARK = re.compile(r"\[\^[^][\s]{1,80}\]")
-_GROUP = re.compile(r"\[([^][@]*+@[^][]*+)\](?!\()")
-_KEY = re.compile(
+_GROUP = compiled(r"\[([^][@]*+@[^][]*+)\](?!\()")
+_KEY = compiled(
     r"(?<![\w./}])-?@(?:\{([^{}\s]{1,200})\}|(\w++(?:[:.#$%&+?<>~/-]++\w++)*+))"
     r"(?:\s?\[(?:pp?\.|ch|sec|fig|vol|§|\d)[^][@]{0,80}\])?"
 )
 _CROSS_REFERENCE = re.compile(r"(?:fig|tbl|tab|eq|sec|lst|thm|lem)[:-]")
-_TAG = re.compile(r"</?[A-Za-z][A-Za-z0-9-]*+(?:\s[^<>]*+)?/?>")
+_TAG = compiled(r"</?[A-Za-z][A-Za-z0-9-]*+(?:\s[^<>]*+)?/?>")
 _EMPHASIS = re.compile(
     r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)|~~|=="
 )

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 
 from citebed.collection.latex import latex_to_text
+from citebed.patterns import compiled
 
 LONGEST = 20
 """Formulas that read as more characters than this say nothing to a search for papers."""
 
-INLINE = re.compile(r"\$((?:[^$\\\n]++|\\.|\n(?![ \t]*+\n))++)\$", re.DOTALL)
+INLINE = compiled(r"\$((?:[^$\\\n]++|\\.|\n(?![ \t]*+\n))++)\$", re.DOTALL)
 """``$…$`` within one paragraph, at a dollar."""
 
 DISPLAY = {
-    "$": re.compile(r"\$\$[^$]*+\$\$"),
-    "(": re.compile(r"\\\(((?:[^\\\n]++|\\[^()]|\n(?![ \t]*+\n))*+)\\\)"),
-    "[": re.compile(r"\\\[((?:[^\\]++|\\[^][])*+)\\\]"),
+    "$": compiled(r"\$\$[^$]*+\$\$"),
+    "(": compiled(r"\\\(((?:[^\\\n]++|\\[^()]|\n(?![ \t]*+\n))*+)\\\)"),
+    "[": compiled(r"\\\[((?:[^\\]++|\\[^][])*+)\\\]"),
 }
 """Formulas in other delimiters, by what they begin with; one ends before another begins."""
 

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from citebed.collection.text import normalise_doi, unique
 from citebed.errors import CitebedError, UnknownName
+from citebed.patterns import compiled
 from citebed.retrieval.drafts.bibfiles import is_key, read_bibliographies
 from citebed.retrieval.drafts.files import Neighbours, bytes_of, text_of
 from citebed.retrieval.drafts.findings import Findings, without_places
@@ -29,7 +30,7 @@ _TEX = re.compile(
     r"\\(?:documentclass|begin\s*\{|section\*?\s*\{|[A-Za-z]*[Cc]ite[A-Za-z]*\*?\s*[\[{])"
 )
 # A single ``#`` within a text may be that of a table (``# Queries``).
-_MARKDOWN = re.compile(
+_MARKDOWN = compiled(
     r"\A---\n\w+:|\A\s*# \S|^#{2,6} \S|^```|\[[^\][@]*+@[\w{]|\]\(https?://", re.MULTILINE
 )
 _HEAD = 1 << 18

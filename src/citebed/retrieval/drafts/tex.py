@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from citebed.collection.formats.base import decode, with_newlines
 from citebed.collection.latex_tables import NOTHING
+from citebed.patterns import compiled
 from citebed.retrieval.drafts import tex_tables as tables
 from citebed.retrieval.drafts.files import Neighbours
 from citebed.retrieval.drafts.findings import Findings, without_places
@@ -27,7 +28,7 @@ from citebed.retrieval.drafts.tex_macros import Macros
 from citebed.retrieval.drafts.tex_output import TexOutput
 from citebed.retrieval.drafts.tex_titles import authors_in
 
-_TOKEN = re.compile(
+_TOKEN = compiled(
     r"\\(?:(?P<command>[A-Za-z@]++)\*?|(?P<escaped>.))"
     r"|(?P<comment>%[^\n]*+(?:\n[ \t]*+(?P<blank>\n\s*+)?)?)"
     r"|(?P<par>\n[ \t]*+\n\s*+)"

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from citebed.patterns import compiled
 from citebed.retrieval.drafts.findings import Findings
 
 _BLANK = r"[ \t]*+(?:\n[ \t]*+)?+"
 # Braces in a note protect a bracket: ``\cite[{[sic]}]{a}``.
 NOTE = r"\[(?:[^][{}]++|\{[^{}]*+\})*+\]"
 _ARGUMENT = rf"(?:{_BLANK}(?:{NOTE}|<[^<>{{}}\n]*+>))*+{_BLANK}\{{([^{{}}]*+)\}}"
-_ONE = re.compile(_ARGUMENT)
-_GLOBAL_NOTES = re.compile(rf"(?:{_BLANK}\([^(){{}}]*+\)){{0,2}}+")
-_NAME = re.compile(r"(?!set|define|Declare|At|bib|newcites|renew|def)[A-Za-z]*?[Cc]ite[A-Za-z]*+")
+_ONE = compiled(_ARGUMENT)
+_GLOBAL_NOTES = compiled(rf"(?:{_BLANK}\([^(){{}}]*+\)){{0,2}}+")
+_NAME = compiled(r"(?!set|define|Declare|At|bib|newcites|renew|def)[A-Za-z]*?[Cc]ite[A-Za-z]*+")
 _NO_CITATION = frozenset(("citestyle", "citeindextrue", "citeindexfalse", "citenamefont"))
-_IN_TEXT = re.compile(r"\\([A-Za-z]*[Cc]ite[A-Za-z]*+)\*?")
+_IN_TEXT = compiled(r"\\([A-Za-z]*[Cc]ite[A-Za-z]*+)\*?")
 
 
 class Citation(NamedTuple):

@@ -7,12 +7,13 @@ from bisect import bisect_left
 from functools import cached_property
 from pathlib import Path
 
+from citebed.patterns import compiled
 from citebed.retrieval.drafts.tex_cites import NOTE
 
-_BRACE = re.compile(r"\\.|%[^\n]*+|[{}]", re.DOTALL)
+_BRACE = compiled(r"\\.|%[^\n]*+|[{}]", re.DOTALL)
 _END = re.compile(r"\\end[ \t]*\{([^{}\n]{1,60})\}")
-_GAP = re.compile(r"[ \t]*+(?:%[^\n]*+\n[ \t]*+)*+(?:\n[ \t]*+(?!\n))?+")
-_OPTIONS = re.compile(rf"\*?(?:[ \t]*+{NOTE})*+")
+_GAP = compiled(r"[ \t]*+(?:%[^\n]*+\n[ \t]*+)*+(?:\n[ \t]*+(?!\n))?+")
+_OPTIONS = compiled(rf"\*?(?:[ \t]*+{NOTE})*+")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _ONE_PARAGRAPH = 4000
 """No title, label or length takes more characters than this: its brace was never closed."""

@@ -1,0 +1,68 @@
+"""Patterns that keep what they have taken (``x*+``, ``(?>x)``), right in every Python.
+
+They never try again with less, so that no text can make them slow. Python 3.11.0 to 3.11.4 get
+``(?:xy)*+`` wrong: what a last, failing turn had read counts as read (gh-106052), which misses
+matches, makes false ones, and may go on for ever. There it is compiled as what it means by
+definition, a greedy repeat in an atomic group, ``(?>(?:xy)*)``; such groups are sound.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, AnyStr
+
+_AT_FAULT = re.fullmatch("(?:ab?c)*+", "a") is not None  # not by version: distributions mend theirs
+
+_TURNS = 200
+"""So many turns of an endless repeat are taken at once, for a greedy one remembers each turn."""
+
+_inner: Any = getattr(re, "_compiler", None)
+"""Parts of ``re`` that will not change any more in the Pythons that need them."""
+
+
+def compiled(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """As ``re.compile``: the door for every pattern with a possessive repeat or an atomic group."""
+    return converted(pattern, flags) if _AT_FAULT else re.compile(pattern, flags)
+
+
+def converted(pattern: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
+    """The same pattern without possessive repeats; its groups, names and text stay as they are."""
+    flags = int(flags)
+    tree = _without_possessive(_inner._parser.parse(pattern, flags))
+    state = tree.state
+    names = {number: name for name, number in state.groupdict.items()}
+    made: re.Pattern[AnyStr] = _inner._sre.compile(
+        pattern,
+        flags | state.flags,
+        _inner._code(tree, flags),
+        state.groups - 1,
+        state.groupdict,
+        tuple(names.get(number) for number in range(state.groups)),
+    )
+    return made
+
+
+def _without_possessive(part: Any) -> Any:
+    """A part of a parsed pattern: a sequence of operations, one operation, or what it works on."""
+    if isinstance(part, _inner._parser.SubPattern):
+        part.data = [_without_possessive(each) for each in part.data]
+    elif isinstance(part, list):
+        return [_without_possessive(each) for each in part]
+    elif isinstance(part, tuple):
+        part = tuple(_without_possessive(each) for each in part)
+        if part and part[0] is _inner.POSSESSIVE_REPEAT:
+            return _inner.ATOMIC_GROUP, _greedy(*part[1])
+    return part
+
+
+def _greedy(least: int, most: int, item: Any) -> Any:
+    """``item{least,most}`` that matches, in an atomic group, what ``item{least,most}+`` does."""
+
+    def only(operation: Any, content: Any) -> Any:
+        return _inner._parser.SubPattern(item.state, [(operation, content)])
+
+    if least > 1:  # a possessive repeat keeps every turn, even if one that must come later fails
+        item = only(_inner.ATOMIC_GROUP, item)
+    elif most == _inner.MAXREPEAT and not _inner._simple(item):
+        item = only(_inner.ATOMIC_GROUP, only(_inner.MAX_REPEAT, (1, _TURNS, item)))
+    return only(_inner.MAX_REPEAT, (least, most, item))
