@@ -57,7 +57,7 @@ def read_small(path: Path, most: int = SMALL) -> bytes:
     """All bytes of a file that is read whole; one that is larger than the limit is refused."""
     most = limit(most)
     with opened(path) as stream:
-        data = stream.read(most + 1)
+        data = read_up_to(stream, most + 1)
     if len(data) > most:
         raise FormatError(
             path,
@@ -65,6 +65,16 @@ def read_small(path: Path, most: int = SMALL) -> bytes:
             f"larger than {shown(most)}, much for such a file. {how_to_raise()}",
         )
     return data
+
+
+def read_up_to(stream: BinaryIO, most: int) -> bytes:
+    """The next bytes of a stream, as many as there are; asked for at once, Python would set aside
+    memory for all that there could be."""
+    pieces = []
+    while most > 0 and (piece := stream.read(min(most, _BLOCK))):
+        pieces.append(piece)
+        most -= len(piece)
+    return b"".join(pieces)
 
 
 def read_text(path: Path, most: int = SMALL) -> str:

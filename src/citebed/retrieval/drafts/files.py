@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from citebed.collection.formats.base import decode, with_newlines
 from citebed.errors import CitebedError
+from citebed.files.reading import read_up_to
 
 MAX_BYTES = 256 << 20
 """A draft with all that it includes is not read beyond this size."""
@@ -89,7 +90,7 @@ def bytes_of(path: Path) -> bytes:
         if path.is_dir():
             raise CitebedError(f"{path}: this is a folder; name the file of the draft itself")
         with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            data = read_up_to(file, MAX_BYTES + 1)
     except FileNotFoundError:
         raise CitebedError(f"{path}: no such file; expected a .tex, .md or .txt file") from None
     except (OSError, ValueError) as error:
@@ -139,7 +140,7 @@ class Neighbours:
             return f"not read: more than {_MAX_FILES} files are included"
         try:
             with path.open("rb") as file:
-                data = file.read(self._left + 1)
+                data = read_up_to(file, self._left + 1)
         except OSError as error:
             return f"cannot be read: {error.strerror or error}"
         if len(data) > self._left:
