@@ -98,6 +98,7 @@ class Place:
 
     def run(self, case: Case) -> Failure | None:
         """Run a case in a new folder; the first thing that does not hold."""
+        shutil.rmtree(self.case, ignore_errors=True)  # of a worker that died
         self.case.mkdir()
         here = os.getcwd()
         try:

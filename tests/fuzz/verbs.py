@@ -56,7 +56,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "timeline runs": (*_STREAM_RUNS, "!@run-parquet"),
     "measures name": ("nDCG", "AP", "SU", "!no"),
     "fetch name": ("acm-cr", "cranfield", "cacm", "acl-anthology", "!no"),
-    "folder": (">fetched", "!>c"),
+    "folder": (">fetched",),
     # files
     "--exclude": ("@exclude",),
     "--profile": ("acm-cr", "anthology", "cranfield", "@profile", "@profile", "!no"),
@@ -233,8 +233,10 @@ class _Drawn:
         spelled = spelled.removeprefix("!")
         mark, name = spelled[:1], spelled[1:]
         if mark == ">":
-            # What is read is never written over, whoever asks for it.
-            self.case.writes += [] if name == "c" else [name.split("/")[0]]
+            if name == "c":  # a collection is never written over, whoever asks for it
+                self.collection()
+            else:
+                self.case.writes.append(name.split("/")[0])
             return name
         if spelled == "@c" or spelled.startswith("c/"):
             self.collection()
@@ -262,7 +264,7 @@ class _Drawn:
         if self.rng.random() < 0.04:
             name = self._odd_name(name)
         if self.rng.random() < 0.02:
-            self.case.links[name] = self.rng.choice(("nowhere", name, "/dev/null", "/", "."))
+            self.case.links[name] = self.rng.choice(("nowhere", name, "/dev/null", "."))
         else:
             self.case.files[name] = data
         return name
