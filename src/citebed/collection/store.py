@@ -229,8 +229,8 @@ def commit(folder: Path, remove: list[str]) -> None:
     _checked(folder, journal)
     for name in files:
         sync_file(ready / name)
-        (folder / name).parent.mkdir(exist_ok=True)  # now: later, a full disk would be too late
-    with whole_files(folder / _JOURNAL) as (draft,):
+    places = {(folder / name).parent for name in files}
+    with _folders(places), whole_files(folder / _JOURNAL) as (draft,):
         draft.write_text(json.dumps(journal), "utf-8")
     try:
         sync_folder(folder)
@@ -240,6 +240,21 @@ def commit(folder: Path, remove: list[str]) -> None:
             f"'{printable(folder)}' could not be changed to the end: {error.strerror}. Nothing is "
             "lost: whoever opens it next puts the rest in place. Mend that and try again."
         ) from error
+
+
+@contextlib.contextmanager
+def _folders(places: set[Path]) -> Iterator[None]:
+    """Folders made before a change is decided: later, a full disk would be too late."""
+    made = [place for place in places if not place.exists()]
+    try:
+        for place in made:
+            place.mkdir()
+        yield
+    except BaseException:
+        for place in made:
+            with contextlib.suppress(OSError):
+                place.rmdir()
+        raise
 
 
 def _finish_commit(folder: Path) -> None:

@@ -179,6 +179,7 @@ def run_all(
     crew = _Crew([Worker(target, *extra) for _ in range(workers)], apart)
     waiting = 0
     try:
+        crew.start()
         for job in jobs:
             if waiting == 2 * workers:
                 yield from crew.heard()
@@ -199,11 +200,14 @@ class _Crew:
         self._heard: queue.SimpleQueue[list[Any] | BaseException] = queue.SimpleQueue()
         self._apart = apart
         self._workers = workers
-        self._threads = [
-            threading.Thread(target=self._feed, args=(worker,), daemon=True) for worker in workers
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Let all wait for jobs."""
+        for worker in self._workers:
+            thread = threading.Thread(target=self._feed, args=(worker,), daemon=True)
+            _start(thread)
+            self._threads.append(thread)
 
     def heard(self) -> list[Any]:
         """The answers to one job; waits for them."""
@@ -238,10 +242,17 @@ class _Crew:
         return list(self._apart(job, worker.run))
 
 
+def _start(thread: threading.Thread) -> None:
+    try:
+        thread.start()
+    except RuntimeError as error:  # how Python tells that the system gives no more threads
+        raise CitebedError(_NO_START.format(error)) from error
+
+
 @contextlib.contextmanager
 def _patience(process: subprocess.Popen[bytes]) -> Iterator[None]:
     watchdog = threading.Timer(PATIENCE, process.kill)
-    watchdog.start()
+    _start(watchdog)
     try:
         yield
     finally:

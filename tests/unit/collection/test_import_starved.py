@@ -24,6 +24,7 @@ from citebed.collection import (
     open_collection,
     parsing,
     sources,
+    store,
     workers,
 )
 from citebed.collection.formats.base import Chunk
@@ -131,6 +132,20 @@ def test_a_disk_that_fills_up_at_the_very_end(prepared: Path) -> None:
     assert failed[-1].step == "commit"
     assert {tried.documents for tried in outcomes} == {EARLIER + NEW}
     assert outcomes[-1].code == 0
+
+
+def test_a_new_collection_that_cannot_be_decided_leaves_no_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "a.bib").write_text(entry(1))
+    monkeypatch.setattr("citebed.collection.store.json.dumps", full)
+    monkeypatch.setattr(store.Manifest, "to_toml", lambda _: "")  # it needs that too
+    with pytest.raises(CitebedError, match="No space left"):
+        do_import(tmp_path / "c", tmp_path / "a.bib")
+    assert not (tmp_path / "c").exists()
 
 
 @pytest.mark.parametrize("name", ["citebed.toml", "documents.parquet", "papers.parquet"])
@@ -310,6 +325,21 @@ def test_a_worker_that_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "false")
     with pytest.raises(CitebedError, match=r"could not be started \(exit code 1\)"):
         workers.Worker("time:sleep").run(0)
+
+
+def test_a_machine_that_gives_no_more_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    original, started = threading.Thread.start, list[threading.Thread]()
+
+    def start(thread: threading.Thread) -> None:
+        if started:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        original(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(CitebedError, match=r"not be started \(can't start new thread\)"):
+        list(workers.run_all("builtins:len", ["one", "two"], 2))
+    assert not started[0].is_alive()
 
 
 # --- sources that cannot be read --------------------------------------------------------------
