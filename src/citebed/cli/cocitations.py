@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -58,29 +59,43 @@ def from_file(path: Path) -> Found:
     from citebed.evaluation.expanding import both_ways
 
     if path.suffix == ".parquet":
-        pairs = pl.read_parquet(path)
-        missing = [name for name in ("doc_id", "other_id", "count") if name not in pairs.columns]
-        if missing:
-            raise FormatError(path, None, f"there is no column {', '.join(missing)}.")
+        pairs = _table_of_pairs(path)
     else:
-        rows = [_pair(path, at, line) for at, line in numbered_lines(path)]
+        rows = [_pair(path, at, line) for at, line in told_lines(path)]
         schema = {"doc_id": pl.String, "other_id": pl.String, "count": pl.Float64}
         pairs = pl.DataFrame(rows, schema, orient="row")
     return Found(both_ways(pairs), None, None, f"{pairs.height:,} pairs of documents")
 
 
-def numbered_lines(path: Path) -> list[tuple[int, str]]:
-    """The lines of a text file, gzip or not, that hold something other than a comment."""
-    import gzip
+def _table_of_pairs(path: Path) -> pl.DataFrame:
+    import polars as pl
 
+    from citebed.evaluation.tables import id_column, number_column
+    from citebed.files.parquet import read_parquet
+
+    pairs = read_parquet(path)
+    missing = [name for name in ("doc_id", "other_id", "count") if name not in pairs.columns]
+    if missing:
+        raise FormatError(path, None, f"there is no column {', '.join(missing)}.")
     try:
-        content = path.read_bytes()
-        if content.startswith(b"\x1f\x8b"):
-            content = gzip.decompress(content)
-        lines = enumerate(content.decode("utf-8-sig").split("\n"), 1)
-    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
-        raise FormatError(path, None, f"this is not text, or damaged ({error}).") from None
-    return [(at, line) for at, line in lines if line.strip() and not line.startswith("#")]
+        ids = [id_column(pairs[name]) for name in ("doc_id", "other_id")]
+        checked = pl.DataFrame([*ids, number_column(pairs["count"], pl.Float64)])
+    except CitebedError as error:
+        raise FormatError(path, None, str(error)) from None
+    if (checked["count"] < 0).any():
+        raise FormatError(path, None, "a count is below 0.")
+    return checked
+
+
+def told_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a text file that hold something other than a comment, with their numbers."""
+    from citebed.files.reading import read_lines
+
+    for at, line in read_lines(path):
+        if "\r" in line:
+            raise FormatError(path, at, "a carriage return stands within the line. Make it \\n.")
+        if line.strip() and not line.startswith("#"):
+            yield at, line
 
 
 def _pair(path: Path, at: int, line: str) -> tuple[str, str, float]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.cocitations import numbered_lines
+from citebed.cli.cocitations import told_lines
 from citebed.cli.output import AsCsv, AsJson
 from citebed.cli.scoring_options import QrelsFile, Seed, print_rows, style_of
 from citebed.errors import CitebedError, FormatError
@@ -163,7 +163,7 @@ def subset(
 def _ids(path: Path | None) -> list[str] | None:
     if path is None:
         return None
-    found = [line.split(maxsplit=1)[0] for _, line in numbered_lines(path)]
+    found = [line.split(maxsplit=1)[0] for _, line in told_lines(path)]
     if not found or found[0].startswith(("{", "[", "<")):
         raise FormatError(path, 1, "expected an id a line.")
     return list(dict.fromkeys(found))
@@ -373,7 +373,7 @@ def made_of(inputs: list[Path]) -> dict[str, Any]:
     hashes: dict[str, str | None] = {}
     for path in inputs:
         alike = {other for other in inputs if other.name == path.name}
-        name = path.name if len(alike) == 1 else path.as_posix()
+        name = printable(path.name if len(alike) == 1 else path)
         hashes[name] = None
         if path.is_file():
             with path.open("rb") as handle:

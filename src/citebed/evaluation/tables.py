@@ -201,12 +201,12 @@ def checked_columns(table: pl.DataFrame, layout: Layout) -> pl.DataFrame:
                 f"expected {', '.join(layout.kept)}."
             )
         found[name] = table[known[0]].rename(name)
-    return pl.DataFrame(
-        [_ids(found["query_id"]), _ids(found["doc_id"]), _numbers(found[layout.kept[2]], layout)]
-    )
+    value = number_column(found[layout.kept[2]], layout.number)
+    return pl.DataFrame([id_column(found["query_id"]), id_column(found["doc_id"]), value])
 
 
-def _ids(column: pl.Series) -> pl.Series:
+def id_column(column: pl.Series) -> pl.Series:
+    """Ids as text; one that is missing, or can be none, is told."""
     if column.null_count():
         row = column.is_null().arg_true()[0]
         raise CitebedError(f"the {column.name} of row {row + 1} is missing.")
@@ -227,17 +227,18 @@ def _cast(column: pl.Series, kind: type[pl.DataType], expected: str) -> pl.Serie
     raise CitebedError(f"the column '{column.name}' holds {column.dtype}; expected {expected}.")
 
 
-def _numbers(column: pl.Series, layout: Layout) -> pl.Series:
-    cast = _cast(column, layout.number, "numbers")
+def number_column(column: pl.Series, kind: type[pl.Float64] | type[pl.Int64]) -> pl.Series:
+    """Finite or whole numbers; what is none is told."""
+    cast = _cast(column, kind, "numbers")
     bad = cast.is_null()
-    if layout.number is pl.Float64:
+    if kind is pl.Float64:
         bad = bad | ~cast.is_finite()
     elif column.dtype.is_float() or column.dtype.is_decimal():
         bad = bad | (cast.cast(pl.Float64) != column.cast(pl.Float64))
     if bad.any():
         row = bad.arg_true()[0]
-        kind = "a finite number" if layout.number is pl.Float64 else "a whole number"
-        raise CitebedError(f"the {column.name} of row {row + 1}, {column[row]}, is not {kind}.")
+        what = "a finite number" if kind is pl.Float64 else "a whole number"
+        raise CitebedError(f"the {column.name} of row {row + 1}, {column[row]}, is not {what}.")
     return cast
 
 

@@ -125,7 +125,7 @@ def test_all_pairs_by_tukey(files: Path, capsys: pytest.CaptureFixture[str]) -> 
         (["compare", "--alpha", "2"], "alpha is 2.0"),
         (["compare", "-m", "NumRel"], "counts are not compared"),
         (["evaluate", "--cluster", "author"], "the query has no 'author'"),
-        (["evaluate", "--cluster", "paper", "--queries", "no.jsonl"], "No such file"),
+        (["evaluate", "--cluster", "paper", "--queries", "no.jsonl"], "no such file: no.jsonl"),
         (["evaluate", "-m", "nDGC@10"], "Did you mean 'nDCG'?"),
         (["evaluate", "--json", "--csv"], "--json and --csv were given. Choose one."),
         (["evaluate", "--json", "--format", "table"], "--json and --format table were given"),
@@ -151,7 +151,7 @@ def test_clusters_from_a_file(files: Path, capsys: pytest.CaptureFixture[str]) -
     assert "clusters:1: found 3 fields" in capsys.readouterr().err
     (files / "clusters").write_text("q00 a\nq00 b\n")
     assert main(given) == 1
-    assert "clusters:2: query 'q00' is in a second cluster" in capsys.readouterr().err
+    assert "clusters:2: the query 'q00' is in a second cluster" in capsys.readouterr().err
 
 
 def test_one_run_is_no_comparison(files: Path, capsys: pytest.CaptureFixture[str]) -> None:

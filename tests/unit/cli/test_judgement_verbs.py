@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from citebed.cli.app import main
@@ -107,7 +108,7 @@ def test_a_pool(call: Call) -> None:
         (("subset", "a.qrels", "--depth", "3", "-o", "x"), "belong together"),
         (("subset", "a.qrels", "--min-relevance", "9", "-o", "x"), "nothing is left"),
         (("subset", "a.qrels", "--min-relevance", "1", "-o", "a.qrels"), "would be lost"),
-        (("subset", "a.qrels", "--queries", "none", "-o", "x"), "none: No such file"),
+        (("subset", "a.qrels", "--queries", "none", "-o", "x"), "no such file: none"),
         (("sample", "a.qrels", "--share", "2", "-o", "x"), "share 2.0"),
         (("merge", "a.qrels", "b.qrels", "--rule", "maxx", "-o", "x"), "Did you mean 'max'"),
         (("merge", "a.qrels", "--rule", "max", "--map", "a1=2", "-o", "x"), "cannot read --map"),
@@ -212,6 +213,28 @@ def test_the_own_paper_and_later_documents_are_left_out(call: Call, collection: 
     thrice = ("qrels", "expand", "c/qrels/paragraphs.qrels", "--cocited", "c", "--at-least", "3")
     assert call(*thrice, "--not-own-paper", "-o", "none.qrels")[0] == 1
     assert call(*thrice, "-o", "some.qrels")[0] == 0
+
+
+PAIRS = pl.DataFrame({"doc_id": ["a"], "other_id": ["x"], "count": [2]})
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (PAIRS.drop("count"), "there is no column count"),
+        (PAIRS.with_columns(count=pl.lit("many")), "'count' holds String; expected numbers"),
+        (PAIRS.with_columns(count=pl.lit(-1)), "a count is below 0"),
+        (PAIRS.with_columns(count=pl.lit(float("nan"))), "is not a finite number"),
+        (PAIRS.with_columns(doc_id=pl.struct("doc_id")), "'doc_id' holds Struct"),
+        (PAIRS.with_columns(doc_id=pl.lit(None)), "the doc_id of row 1 is missing"),
+        (PAIRS, ""),
+    ],
+)
+def test_expanding_from_a_table(call: Call, table: pl.DataFrame, message: str) -> None:
+    table.write_parquet("pairs.parquet")
+    code, _, err = call("qrels", "expand", "a.qrels", "--cocited", "pairs.parquet", "-o", "x")
+    assert message in err
+    assert code == (1 if message else 0)
 
 
 def test_expanding_from_a_file(call: Call) -> None:
