@@ -66,7 +66,7 @@ def whole_files(*paths: Path) -> Iterator[list[Path]]:
     kill may leave them without it or it without them, never beside a first that they are not of.
     A file that is replaced keeps its permissions, a new one has those that the umask leaves.
     """
-    with contextlib.ExitStack() as held, _told(paths[0]):
+    with contextlib.ExitStack() as held, told(paths[0]):
         places = [_plain_target(path) for path in paths]
         drafts = []
         for place in places:
@@ -116,7 +116,7 @@ def several_files(folder: Path) -> Iterator[Path]:
 
     Other files there stay. Nothing is placed before all is written.
     """
-    with workshop(folder) as draft:
+    with told(folder), workshop(folder) as draft:
         yield draft
         for made in sorted(draft.iterdir()):
             made.replace(folder / made.name)
@@ -127,10 +127,11 @@ def workshop(folder: Path) -> Iterator[Path]:
     """An empty folder in ``folder`` for as long as it is needed."""
     if folder.exists() and not folder.is_dir():
         raise CitebedError(f"'{printable(folder)}' is a file; name a folder.")
-    with _told(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        with _draft(folder, _new_folder) as draft:
-            yield draft
+    with contextlib.ExitStack() as held:
+        with told(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            draft = held.enter_context(_draft(folder, _new_folder))
+        yield draft
 
 
 @contextlib.contextmanager
@@ -140,7 +141,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
     Where the system can, the two are exchanged in one step; else a kill between two renamings
     leaves the former folder aside, and the next to write there puts it back first.
     """
-    with _told(target):
+    with told(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         with _draft(target.parent, _new_folder) as draft:
             made = draft / target.name
@@ -191,7 +192,7 @@ def _plain_target(path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def _told(place: Path) -> Iterator[None]:
+def told(place: Path) -> Iterator[None]:
     """Errors of the system as one that says what could not be written; those in panics too."""
     try:
         yield

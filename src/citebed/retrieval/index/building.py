@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,6 +18,7 @@ from citebed.collection.reading import SILENT, Progress
 from citebed.collection.store import locked
 from citebed.collection.workers import run_all
 from citebed.errors import CitebedError, CollectionError
+from citebed.files.writing import told, workshop
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.index import assembling, counting, layout
 from citebed.retrieval.index.assembling import Gathered
@@ -28,6 +27,7 @@ from citebed.retrieval.index.counting import Counts, Keys, Rows
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import FOLDER, Description
 from citebed.retrieval.index.strings import Strings
+from citebed.wording import printable
 
 _ROWS_A_JOB = 10_000
 _IN_PROCESS_ROWS = 10_000
@@ -35,7 +35,6 @@ _IN_PROCESS_ROWS = 10_000
 _COMPILED_ROWS = 50_000
 """From so many rows on, compiled code counts: starting it takes a second, once."""
 _TEXT = (("title", "title"), ("abstract", "abstract"), ("keywords", "keywords"))
-_WORK = ".work-"
 _INPUTS = ("documents", "sections", "contexts")
 
 
@@ -73,6 +72,7 @@ def build_index(
     options = replace(options, analyser=str(analyser_of(options.analyser)))
     collection = Collection(folder)
     with locked(folder):
+        layout.sweep(folder / FOLDER)
         old = None if options.rebuild else _usable(folder / FOLDER, options)
         if old is not None and old.is_current() and _same_citing(folder, old, options):
             return _report(old.description, 0, 0, 0, unchanged=True)
@@ -116,8 +116,8 @@ class _Builder:
         states = self._states()
         documents = self._documents()
         gathered = Gathered(documents.height)
-        with tempfile.TemporaryDirectory(dir=_made(folder / FOLDER), prefix=_WORK) as work:
-            jobs = self._plan(documents, gathered, Path(work))
+        with workshop(folder / FOLDER) as work:
+            jobs = self._plan(documents, gathered, work)
             self._count(jobs, gathered)
         self.progress.step("writing", 0)
         arrays, final = assembling.assemble(gathered)
@@ -135,7 +135,7 @@ class _Builder:
         states = {n: layout.source_state(path) for n, path in paths.items() if path.is_file()}
         for path in self.options.citing:
             if not path.is_file():
-                raise CitebedError(f"there is no contexts file '{path}'")
+                raise CitebedError(f"there is no contexts file '{printable(path)}'")
             states[str(path.resolve())] = layout.source_state(path)
         return states
 
@@ -229,7 +229,8 @@ class _Builder:
         papers = sorted(rows["paper_id"].unique(), key=lambda name: name.encode())
         place = {name: number for number, name in enumerate(papers)}
         path = work / "citing.parquet"
-        _write_parquet(rows.select("text"), path)
+        with told(self.collection.folder / FOLDER), path.open("wb") as file:
+            rows.select("text").write_parquet(file)
         self.citing = {
             "papers": papers,
             "paper": np.array([place[name] for name in rows["paper_id"]], np.int64),
@@ -282,7 +283,7 @@ class _Builder:
             sources=states,
             hashing=_hashing(),
             citebed=__version__,
-            generation=_next_generation(self.collection.folder / FOLDER),
+            generation=layout.next_generation(self.collection.folder / FOLDER),
         )
 
 
@@ -305,17 +306,6 @@ class _Planned:
                 yield Rows(self.table, start, len(keep), self.columns, mask, analyser, compiled)
 
 
-def _write_parquet(table: pl.DataFrame, path: Path) -> None:
-    """Write a table that workers read; polars says of a full disk only that it is an error."""
-    try:
-        table.write_parquet(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise CitebedError(
-            f"the citing text could not be written to {path.parent.parent} ({error}). "
-            "The index is unchanged; make room and try again."
-        ) from None
-
-
 def _numbers(doc_ids: pl.Series, documents: pl.DataFrame) -> NDArray[np.int64]:
     joined = doc_ids.to_frame("doc_id").join(
         documents.select("doc_id", "number"), on="doc_id", how="left", maintain_order="left"
@@ -328,19 +318,6 @@ def _counted(jobs: list[Rows], workers: int) -> Iterator[Counts]:
     if workers == 1 or sum(job.height for job in jobs) < _IN_PROCESS_ROWS:
         return map(counting.count, jobs)
     return run_all("citebed.retrieval.index.counting:count", jobs, min(workers, len(jobs)))
-
-
-def _made(folder: Path) -> Path:
-    """The index's folder, without what a builder that was killed left there."""
-    folder.mkdir(exist_ok=True)
-    for path in folder.glob(f"{_WORK}*"):
-        shutil.rmtree(path, ignore_errors=True)
-    return folder
-
-
-def _next_generation(folder: Path) -> int:
-    used = [path.name.split(".")[-2] for path in folder.glob("*.npy")]
-    return max((int(number) for number in used if number.isdigit()), default=0) + 1
 
 
 def _report(

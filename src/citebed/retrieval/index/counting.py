@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from citebed.files.reading import at_hand
 from citebed.retrieval.analysis import Analyser, analyser_of
 from citebed.retrieval.index.layout import FIELDS
 
@@ -99,13 +100,15 @@ class TermNumbers(dict[str, int]):
 
 
 def _read(job: Rows) -> pl.DataFrame:
-    scan = pl.scan_parquet(job.table).slice(job.start, job.height)
-    kinds = scan.collect_schema()
-    columns = [column for _, column in job.columns]
-    return scan.select(
-        (pl.col(name).list.join(" ; ") if kinds[name] == pl.List else pl.col(name)).fill_null("")
-        for name in columns
-    ).collect()
+    with at_hand(job.table) as file:
+        scan = pl.scan_parquet(file, glob=False).slice(job.start, job.height)
+        kinds = scan.collect_schema()
+        columns = (column for _, column in job.columns)
+        texts = (
+            pl.col(name).list.join(" ; ") if kinds[name] == pl.List else pl.col(name)
+            for name in columns
+        )
+        return scan.select(text.fill_null("") for text in texts).collect()
 
 
 def _tokens(

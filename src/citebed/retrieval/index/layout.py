@@ -1,15 +1,17 @@
 """The index on disk: plain ``.npy`` arrays and an ``index.json`` that names and checks them.
 
-The arrays of a new index are written beside those of the old one; replacing ``index.json``
-makes the change, in one step. Whoever has the old arrays open keeps them.
+The arrays of a new index are put beside those of the old one; replacing ``index.json`` makes the
+change, in one step. Whoever has the old arrays open keeps them. A collection may come from a
+stranger: only files that an index has are read and removed, and no link is followed.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
+import re
+import shutil
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -20,8 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.errors import CitebedError, CollectionError
-from citebed.files.writing import sync_folder
+from citebed.errors import CollectionError, FormatError
+from citebed.files.reading import read_small
+from citebed.files.writing import several_files, sync_folder, write_own
+from citebed.files.writing import sweep as sweep_drafts
+from citebed.wording import printable
 
 FORMAT = 1
 FOLDER = "index"
@@ -30,6 +35,10 @@ FIELDS = ("title", "abstract", "keywords", "fulltext", "citing")
 """The fields of a document, kept apart in the index; ``citing`` is what others say of it."""
 
 Arrays = Mapping[str, NDArray[Any]]
+_FILE = re.compile(r"([a-z]+(?:\.[a-z]+)*)\.([0-9]{1,18})\.npy")
+"""Name and generation of an array."""
+_FORMERLY = (".work-*", f"{DESCRIPTION}.new")
+"""What builders of the first versions left behind when they were killed."""
 
 
 class DamagedIndex(CollectionError):
@@ -37,7 +46,8 @@ class DamagedIndex(CollectionError):
 
     def __init__(self, folder: Path, what: str) -> None:
         collection = folder.parent
-        super().__init__(f"the index {what}. Build it anew with: citebed index {collection}")
+        name = printable(collection)
+        super().__init__(f"the index {what}. Build it anew with: citebed index {name}")
 
 
 @dataclass(frozen=True)
@@ -63,32 +73,40 @@ class Description:
 def read_description(folder: Path) -> Description:
     """The index's description; raises if there is none, or one of another format."""
     path = folder / DESCRIPTION
-    if not path.is_file():
-        raise CollectionError(
-            f"{folder.parent} has no index yet. Build it with: citebed index {folder.parent}"
-        )
+    if not os.path.lexists(path):
+        name = printable(folder.parent)
+        raise CollectionError(f"{name} has no index yet. Build it with: citebed index {name}")
     try:
-        values = json.loads(path.read_text("utf-8"))
+        _check_kind(path)
+        values = json.loads(read_small(path))
         if values["format"] != FORMAT:
             what = f"has format {values['format']!r}, this citebed reads {FORMAT}"
             raise DamagedIndex(folder, what)
         values["citing_sources"] = tuple(values["citing_sources"])
-        return _checked(Description(**values))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        return _checked(folder, Description(**values))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, FormatError) as error:
         raise DamagedIndex(folder, f"is damaged ({DESCRIPTION}: {error})") from None
 
 
-def _checked(description: Description) -> Description:
-    """The description, if its parts are of their types; a name of a file never leads elsewhere."""
-    for entry in description.files.values():
-        if Path(entry["file"]).name != entry["file"] or int(entry["bytes"]) < 0:
-            raise ValueError(f"'{entry['file']}' is no file of an index")
-        str.encode(entry["sha256"])
+def _checked(folder: Path, description: Description) -> Description:
+    """The description, if its parts are of their types and its files are those of an index."""
+    for name, entry in description.files.items():
+        found = _FILE.fullmatch(entry["file"])
+        if found is None or found.groups() != (name, str(description.generation)):
+            raise ValueError(f"'{printable(entry['file'])}' is no file of an index")
+        _check_kind(folder / entry["file"])
+        int(entry["bytes"]), str.encode(entry["sha256"])
     for state in description.sources.values():
         int(state["bytes"]), int(state["time"]), str.encode(state["sha256"])
     if not all(isinstance(name, str) for name in (description.analyser, description.hashing)):
         raise ValueError("it names no analyser")
     return description
+
+
+def _check_kind(path: Path) -> None:
+    """A link may lead anywhere, a pipe may never end."""
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise ValueError(f"'{path.name}' is not a plain file")
 
 
 def written(folder: Path) -> tuple[int, int] | None:
@@ -102,31 +120,45 @@ def written(folder: Path) -> tuple[int, int] | None:
 
 def write(folder: Path, description: Description, arrays: Arrays) -> Description:
     """Write an index; on any failure, what was there before stays as it was."""
-    folder.mkdir(exist_ok=True)
     files: dict[str, dict[str, Any]] = {}
-    done: list[Path] = []
     try:
-        for name, array in arrays.items():
-            path = folder / f"{name}.{description.generation}.npy"
-            done.append(path)
-            files[name] = _write_array(path, array)
+        with several_files(folder) as draft:
+            for name, array in arrays.items():
+                path = draft / f"{name}.{description.generation}.npy"
+                files[name] = _write_array(path, array)
+        sync_folder(folder)
         complete = Description(**{**asdict(description), "files": files})
-        draft = folder / f"{DESCRIPTION}.new"
-        done.append(draft)
-        _write_text(draft, json.dumps(asdict(complete), indent=1))
-        draft.replace(folder / DESCRIPTION)
-    except BaseException as error:
-        for path in done:
-            path.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise CitebedError(
-                f"the disk is full: the index of {folder.parent} could not be written. "
-                "What was there before is unchanged; make room and try again."
-            ) from None
-        raise
-    sync_folder(folder)
-    _remove_others(folder, {entry["file"] for entry in files.values()})
+        write_own(folder / DESCRIPTION, json.dumps(asdict(complete), indent=1))
+        sync_folder(folder)
+    finally:
+        sweep(folder)
     return complete
+
+
+def sweep(folder: Path) -> None:
+    """Take away what builders left that were killed; of an index that cannot be read, nothing."""
+    sweep_drafts(folder)
+    for pattern in _FORMERLY:
+        for path in folder.glob(pattern):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+    try:
+        kept = {entry["file"] for entry in read_description(folder).files.values()}
+    except DamagedIndex:
+        return
+    except CollectionError:  # there is none yet
+        kept = set()
+    for path in folder.glob("*.npy"):
+        if _FILE.fullmatch(path.name) and path.name not in kept:
+            path.unlink(missing_ok=True)
+
+
+def next_generation(folder: Path) -> int:
+    """A number that no array in the folder has."""
+    found = (_FILE.fullmatch(path.name) for path in folder.glob("*.npy"))
+    return max((int(name[2]) for name in found if name), default=0) + 1
 
 
 def _write_array(path: Path, array: NDArray[Any]) -> dict[str, Any]:
@@ -139,19 +171,6 @@ def _write_array(path: Path, array: NDArray[Any]) -> dict[str, Any]:
         handle.flush()
         os.fsync(handle.fileno())
     return {"file": path.name, "bytes": path.stat().st_size, "sha256": file_hash(path)}
-
-
-def _write_text(path: Path, text: str) -> None:
-    with path.open("w", encoding="utf-8") as handle:
-        handle.write(text)
-        handle.flush()
-        os.fsync(handle.fileno())
-
-
-def _remove_others(folder: Path, keep: set[str]) -> None:
-    for path in folder.glob("*.npy"):
-        if path.name not in keep:
-            path.unlink(missing_ok=True)
 
 
 def file_hash(path: Path) -> str:

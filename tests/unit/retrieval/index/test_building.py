@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import threading
 import time
 from collections.abc import Mapping
@@ -26,6 +27,7 @@ from tests.unit.retrieval.index.making import (
 from citebed.collection import workers
 from citebed.collection.store import locked
 from citebed.errors import CitebedError, CollectionError, UnknownName
+from citebed.files.writing import DRAFT
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.index import building, counting
 from citebed.retrieval.index.building import IndexOptions, build_index
@@ -368,17 +370,57 @@ def test_opening_while_a_new_index_takes_the_place_of_the_old(tmp_path: Path) ->
         thread.join()
 
 
-def test_what_a_killed_builder_left_is_cleared_away(tmp_path: Path) -> None:
-    folder = write_collection(tmp_path, DOCUMENTS)
+@pytest.mark.parametrize("rebuild", [False, True])
+def test_what_a_killed_builder_left_is_cleared_away(tmp_path: Path, rebuild: bool) -> None:
+    """Also where there is nothing to build; and what is nobody's leftover stays."""
+    folder = write_collection(tmp_path / "c", DOCUMENTS)
     build(folder)
     index = folder / "index"
-    (index / ".work-left").mkdir()
-    (index / ".work-left" / "citing.parquet").write_bytes(b"half")
+    for name in (".work-left", f"{DRAFT}0123"):
+        (index / name).mkdir()
+        (index / name / "citing.parquet").write_bytes(b"half")
+    (tmp_path / "elsewhere").mkdir()
+    (index / ".work-link").symlink_to(tmp_path / "elsewhere")
     (index / "docs.9.npy").write_bytes(b"half")
     (index / "index.json.new").write_text("{")
+    (index / "mine.npy").write_text("no array of an index")
     open_index(folder, verified=True)
-    build(folder, rebuild=True)
+    assert build(folder, rebuild=rebuild).unchanged != rebuild
     names = {path.name for path in index.iterdir()}
     wanted = {entry["file"] for entry in open_index(folder).description.files.values()}
-    assert names == {"index.json", *wanted}
-    assert all(name.split(".")[-2] == "10" for name in wanted)
+    assert names == {"index.json", "mine.npy", *wanted}
+    assert (tmp_path / "elsewhere").is_dir()
+
+
+def test_what_the_first_builder_left_is_cleared_away(tmp_path: Path) -> None:
+    folder = write_collection(tmp_path, DOCUMENTS)
+    (folder / "index").mkdir()
+    (folder / "index" / "docs.1.npy").write_bytes(b"half")
+    build(folder)
+    wanted = {entry["file"] for entry in open_index(folder).description.files.values()}
+    assert {path.name for path in (folder / "index").iterdir()} == {"index.json", *wanted}
+
+
+def test_files_respect_the_umask(tmp_path: Path) -> None:
+    folder = write_collection(tmp_path, DOCUMENTS)
+    before = os.umask(0o027)
+    try:
+        build(folder)
+    finally:
+        os.umask(before)
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in (folder / "index").iterdir()}
+    assert modes == {0o640}
+    assert stat.S_IMODE((folder / "index").stat().st_mode) == 0o750
+
+
+def test_nothing_is_written_through_links(tmp_path: Path) -> None:
+    folder = write_collection(tmp_path / "c", DOCUMENTS)
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    (folder / "index").mkdir()
+    for name in ("index.json", "index.json.new", "docs.1.npy", "docs.2.npy"):
+        (folder / "index" / name).symlink_to(victim)
+    build(folder)
+    assert victim.read_text() == "precious"
+    open_index(folder, verified=True)
+    assert not any(path.is_symlink() for path in (folder / "index").glob("*.npy"))

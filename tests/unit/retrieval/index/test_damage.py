@@ -29,7 +29,7 @@ from tests.unit.retrieval.index.making import (
 
 from citebed.cli.app import main
 from citebed.errors import CitebedError, CollectionError
-from citebed.retrieval.index import building, layout
+from citebed.retrieval.index import layout
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.index.layout import DamagedIndex
 
@@ -215,13 +215,46 @@ def test_a_description_of_random_bytes(whole: Path, data: bytes) -> None:
         path.write_bytes(good)
 
 
-def test_names_of_files_do_not_lead_out_of_the_index(folder: Path) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["../../secret.npy", "/etc/passwd", "ids.1.npy", "docs.2.npy", "docs", "", ".", "docs.1.npy/."],
+)
+def test_names_of_files_do_not_lead_out_of_the_index(folder: Path, name: str) -> None:
     path = folder / "index" / "index.json"
     values = json.loads(path.read_text())
-    values["files"]["docs"]["file"] = "../../secret.npy"
+    values["files"]["docs"]["file"] = name
     path.write_text(json.dumps(values))
     with pytest.raises(DamagedIndex, match="no file of an index"):
         open_index(folder)
+
+
+def test_a_generation_is_a_number(folder: Path) -> None:
+    path = folder / "index" / "index.json"
+    values = json.loads(path.read_text())
+    values["generation"] = "../../x"
+    values["files"]["docs"]["file"] = "docs.../../x.npy"
+    path.write_text(json.dumps(values))
+    with pytest.raises(DamagedIndex, match="no file of an index"):
+        open_index(folder)
+
+
+@pytest.mark.parametrize("name", ["index.json", "docs.1.npy"])
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+def test_links_and_pipes_are_no_files_of_an_index(
+    folder: Path, capsys: pytest.CaptureFixture[str], name: str, kind: str
+) -> None:
+    path = folder / "index" / name
+    path.rename(folder / "aside")
+    if kind == "link":
+        path.symlink_to(folder / "aside")
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.mkdir()
+    with pytest.raises(DamagedIndex, match=f"'{name}' is not a plain file"):
+        open_index(folder)
+    if kind != "folder":
+        assert_told_and_mended(folder, capsys)
 
 
 # --- full disks -----------------------------------------------------------------------------
@@ -233,19 +266,33 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted((folder / "index").iterdir())}
 
 
+def full_at(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
+    """A file whose name starts so leads to a device that is always full."""
+    write = Path.open
+
+    def opened(self: Path, mode: str = "r", *given: object, **options: object) -> object:
+        if mode[0] == "w" and self.name.startswith(wanted):
+            self.symlink_to("/dev/full")
+        return write(self, mode, *given, **options)
+
+    monkeypatch.setattr(Path, "open", opened)
+
+
 @full_disk
-def test_a_disk_that_is_full_at_any_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file that is to be written leads to a device that is always full."""
+@pytest.mark.parametrize(
+    "name", ["offsets", "docs", "tf.title", "terms", "ids", "hashes", "length.keywords", "index."]
+)
+def test_a_disk_that_is_full_at_any_file(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     before, arrays = files_of(folder), arrays_of(folder)
     write_collection(folder, OTHERS)
-    monkeypatch.setattr(building, "_next_generation", lambda _: 7)
-    names = [f"{name}.7.npy" for name in ("offsets", "docs", "tf.title", "terms", "ids", "hashes")]
-    for name in (*names, "length.keywords.7.npy", "index.json.new"):
-        (folder / "index" / name).symlink_to("/dev/full")
-        with pytest.raises(CitebedError, match=r"the disk is full.*unchanged; make room"):
+    with monkeypatch.context() as patch:
+        full_at(patch, name)
+        with pytest.raises(CitebedError, match=r"cannot write .*index: No space left on device"):
             build(folder)
-        assert files_of(folder) == before
-        assert_same_arrays(arrays, arrays_of(folder))
+    assert files_of(folder) == before
+    assert_same_arrays(arrays, arrays_of(folder))
     assert build(folder).documents == 1
 
 
@@ -253,10 +300,9 @@ def test_a_disk_that_is_full_at_any_file(folder: Path, monkeypatch: pytest.Monke
 def test_a_full_disk_on_the_command_line(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(building, "_next_generation", lambda _: 7)
-    (folder / "index" / "docs.7.npy").symlink_to("/dev/full")
+    full_at(monkeypatch, "docs.")
     assert main(["index", str(folder), "--rebuild"]) == 1
-    assert "the disk is full" in capsys.readouterr().err
+    assert capsys.readouterr().err.endswith("index: No space left on device\n")
 
 
 def test_a_limit_on_the_size_of_files(folder: Path, tmp_path: Path) -> None:
@@ -387,4 +433,4 @@ def test_interrupted_by_the_user(
     assert "KeyboardInterrupt" in said
     index = open_index(folder, verified=True)
     assert_same_arrays(states[index.description.analyser], arrays_of(folder))
-    assert not list((folder / "index").glob(".work-*"))
+    assert not list((folder / "index").glob(".*"))
