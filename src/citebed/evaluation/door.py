@@ -94,18 +94,25 @@ def _is_row(given: Any) -> bool:
 
 
 def _table(given: Any, layout: Layout) -> pl.DataFrame:
+    try:
+        return checked_columns(_converted(given, layout), layout)
+    except UnicodeEncodeError as error:
+        raise CitebedError(f"{error.object!a} holds half a character; no table can.") from None
+
+
+def _converted(given: Any, layout: Layout) -> pl.DataFrame:
     if isinstance(given, pl.LazyFrame):
-        given = given.collect()
+        return given.collect()
     if isinstance(given, pl.DataFrame):
-        return checked_columns(given, layout)
+        return given
     if hasattr(given, "columns") and hasattr(given, "iloc"):  # pandas, without importing it
-        return checked_columns(_from_pandas(given), layout)
+        return _from_pandas(given)
     if not isinstance(given, Mapping) and hasattr(given, "to_dict"):  # ranx's Qrels and Run
         given = given.to_dict()
     if isinstance(given, Mapping):
-        return checked_columns(_from_dicts(given, layout), layout)
+        return _from_dicts(given, layout)
     if isinstance(given, Iterable):
-        return checked_columns(_from_rows(given, layout), layout)
+        return _from_rows(given, layout)
     raise CitebedError(
         f"cannot read {layout.what} from a {type(given).__name__}. Give a file, a table with "
         f"columns {', '.join(layout.kept)}, or a dict of dicts."
@@ -156,7 +163,7 @@ def _from_dicts(given: Mapping[Any, Any], layout: Layout) -> pl.DataFrame:
 
 def _from_rows(given: Iterable[Any], layout: Layout) -> pl.DataFrame:
     rows = list(given)
-    if rows and isinstance(rows[0], Mapping):
+    if rows and all(isinstance(row, Mapping) for row in rows):
         return pl.from_dicts(rows, strict=False)
     if rows and hasattr(rows[0], layout.kept[2]):
         columns = {name: [getattr(row, name) for row in rows] for name in layout.kept}

@@ -135,3 +135,17 @@ def test_a_missing_score_and_half_a_grade_are_told() -> None:
 def test_what_is_none_of_these_is_told() -> None:
     with pytest.raises(CitebedError, match="cannot read a run from a int"):
         evaluate(nested(GRADES), 7, ["AP"])
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"q": {"a\ud800": 1}}, r"'a\\ud800' holds half a character"),
+        ([("q", "\udfff", 1)], r"'\\udfff' holds half a character"),
+        ([{"query_id": "q", "doc_id": "\ud800", "score": 1}], "holds half a character"),
+        ([{"query_id": "q", "doc_id": "a", "score": 1}, 5], "expected rows of query_id"),
+    ],
+)
+def test_what_no_table_can_hold_is_told(given: Any, told: str) -> None:
+    with pytest.raises(CitebedError, match=told):
+        evaluate(nested(GRADES), given, ["AP"])
