@@ -23,6 +23,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from timeline_figures import draw as draw_timeline
 
 DOCS = Path(__file__).resolve().parent
+_OFFLINE = """\
+`citebed --offline VERB …`, or `CITEBED_OFFLINE=1` in the environment, forbids the network. Without
+it, `fetch` uses it, and so do `search` and `recommend` with a model of the Hugging Face hub that is
+not on the machine; nothing else does."""
 
 
 def figures(folder: Path) -> None:
@@ -37,7 +41,7 @@ def command_reference() -> str:
     """What `citebed VERB --help` says, for all verbs."""
     os.environ["COLUMNS"] = "96"
     runner = CliRunner()
-    parts = ["# Commands\n\nMade by `make docs` from the help texts.\n"]
+    parts = [f"# Commands\n\nMade by `make docs` from the help texts.\n\n{_OFFLINE}\n"]
     for verb in [verb for verbs in VERBS.values() for verb in verbs]:
         text = runner.invoke(build(), [verb, "--help"], prog_name="citebed").stdout
         lines = "\n".join(line.rstrip() for line in text.strip().splitlines())

@@ -15,7 +15,7 @@ import polars as pl
 
 from citebed.collection.chunks import Piece
 from citebed.collection.formats import FORMATS
-from citebed.collection.tables import Batch, Frames, frames_of
+from citebed.collection.tables import Batch, Frames, fitting, frames_of
 from citebed.collection.workers import Died, Run, run_all
 from citebed.records import Problem, Record
 
@@ -85,7 +85,7 @@ def parse_piece(piece: Piece) -> list[Record]:
 def _parse(piece: Piece) -> Records:
     records: list[Record] = []
     try:
-        records.extend(FORMATS[piece.format].parse(piece.chunk))
+        records.extend(map(fitting, FORMATS[piece.format].parse(piece.chunk)))
     except MemoryError:
         raise
     except Exception as error:  # the rest of the import must not be lost to one bad piece

@@ -7,6 +7,7 @@ applies the same.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
 import tomllib
@@ -20,8 +21,11 @@ from typing import Any
 import polars as pl
 
 from citebed.collection.languages import language_of
+from citebed.collection.tables import LARGEST
 from citebed.collection.text import normalise_doi
 from citebed.errors import CitebedError, FormatError, UnknownName
+from citebed.files.reading import read_text
+from citebed.wording import printable
 
 FRONT_MATTER = ("keep", "sessions", "drop")
 REVIEWS = ("keep", "drop")
@@ -118,12 +122,13 @@ def _plain(name: str, value: Any, origin: str) -> Any:
 
 
 def _relevance(value: Any, origin: str) -> dict[int, int]:
-    try:
-        return {int(code): int(grade) for code, grade in value.items()}
-    except (AttributeError, TypeError, ValueError):
-        raise CitebedError(
-            f"{origin}: [relevance] maps codes to grades, for example `1 = 4`; found {value!r}"
-        ) from None
+    with contextlib.suppress(AttributeError, OverflowError, TypeError, ValueError):
+        grades = {int(code): int(grade) for code, grade in value.items()}
+        if max(map(abs, (*grades, *grades.values())), default=0) <= LARGEST:
+            return grades
+    raise CitebedError(
+        f"{origin}: [relevance] maps codes to grades, for example `1 = 4`; found {value!r:.200}"
+    )
 
 
 def profiles() -> list[str]:
@@ -140,22 +145,20 @@ def load_profile(name: str) -> Rules:
         text = (resources.files("citebed.collection") / "profiles" / f"{name}.toml").read_text(
             "utf-8"
         )
-    elif Path(name).is_file():
-        text = Path(name).read_text("utf-8")
+    elif Path(name).exists() and not Path(name).is_dir():
+        text = read_text(Path(name))
     else:
-        raise UnknownName("profile", name, profiles())
+        raise UnknownName("profile", printable(name), profiles())
     try:
-        return rules_from(tomllib.loads(text), f"profile {name}")
-    except tomllib.TOMLDecodeError as error:
+        values = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # also of a number of thousands of digits
         raise FormatError(name, None, f"not TOML: {error}") from None
+    return rules_from(values, f"profile {printable(name)}")
 
 
 def read_exclusions(path: str | Path) -> tuple[str, ...]:
     """The ids or DOIs of an exclusion list: one a line, ``#`` starts a comment."""
-    try:
-        lines = Path(path).read_text("utf-8", errors="replace").splitlines()
-    except OSError as error:
-        raise CitebedError(f"cannot read the exclusion list {path}: {error.strerror}") from None
+    lines = read_text(Path(path)).splitlines()
     items = (re.sub(r"(^|\s)#.*", "", line).strip() for line in lines)
     return tuple(dict.fromkeys(item for item in items if item))
 

@@ -7,7 +7,7 @@ a changed source can be replaced without reading the others again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import polars as pl
 
@@ -219,6 +219,23 @@ def frames_of(batches: Iterable[Batch]) -> Frames:
             if height:
                 parts.setdefault(name, []).append(frame(READ[name], columns, height))
     return {name: pl.concat(frames, rechunk=False) for name, frames in parts.items()}
+
+
+LARGEST = 2**31 - 1
+"""What ``_INT`` holds, upwards and downwards."""
+_NUMBERS = {
+    kind: tuple({"year", "relevance", "line"} & set(kind._fields)) for kind in get_args(Record)
+}
+
+
+def fitting(record: Record) -> Record:
+    """The record, or a problem in its place where one of its numbers is too large for a table."""
+    for name in _NUMBERS[type(record)]:
+        number = getattr(record, name)
+        if number is not None and not -LARGEST <= number <= LARGEST:
+            what = f"{name} {number:,} is out of range; expected up to {LARGEST:,} either way"
+            return Problem(min(record.line, LARGEST), what)
+    return record
 
 
 Columns = tuple[str, dict[str, Sequence[Any]], int]

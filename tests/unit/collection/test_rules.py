@@ -148,6 +148,11 @@ def test_rules_survive_being_written_down() -> None:
         ("front_matter = true", "front_matter is a string"),
         ('front_matter = "dropp"', "Did you mean 'drop'?"),
         ("relevance = 3", "maps codes to grades"),
+        (f"relevance = {{1 = {'9' * 5000}}}", "not TOML"),
+        ("types = " + "[" * 100_000, "not TOML"),
+        ("relevance = {1 = 3000000000}", "maps codes to grades"),
+        ("relevance = {99999999999 = 1}", "maps codes to grades"),
+        ("relevance = {1 = inf}", "maps codes to grades"),
     ],
 )
 def test_wrong_profiles_are_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -156,6 +161,16 @@ def test_wrong_profiles_are_refused(tmp_path: Path, text: str, message: str) -> 
     with pytest.raises(CitebedError) as caught:
         load_profile(str(path))
     assert message in str(caught.value)
+
+
+def test_profiles_and_lists_that_are_no_text_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "mine"
+    path.write_bytes(b"# mine\n# caf\xe9\n")
+    for read in (load_profile, read_exclusions):
+        with pytest.raises(FormatError, match="mine:2: byte 0xe9 is not UTF-8"):
+            read(str(path))
+        with pytest.raises(CitebedError, match="is a device"):
+            read("/dev/zero")
 
 
 def test_a_profile_that_is_not_toml_or_not_there(tmp_path: Path) -> None:

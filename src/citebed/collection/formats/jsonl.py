@@ -142,6 +142,8 @@ def _record(line: int, obj: Json) -> Record:
         return Judgement(query_id, doc_id, relevance, line)
     if query_id and text:
         return Query(query_id, text, text_of(obj, "title"), line)
+    if query_id and doc_id and (found := as_text(obj.get("relevance"))):
+        return Problem(line, f"expected a whole number as relevance, found '{found[:40]}'")
     if paper_id and ("contexts" in obj or ("paper_id" in obj and "references" in obj)):
         return _paper(line, paper_id, obj)
     if paper_id and query_id is None and ("doc_id" in obj or _DOCUMENT_KEYS & obj.keys()):

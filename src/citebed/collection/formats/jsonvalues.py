@@ -27,6 +27,7 @@ from citebed.records import Problem, Reference
 Json = dict[str, Any]
 
 _MAX_INT = 10**15
+_MAX_FLOAT = (2 - 2**-23) * 2.0**127  # of 32 bits
 
 
 def as_text(value: Any) -> str | None:
@@ -130,11 +131,11 @@ def names_of(obj: Json, name: str, one: Callable[[Any], str] = name_of) -> tuple
 
 
 def float_of(obj: Json, name: str, default: float) -> float:
-    """A finite number, or ``default``."""
+    """A number that the tables hold, or ``default``."""
     value = obj.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return default
-    return float(value) if math.isfinite(value) else default
+    return float(value) if abs(value) <= _MAX_FLOAT else default
 
 
 def doi_of(obj: Json, *names: str) -> str | None:

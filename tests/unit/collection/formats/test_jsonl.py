@@ -91,7 +91,7 @@ LINKS = st.builds(
     Link,
     SOME,
     st.sampled_from(["cites", "linked", "coupled", "cocited"]),
-    st.floats(allow_nan=False, allow_infinity=False),
+    st.floats(allow_nan=False, allow_infinity=False, width=32),
 )
 DOCUMENTS = st.builds(
     Document,
@@ -211,7 +211,7 @@ def test_queries_and_judgements() -> None:
     [
         {"foo": 1, "bar": 2},
         {"query_id": "1"},
-        {"query_id": "1", "doc_id": "d", "relevance": "high"},
+        {"query_id": "1", "doc_id": "d", "relevance": None},
         {"id": "x"},
         {"title": "no id"},
         {"citing": "a", "context": "b"},
@@ -224,6 +224,11 @@ def test_an_unknown_object_is_a_problem_that_lists_its_keys(odd: dict[str, Any])
     assert problem.line == 2
     assert "judgement (query_id" in problem.what
     assert (", ".join(odd) or "(none)") in problem.what
+
+
+def test_a_grade_that_is_no_number_is_told() -> None:
+    odd = {"query_id": "1", "doc_id": "d", "relevance": "high"}
+    assert read(odd) == [Problem(1, "expected a whole number as relevance, found 'high'")]
 
 
 def flat(citing: str, text: str, cited: str) -> dict[str, str]:
