@@ -15,7 +15,7 @@ from citebed.retrieval.drafts.references import entries_in, is_references_headin
 _FENCE = re.compile(r" {0,3}(?:[-*+>] )?(`{3,}|~{3,})([^`]*)$")
 # A comment ends before another begins: one that is never closed costs no second look.
 _COMMENT = compiled(r"<!--(?:[^<-]++|<(?!!--)|-(?!->))*+-->")
-_DISPLAY = re.compile(r"\$\$[^$]*+\$\$")
+_DISPLAY = compiled(r"\$\$[^$]*+\$\$")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?[ \t]*#*[ \t]*$")
 _ATTRIBUTES = re.compile(r"\s*\{[^{}]*\}\s*$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
