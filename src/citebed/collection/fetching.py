@@ -25,7 +25,9 @@ from typing import Any, TypeVar
 from citebed.collection.catalogue import CATALOGUE, PublicCollection, RemoteFile, public_collection
 from citebed.collection.opening import Answer, Broken, Missing, Opener, read
 from citebed.errors import CitebedError, FormatError
-from citebed.files.writing import sync_folder
+from citebed.files.reading import read_small
+from citebed.files.writing import append_own, is_own, sweep, sync_folder, write_own
+from citebed.wording import printable
 
 __all__ = [
     "CATALOGUE",
@@ -259,7 +261,8 @@ def _partial(job: _Job) -> Iterator[FileIO]:
     """The ``.part`` file, ours alone; one that stays empty is removed again."""
     with _local(job.part):
         job.part.parent.mkdir(parents=True, exist_ok=True)
-        out = FileIO(job.part, "a")
+        sweep(job.part.parent)
+        out = append_own(job.part)
     with out:
         try:
             fcntl.flock(out, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -344,22 +347,21 @@ def _local(path: Path) -> Iterator[None]:
             what = f"{error.strerror}. Fetch into a folder that you may write to"
         else:
             what = error.strerror or str(error)
-        raise CitebedError(f"cannot write {path}: {what}.") from None
+        raise CitebedError(f"cannot write {printable(path)}: {what}.") from None
 
 
 def _write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Write a small file whole or not at all."""
-    draft = path.with_name(path.name + ".new")
-    with _local(path):
-        draft.write_text(json.dumps(value, indent=1) + "\n", "utf-8")
-        draft.replace(path)
+    write_own(path, json.dumps(value, indent=1) + "\n")
 
 
 def _read_notes(path: Path) -> _Notes:
     """The notes beside a ``.part`` file; without usable ones it is fetched from the start."""
+    if not is_own(path):
+        return _Notes()
     try:
-        return _Notes(**json.loads(path.read_text("utf-8")))
-    except (OSError, ValueError, TypeError):
+        return _Notes(**json.loads(read_small(path)))
+    except (CitebedError, OSError, ValueError, TypeError, RecursionError):
         return _Notes()
 
 
@@ -368,10 +370,10 @@ def _read_record(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     with _local(path):
-        text = path.read_text("utf-8", "replace")
+        text = read_small(path)
     try:
         files = json.loads(text)["files"]
         return {name: {**entry, "sha256": str(entry["sha256"])} for name, entry in files.items()}
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         what = "not a record of what was fetched; remove it to start afresh"
         raise FormatError(path, None, what) from None

@@ -104,6 +104,14 @@ def write_own(path: Path, content: str) -> None:
         sync_file(draft / path.name)
 
 
+def is_own(path: Path) -> bool:
+    """Whether a name of ours is free or a file: no link, pipe or folder that somebody put there."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return True
+
+
 def append_own(path: Path) -> io.FileIO:
     """A file of ours to write at its end, made where it is missing; a link or pipe is an error."""
     careful = os.O_NOFOLLOW | os.O_NONBLOCK

@@ -25,6 +25,7 @@ from citebed.collection.fetching import (
 )
 from citebed.collection.rules import profiles
 from citebed.errors import CitebedError, FormatError, UnknownName
+from citebed.files.writing import DRAFT
 
 CONTENT = b"".join(b"%07d\n" % number for number in range(75_000))
 OTHER = CONTENT[::-1]
@@ -233,8 +234,12 @@ def test_a_folder_that_is_a_file(mirror: Path) -> None:
 def test_what_the_disk_refuses(
     mirror: Path, attempt: Try, monkeypatch: pytest.MonkeyPatch, code: int, message: str
 ) -> None:
-    def refuse(_: int) -> None:
-        raise OSError(code, os.strerror(code))
+    real = os.fsync
+
+    def refuse(handle: int) -> None:
+        if os.fstat(handle).st_size == len(CONTENT):
+            raise OSError(code, os.strerror(code))
+        real(handle)
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", refuse)
@@ -243,6 +248,27 @@ def test_what_the_disk_refuses(
     assert (attempt.folder / "a.bin.part").exists()
     assert attempt(mirror=mirror.as_uri()).complete
     assert attempt.shown == [("a.bin", len(CONTENT), len(CONTENT))]
+
+
+@pytest.mark.parametrize("name", ["a.bin.part", "a.bin.part.json", "fetched.json", "a.bin"])
+def test_nothing_is_written_through_links(
+    mirror: Path, attempt: Try, tmp_path: Path, name: str
+) -> None:
+    attempt.folder.mkdir(parents=True)
+    (attempt.folder / name).symlink_to(tmp_path / "victim")
+    if name == "a.bin.part":
+        with pytest.raises(CitebedError, match=r"cannot write .*a\.bin\.part: .*symbolic links"):
+            attempt(mirror=mirror.as_uri())
+    else:
+        assert attempt(mirror=mirror.as_uri()).complete
+        assert attempt.left() == ["a.bin", "fetched.json"]
+    assert not (tmp_path / "victim").exists()
+
+
+def test_drafts_of_the_killed_are_swept(mirror: Path, attempt: Try) -> None:
+    (attempt.folder / f"{DRAFT}0123").mkdir(parents=True)
+    assert attempt(mirror=mirror.as_uri()).complete
+    assert attempt.left() == ["a.bin", "fetched.json"]
 
 
 def test_two_at_once_are_kept_apart(mirror: Path, attempt: Try) -> None:

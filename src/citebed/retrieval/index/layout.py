@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from citebed.errors import CollectionError, FormatError
 from citebed.files.reading import read_small
-from citebed.files.writing import several_files, sync_folder, write_own
+from citebed.files.writing import is_own, several_files, sync_folder, write_own
 from citebed.files.writing import sweep as sweep_drafts
 from citebed.wording import printable
 
@@ -104,8 +104,7 @@ def _checked(folder: Path, description: Description) -> Description:
 
 
 def _check_kind(path: Path) -> None:
-    """A link may lead anywhere, a pipe may never end."""
-    if path.is_symlink() or (path.exists() and not path.is_file()):
+    if not is_own(path):  # a link may lead anywhere, a pipe may never end
         raise ValueError(f"'{path.name}' is not a plain file")
 
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import io
 import json
 import os
-import tempfile
 import threading
 import zlib
 from collections.abc import Iterator, Sequence
@@ -26,6 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
+from citebed.files.reading import read_small
+from citebed.files.writing import append_own, is_own, sweep, told, write_own
+from citebed.wording import printable
 
 Vectors = NDArray[np.float32]
 
@@ -104,15 +107,18 @@ class _Shelf:
 
     def _open(self, encoder: TextEncoder) -> None:
         """Make the folder, or make sure that it is this model's."""
-        self._folder.mkdir(parents=True, exist_ok=True)
         says = {"version": _VERSION, "fingerprint": self._mark, "dimensions": self._width}
         path = self._folder / "model.json"
+        for file in (path, self._index, self._rows):
+            if not is_own(file):
+                raise self._damaged(f"{file.name} is not a plain file")
         if not path.exists():
-            _write_whole(path, json.dumps({"name": encoder.name, **says}, indent=1))
+            write_own(path, json.dumps({"name": encoder.name, **says}, indent=1))
+        sweep(self._folder)
         try:
-            found = json.loads(path.read_text("utf-8"))
+            found = json.loads(read_small(path))
             same = all(found[name] == value for name, value in says.items())
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             same = False
         if not same:
             raise self._damaged(f"{path.name} is not of version {_VERSION} for this model")
@@ -160,8 +166,8 @@ class _Shelf:
 
     def _damaged(self, what: str) -> CitebedError:
         return CitebedError(
-            f"the vector cache '{self._folder}' is damaged: {what}. Delete that folder; its "
-            "vectors will be computed anew"
+            f"the vector cache '{printable(self._folder)}' is damaged: {what}. Delete that "
+            "folder; its vectors will be computed anew"
         )
 
     # --- writing ---
@@ -174,18 +180,12 @@ class _Shelf:
                 f"the encoder gave an array of {vectors.shape} for {len(keys)} texts of "
                 f"{self._width} dimensions, or numbers that are none: nothing was kept"
             )
-        try:
-            with self._guard, _locked(self._folder / "lock"):
-                self.refresh()
-                self._cut_tail()
-                new = [at for at, key in enumerate(keys) if key not in self]
-                _append(self._rows, vectors[new].tobytes())
-                _append(self._index, _records([keys[at] for at in new], vectors[new]))
-        except OSError as error:
-            raise CitebedError(
-                f"the vectors could not be kept in '{self._folder}': {error.strerror}. What was "
-                "there before is unharmed"
-            ) from error
+        with told(self._folder), self._guard, _locked(self._folder / "lock"):
+            self.refresh()
+            self._cut_tail()
+            new = [at for at, key in enumerate(keys) if key not in self]
+            _append(self._rows, vectors[new].tobytes())
+            _append(self._index, _records([keys[at] for at in new], vectors[new]))
         self.refresh()
 
     def _cut_tail(self) -> None:
@@ -193,7 +193,8 @@ class _Shelf:
         count = len(self._checks)
         for path, width in ((self._index, _RECORD.itemsize), (self._rows, 4 * self._width)):
             if _size(path) > count * width:
-                os.truncate(path, count * width)
+                with append_own(path) as file:
+                    file.truncate(count * width)
 
 
 def _records(keys: Sequence[bytes], rows: Vectors) -> bytes:
@@ -216,7 +217,7 @@ def _intact(records: NDArray[Any]) -> NDArray[Any]:
 
 
 def _append(path: Path, data: bytes) -> None:
-    with path.open("ab") as file:
+    with io.BufferedWriter(append_own(path)) as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
@@ -229,17 +230,6 @@ def _size(path: Path) -> int:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Hold a lock that other processes and threads respect; it goes with the process."""
-    with path.open("a") as file:
+    with append_own(path) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def _write_whole(path: Path, text: str) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
+from citebed.files.writing import DRAFT
 from citebed.retrieval.rerank import VectorCache, vector_cache
 
 WIDTH = 5
@@ -228,12 +230,41 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.raises(CitebedError, match=r"could not be kept in .*No space left"):
+        with pytest.raises(CitebedError, match=r"cannot write .*: No space left"):
             VectorCache(tmp_path).vectors(encoder, ["b"])
     texts = ["a", "b"]
     np.testing.assert_array_equal(
         VectorCache(tmp_path).vectors(encoder, texts), expected(encoder, texts)
     )
+
+
+@pytest.mark.parametrize("name", ["model.json", "index.bin", "vectors.f32", "lock"])
+def test_nothing_is_written_through_links(tmp_path: Path, name: str) -> None:
+    """A collection, and its vectors with it, may come from a stranger."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    encoder, cache = FakeEncoder(), tmp_path / "cache"
+    VectorCache(cache).vectors(encoder, ["a"])
+    (shelf,) = cache.iterdir()
+    (shelf / name).unlink()
+    (shelf / name).symlink_to(victim)
+    with pytest.raises(CitebedError, match=r"is not a plain file|symbolic link"):
+        VectorCache(cache).vectors(encoder, ["b"])
+    assert victim.read_text() == "precious"
+
+
+def test_drafts_of_the_killed_are_swept_and_files_respect_the_umask(tmp_path: Path) -> None:
+    encoder = FakeEncoder()
+    before = os.umask(0o027)
+    try:
+        VectorCache(tmp_path).vectors(encoder, ["a"])
+    finally:
+        os.umask(before)
+    (shelf,) = tmp_path.iterdir()
+    (shelf / f"{DRAFT}0123").mkdir()
+    VectorCache(tmp_path).vectors(encoder, ["a"])
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in shelf.iterdir()}
+    assert modes == dict.fromkeys(("model.json", "index.bin", "vectors.f32", "lock"), 0o640)
 
 
 # --- several at once ------------------------------------------------------------------------
