@@ -185,7 +185,7 @@ def seconds_to_read(folder: Path, item: Hostile, megabytes: int) -> float:
     folder.mkdir(exist_ok=True)
     item.write(folder, megabytes)
     (path,) = folder.iterdir()
-    seconds = timed(lambda: accounting.parsed(path))
+    seconds = timed(lambda: accounting.parsed(path, path.name))
     path.unlink()
     return seconds
 

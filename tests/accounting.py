@@ -20,6 +20,7 @@ from tests.samples import SAMPLES
 from citebed.cli.app import main
 from citebed.collection.chunks import Piece, pieces
 from citebed.collection.parsing import parse_piece
+from citebed.collection.source_names import SourceNames
 from citebed.collection.sources import BAD_DATA, members
 from citebed.records import CitingPaper, Document, Judgement, Problem, Query
 
@@ -109,7 +110,7 @@ def unaccounted(collection: Path, folder: Path) -> list[str]:
     told = problems_by_file(collection)
     missed = []
     for path in _files(folder):
-        name = str(path)
+        name = SourceNames(collection).of(path)
         is_copy = name not in records and path.is_file() and _sha256(path) in hashes
         if not (records.get(name) or name in told or is_copy):
             missed.append(f"{name} is not accounted for")
@@ -124,14 +125,14 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def parsed(path: Path) -> tuple[list[object], list[tuple[str, int, str, str]]]:
+def parsed(path: Path, name: str) -> tuple[list[object], list[tuple[str, int, str, str]]]:
     """All records and problems that the readers give for a file, one after another."""
     records: list[object] = []
     problems = []
     try:
-        for member in members(path, str(path)):
+        for member in members(path, name):
             if isinstance(member, Problem):
-                problems.append((str(path), *_row(member)))
+                problems.append((name, *_row(member)))
                 continue
             for piece in pieces(member):
                 given = parse_piece(piece) if isinstance(piece, Piece) else [piece]
@@ -141,7 +142,7 @@ def parsed(path: Path) -> tuple[list[object], list[tuple[str, int, str, str]]]:
                     else:
                         records.append(record)
     except BAD_DATA as error:
-        problems.append((str(path), 1, "skipped", f"could not be read to the end: {error}"))
+        problems.append((name, 1, "skipped", f"could not be read to the end: {error}"))
     return records, problems
 
 
@@ -157,10 +158,10 @@ def differences(collection: Path, folder: Path) -> list[str]:
     expected |= {name: Counter() for name in _TABLES}
     wrong, told = [], Counter[tuple[str, int, str, str]]()
     for path in _files(folder):
-        name = str(path)
+        name = SourceNames(collection).of(path)
         if name not in counts:
             continue
-        records, problems = parsed(path)
+        records, problems = parsed(path, name)
         told.update(problems)
         if len(records) != counts[name]:
             wrong.append(f"{name}: {counts[name]} records counted, {len(records)} read")
