@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-_BREAK = re.compile(r"(?<=\w)[-\u2010][ \t]?\r?\n\s*+(?=\w)")
-_SOFT = re.compile("\u00ad(?:[ \t]?\r?\n[ \t]*+)?")
-_CHAIN = re.compile(r"\w++(?:[-\u2010\u2011]\w++)++")
-_WORD = re.compile(r"\w++")
+from citebed.patterns import compiled
+
+_BREAK = compiled(r"(?<=\w)[-\u2010][ \t]?\r?\n\s*+(?=\w)")
+_SOFT = compiled("\u00ad(?:[ \t]?\r?\n[ \t]*+)?")
+_CHAIN = compiled(r"\w++(?:[-\u2010\u2011]\w++)++")
+_WORD = compiled(r"\w++")
 _LEFT = re.compile(r"([-\u2010\u2011]?)(\w+)$")
-_RIGHT = re.compile(r"(\w++)([-\u2010\u2011]?)")
+_RIGHT = compiled(r"(\w++)([-\u2010\u2011]?)")
 # "pre- and post-processing": the hyphen stands for the word that comes later.
 _SUSPENDED = frozenset(("and", "or", "to", "versus"))
 # Longer words are no words; this bounds how far is looked to the left.
