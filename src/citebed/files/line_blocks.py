@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from citebed.errors import FormatError
 from citebed.files.limits import SMALL, how_to_raise, limit, shown
+from citebed.files.reading import opened
+from citebed.wording import printable
 
 _PIECE = 1 << 20
+_BOM = codecs.BOM_UTF8
 
 
 class Block(NamedTuple):
@@ -25,6 +30,25 @@ def pieces_of(stream: BinaryIO, size: int = _PIECE) -> Iterator[bytes]:
         yield data
 
 
+def file_blocks(path: Path, size: int = _PIECE) -> Iterator[Block]:
+    """The lines of a file, plain or packed, without a byte-order mark."""
+    with opened(path) as stream:
+        for block in line_blocks(pieces_of(stream), printable(path), size):
+            is_first = block.first_line == 1
+            yield block._replace(data=block.data.removeprefix(_BOM)) if is_first else block
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The lines of a file one by one, with their numbers and without their ends."""
+    for block in file_blocks(path):
+        yield from numbered(block)
+
+
+def numbered(block: Block) -> Iterator[tuple[int, bytes]]:
+    """The lines of a block with their numbers and without their ends."""
+    return enumerate(block.data.removesuffix(b"\n").split(b"\n"), block.first_line)
+
+
 def line_blocks(
     pieces: Iterable[bytes], name: str, size: int, first_line: int = 1
 ) -> Iterator[Block]:
@@ -32,31 +56,32 @@ def line_blocks(
 
     Where it breaks off, what stands whole before is given first; the error then has its line.
     """
-    held = bytearray()
-    line = first_line
+    parts: list[bytes] = []
+    held, line = 0, first_line
+    most = max(2 * size, limit(SMALL))
     try:
         for piece in pieces:
-            held += piece
-            if len(held) >= size and (block := _cut(held, line)):
+            parts.append(piece)
+            held += len(piece)
+            if held >= size and b"\n" in piece:
+                block, rest = _cut(parts, line)
                 yield block
-                line += block.lines
-            if len(held) > max(2 * size, limit(SMALL)):
-                what = f"longer than {shown(limit(SMALL))}, much for a line. {how_to_raise()}"
-                raise FormatError(name, line, what)
+                parts, held, line = [rest], len(rest), line + block.lines
+            if held > most:
+                what = f"longer than {shown(most)}, much for a line. {how_to_raise()}"
+                raise FormatError(name, None, what)
     except FormatError as error:
-        if block := _cut(held, line):
+        block, _ = _cut(parts, line)
+        if block.lines:
             yield block
-            line += block.lines
-        raise FormatError(error.path, error.line or line, error.what) from None
+        raise FormatError(error.path, error.line or line + block.lines, error.what) from None
     if held:
-        yield Block(bytes(held), line, held.count(b"\n") + (held[-1:] != b"\n"))
+        data = b"".join(parts)
+        yield Block(data, line, data.count(b"\n") + (not data.endswith(b"\n")))
 
 
-def _cut(held: bytearray, line: int) -> Block | None:
-    """The whole lines among what is held, taken out of it."""
-    cut = held.rfind(b"\n") + 1
-    if not cut:
-        return None
-    data = bytes(held[:cut])
-    del held[:cut]
-    return Block(data, line, data.count(b"\n"))
+def _cut(parts: list[bytes], line: int) -> tuple[Block, bytes]:
+    """The whole lines among the parts of a text, and what follows them."""
+    data = b"".join(parts)
+    cut = data.rfind(b"\n") + 1
+    return Block(data[:cut], line, data.count(b"\n")), data[cut:]

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from enum import Enum
 from pathlib import Path
 
-from citebed.errors import CitebedError, FormatError
+from citebed.errors import FormatError
+from citebed.files.line_blocks import numbered_lines
 from citebed.wording import count
-
-_GZIP = b"\x1f\x8b"
-_BOM = b"\xef\xbb\xbf"
 
 
 class Form(Enum):
@@ -27,9 +23,7 @@ _BY_FIELDS = {4: Form.TREC_QRELS, 5: Form.KBA_SHORT, 6: Form.TREC_RUN}
 
 
 def form_of(path: Path) -> Form:
-    """The form of a text file, plain or gzip; a file of comments only is an empty filter run."""
-    if path.is_dir():
-        raise CitebedError(f"{path} is a folder; give the file itself.")
+    """The form of a text file, plain or packed; a file of comments only is an empty filter run."""
     fields = _first_fields(path)
     if fields is None:
         return Form.KBA
@@ -48,20 +42,12 @@ def form_of(path: Path) -> Form:
 
 def _first_fields(path: Path) -> list[bytes] | None:
     """The fields of the first line of data; ``None`` where there are only comments."""
-    with path.open("rb") as handle:
-        zipped = handle.read(2) == _GZIP
     anything = False
-    try:
-        with gzip.open(path) if zipped else path.open("rb") as lines:
-            for line in lines:
-                text = line.removeprefix(_BOM).strip()
-                anything = anything or bool(text)
-                if text and not text.startswith(b"#"):
-                    return text.split()
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FormatError(
-            path, None, f"the gzip file is cut short or damaged ({error}). Get it anew."
-        ) from None
+    for _, line in numbered_lines(path):
+        text = line.strip()
+        anything = anything or bool(text)
+        if text and not text.startswith(b"#"):
+            return text.split()
     if not anything:
         raise FormatError(path, None, "the file is empty; expected a run or judgements.")
     return None

@@ -11,6 +11,7 @@ import polars as pl
 
 from citebed.errors import FormatError
 from citebed.evaluation.trec_files import QRELS, read_trec
+from citebed.files.parquet import read_parquet
 from citebed.timeline.formats import Form, form_of
 
 
@@ -21,7 +22,7 @@ def read_judged(path: Path) -> pl.DataFrame:
     judged, and stays.
     """
     if path.suffix == ".parquet":
-        return _read_parquet(path)
+        return read_parquet(path)
     form = form_of(path)
     if form in (Form.KBA_SHORT, Form.KBA):
         from citebed.timeline.kba_format import read_judgements
@@ -35,10 +36,3 @@ def read_judged(path: Path) -> pl.DataFrame:
         "this looks like a run where judgements should stand. Expected 'query 0 doc_id "
         "relevance', or KBA's 'entity stream_id confidence rating contains_mention'.",
     )
-
-
-def _read_parquet(path: Path) -> pl.DataFrame:
-    try:
-        return pl.read_parquet(path)
-    except pl.exceptions.PolarsError as error:
-        raise FormatError(path, None, f"not a Parquet file ({error}).") from None

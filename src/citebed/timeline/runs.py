@@ -17,6 +17,7 @@ import polars as pl
 from citebed.errors import CitebedError, FormatError
 from citebed.evaluation.plain_text import stays_plain
 from citebed.evaluation.trec_files import RUN, read_trec
+from citebed.files.parquet import read_parquet
 from citebed.timeline.formats import Form, form_of
 from citebed.timeline.times import joined_times, ten_digits, time_column
 
@@ -119,10 +120,7 @@ def _kba(path: Path) -> pl.LazyFrame:
 
 
 def _parquet(path: Path) -> pl.LazyFrame:
-    try:
-        table = pl.read_parquet(path)
-    except pl.exceptions.PolarsError as error:
-        raise FormatError(path, None, f"not a Parquet file ({error}).") from None
+    table = read_parquet(path)
     try:
         return run_of(table).lines()
     except CitebedError as error:

@@ -5,10 +5,8 @@ Inside, a time is a whole number of seconds since 1970, UTC. Fractions are cut o
 
 from __future__ import annotations
 
-import gzip
 import math
 import re
-import zlib
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +14,8 @@ from pathlib import Path
 import polars as pl
 
 from citebed.errors import CitebedError, FormatError
-from citebed.wording import count
+from citebed.files.line_blocks import numbered_lines
+from citebed.wording import count, printable
 
 DAY = 86_400
 TIMES: dict[str, type[pl.DataType]] = {"doc_id": pl.String, "time": pl.Int64}
@@ -139,14 +138,14 @@ def read_times(path: str | Path, *, utc: bool = False) -> pl.DataFrame:
     """A file of lines ``doc_id time`` as a table; a bad line, or two times of one id, is an error.
 
     The file may also be a stream in JSON, of which lines that are no documents have no time; and
-    gzip. Zones may be mixed: every time is made UTC.
+    packed. Zones may be mixed: every time is made UTC.
     """
     path = Path(path)
-    first = next((line for line in _text_lines(path) if line.strip()), "")
-    pairs = list(_of_stream(path, utc) if first.lstrip().startswith("{") else _lines(path, utc))
+    first = next((line for _, line in _text_lines(path) if line), "")
+    pairs = list(_of_stream(path, utc) if first.startswith("{") else _lines(path, utc))
     if not pairs:
         raise FormatError(path, None, "there is nothing in it; expected lines of 'doc_id time'.")
-    return times_table(pairs, str(path))
+    return times_table(pairs, printable(path))
 
 
 def joined_times(lines: pl.LazyFrame, times: pl.DataFrame) -> pl.LazyFrame:
@@ -182,8 +181,7 @@ def times_table(pairs: Iterable[tuple[str, int]], name: str) -> pl.DataFrame:
 
 
 def _lines(path: Path, utc: bool) -> Iterator[tuple[str, int]]:
-    for number, line in enumerate(_text_lines(path), 1):
-        text = line.strip()
+    for number, text in _text_lines(path):
         if not text or text.startswith("#"):
             continue
         try:
@@ -193,17 +191,13 @@ def _lines(path: Path, utc: bool) -> Iterator[tuple[str, int]]:
             raise FormatError(path, number, str(error)) from None
 
 
-def _text_lines(path: Path) -> Iterator[str]:
-    with path.open("rb") as raw:
-        zipped = raw.read(2) == b"\x1f\x8b"
-    opened = gzip.open if zipped else open
-    try:
-        with opened(path, "rt", encoding="utf-8-sig", errors="replace") as lines:
-            yield from lines
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise FormatError(
-            path, None, f"the gzip file is cut short or damaged ({error}). Get it anew."
-        ) from None
+def _text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    for number, line in numbered_lines(path):
+        try:
+            yield number, line.decode("utf-8").strip()
+        except UnicodeDecodeError as error:
+            what = f"byte 0x{line[error.start]:02x} is not UTF-8 text. Save the file as UTF-8."
+            raise FormatError(path, number, what) from None
 
 
 def _of_fields(text: str) -> tuple[str, str]:

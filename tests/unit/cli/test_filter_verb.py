@@ -122,8 +122,8 @@ def test_what_is_left_out_is_counted_and_told(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "what"),
     [
-        (["none.jsonl", "-t", "t.jsonl"], "none.jsonl: No such file"),
-        (["s.jsonl", "-t", "none"], "none: No such file"),
+        (["none.jsonl", "-t", "t.jsonl"], "no such file: none.jsonl"),
+        (["s.jsonl", "-t", "none"], "no such file: none"),
         (["s.jsonl", "-t", "t.jsonl", "-m", "nmaes"], "Did you mean 'names'"),
         (["s.jsonl", "-t", "t.jsonl", "-j", "t.jsonl"], "does not learn from judgements"),
         (["s.jsonl", "-t", "t.jsonl", "--feedback-delay", "soon"], "no length of time"),

@@ -148,6 +148,9 @@ def test_text_that_is_not_utf_8_is_told_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="x:2: byte 0xe9 is not UTF-8") as caught:
         read_text(path)
     assert caught.value.line == 2
+    path.write_bytes(b"a\nb\0\n")
+    with pytest.raises(FormatError, match="x:2: byte 0x00 is not UTF-8"):
+        read_text(path)
     path.write_bytes(b"\xef\xbb\xbfa\r\nb\x0bc\n")
     assert list(read_lines(path)) == [(1, "a"), (2, "b\x0bc"), (3, "")]
 

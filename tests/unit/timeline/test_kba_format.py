@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.errors import CitebedError, FormatError
+from citebed.files import packed
 from citebed.timeline.kba_format import (
     SCHEMA,
     FilterLine,
@@ -53,9 +54,11 @@ def written(folder: Path, text: str | bytes, name: str = "a.run") -> Path:
         HEADER + GOOD.replace(" ", "  ").replace("\n", " \n"),
         HEADER + GOOD.replace("\n", "\r\n"),
         HEADER + GOOD.replace("CWI", "   CWI"),
+        HEADER + GOOD.replace("\nCWI", "\n  CWI", 1),
+        HEADER + GOOD.replace("\nCWI", "\n" + 12 * " " + "CWI", 1),
         (HEADER + GOOD).removesuffix("\n"),
     ],
-    ids=["plain", "remarks", "tabs", "blanks", "CRLF", "indented", "no last line end"],
+    ids=["plain", "remarks", "tabs", "blanks", "CRLF", "indented", "one indented", "far", "no end"],
 )
 def test_a_run_is_read_however_it_is_laid_out(tmp_path: Path, text: str) -> None:
     for path in (
@@ -130,6 +133,26 @@ def test_bytes_that_are_not_utf_8_have_a_place(tmp_path: Path) -> None:
     assert read_filter_run(path, strict=False).table.rows() == ROWS
 
 
+def test_lines_that_only_returns_part_are_told_and_never_one(tmp_path: Path) -> None:
+    for text in (GOOD, HEADER + GOOD):
+        with pytest.raises(FormatError, match=r"a.run:1: a return within the line"):
+            read_filter_run(written(tmp_path, text.replace("\n", "\r")))
+
+
+def test_a_header_of_depths_without_end_is_passed_over(tmp_path: Path) -> None:
+    run = read_filter_run(written(tmp_path, "#" + '{"a":' * 100_000 + "\n" + GOOD))
+    assert (run.table.rows(), run.header) == (ROWS, {})
+    assert [(p.line, p.kind) for p in run.problems] == [(1, "mended")]
+
+
+def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed, "BOMB_BYTES", 1 << 16)
+    path = written(tmp_path, gzip.compress(LONG.encode() * 30_000), "bomb.gz")
+    for read in (read_filter_run, read_judgements):
+        with pytest.raises(FormatError, match="decompression bomb"):
+            read(path)
+
+
 def test_an_empty_file_is_an_error(tmp_path: Path) -> None:
     for text in ("", "\n\n"):
         with pytest.raises(FormatError, match="empty; expected lines of 'team system stream_id"):
@@ -140,7 +163,7 @@ def test_a_gzip_file_cut_short_is_an_error_or_keeps_what_is_there(tmp_path: Path
     lines = "".join(f"a b 13234505{n:02}-{n * 7919:x} E 500 1 1\n" for n in range(100))
     whole = gzip.compress(lines.encode())
     path = written(tmp_path, whole[: len(whole) // 2], "cut.gz")
-    with pytest.raises(FormatError, match=r"cut short.*fetch or make it again") as caught:
+    with pytest.raises(FormatError, match=r"cut short.*Get it anew") as caught:
         read_filter_run(path)
     run = read_filter_run(path, strict=False)
     assert 0 < run.table.height < 100

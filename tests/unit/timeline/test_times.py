@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.errors import CitebedError, FormatError
+from citebed.files import packed
 from citebed.timeline.kba_writing import stream_id
 from citebed.timeline.times import (
     date_time,
@@ -91,14 +92,27 @@ def test_a_file_of_times_in_mixed_zones(tmp_path: Path) -> None:
         ("a 2011-10-07T00:00:00\n", ":1: .*no time zone"),
         ("a 1317945600\nb\n", ":2: found 1 field,"),
         ("a b c d\n", "found 4 fields"),
+        ("a 1317945600\ncaf\xe9 5\n", ":2: byte 0xe9 is not UTF-8"),
+        ("a 1317945600\rb 1317945600\r", ":1: found 4 fields"),
         ("", "nothing in it"),
         ('{"doc_id": "a", "text": "no time"}', "nothing in it"),
     ],
 )
 def test_bad_files_of_times(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "times"
-    path.write_text(text)
+    path.write_bytes(text.encode("latin-1"))
     with pytest.raises(FormatError, match=message):
+        read_times(path)
+
+
+def test_packed_times_are_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed, "BOMB_BYTES", 1 << 16)
+    path = tmp_path / "times.gz"
+    path.write_bytes(gzip.compress(b"a 1317945600\n" * 100_000))
+    with pytest.raises(FormatError, match="decompression bomb"):
+        read_times(path)
+    path.write_bytes(gzip.compress(b"a 1317945600\n")[:-9])
+    with pytest.raises(FormatError, match=r":\d: the gzip file is cut short"):
         read_times(path)
 
 

@@ -7,7 +7,6 @@ order does not matter.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,11 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from citebed.errors import FormatError
+from citebed.evaluation.tables import checked_columns
+from citebed.evaluation.trec_files import QRELS
 from citebed.timeline.filters.base import State
 from citebed.timeline.filters.hashing import Numbers, Values
 from citebed.timeline.filters.topics import Topic
-from citebed.timeline.kba_format import GZIP, read_judgements
+from citebed.timeline.judged_files import read_judged
 
 
 class Lesson(NamedTuple):
@@ -92,37 +92,17 @@ class Lessons:
 def labels_of(path: str | Path) -> tuple[dict[str, dict[str, bool]], int]:
     """Judgements by document and topic, and how many lines were read.
 
-    The file is in one of KBA's forms, or TREC qrels (``query_id iteration doc_id relevance``).
+    The file is in one of KBA's forms, TREC qrels (``query_id iteration doc_id relevance``), or
+    Parquet.
     Several assessors of a pair are merged as KBA does: relevant (1) or central (2) only if all
     of them say so.
     """
-    path = Path(path)
-    rows = _trec_rows(path) or list(
-        read_judgements(path).table.select("query_id", "doc_id", "relevance").iter_rows()
-    )
+    table = checked_columns(read_judged(Path(path)), QRELS)
     labels: dict[str, dict[str, bool]] = {}
-    for query_id, doc_id, relevance in rows:
+    for query_id, doc_id, relevance in table.iter_rows():
         of_document = labels.setdefault(doc_id, {})
         of_document[query_id] = of_document.get(query_id, True) and relevance > 0
-    return labels, len(rows)
-
-
-def _trec_rows(path: Path) -> list[tuple[str, str, int]]:
-    """The lines of a file of TREC qrels; nothing if its first line is not of four fields."""
-    if path.read_bytes()[:2] == GZIP:
-        return []
-    rows: list[tuple[str, str, int]] = []
-    for number, line in enumerate(path.read_text("utf-8", "replace").split("\n"), start=1):
-        fields = line.split()
-        if not fields or fields[0].startswith("#"):
-            continue
-        if len(fields) != 4 and not rows:
-            return []
-        if len(fields) != 4 or not re.fullmatch(r"[+-]?[0-9]+", fields[3]):
-            what = f"'{line.strip()}' is not 'query_id iteration doc_id relevance'"
-            raise FormatError(path, number, what)
-        rows.append((fields[0], fields[2], int(fields[3])))
-    return rows
+    return labels, table.height
 
 
 def known_labels(

@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from citebed.errors import FormatError
+from citebed.files.reading import read_lines
 
 _FIELDS = ("query_id", "name", "names", "aliases", "text", "title", "training")
+_WIDTH = 200  # of what is said about a line, which may be long
 _EXPLANATION = re.compile(r"[\s_]*\([^()]*\)\s*$")
 
 
@@ -40,19 +42,30 @@ def read_topics(path: str | Path) -> list[Topic]:
     """Read topics from a file of JSON Lines."""
     path = Path(path)
     topics: dict[str, Topic] = {}
-    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+    for number, line in read_lines(path):
         if not line.strip():
             continue
         try:
-            topic = _topic(json.loads(line))
-        except (ValueError, TypeError) as error:
-            raise FormatError(path, number, f"no topic: {error}") from None
+            topic = _topic(_loaded(line))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise FormatError(path, number, f"no topic: {str(error)[:_WIDTH]}") from None
         if topic.query_id in topics:
             raise FormatError(path, number, f"the query_id '{topic.query_id}' is there twice")
         topics[topic.query_id] = topic
     if not topics:
         raise FormatError(path, None, "no topic in it; expected JSON Lines with 'query_id'")
     return list(topics.values())
+
+
+def _loaded(line: str) -> Any:
+    """The value of a line of JSON, if all of it can be written again."""
+    fields = json.loads(line)
+    try:
+        json.dumps(fields, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(error.object[error.start]):04x}"
+        raise ValueError(f"{half} is half a character; leave it out") from None
+    return fields
 
 
 def _topic(fields: Any) -> Topic:
@@ -62,7 +75,7 @@ def _topic(fields: Any) -> Topic:
     if unknown:
         raise ValueError(f"the field '{unknown[0]}' is none of {', '.join(_FIELDS)}")
     query_id = fields.get("query_id")
-    if not isinstance(query_id, str) or len(query_id.split()) != 1 or query_id.strip() != query_id:
+    if not isinstance(query_id, str) or query_id.replace("\0", " ").split() != [query_id]:
         raise ValueError(f"the query_id {query_id!r} is not one word, which a filter run needs")
     given = [*_listed(fields, "name"), *_listed(fields, "names"), *_listed(fields, "aliases")]
     text = " ".join(str(fields[field]) for field in ("title", "text") if fields.get(field))

@@ -79,6 +79,6 @@ def slices_of(text: str, over: Range, *, seed: int = 0, utc: bool = False) -> Sl
 
 
 def _number(name: str, text: str) -> int:
-    if not text.isdecimal():
+    if not re.fullmatch(r"\d{1,18}", text):
         raise CitebedError(f"{name}:{text}: expected a whole number, as in {name}:20.")
     return int(text)

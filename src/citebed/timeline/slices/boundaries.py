@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from citebed.errors import CitebedError, FormatError
+from citebed.files.reading import read_lines
 from citebed.timeline.slices.base import Slices
 from citebed.timeline.times import format_time, parse_time
-from citebed.wording import count
+from citebed.wording import count, printable
 
 
 def read_boundaries(path: str | Path, *, utc: bool = False) -> Slices:
@@ -20,7 +21,7 @@ def read_boundaries(path: str | Path, *, utc: bool = False) -> Slices:
     """
     path = Path(path)
     found: list[tuple[int, int]] = []
-    for number, line in enumerate(path.read_text("utf-8-sig", "replace").splitlines(), 1):
+    for number, line in read_lines(path):
         text = line.strip()
         if text and not text.startswith("#"):
             try:
@@ -41,4 +42,4 @@ def read_boundaries(path: str | Path, *, utc: bool = False) -> Slices:
                 f"the boundary {format_time(after)} is not later than the one before, "
                 f"{format_time(before)}. Put boundaries in order, each once.",
             )
-    return Slices(str(path), np.array([time for _, time in found], np.int64))
+    return Slices(printable(path), np.array([time for _, time in found], np.int64))

@@ -14,7 +14,7 @@ from citebed.timeline.times import DAY, LAST_SECOND
 
 UNITS = {"h": 3600, "d": DAY, "w": 7 * DAY}
 MONTH = "mo"
-_LENGTH = re.compile(r"(\d+)(mo|h|d|w)")
+_LENGTH = re.compile(r"(\d{1,9})(mo|h|d|w)")
 _MOST = 1_000_000
 
 

@@ -169,11 +169,12 @@ def test_boundaries_from_a_file_in_mixed_zones(tmp_path: Path) -> None:
         ("1317945600\nsoon\n", 2, "neither an epoch second nor ISO 8601"),
         ("2011-10-07T00:00\n2011-10-08T00:00Z\n", 1, "no time zone"),
         ("1317945600\n", None, "found 1 boundary"),
+        ("1317945600\n# \xe9\n1317945601\n", 2, "byte 0xe9 is not UTF-8"),
     ],
 )
 def test_bad_boundaries(tmp_path: Path, text: str, line: int | None, message: str) -> None:
     path = tmp_path / "bounds"
-    path.write_text(text)
+    path.write_bytes(text.encode("latin-1"))
     with pytest.raises(FormatError, match=message) as caught:
         slices_of(str(path), over(START, START))
     assert caught.value.line == line
@@ -200,6 +201,12 @@ def test_times_without_a_zone_can_be_declared_utc(tmp_path: Path) -> None:
         ("0d", "cannot read the length"),
         ("weekly", "cannot read the slicing 'weekly'"),
         ("equal:many", "expected a whole number"),
+        ("equal:" + "9" * 5000, "expected a whole number"),
+        ("random:" + "9" * 18, "expected from 1 visit"),
+        ("9" * 5000 + "d", "cannot read the length"),
+        ("999999999mo", "longer than"),
+        ("999999999w", "longer than"),
+        ("burst:" + "9" * 5000 + "d/1d", "cannot read the length"),
         ("equal:0", "one relevant document at least"),
         ("random:0", "expected from 1 visit"),
     ],
