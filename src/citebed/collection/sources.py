@@ -22,11 +22,12 @@ from citebed.collection.source_names import SourceNames
 from citebed.errors import CitebedError
 from citebed.files.packed import Budget, Watched, unpacked
 from citebed.records import Problem
-from citebed.wording import printable
+from citebed.wording import count, printable
 
 _NESTED_ZIP_BYTES = 256 << 20
 _MAX_DEPTH = 3
 _ENCRYPTED = 0x1
+_ZIP_HEADER_BYTES = 30
 
 BAD_DATA = (
     OSError,
@@ -173,7 +174,7 @@ def _label(archive: str, member: str) -> str:
         for part in PurePosixPath(member.replace("\\", "/")).parts
         if part not in ("/", "..", ".")
     ]
-    return f"{archive}!{'/'.join(parts)}"
+    return f"{archive}!{printable('/'.join(parts))}"
 
 
 def _is_hidden(member: str) -> bool:
@@ -198,6 +199,21 @@ def _tar_members(
             yield from _members(content, label, depth + 1, budget)
 
 
+def _overlapping(infos: list[zipfile.ZipInfo]) -> set[zipfile.ZipInfo]:
+    """Members that share bytes with another; not every Python's ``zipfile`` looks for them."""
+
+    def end(info: zipfile.ZipInfo) -> int:
+        return info.header_offset + _ZIP_HEADER_BYTES + info.compress_size
+
+    found: set[zipfile.ZipInfo] = set()
+    longest: zipfile.ZipInfo | None = None
+    for info in sorted(infos, key=lambda info: info.header_offset):
+        if longest and info.header_offset < end(longest):
+            found |= {longest, info}
+        longest = max(longest or info, info, key=end)
+    return found
+
+
 def _zip_members(
     stream: BinaryIO, name: str, depth: int, budget: Budget
 ) -> Iterator[Member | Problem]:
@@ -208,9 +224,12 @@ def _zip_members(
             return
         stream = io.BytesIO(data)
     with zipfile.ZipFile(stream) as archive:
+        if shared := _overlapping(archive.infolist()):
+            what = f"{count(len(shared), 'member')} share their bytes, as in a decompression bomb"
+            yield Problem(1, f"{name}: {what}; none of them is read")
         for info in archive.infolist():
             label = _label(name, info.filename)
-            if info.is_dir() or _is_hidden(info.filename):
+            if info in shared or info.is_dir() or _is_hidden(info.filename):
                 continue
             if info.flag_bits & _ENCRYPTED:
                 yield Problem(1, f"{label}: encrypted; unpack it with its password and import that")

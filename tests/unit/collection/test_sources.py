@@ -131,6 +131,25 @@ def test_a_zip_bomb_is_given_up_and_the_next_member_read(tmp_path: Path) -> None
     assert "decompression bomb" in said[0]
 
 
+@pytest.mark.parametrize(
+    ("starts", "left"), [((0, 1, 1), ["0.bib"]), ((0, 1, 1.5), ["0.bib"]), ((0, 0, 0), [])]
+)
+def test_members_of_a_zip_that_share_bytes_are_not_read(
+    tmp_path: Path, starts: tuple[float, ...], left: list[str]
+) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for number in range(3):
+            archive.writestr(f"{number}.bib", BIB)
+        length = archive.infolist()[1].header_offset
+        for info, start in zip(archive.infolist(), starts, strict=True):
+            info.header_offset = int(start * length)
+    found, said = read(path)
+    assert list(found) == [f"a.zip!{name}" for name in left]
+    (what,) = said
+    assert "members share their bytes, as in a decompression bomb" in what
+
+
 @pytest.mark.parametrize("kind", ["gz", "xz", "bz2", "tar", "zip"])
 def test_archives_cut_short_give_what_they_have_and_a_reason(tmp_path: Path, kind: str) -> None:
     data = os.urandom(300_000).hex().encode()
