@@ -24,6 +24,8 @@ sys.path.insert(0, str(REPOSITORY))
 from tests import accounting
 from tests.hostile import HOSTILE, Hostile
 
+from citebed.collection.source_names import SourceNames
+
 PATIENCE = 300.0
 KINDS = ("skipped", "mended", "ignored")
 GROWTH = 2.5
@@ -109,7 +111,7 @@ def print_damaged(collection: Path, source: Path) -> None:
     total: Counter[str] = Counter()
     for folder in sorted(path for path in source.iterdir() if path.is_dir()):
         row: Counter[str] = Counter()
-        for name in map(str, folder.iterdir()):
+        for name in map(SourceNames(collection).of, folder.iterdir()):
             row["files"] += 1
             row["copies"] += name not in known
             row["records"] += known.get(name, 0)

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from citebed.wording import printable
+
+_WRITTEN = re.compile(r"[!\ud800-\udfff]|%2[15]|\\x[89a-f]")
 
 
 class SourceNames:
@@ -73,6 +76,13 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _text(path: str) -> str:
+    """A path as text; two paths are two texts.
+
+    ``!`` stands between an archive and what is in it, so no name has one. Where a path has one, or
+    bytes that are no text, or what these are written as, all such signs are written so.
+    """
+    if _WRITTEN.search(path):
+        path = path.replace("\\", "\\\\").replace("%", "%25").replace("!", "%21")
     return printable(path).replace(os.sep, "/")
 
 
