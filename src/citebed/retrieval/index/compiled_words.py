@@ -10,10 +10,10 @@ import itertools
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from citebed.retrieval.analysis.words import MAX_UNITS
+from citebed.retrieval.compiling import compiled
 
 _LETTER, _DIGIT, _UNDERSCORE, _MID_LETTERS, _MID_DIGITS, _MID_BOTH = range(1, 7)
 _SMALLEST_TABLE = 1 << 17
@@ -61,7 +61,7 @@ def has_long_word(text: bytes) -> bool:
     return len(text) > MAX_UNITS and max(map(len, text.split())) > MAX_UNITS
 
 
-@njit(cache=True, nogil=True)
+@compiled(nogil=True)
 def _words(data, ends, kinds, table_size):  # type: ignore[no-untyped-def]
     """Distinct words, tokens, and their arrays; -1 distinct words if the table is too small."""
     table = np.full(table_size, -1, np.int32)

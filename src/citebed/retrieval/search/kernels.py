@@ -22,9 +22,11 @@ from __future__ import annotations
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from citebed.retrieval.compiling import compiled
 
 RANGE = 1 << 17
 """Documents of a range: their 16-bit bounds take 256 KB."""
@@ -41,7 +43,7 @@ _WIDTH = 64
 _CHUNK = 16
 _PLACE_BITS = 20
 
-kernel = njit(cache=True, nogil=True, error_model="numpy")
+kernel = compiled(nogil=True, error_model="numpy")
 
 
 # --- the best of many ---
