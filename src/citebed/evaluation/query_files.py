@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ def queries_beside(qrels: Path | None) -> Path | None:
     """
     if qrels is None:
         return None
-    path = qrels.resolve().parent.parent / "queries" / f"{qrels.name.split('.qrels')[0]}.jsonl"
+    place = Path(realpath(qrels))
+    path = place.parent.parent / "queries" / f"{qrels.name.split('.qrels')[0]}.jsonl"
     return path if path.is_file() else None
 
 

@@ -81,11 +81,15 @@ def read_text(path: Path, most: int = SMALL) -> str:
     """All of a small text file, UTF-8 with or without a byte-order mark; other bytes are told."""
     data = read_small(path, most).removeprefix(codecs.BOM_UTF8)
     try:
-        return data.decode("utf-8")
+        text = data.decode("utf-8")
+        at = data.find(b"\0")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        what = f"byte 0x{data[error.start]:02x} is not UTF-8 text. Save the file as UTF-8."
-        raise FormatError(path, line, what) from None
+        at = error.start
+    if at < 0:
+        return text
+    line = data.count(b"\n", 0, at) + 1
+    what = f"byte 0x{data[at]:02x} is not UTF-8 text. Save the file as UTF-8."
+    raise FormatError(path, line, what)
 
 
 def read_lines(path: Path, most: int = SMALL) -> Iterator[tuple[int, str]]:

@@ -95,7 +95,7 @@ def _hashing() -> str:
 
 
 def _same_citing(folder: Path, old: Index, options: IndexOptions) -> bool:
-    names = tuple(str(path.resolve()) for path in options.citing)
+    names = tuple(os.path.realpath(path) for path in options.citing)
     return old.description.citing_sources == names and folder.exists()
 
 
@@ -136,7 +136,7 @@ class _Builder:
         for path in self.options.citing:
             if not path.is_file():
                 raise CitebedError(f"there is no contexts file '{printable(path)}'")
-            states[str(path.resolve())] = layout.source_state(path)
+            states[os.path.realpath(path)] = layout.source_state(path)
         return states
 
     def _documents(self) -> pl.DataFrame:
@@ -279,7 +279,7 @@ class _Builder:
             terms=len(arrays["terms.offsets"]) - 1,
             postings=len(arrays["docs"]),
             citing_papers=len(self.citing.get("papers", ())),
-            citing_sources=tuple(str(path.resolve()) for path in self.options.citing),
+            citing_sources=tuple(os.path.realpath(path) for path in self.options.citing),
             sources=states,
             hashing=_hashing(),
             citebed=__version__,
