@@ -76,8 +76,3 @@ def _has_unplain_pair(
     pairs = block[first].astype(np.int64) << 8 | block[first + 1]
     unplain = [(mark, mark), (mark, _END), (mark, _RETURN), (_END, mark), (_END, _COMMENT)]
     return bool(np.isin(pairs, [one << 8 | other for one, other in unplain]).any())
-
-
-def stays_plain(path: Path, begin: int) -> bool:
-    """Whether the text is plain from the beginning of a line on, parted by blanks or by tabs."""
-    return any(separators(path, begin, mark) is not None for mark in (b" ", b"\t"))

@@ -5,9 +5,11 @@ Nothing here waits for numpy: a run can be begun while the rest of a program sti
 
 from __future__ import annotations
 
+import codecs
+import io
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,37 +17,37 @@ from pathlib import Path
 import polars as pl
 
 from citebed.errors import CitebedError, FormatError
-from citebed.evaluation.plain_text import stays_plain
+from citebed.evaluation.plain_text import separators, separators_in
 from citebed.evaluation.trec_files import RUN, read_trec
+from citebed.files.line_blocks import file_blocks
 from citebed.files.parquet import read_parquet
+from citebed.files.reading import is_packed
 from citebed.timeline.formats import Form, form_of
 from citebed.timeline.times import joined_times, ten_digits, time_column
 
 _Waiting = queue.Queue[pl.DataFrame | BaseException | None]
+_Lines = Callable[[], Iterable[pl.LazyFrame]]
 _ROWS = 100_000
 _AHEAD = 8
-_TAIL = 1 << 12
-_WHOLE = (
-    pl.all_horizontal(pl.col(RUN.fields).is_not_null()) & ~pl.col("query_id").str.starts_with("#")
-).alias("whole")
-_GZIP = b"\x1f\x8b"
+_BLOCK = 1 << 25
+_LONGEST = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
 class StreamRun:
-    """A run: its name or file, and a way to its lines, ``query_id, doc_id, score`` and perhaps
-    ``time``.
+    """A run: its name or file, and a way to its lines, part by part: ``query_id, doc_id, score``
+    and perhaps ``time``.
 
     ``careful`` is a slower way for when the first one fails: it succeeds or names the line.
-    ``plain`` says whether the first way saw the lines as they are; it is asked beside the
-    reading. ``begun`` gives the tables of a run whose reading has begun, and ``None`` from then
-    on. A ``timeless`` run has the same time throughout.
+    ``separators`` counts what parts the fields, beside the reading; the first way has failed
+    where it is not what so many lines have. ``begun`` gives the tables of a run whose reading
+    has begun, and ``None`` from then on. A ``timeless`` run has the same time throughout.
     """
 
     called: str | Path
-    lines: Callable[[], pl.LazyFrame]
-    careful: Callable[[], pl.LazyFrame] | None = None
-    plain: Callable[[], bool] | None = None
+    lines: _Lines
+    careful: _Lines | None = None
+    separators: Callable[[], int | None] | None = None
     begun: Callable[[], Iterator[pl.DataFrame] | None] | None = None
     timeless: bool = False
 
@@ -65,14 +67,12 @@ def open_run(path: str | Path) -> StreamRun:
     """A run in TREC's form, in KBA's, or Parquet; the file is recognised, not yet read."""
     path = Path(path)
     if path.suffix == ".parquet":
-        return StreamRun(path, lambda: _parquet(path))
+        return StreamRun(path, lambda: [_parquet(path)])
     form = form_of(path)
     if form is Form.KBA:
-        return StreamRun(path, lambda: _kba(path))
+        return StreamRun(path, lambda: [_kba(path)])
     if form is Form.TREC_RUN:
-        return StreamRun(
-            path, lambda: _quick(path), lambda: _careful(path), lambda: _is_plain_text(path)
-        )
+        return _trec(path)
     raise FormatError(
         path,
         None,
@@ -88,10 +88,11 @@ def without_times(run: StreamRun, times: pl.DataFrame | None = None) -> StreamRu
     if run.timeless:
         return run
 
-    def timeless(lines: Callable[[], pl.LazyFrame]) -> Callable[[], pl.LazyFrame]:
-        def same() -> pl.LazyFrame:
-            plain = lines() if times is None else joined_times(lines(), times)
-            return plain.with_columns(pl.lit(0, pl.Int64).alias("time"))
+    def timeless(lines: _Lines) -> _Lines:
+        def same() -> Iterator[pl.LazyFrame]:
+            for part in lines():
+                plain = part if times is None else joined_times(part, times)
+                yield plain.with_columns(pl.lit(0, pl.Int64).alias("time"))
 
         return same
 
@@ -106,11 +107,7 @@ def run_of(table: pl.DataFrame, name: str = "run") -> StreamRun:
     checked = checked_columns(table, RUN)
     if "time" in table.columns:
         checked = checked.with_columns(time_column(table["time"]))
-    return StreamRun(name, checked.lazy)
-
-
-def _careful(path: Path) -> pl.LazyFrame:
-    return read_trec(path, RUN).select(RUN.kept).lazy()
+    return StreamRun(name, lambda: [checked.lazy()])
 
 
 def _kba(path: Path) -> pl.LazyFrame:
@@ -122,37 +119,58 @@ def _kba(path: Path) -> pl.LazyFrame:
 def _parquet(path: Path) -> pl.LazyFrame:
     table = read_parquet(path)
     try:
-        return run_of(table).lines()
+        (lines,) = run_of(table).lines()
     except CitebedError as error:
         raise FormatError(path, None, str(error)) from None
+    return lines
 
 
-def _quick(path: Path) -> pl.LazyFrame:
-    """The file as polars reads it: fields between single blanks or tabs, and no comments."""
+def _trec(path: Path) -> StreamRun:
+    """A run as polars reads it: six fields between single blanks or tabs, and no comments.
+
+    polars leaves a null where a line is short; none is long if there are no more separators.
+    """
+
+    def careful() -> list[pl.LazyFrame]:
+        return [read_trec(path, RUN).select(RUN.kept).lazy()]
+
+    if is_packed(path):
+        return StreamRun(path, lambda: _unpacked(path), careful)
     with path.open("rb") as handle:
-        first = handle.readline()
-        handle.seek(max(path.stat().st_size - _TAIL, 0))
-        last = handle.read().rstrip().rpartition(b"\n")[2]
-    zipped = first.startswith(_GZIP)
-    # A file that was cut short may end within a score; only then its last line lacks a field.
-    if first.startswith(b"#") or (not zipped and len(last.split()) != len(RUN.fields)):
-        raise NotPlain
+        first = handle.readline(_LONGEST)
+    mark = _mark(first)
+    if first.startswith((b"#", codecs.BOM_UTF8)):
+        return StreamRun(path, careful)
+    return StreamRun(
+        path, lambda: [_scanned(path, mark)], careful, lambda: separators(path, 0, mark)
+    )
+
+
+def _mark(first: bytes) -> bytes:
+    return b"\t" if b"\t" in first else b" "
+
+
+def _unpacked(path: Path) -> Iterator[pl.LazyFrame]:
+    """The lines of a packed run, so many at a time that it is never in memory as a whole."""
+    mark = None
+    for block in file_blocks(path, _BLOCK):
+        mark = mark or _mark(block.data.partition(b"\n")[0])
+        found = separators_in(io.BytesIO(block.data), mark)
+        if found != RUN.gaps * block.lines or block.data.startswith(codecs.BOM_UTF8):
+            raise NotPlain
+        yield _scanned(block.data, mark)
+
+
+def _scanned(source: Path | bytes, mark: bytes) -> pl.LazyFrame:
     lines = pl.scan_csv(
-        path,
-        separator="\t" if b"\t" in first and not zipped else " ",
+        source,
+        separator=mark.decode(),
         has_header=False,
         schema=RUN.schema,
         quote_char=None,
         glob=False,
     )
-    return lines.select(*RUN.kept, _WHOLE if zipped else pl.col("tag").is_not_null().alias("whole"))
-
-
-def _is_plain_text(path: Path) -> bool:
-    """Whether fields are parted as they should be; of a gzip file that is asked of the lines."""
-    with path.open("rb") as handle:
-        zipped = handle.read(2) == _GZIP
-    return zipped or stays_plain(path, 0)
+    return lines.select(*RUN.kept, pl.col("tag").is_not_null().alias("whole"))
 
 
 # --- batches --------------------------------------------------------------------------------
@@ -170,12 +188,13 @@ def tables(run: StreamRun, times: pl.DataFrame | None = None) -> Iterator[pl.Dat
 
 def _tables(run: StreamRun, times: pl.DataFrame | None) -> Iterator[pl.DataFrame]:
     try:
-        plan = _plan(run.lines(), times)
-        for table in plan.collect_batches(chunk_size=_ROWS, maintain_order=True):
-            if run.careful is not None and not _is_plain(table):
-                raise NotPlain
-            yield table
-    except (pl.exceptions.PolarsError, OSError):  # OSError: a gzip file that is cut short
+        for part in run.lines():
+            plan = _plan(part, times)
+            for table in plan.collect_batches(chunk_size=_ROWS, maintain_order=True):
+                if run.careful is not None and not _is_plain(table):
+                    raise NotPlain
+                yield table
+    except pl.exceptions.PolarsError:
         if run.careful is None:
             raise
         raise NotPlain from None

@@ -20,6 +20,7 @@ import polars as pl
 from citebed.errors import FormatError
 from citebed.evaluation.order import Judged, spread
 from citebed.evaluation.tables import Floats, Hashes, Ints
+from citebed.evaluation.trec_files import RUN
 from citebed.timeline.runs import NotPlain, StreamRun, tables
 from citebed.timeline.times import epochs
 from citebed.timeline.truth import NO_TIMES_HELP
@@ -86,7 +87,7 @@ def tally(
         return _tally(run, judged, times, make)
     except NotPlain:
         assert run.careful is not None
-        careful = replace(run, lines=run.careful, careful=None, plain=None, begun=None)
+        careful = replace(run, lines=run.careful, careful=None, separators=None, begun=None)
         return _tally(careful, judged, times, make)
 
 
@@ -105,13 +106,13 @@ def _tally(
         return counting, skipped
 
     with ThreadPoolExecutor(1) as beside:
-        plain = None if run.plain is None else beside.submit(run.plain)
+        separators = None if run.separators is None else beside.submit(run.separators)
         (whole, skipped), *rest = _at_once(tables(run, times), count)
-    if plain is not None and not plain.result():
-        raise NotPlain
     for other, less in rest:
         whole.absorb(other)
         skipped = skipped.plus(less)
+    if separators is not None and separators.result() != RUN.gaps * skipped.lines:
+        raise NotPlain
     return whole, skipped
 
 

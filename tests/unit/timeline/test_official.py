@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.reference import timeline as reference
@@ -159,7 +160,8 @@ def test_the_best_cutoff_is_the_lowest_of_the_best() -> None:
 def test_larger_steps_give_some_of_the_same_rows(step: int) -> None:
     every, some = official().table, official(step=step).table
     assert some["cutoff"].unique().to_list() == list(range(0, 1000, step))
-    assert some.equals(every.filter(pl.col("cutoff") % step == 0))
+    # numpy adds up in an order that depends on how many there are.
+    assert_frame_equal(some, every.filter(pl.col("cutoff") % step == 0), rel_tol=0, abs_tol=1e-15)
 
 
 @pytest.mark.parametrize("step", [0, 1000])
