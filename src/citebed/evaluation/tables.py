@@ -79,7 +79,7 @@ def read_run(path: str | Path) -> Run:
     path = Path(path)
     with at_hand(path) as file:
         table = _read(file, RUN)
-        tag = None if file.suffix == ".parquet" else run_tag(file)
+        tag = None if _is_table(file) else run_tag(file)
     return Run(table.select(RUN.kept), name_of(path), path, _hashes(table), tag)
 
 
@@ -163,9 +163,11 @@ def name_of(path: Path) -> str:
 
 
 def _read(path: Path, layout: Layout) -> pl.DataFrame:
-    if path.suffix == ".parquet":
-        return _read_parquet(path, layout)
-    return read_trec(path, layout)
+    return _read_parquet(path, layout) if _is_table(path) else read_trec(path, layout)
+
+
+def _is_table(path: Path) -> bool:
+    return path.suffix.lower() == ".parquet"
 
 
 def _read_parquet(path: Path, layout: Layout) -> pl.DataFrame:
@@ -250,7 +252,7 @@ def duplicate(of: Qrels | Run, query: str, document: str) -> NoReturn:
         f"document '{document}' is {what} twice for query '{query}'. "
         "Keep one of the two lines: which one counts is not ours to guess."
     )
-    if of.source is None or of.source.suffix == ".parquet" or not of.source.is_file():
+    if of.source is None or _is_table(of.source) or not of.source.is_file():
         raise CitebedError(f"{printable(of.source or of.name)}: {message}")
     lines = [n for n, q, d, _ in read_lines(of.source, layout) if (q, d) == (query, document)]
     raise FormatError(of.source, lines[-1], f"{message} First in line {lines[0]}.")

@@ -19,8 +19,9 @@ from citebed.evaluation.tables import Qrels, Run
 from citebed.files.writing import whole_files
 from citebed.wording import json_text, printable
 
-# A blank ends a field; a line that starts with # is a comment.
-_UNFIT = {"query_id": r"[\s\x1c-\x1f]|^$|^#", "doc_id": r"[\s\x1c-\x1f]|^$"}
+# A blank ends a field, a NUL is no text; a line that starts with # is a comment, and a mark at
+# the beginning of a file is not part of what follows.
+_UNFIT = {"query_id": r"[\s\x00\x1c-\x1f]|^$|^[#\x{feff}]", "doc_id": r"[\s\x00\x1c-\x1f]|^$"}
 _LEVEL = 6
 
 
@@ -85,12 +86,13 @@ def _check_label(label: str) -> None:
         raise CitebedError(f"the label '{label}' must be one word, without blanks.")
 
 
-def _check_ids(table: pl.DataFrame, path: Path) -> None:
+def check_ids(table: pl.DataFrame, path: Path) -> None:
+    """Refuse ids that a TREC file cannot hold, or that would be read otherwise."""
     for column, pattern in _UNFIT.items():
         unfit = table[column].str.contains(pattern).fill_null(True)
         if unfit.any():
             raise CitebedError(
-                f"the {column} '{table[column].filter(unfit)[0]}' is empty, has a blank in it or "
+                f"the {column} {table[column].filter(unfit)[0]!r} is empty, has a blank in it or "
                 "starts with #, which a TREC file cannot hold. "
                 f"Write Parquet instead: {printable(path.stem)}.parquet"
             )
@@ -98,7 +100,7 @@ def _check_ids(table: pl.DataFrame, path: Path) -> None:
 
 def _write(path: Path, table: pl.DataFrame, facts: Mapping[str, Any] | None) -> list[Path]:
     if not _is_table(path):
-        _check_ids(table, path)
+        check_ids(table, path)
     paths = [path] if facts is None else [path, path.with_name(f"{path.name}.json")]
     with whole_files(*paths) as drafts:
         with drafts[0].open("wb") as handle:

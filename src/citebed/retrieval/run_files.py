@@ -13,22 +13,22 @@ from typing import Any
 import polars as pl
 
 from citebed._version import __version__
-from citebed.errors import CitebedError
+from citebed.evaluation.writing import check_ids
 from citebed.files.writing import whole_files
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import DESCRIPTION, file_hash
 from citebed.retrieval.pipeline import Pipeline
 from citebed.retrieval.running import Run, RunOptions
-from citebed.wording import json_text, printable
+from citebed.wording import json_text
 
 _PACKAGES = ("numpy", "polars", "numba", "PyStemmer", "onnxruntime", "tokenizers", "torch")
 
 
 def write_run(path: Path, run: Run, tag: str, facts: dict[str, Any]) -> list[Path]:
     """Write a run (Parquet if the name ends so, else TREC) and ``NAME.json`` beside it."""
-    is_table = path.suffix == ".parquet"
+    is_table = path.suffix.lower() == ".parquet"
     if not is_table:
-        _check_ids(run.table, path)
+        check_ids(run.table, path)
     sidecar = path.with_name(path.name + ".json")
     with whole_files(path, sidecar) as (draft, about):
         with draft.open("wb") as handle:
@@ -86,13 +86,3 @@ def _trec(table: pl.DataFrame, tag: str) -> pl.DataFrame:
     return table.select(
         "query_id", pl.lit("Q0").alias("iteration"), "doc_id", "rank", "score", pl.lit(tag)
     )
-
-
-def _check_ids(table: pl.DataFrame, path: Path) -> None:
-    for column in ("query_id", "doc_id"):
-        blank = table.filter(pl.col(column).str.contains(r"[\s\x1c-\x1f]|^$"))
-        if blank.height:
-            raise CitebedError(
-                f"the {column} '{blank[column][0]}' has a blank in it, which a TREC run cannot "
-                f"hold. Write Parquet instead: {printable(path.with_suffix('.parquet').name)}"
-            )

@@ -155,7 +155,7 @@ def test_search_with_a_file_of_queries(run: Run, tmp_path: Path) -> None:
     (tmp_path / "q.jsonl").write_text(json.dumps(query))
     code, _, err = run("search", "c", "--queries", "q.jsonl", "-o", "x.run")
     assert code == 1
-    assert "'two words' has a blank in it" in err
+    assert "'two words' is empty, has a blank in it" in err
     assert not (tmp_path / "x.run").exists()
     assert run("search", "c", "--queries", "q.jsonl", "-o", "x.parquet")[0] == 0
     table = pl.read_parquet(tmp_path / "x.parquet")

@@ -58,7 +58,7 @@ def test_a_label_and_facts(tmp_path: Path) -> None:
         write_qrels(text, QRELS, "two words")
 
 
-@pytest.mark.parametrize("odd", ["a b", "", "a\tb", "a\u00a0b", "a\x1cb"])
+@pytest.mark.parametrize("odd", ["a b", "", "a\tb", "a\u00a0b", "a\x1cb", "a\0b"])
 def test_ids_that_trec_cannot_hold(tmp_path: Path, odd: str) -> None:
     qrels = as_qrels({"q": {odd: 1}})
     with pytest.raises(CitebedError, match=r"Write Parquet instead: j\.parquet"):
@@ -69,8 +69,9 @@ def test_ids_that_trec_cannot_hold(tmp_path: Path, odd: str) -> None:
 
 
 def test_a_query_that_would_be_a_comment(tmp_path: Path) -> None:
-    with pytest.raises(CitebedError, match="starts with #"):
-        write_qrels(tmp_path / "j.qrels", as_qrels({"#1": {"#d": 1}}))
+    for name in ("#1", "\ufeffq"):
+        with pytest.raises(CitebedError, match="starts with #"):
+            write_qrels(tmp_path / "j.qrels", as_qrels({name: {"#d": 1}}))
     write_qrels(tmp_path / "j.qrels", as_qrels({"1": {"#d": 1}}))
     assert read_qrels(tmp_path / "j.qrels").table.rows() == [("1", "#d", 1)]
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.errors import CitebedError
+from citebed.evaluation.tables import read_run
 from citebed.retrieval.run_files import write_run
 from citebed.retrieval.running import Run
 
@@ -73,6 +74,21 @@ def test_ids_that_a_trec_run_cannot_hold(tmp_path: Path, name: str) -> None:
         with pytest.raises(CitebedError, match=r"blank in it.*Write Parquet instead: x.parquet"):
             write_run(tmp_path / "x" / "x.run", table(row), "t", {})
     assert not list(tmp_path.iterdir())
+
+
+ANY = st.text(st.characters(codec="utf-8"), max_size=3) | st.sampled_from(["#1", "\ufeffq", "a\0"])
+
+
+@given(ANY, ANY)
+def test_what_is_written_is_read_again(
+    tmp_path_factory: pytest.TempPathFactory, query: str, document: str
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.run"
+    try:
+        write_run(path, table((query, document, 1, 0.5)), "t", {})
+    except CitebedError:
+        return
+    assert read_run(path).table.rows() == [(query, document, 0.5)]
 
 
 def test_what_was_there_stays_where_writing_fails(
