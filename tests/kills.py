@@ -1,30 +1,30 @@
-"""Commands that are killed: at each of their steps on disk, or at any moment.
+"""Commands that are killed, at each of their steps on disk or at any moment; and full disks.
 
 A process that has everything loaded makes a copy of itself for every try, so that hundreds of
 them take seconds. A step is what Python tells its audit hooks: a file opened to write, a folder
-made, something renamed, exchanged or removed. The copy is killed just before it.
+made, something renamed, exchanged or removed. The copy is killed just before it. A full disk is
+one on which no file may have more than some bytes.
 """
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 KILLED = -9
 _DRIVER = """
-import importlib, json, os, signal, sys, time
+import importlib, json, os, resource, signal, sys, time
 
-arguments, modules, exchanging = json.loads(sys.argv[1])
-for name in ("citebed.cli.app", "citebed.files.writing", *modules):
+for name in ("citebed.cli.app", "citebed.files.writing", *sys.argv[1:]):
     importlib.import_module(name)
 from citebed.cli.app import main
 from citebed.files import writing
 
-if not exchanging:
-    writing.exchange = lambda *_: False
 NAMES = ("os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.link", "os.truncate")
 
 def watch(steps):
@@ -38,60 +38,79 @@ def watch(steps):
             steps -= 1
     sys.addaudithook(hook)
 
+def run(words, folder, what, number, exchanging):
+    os.chdir(folder)
+    if not exchanging:
+        writing.exchange = lambda *_: False
+    if what == "steps":
+        watch(number)
+    if what == "bytes":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (number, number))
+    code = main(words)
+    while what == "after" and code == 0:
+        code = main(words)
+    sys.stdout.flush()
+    return code
+
 for line in sys.stdin:
-    what, number = line.split()
+    given = json.loads(line)
+    reading, pipe = os.pipe()
     child = os.fork()
     if child == 0:
-        if what == "steps":
-            watch(int(number))
-        os.dup2(2, 1)
-        code = main(arguments)
-        while what == "after" and code == 0:
-            code = main(arguments)
-        os._exit(code)
-    if what == "after":
-        time.sleep(float(number))
+        said = os.open(os.devnull, os.O_WRONLY) if given["what"] == "after" else pipe
+        os.dup2(said, 1)
+        os.dup2(said, 2)
+        os._exit(run(**given))
+    os.close(pipe)
+    if given["what"] == "after":
+        time.sleep(given["number"])
         os.kill(child, signal.SIGKILL)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    with open(reading, "rb") as pipe:
+        said = pipe.read().decode()
+    print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), said]), flush=True)
 """
 
 
-class Victim:
-    """A command that can be run again and again, to its end or not."""
+@dataclass
+class Victims:
+    """Runs commands to their end or not; ``said`` is all that the last one printed."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
+    process: subprocess.Popen[str]
+    said: str = field(default="", init=False)
 
-    def run(self, what: str, number: float) -> int:
-        """Its exit code, ``KILLED`` if it was killed ``after`` seconds or so many ``steps``."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(f"{what} {number}\n")
-        self._process.stdin.flush()
-        return int(self._process.stdout.readline())
+    def run(
+        self,
+        words: Sequence[str],
+        folder: Path,
+        what: str = "steps",
+        number: float = -1,
+        *,
+        exchanging: bool = True,
+    ) -> int:
+        """The exit code, ``KILLED`` if it was killed ``after`` seconds or so many ``steps``.
 
-    def to_the_end(self) -> int:
-        """Its exit code when nobody kills it."""
-        return self.run("steps", -1)
+        With ``bytes``, no file that it writes may have more of them. ``exchanging`` tells whether
+        two paths can change places in one step.
+        """
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        given = {"words": list(words), "folder": str(folder), "what": what, "number": number}
+        self.process.stdin.write(json.dumps({**given, "exchanging": exchanging}) + "\n")
+        self.process.stdin.flush()
+        code, self.said = json.loads(self.process.stdout.readline())
+        return int(code)
 
 
 @contextmanager
-def victim(
-    arguments: Sequence[str], folder: Path, *, modules: Sequence[str] = (), exchanging: bool = True
-) -> Iterator[Victim]:
-    """A command in a folder; ``exchanging`` tells whether paths can change places in one step."""
-    import json
-
-    given = json.dumps([list(arguments), list(modules), exchanging])
+def victims(*modules: str) -> Iterator[Victims]:
+    """A process to run commands in, with the modules that they need."""
     with subprocess.Popen(
-        [sys.executable, "-c", _DRIVER, given],
+        [sys.executable, "-c", _DRIVER, *modules],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
         text=True,
-        cwd=folder,
     ) as process:
-        yield Victim(process)
+        yield Victims(process)
 
 
 def content(path: Path) -> dict[str, bytes]:

@@ -10,6 +10,7 @@ import typer
 from citebed.cli import collect, evaluating, reporting, retrieve
 from citebed.cli.importing import print_report
 from citebed.cli.output import progress_bar
+from citebed.wording import printable
 
 PARAGRAPH = (
     "Probabilistic models rank documents by the odds that they are relevant. The weighting of "
@@ -89,4 +90,4 @@ def _run(*words: str) -> None:
 
 
 def _say(command: str) -> None:
-    typer.echo(f"\n$ {command}")
+    typer.echo(f"\n$ {printable(command)}")

@@ -13,6 +13,7 @@ import typer
 from citebed.cli.output import print_json
 from citebed.collection.catalogue import CATALOGUE, PublicCollection
 from citebed.collection.fetching import fetch
+from citebed.wording import printable
 
 
 def list_collections(as_json: bool) -> None:
@@ -38,9 +39,10 @@ def fetch_collection(name: str, folder: Path, mirror: str | None, as_json: bool)
         return
     for file in report.files:
         typer.echo(
-            f"{file.state:8} {folder / file.path}  {file.bytes or 0:,} bytes  sha256 {file.sha256}"
+            f"{file.state:8} {printable(folder / file.path)}  {file.bytes or 0:,} bytes  "
+            f"sha256 {file.sha256}"
         )
-    typer.echo(f"\nNow run:\n  {import_command(CATALOGUE[name], folder)}")
+    typer.echo(f"\nNow run:\n  {printable(import_command(CATALOGUE[name], folder))}")
 
 
 def import_command(item: PublicCollection, folder: Path) -> str:

@@ -10,6 +10,7 @@ import typer
 
 from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
 from citebed.cli.scoring_options import Format, Seed, style_of
+from citebed.wording import printable
 
 if TYPE_CHECKING:
     from citebed.timeline.robustness import Simulation
@@ -135,6 +136,6 @@ def _say(found: Simulation, part: Part | None, plot: Path | None, err: bool) -> 
         lines += [*map(move_sentence, summed), "", *verdict_lines(summed), ""]
     lines.append(study_sentence(found))
     if plot is not None:
-        lines.append(f"Drawn: {plot}")
+        lines.append(f"Drawn: {printable(plot)}")
     for line in lines:
         typer.echo(line, err=err)

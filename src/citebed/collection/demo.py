@@ -8,6 +8,7 @@ from pathlib import Path
 from citebed.collection.import_report import ImportReport
 from citebed.collection.importing import ImportOptions, import_sources
 from citebed.collection.reading import SILENT, Progress
+from citebed.files.writing import several_files
 
 
 def import_demo(folder: str | Path, progress: Progress = SILENT) -> ImportReport:
@@ -19,9 +20,9 @@ def import_demo(folder: str | Path, progress: Progress = SILENT) -> ImportReport
 
 def write_topics(folder: Path) -> tuple[Path, Path]:
     """The standing topics of the demo's citing papers, and what they cite as judgements of it."""
-    folder.mkdir(parents=True, exist_ok=True)
     data = resources.files("citebed") / "demo"
     topics, judged = folder / "topics.jsonl", folder / "topics.qrels"
-    for path in (topics, judged):
-        path.write_bytes((data / path.name).read_bytes())
+    with several_files(folder) as draft:
+        for path in (topics, judged):
+            (draft / path.name).write_bytes((data / path.name).read_bytes())
     return topics, judged

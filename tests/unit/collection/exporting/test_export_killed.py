@@ -5,16 +5,22 @@ from __future__ import annotations
 import os
 import random
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.kills import KILLED, content, victim
+from tests.kills import KILLED, Victims, content, victims
 
 from citebed.collection import Collection
 from citebed.collection.exporting import export
 
-MODULES = ("citebed.cli.collect", "citebed.collection.exporting")
 ROUNDS = 25
+
+
+@pytest.fixture(scope="module")
+def exporting() -> Iterator[Victims]:
+    with victims("citebed.cli.collect", "citebed.collection.exporting") as running:
+        yield running
 
 
 def target_of(folder: Path, form: str) -> Path:
@@ -37,25 +43,24 @@ def put(path: Path, files: dict[str, bytes]) -> None:
     ("form", "exchanging"), [("trec", True), ("trec", False), ("bibtex", True)]
 )
 def test_killed_at_every_step(
-    small: Collection, tmp_path: Path, form: str, exchanging: bool
+    small: Collection, tmp_path: Path, exporting: Victims, form: str, exchanging: bool
 ) -> None:
     target = target_of(tmp_path, form)
     export(small, form, target)
     new = content(target)
     old = {".": b"old"} if form == "bibtex" else {"old": b"old", "a/b": b"old"}
     words = command(small, target, form, "--overwrite")
-    with victim(words, tmp_path, modules=MODULES, exchanging=exchanging) as exporting:
-        code, steps, seen = KILLED, 0, []
-        while code == KILLED:
-            put(target, old)
-            code = exporting.run("steps", steps)
-            found = content(target)
-            assert found in (old, new) or (not exchanging and not found)
-            seen.append(found)
-            assert exporting.to_the_end() == 0
-            assert content(target) == new
-            assert os.listdir(tmp_path) == [target.name]
-            steps += 1
+    code, steps, seen = KILLED, 0, []
+    while code == KILLED:
+        put(target, old)
+        code = exporting.run(words, tmp_path, "steps", steps, exchanging=exchanging)
+        found = content(target)
+        assert found in (old, new) or (not exchanging and not found)
+        seen.append(found)
+        assert exporting.run(words, tmp_path, exchanging=exchanging) == 0
+        assert content(target) == new
+        assert os.listdir(tmp_path) == [target.name]
+        steps += 1
     assert code == 0
     assert old in seen
     assert new in seen[:-1]
@@ -63,37 +68,33 @@ def test_killed_at_every_step(
 
 
 def test_what_a_kill_left_aside_is_not_overwritten_untold(
-    small: Collection, tmp_path: Path
+    small: Collection, tmp_path: Path, exporting: Victims
 ) -> None:
     """Where nothing can be exchanged in one step the old one waits, and is put back first."""
     target = tmp_path / "out"
     old = {"old": b"old"}
     words = command(small, target, "trec")
-    with (
-        victim([*words, "--overwrite"], tmp_path, modules=MODULES, exchanging=False) as over,
-        victim(words, tmp_path, modules=MODULES, exchanging=False) as plain,
-    ):
-        steps = 0
-        put(target, old)
-        while target.exists():
-            assert over.run("steps", steps) == KILLED
-            steps += 1
-        assert plain.to_the_end() == 1
-        assert content(target) == old
+    steps, over = 0, [*words, "--overwrite"]
+    put(target, old)
+    while target.exists():
+        assert exporting.run(over, tmp_path, "steps", steps, exchanging=False) == KILLED
+        steps += 1
+    assert exporting.run(words, tmp_path, exchanging=False) == 1
+    assert content(target) == old
 
 
 @pytest.mark.parametrize("form", ["csv", "bibtex"])
-def test_killed_at_any_moment(small: Collection, tmp_path: Path, form: str) -> None:
+def test_killed_at_any_moment(
+    small: Collection, tmp_path: Path, exporting: Victims, form: str
+) -> None:
     target = target_of(tmp_path, form)
     export(small, form, target)
     whole = content(target)
     seed = random.Random(f"export {form}")
-    with victim(
-        command(small, target, form, "--overwrite"), tmp_path, modules=MODULES
-    ) as exporting:
-        for _ in range(ROUNDS):
-            assert exporting.run("after", seed.uniform(0, 0.6)) == KILLED
-            assert content(target) == whole
-        assert exporting.to_the_end() == 0
+    words = command(small, target, form, "--overwrite")
+    for _ in range(ROUNDS):
+        assert exporting.run(words, tmp_path, "after", seed.uniform(0, 0.6)) == KILLED
+        assert content(target) == whole
+    assert exporting.run(words, tmp_path) == 0
     assert content(target) == whole
     assert os.listdir(tmp_path) == [target.name]

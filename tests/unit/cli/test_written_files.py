@@ -1,0 +1,276 @@
+"""Whatever a verb writes: under any name, whole or not at all, and for the eyes it is meant for."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from tests.kills import KILLED, Victims, content, victims
+
+from citebed.cli.app import main
+from citebed.files.writing import DRAFT
+
+ODD = os.fsdecode(b"caf\xe9")
+BIB = """@article{oak, title={Oak Trees}, year={2001}, doi={10.5072/oak}, abstract={Oaks grow.}}
+@inproceedings{elm, title={Elms in Forests}, year={2005}, doi={10.5072/elm}}
+"""
+XML = """<doc><id>p</id><title>A Paper</title><year>2015</year><contexts>
+<context id="1"><s cites="1">Forests have oaks [1].</s><s cites="2">Elms too [2].</s></context>
+</contexts><references><reference id="1">10.5072/oak</reference>
+<reference id="2">10.5072/elm</reference></references></doc>"""
+
+
+class Verb(NamedTuple):
+    """A command that writes: its words, of which OUT is the target, and the target's name."""
+
+    words: str
+    name: str
+
+
+SEARCH = "search c --queries sentences --overwrite -q -o OUT"
+FUSE = "fuse one.run two.run -o OUT"
+VERBS = (
+    *(Verb(f"export c OUT --overwrite --to {form}", "out") for form in ("trec", "beir", "parquet")),
+    *(Verb(f"export c OUT --overwrite --to {form}", "out") for form in ("csv", "ir_datasets")),
+    Verb("export c OUT --overwrite --to jsonl", "out"),
+    Verb("export c OUT --overwrite --to bibtex", "out.bib"),
+    Verb(SEARCH, "out.run"),
+    Verb(SEARCH, "out.parquet"),
+    Verb(FUSE, "out.run"),
+    Verb(FUSE, "out.gz"),
+    Verb(FUSE, "out.parquet"),
+    Verb("qrels sample j.qrels --share 1 -o OUT", "out.qrels"),
+    Verb("qrels subset j.qrels --min-relevance 1 -o OUT", "out.parquet"),
+    Verb("qrels merge j.qrels k.qrels --rule max -o OUT", "out.gz"),
+    Verb("qrels expand j.qrels --cocited c --at-least 1 -o OUT", "out.qrels"),
+    Verb("report j.qrels one.run two.run -m AP --samples 100 -o OUT", "out.html"),
+    Verb("report j.qrels one.run -m AP --samples 100 --figures OUT -o page.html", "figures"),
+    *(Verb("stats c --plot OUT", f"out.{ending}") for ending in ("svg", "png", "pdf")),
+    Verb("contrast j.qrels k.qrels one.run two.run -m AP --plots OUT", "plots"),
+    Verb("simulate -R 2 -D 4 --theta 0,1 --rankings 2 --measures AP --plot OUT", "out.svg"),
+)
+MODULES = (
+    "citebed.cli.collect", "citebed.cli.retrieve", "citebed.cli.fusing",
+    "citebed.cli.judgement_sets", "citebed.cli.reporting", "citebed.collection.exporting",
+    "citebed.retrieval.run_files", "citebed.report.collection_picture",
+    "citebed.report.contrast_figures", "citebed.report.evaluation_page",
+)  # fmt: skip
+each_verb = pytest.mark.parametrize(
+    "verb", VERBS, ids=lambda verb: f"{verb.words.split(' OUT')[0]} {verb.name}"
+)
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An indexed collection ``c``, two sets of judgements and two runs."""
+    folder = tmp_path_factory.mktemp("inputs")
+    (folder / "in").mkdir()
+    (folder / "in/refs.bib").write_text(BIB)
+    (folder / "in/p.xml").write_text(XML)
+    assert main(["import", str(folder / "c"), str(folder / "in"), "-q"]) == 0
+    assert main(["index", str(folder / "c"), "-q"]) == 0
+    (folder / "j.qrels").write_text("q1 0 oak 1\nq2 0 oak 1\n")
+    (folder / "k.qrels").write_text("q1 0 oak 2\nq2 0 elm 1\n")
+    (folder / "one.run").write_text("q1 Q0 elm 1 2 t\nq1 Q0 oak 2 1 t\nq2 Q0 oak 1 2 t\n")
+    (folder / "two.run").write_text("q1 Q0 oak 1 2 t\nq2 Q0 elm 1 2 t\nq2 Q0 oak 2 1 t\n")
+    return folder
+
+
+@pytest.fixture
+def here(inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder to work in, with copies of the inputs beside it."""
+    shutil.copytree(inputs, tmp_path / "w")
+    monkeypatch.chdir(tmp_path / "w")
+    return tmp_path / "w"
+
+
+def run(words: str, out: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    """Exit code, and all that was said."""
+    code = main([word.replace("OUT", out) for word in words.split()])
+    said = "".join(capsys.readouterr())
+    assert "a bug of ours" not in said
+    said.encode()
+    return code, said
+
+
+@each_verb
+def test_names_that_are_not_utf_8(
+    here: Path, capsys: pytest.CaptureFixture[str], verb: Verb
+) -> None:
+    """As the target and as its folder; a printed or stored name is spelled in letters."""
+    assert run(verb.words, verb.name, capsys)[0] == 0
+    Path(ODD).mkdir()
+    for target in (verb.name.replace("out", ODD), f"{ODD}/{verb.name}"):
+        code, said = run(verb.words, target, capsys)
+        assert (code, said) == (0, said)
+        assert content(here / target).keys() == content(here / verb.name).keys()
+    for path in here.rglob(f"*{ODD}*.json"):
+        assert "caf\\xe9" in json.dumps(json.loads(path.read_text("utf-8"))).replace("\\\\", "\\")
+    assert not list(here.rglob(f"{DRAFT}*"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "fuse one.run two.run -o out.run",
+        "report j.qrels one.run two.run -m AP --samples 100",
+        "report j.qrels one.run two.run -m AP --samples 100 --title ODD --baseline one.run",
+        "qrels sample j.qrels --share 1 -o out.qrels",
+        "qrels stats j.qrels k.qrels --json",
+        "qrels stats j.qrels k.qrels --csv",
+        "qrels merge j.qrels k.qrels --rule max -o out.qrels --csv",
+        "qrels subset j.qrels one.run --depth 5 -o out.qrels",
+        "contrast j.qrels k.qrels one.run two.run -m AP --plots plots",
+        "contrast j.qrels k.qrels one.run two.run -m AP --csv",
+        "fuse one.run two.run -o out.run --tag ODD",
+    ],
+)
+def test_sources_whose_names_are_not_utf_8(
+    here: Path, capsys: pytest.CaptureFixture[str], words: str
+) -> None:
+    for name in ("one.run", "two.run", "j.qrels", "k.qrels"):
+        (here / name).rename(here / f"{ODD}-{name}")
+        words = words.replace(f" {name}", f" {ODD}-{name}")
+    code, said = run(words.replace("ODD", ODD), "", capsys)
+    assert (code, said) == (0, said)
+
+
+def test_a_collection_whose_name_is_not_utf_8(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "c").rename(here / ODD)
+    for words in (
+        f"index {ODD} --rebuild",
+        f"stats {ODD} --plot out.png",
+        f"stats {ODD} --json",
+        f"search {ODD} --queries sentences",
+        f"export {ODD} out --to parquet",
+        f"export {ODD} out2 --to csv",
+    ):
+        code, said = run(words, "", capsys)
+        assert (code, said) == (0, said)
+
+
+# --- full disks and kills -------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def writers() -> Iterator[Victims]:
+    with victims(*MODULES) as running:
+        yield running
+
+
+@each_verb
+@pytest.mark.parametrize("most", [1, 60])
+def test_a_full_disk(here: Path, writers: Victims, verb: Verb, most: int) -> None:
+    """The old file stays, nothing else is left, and it is told what could not be written."""
+    is_folder = "." not in verb.name
+    old = here / verb.name / "old" if is_folder else here / verb.name
+    old.parent.mkdir(exist_ok=True)
+    old.write_text("old")
+    before = content(here)
+    words = [word.replace("OUT", verb.name) for word in verb.words.split()]
+    assert writers.run(words, here, "bytes", most) == 1, writers.said
+    assert f"cannot write {verb.name}" in writers.said.replace(f"{here}/", "")
+    assert "File too large" in writers.said
+    assert "Traceback" not in writers.said
+    assert content(here) == before
+    assert writers.run(words, here) == 0
+    assert not list(here.rglob(f"{DRAFT}*"))
+
+
+def test_a_full_disk_for_an_index(here: Path, writers: Victims) -> None:
+    before = content(here)
+    assert writers.run(["index", "c", "--rebuild", "--workers", "1"], here, "bytes", 150) == 1
+    assert "cannot write c/index: File too large" in writers.said
+    assert content(here) == before
+
+
+def speaks_of(run: Path) -> bool:
+    """Whether the file beside a run, if there is one, is of this run."""
+    import hashlib
+
+    about = run.with_name(f"{run.name}.json")
+    if not (run.exists() and about.exists()):
+        return True
+    found: str = json.loads(about.read_text())["sha256"]
+    return found == hashlib.sha256(run.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_search_that_is_killed_at_every_step(here: Path, writers: Victims, there: bool) -> None:
+    """Without --overwrite where there is no run, with it where there is one."""
+    out = here / "o" / "out.run"
+    words = ["search", "c", "--queries", "sentences", "-q", "-o", "o/out.run"]
+    assert main([*words, "-m", "kl"]) == 0
+    old = content(out.parent)
+    words += ["--overwrite"] if there else []
+    code, steps, seen = KILLED, 0, []
+    while code == KILLED:
+        shutil.rmtree(out.parent)
+        out.parent.mkdir()
+        for name, data in old.items() if there else ():
+            (out.parent / name).write_bytes(data)
+        code = writers.run(words, here, "steps", steps)
+        seen.append(content(out.parent).get("out.run", b""))
+        assert speaks_of(out)
+        if code == KILLED and (there or not out.exists()):
+            assert writers.run(words, here) == 0, writers.said
+            assert sorted(os.listdir(out.parent)) == ["out.run", "out.run.json"]
+            assert speaks_of(out)
+        steps += 1
+    assert code == 0
+    assert set(seen) == {old["out.run"] if there else b"", out.read_bytes()}
+
+
+def test_a_search_that_is_killed_at_any_moment(here: Path, writers: Victims) -> None:
+    out = here / "o" / "out.run"
+    words = ["search", "c", "--queries", "sentences", "-q", "-o", "o/out.run", "--overwrite"]
+    assert main(words) == 0
+    whole, seed = out.read_bytes(), random.Random("search")
+    for _ in range(20):
+        assert writers.run(words, here, "after", seed.uniform(0, 0.4)) == KILLED
+        assert out.read_bytes() == whole
+        assert speaks_of(out)
+    assert writers.run(words, here) == 0
+    assert sorted(os.listdir(out.parent)) == ["out.run", "out.run.json"]
+
+
+# --- whose they are -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def private() -> Iterator[None]:
+    before = os.umask(0o077)
+    yield
+    os.umask(before)
+
+
+@each_verb
+@pytest.mark.usefixtures("private")
+def test_the_umask_is_respected(here: Path, capsys: pytest.CaptureFixture[str], verb: Verb) -> None:
+    there = set(here.rglob("*"))
+    assert run(verb.words, verb.name, capsys)[0] == 0
+    for path in set(here.rglob("*")) - there:
+        kind = 0o700 if path.is_dir() else 0o600
+        assert stat.S_IMODE(path.stat().st_mode) == kind, path
+
+
+@each_verb
+def test_links_under_names_that_can_be_guessed_are_not_followed(
+    here: Path, capsys: pytest.CaptureFixture[str], verb: Verb, tmp_path: Path
+) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("precious")
+    for name in (verb.name, f"{verb.name}.json", "page.html"):
+        for guess in (f".{name}.{os.getpid()}.tmp", f"{name}.new", f"{name}.tmp", f".{name}"):
+            (here / guess).symlink_to(precious)
+    assert run(verb.words, verb.name, capsys)[0] == 0
+    assert precious.read_text() == "precious"
