@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citebed.cli.output import AsJson, print_json, progress_bar
-from citebed.wording import count
+from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.collection import ImportReport, Rules
@@ -132,9 +132,10 @@ def import_(
 
 def _check_import_arguments(collection: Path, sources: list[Path] | None) -> None:
     if collection.is_file():
-        hint = f"citebed import my-collection/ {collection}"
+        name = printable(collection)
+        hint = f"citebed import my-collection/ {name}"
         raise typer.BadParameter(
-            f"'{collection}' is a file. The first argument is the collection's folder, the files "
+            f"'{name}' is a file. The first argument is the collection's folder, the files "
             f"to read follow it: {hint}"
         )
     if not sources and not (collection / "citebed.toml").is_file():
@@ -174,5 +175,6 @@ def print_report(report: ImportReport) -> None:
     for label, text in report.lines():
         table.add_row(label, text)
     console = Console(highlight=False)
-    console.print(f"{report.folder}: {count(report.documents, 'document')}", markup=False)
+    name = printable(report.folder)
+    console.print(f"{name}: {count(report.documents, 'document')}", markup=False)
     console.print(table, markup=False)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
+from citebed.wording import printable
+
 
 @dataclass(frozen=True)
 class ImportReport:
@@ -52,6 +54,7 @@ class ImportReport:
 
     def _problem_lines(self) -> list[tuple[str, str]]:
         lines = []
+        table = printable(self.folder / "import" / "problems.parquet")
         for kind in ("skipped", "mended", "ignored"):
             rows = self.problems.filter(pl.col("kind") == kind)
             for number, row in enumerate(rows.head(3).iter_rows(named=True)):
@@ -61,7 +64,7 @@ class ImportReport:
                 lines.append(
                     (
                         "",
-                        f"… and {rows.height - 3:,} more, in {self.folder}/import/problems.parquet",
+                        f"… and {rows.height - 3:,} more, in {table}",
                     )
                 )
         return lines

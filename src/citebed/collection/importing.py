@@ -227,7 +227,7 @@ class _Import:
             },
             query_sets={**sets, **more},
             manifest=Manifest(
-                name=self.options.name or self.manifest.name,
+                name=printable(self.options.name or self.manifest.name),
                 rules=self.rules,
                 sources=self._manifest_sources(sources, given),
                 query_sets=(*sets, *more),

@@ -73,7 +73,7 @@ class Reader:
     ) -> None:
         self._known = known
         self._folder = folder
-        self._only = only
+        self._only = tuple(map(printable, only))
         self._workers = workers
         self._progress = progress
         self.sources: list[dict[str, object]] = []

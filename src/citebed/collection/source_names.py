@@ -76,14 +76,19 @@ def _is_below(path: str, folder: str) -> bool:
 
 
 def _text(path: str) -> str:
-    """A path as text; two paths are two texts.
+    """A path as text; no two paths are the same text, and what is below one is below its text."""
+    return "/".join(map(_part, path.split(os.sep)))
 
-    ``!`` stands between an archive and what is in it, so no name has one. Where a path has one, or
+
+def _part(name: str) -> str:
+    """A file's or folder's own name.
+
+    ``!`` stands between an archive and what is in it, so no name has one. Where a name has one, or
     bytes that are no text, or what these are written as, all such signs are written so.
     """
-    if _WRITTEN.search(path):
-        path = path.replace("\\", "\\\\").replace("%", "%25").replace("!", "%21")
-    return printable(path).replace(os.sep, "/")
+    if _WRITTEN.search(name):
+        name = name.replace("\\", "\\\\").replace("%", "%25").replace("!", "%21")
+    return printable(name)
 
 
 def _place(whole: str) -> str:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from citebed.collection.formats.base import decode, with_newlines
 from citebed.errors import CitebedError
 from citebed.files.reading import read_up_to
+from citebed.wording import printable
 
 MAX_BYTES = 256 << 20
 """A draft with all that it includes is not read beyond this size."""
@@ -86,18 +87,19 @@ def _binary(data: bytes) -> str:
 
 def bytes_of(path: Path) -> bytes:
     """The contents of a file that a user named; raises ``CitebedError`` where it cannot be read."""
+    shown = printable(path)
     try:
         if path.is_dir():
-            raise CitebedError(f"{path}: this is a folder; name the file of the draft itself")
+            raise CitebedError(f"{shown}: this is a folder; name the file of the draft itself")
         with path.open("rb") as file:
             data = read_up_to(file, MAX_BYTES + 1)
     except FileNotFoundError:
-        raise CitebedError(f"{path}: no such file; expected a .tex, .md or .txt file") from None
+        raise CitebedError(f"{shown}: no such file; expected a .tex, .md or .txt file") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise CitebedError(f"{path}: cannot be read: {reason}") from error
+        raise CitebedError(f"{shown}: cannot be read: {reason}") from error
     if len(data) > MAX_BYTES:
-        raise CitebedError(f"{path}: larger than {MAX_BYTES >> 20} MiB; give the text in parts")
+        raise CitebedError(f"{shown}: larger than {MAX_BYTES >> 20} MiB; give the text in parts")
     return data
 
 
@@ -150,7 +152,7 @@ class Neighbours:
 
     def _shown(self, path: Path) -> str:
         folder = self.draft.parent if self.draft else Path()
-        return str(path.relative_to(folder)) if path.is_relative_to(folder) else str(path)
+        return printable(path.relative_to(folder) if path.is_relative_to(folder) else path)
 
 
 def _is_plain_file(path: Path) -> bool:
