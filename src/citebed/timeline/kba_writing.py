@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 from collections.abc import Iterable
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, BinaryIO, NamedTuple
 
 import polars as pl
 
 from citebed.errors import CitebedError
+from citebed.files.writing import whole_files
+from citebed.wording import json_text
 
 _EPOCH_START = datetime(1970, 1, 1, tzinfo=UTC)
 COLUMNS = ("query_id", "doc_id", "time", "score", "rating", "contains_mention")
@@ -34,17 +36,27 @@ class FilterRunWriter:
     """Writes a filter run line by line, after what is there already; gzip if the name ends so.
 
     A new file starts with the header. ``flush`` makes sure that a reader sees all lines so far.
+    A file that is open is written to, and stays open; ``packed`` says whether it is gzip.
     """
 
-    def __init__(self, path: str | Path, header: dict[str, Any], team: str, system: str) -> None:
-        self.path = Path(path)
+    def __init__(
+        self,
+        file: str | Path | BinaryIO,
+        header: dict[str, Any],
+        team: str,
+        system: str,
+        *,
+        packed: bool | None = None,
+    ) -> None:
         self._names = f"{_word(team, 'team')} {_word(system, 'system')}"
-        is_new = not self.path.exists() or not self.path.stat().st_size
-        self._raw = self.path.open("ab")
+        self._opened = ExitStack()
+        if isinstance(file, str | Path):
+            packed = Path(file).suffix == ".gz" if packed is None else packed
+            file = self._opened.enter_context(Path(file).open("ab"))  # noqa: SIM115 - until close
+        self._raw = file
+        is_new = not os.fstat(self._raw.fileno()).st_size
         # No name and no time in gzip's own header: equal lines make equal files.
-        self._zip = (
-            gzip.GzipFile("", "wb", 6, self._raw, mtime=0) if self.path.suffix == ".gz" else None
-        )
+        self._zip = gzip.GzipFile("", "wb", 6, self._raw, mtime=0) if packed else None
         self._file: IO[bytes] = self._zip or self._raw  # type: ignore[assignment]
         if is_new:
             self._file.write(header_line(header))
@@ -64,7 +76,8 @@ class FilterRunWriter:
         """End the file."""
         if self._zip is not None:
             self._zip.close()
-        self._raw.close()
+        self._raw.flush()
+        self._opened.close()
 
     def __enter__(self) -> FilterRunWriter:
         return self
@@ -85,20 +98,17 @@ def write_filter_run(
                 f"the {column} '{blank[column][0]}' has a blank in it or nothing, which a filter "
                 "run cannot hold"
             )
-    draft = path.with_name(f".draft-{path.name}")
-    draft.unlink(missing_ok=True)
-    try:
-        with FilterRunWriter(draft, header, team, system) as writer:
-            for part in table.select(COLUMNS).iter_slices(100_000):
-                writer.write(FilterLine(*row) for row in part.iter_rows())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+    with (
+        whole_files(path) as (draft,),
+        FilterRunWriter(draft, header, team, system, packed=path.suffix == ".gz") as writer,
+    ):
+        for part in table.select(COLUMNS).iter_slices(100_000):
+            writer.write(FilterLine(*row) for row in part.iter_rows())
 
 
 def header_line(header: dict[str, Any]) -> bytes:
     """The first line of a filter run: ``#`` and a JSON object."""
-    return f"#{json.dumps(header, ensure_ascii=False)}\n".encode()
+    return f"#{json_text(header)}\n".encode()
 
 
 def stream_id(doc_id: str, time: int) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from polars.testing import assert_frame_equal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 from tests.reference import timeline as reference
 from tests.reference.timeline import Judgement, Line
 from tests.unit.timeline.streams import START, judgement_table, run_table

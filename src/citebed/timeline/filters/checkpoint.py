@@ -6,8 +6,6 @@ Written whole or not at all, beside the output, so that whoever is killed goes o
 from __future__ import annotations
 
 import json
-import os
-import zipfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,8 +13,11 @@ from typing import Any
 import numpy as np
 
 from citebed.errors import CitebedError
+from citebed.files.writing import several_files, sync_file
 from citebed.records import Problem
 from citebed.timeline.filters.base import State
+from citebed.timeline.filters.drafts import read_draft
+from citebed.wording import printable
 
 _ABOUT = "about"
 _STATE = "state/"
@@ -51,30 +52,29 @@ def save(path: Path, identity: Identity, progress: Progress, state: State) -> No
     """Replace the checkpoint by a new one, at once."""
     about = json.dumps({"identity": identity, "progress": asdict(progress)})
     arrays = {_STATE + name: array for name, array in state.items()}
-    draft = path.with_name(path.name + ".new")
-    try:
+    with several_files(path.parent) as folder:  # a link in its place is not followed
+        draft = folder / path.name
         with draft.open("wb") as handle:
             np.savez(handle, allow_pickle=False, **{_ABOUT: np.array(about)}, **arrays)
-            handle.flush()
-            os.fsync(handle.fileno())
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
+        sync_file(draft)
 
 
 def load(path: Path, identity: Identity) -> tuple[Progress, State]:
     """The progress and state of a checkpoint, if it was made by a run like this one."""
     try:
-        with path.open("rb") as handle, np.load(handle, allow_pickle=False) as arrays:
+        with read_draft(path) as handle, np.load(handle, allow_pickle=False) as arrays:
             about = json.loads(str(arrays[_ABOUT]))
             names = [name for name in arrays.files if name.startswith(_STATE)]
             state = {name.removeprefix(_STATE): arrays[name] for name in names}
         # Before the rest is read: another version may have written it differently.
         _check_identity(path, about["identity"], identity)
         progress = Progress(**about["progress"])
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError) as error:
+    except CitebedError:
+        raise
+    except Exception as error:  # whatever numpy meets in a damaged file
         raise CitebedError(
-            f"the checkpoint {path} cannot be read ({error}); add --restart to start over"
+            f"the checkpoint {printable(path)} cannot be read ({error}); add --restart to start "
+            "over"
         ) from None
     progress.problems = [Problem(*problem) for problem in progress.problems]
     return progress, state
@@ -89,8 +89,8 @@ def _check_identity(path: Path, then: Identity, now: Identity) -> None:
     if differ:
         found = ", ".join(_difference(name, then.get(name), now.get(name)) for name in differ)
         raise CitebedError(
-            f"the checkpoint {path} does not fit: it was made with {found}. Run with the same "
-            "options and files to go on from it, or add --restart to start over"
+            f"the checkpoint {printable(path)} does not fit: it was made with {found}. Run with "
+            "the same options and files to go on from it, or add --restart to start over"
         )
 
 

@@ -15,10 +15,9 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from citebed.errors import CitebedError, FormatError
 from citebed.records import Problem
@@ -28,7 +27,7 @@ from citebed.timeline.filters.checkpoint import LISTED, Progress
 from citebed.timeline.filters.repeats import Repeats
 from citebed.timeline.filters.stream import Block, Decoded, Source, blocks, checksum, decode
 from citebed.timeline.filters.topics import Topic
-from citebed.timeline.filters.unfinished import Unfinished
+from citebed.timeline.filters.unfinished import Drafts, Unfinished
 from citebed.timeline.kba_format import FilterRunWriter
 from citebed.wording import count
 
@@ -104,23 +103,23 @@ def run_filter(
     files = Unfinished(output, options.skipped)
     files.check(options.overwrite)
     filtering = task.declared.start(task.topics, task.tools)
-    with files.alone():
+    with files.alone() as drafts:
         if options.restart:
             files.checkpoint.unlink(missing_ok=True)
-        run = _Run(task, files, options, filtering)
+        run = _Run(task, (files, drafts), options, filtering)
         resumed = run.progress.documents
         try:
             run.go_on(advance)
             if run.progress.documents:
-                files.put_in_place()
+                files.put_in_place(drafts)
         except BaseException as cause:
             run.stopped(cause)
             raise
         if not run.progress.documents:
-            files.put_list_in_place()
+            files.put_list_in_place(drafts)
             files.remove()
             raise _no_documents(task.source.name, run.progress)
-    return _report(run, resumed)
+    return _report(run, output, resumed)
 
 
 def _no_documents(name: str, progress: Progress) -> FormatError:
@@ -136,12 +135,12 @@ def _no_documents(name: str, progress: Progress) -> FormatError:
     return FormatError(name, None, "\n  ".join((what, *shown)))
 
 
-def _report(run: _Run, resumed: int) -> FilterReport:
+def _report(run: _Run, output: Path, resumed: int) -> FilterReport:
     done, task = run.progress, run.task
     ids = [topic.query_id for topic in task.topics]
     judged = {query_id for found in task.tools.labels.values() for query_id in found}
     return FilterReport(
-        output=run.files.output,
+        output=output,
         documents=done.documents,
         lines=done.written,
         skipped=done.skipped,
@@ -158,30 +157,40 @@ class _Run:
     """A filter on its way through a stream."""
 
     def __init__(
-        self, task: FilterTask, files: Unfinished, options: RunOptions, filtering: Filtering
+        self,
+        task: FilterTask,
+        place: tuple[Unfinished, Drafts],
+        options: RunOptions,
+        filtering: Filtering,
     ) -> None:
         self.task = task
-        self.files = files
+        self.files, self.drafts = place
         self.options = options
         self.filtering = filtering
         self.repeats = Repeats()
         self.header = {**options.header, "model": str(task.declared)}
         self.identity = _identity(task, options, self.header)
         self.saved: int | None = None  # documents at the last checkpoint
-        self.progress = self._resume() if files.checkpoint.exists() else Progress()
-        os.truncate(files.partial, self.progress.output)
-        if files.listing:
-            os.truncate(files.listing, self.progress.listing)
+        is_begun = os.path.lexists(self.files.checkpoint)
+        self.progress = self._resume() if is_begun else Progress()
+        for draft, length in self._lengths(self.progress):
+            draft.truncate(length)
+
+    def _lengths(self, progress: Progress) -> Iterator[tuple[BinaryIO, int]]:
+        """The drafts, and how long they are."""
+        yield self.drafts.run, progress.output
+        if self.drafts.listing:
+            yield self.drafts.listing, progress.listing
 
     def _resume(self) -> Progress:
         """The progress of the checkpoint, once it is clear that it belongs to this run."""
         path = self.files.checkpoint
         progress, state = checkpoint.load(path, self.identity)
-        drafts = ((self.files.partial, progress.output), (self.files.listing, progress.listing))
-        for draft, length in drafts:
-            if draft and draft.stat().st_size < length:
+        for draft, length in self._lengths(progress):
+            if os.fstat(draft.fileno()).st_size < length:
+                name = self.files.partial if draft is self.drafts.run else self.files.listing
                 raise CitebedError(
-                    f"{draft} is shorter than the checkpoint {path} says; "
+                    f"{name} is shorter than the checkpoint {path} says; "
                     "add --restart to start over"
                 )
         self._check_stream(progress)
@@ -210,15 +219,14 @@ class _Run:
         size = self.options.block or self.task.declared.block
         stream = blocks(self.task.source, size, progress.line, progress.offset)
         saved = time.monotonic()
-        with ExitStack() as opened:
-            writing = _Writing(self, opened)
-            for block, decoded in _ahead(stream, self.options.naive_is_utc):
-                self._take(block, decoded, writing)
-                advance(len(block.data))
-                if time.monotonic() - saved >= self.options.every:
-                    self._save(writing)
-                    saved = time.monotonic()
-            self._save(writing)
+        writing = _Writing(self)
+        for block, decoded in _ahead(stream, self.options.naive_is_utc):
+            self._take(block, decoded, writing)
+            advance(len(block.data))
+            if time.monotonic() - saved >= self.options.every:
+                self._save(writing)
+                saved = time.monotonic()
+        self._save(writing)
 
     def _take(self, block: Block, decoded: Decoded, writing: _Writing) -> None:
         """Score the documents of a block and write what was found."""
@@ -264,28 +272,29 @@ class _Run:
 class _Writing:
     """The run and the list of skipped lines, open for more."""
 
-    def __init__(self, run: _Run, opened: ExitStack) -> None:
-        files, team, system = run.files, run.options.team, run.task.declared.name
-        self.run = opened.enter_context(FilterRunWriter(files.partial, run.header, team, system))
-        self._list: IO[str] | None = None
-        if files.listing:
-            self._list = opened.enter_context(files.listing.open("a", encoding="utf-8"))
+    def __init__(self, run: _Run) -> None:
+        self._drafts = run.drafts
+        team, system = run.options.team, run.task.declared.name
+        self.run = FilterRunWriter(run.drafts.run, run.header, team, system)
 
     def list(self, name: str, problems: Sequence[Problem]) -> None:
         """Append lines that were skipped, where a list is wanted."""
-        if self._list:
-            self._list.writelines(f"{name}:{line}: {what}\n" for line, what, _ in problems)
+        if self._drafts.listing:
+            lines = "".join(f"{name}:{line}: {what}\n" for line, what, _ in problems)
+            self._drafts.listing.write(lines.encode("utf-8", "backslashreplace"))
 
     def flush(self) -> tuple[int, int]:
         """Make sure that everything is on the disk; gives the lengths in bytes."""
-        lengths = self.run.flush(), 0
-        with self.run.path.open("rb") as handle:
-            os.fsync(handle.fileno())
-        if self._list:
-            self._list.flush()
-            os.fsync(self._list.fileno())
-            lengths = lengths[0], os.fstat(self._list.fileno()).st_size
-        return lengths
+        self.run.flush()
+        return _on_disk(self._drafts.run), _on_disk(self._drafts.listing)
+
+
+def _on_disk(draft: BinaryIO | None) -> int:
+    if draft is None:
+        return 0
+    draft.flush()
+    os.fsync(draft.fileno())
+    return os.fstat(draft.fileno()).st_size
 
 
 def _ahead(stream: Iterator[Block], naive_is_utc: bool) -> Iterator[tuple[Block, Decoded]]:

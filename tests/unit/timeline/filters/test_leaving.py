@@ -104,7 +104,7 @@ def test_a_full_disk_leaves_the_checkpoint_before(
         real(handle, **arrays)
 
     monkeypatch.setattr(checkpoint.np, "savez", savez)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(CitebedError, match="No space left"):
         run_filter(task, tmp_path / "out", OPTIONS)
     assert names(tmp_path) == ["out.checkpoint", "out.partial", "s"]
     run_filter(task, tmp_path / "out", OPTIONS)
