@@ -101,6 +101,7 @@ class Collection:
             raise CollectionError(f"{printable(path)} is missing. Import the sources again.")
         with store.damage_told(path), at_hand(path) as file:
             schema = pl.read_parquet_schema(file)
+            tables.check_types(schema, tables.DOCUMENTS)
         return register_io_source(self._read_documents, schema=schema)
 
     def _read_documents(
@@ -117,6 +118,7 @@ class Collection:
             frame = frame if predicate is None else frame.filter(predicate)
             frame = frame if columns is None else frame.select(columns)
             read = (frame if rows is None else frame.head(rows)).collect()
+            tables.check_values(read, "documents")
         self.check_unchanged()
         yield read
 

@@ -27,7 +27,7 @@ from typing import Any
 import polars as pl
 
 from citebed.collection.rules import Rules, rules_from
-from citebed.collection.tables import TABLES, Schema, empty
+from citebed.collection.tables import TABLES, Schema, check_types, check_values, empty
 from citebed.errors import CitebedError, CollectionError
 from citebed.files.reading import at_hand, read_text
 from citebed.files.writing import sync_file, sync_folder, whole_files
@@ -339,13 +339,13 @@ def write_table(path: Path, table: pl.DataFrame, schema: Schema) -> None:
 def read_table(folder: Path, name: str, schema: Schema) -> pl.DataFrame:
     """A table of the collection; one that is not there is empty."""
     path = folder / f"{name}.parquet"
-    return read_parquet(path, list(schema)) if path.exists() else empty(schema)
-
-
-def read_parquet(path: Path, columns: list[str]) -> pl.DataFrame:
-    """Columns of a Parquet file of the collection."""
+    if not path.exists():
+        return empty(schema)
     with damage_told(path), at_hand(path) as file:
-        return pl.read_parquet(file, columns=columns)
+        check_types(pl.read_parquet_schema(file), schema)
+        table = pl.read_parquet(file, columns=list(schema))
+        check_values(table, name)
+    return table
 
 
 @contextlib.contextmanager

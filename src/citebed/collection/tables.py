@@ -167,6 +167,39 @@ TABLES: dict[str, Schema] = {
 }
 """The tables of a collection by the names of their files, without ``.parquet``."""
 
+_NEVER_NULL: dict[str, tuple[str, ...]] = {
+    "documents": ("doc_id", "records"),
+    "papers": ("paper_id",),
+    "references": ("paper_id", "ref_id"),
+    "contexts": ("paper_id", "text", "cites", "cited"),
+    "links": ("doc_id", "target", "kind", "weight"),
+    "sections": ("doc_id", "text"),
+    f"{IMPORT}/set_aside": ("doc_id",),
+    f"{IMPORT}/lists": ("ref_id",),
+    f"{IMPORT}/topics": ("query_id", "text"),
+    f"{IMPORT}/judgements": tuple(JUDGEMENTS),
+    f"{IMPORT}/problems": tuple(PROBLEMS),
+    f"{IMPORT}/sources": tuple(SOURCES),
+}
+"""The columns of which every row needs a value."""
+
+
+def check_types(found: Mapping[str, pl.DataType], schema: Schema) -> None:
+    """Raise a ``ValueError`` where a table lacks a column, or has one of another type."""
+    for name, kind in schema.items():
+        if name not in found:
+            raise ValueError(f"it has no column '{name}'")
+        if found[name] != kind:
+            raise ValueError(f"its column '{name}' holds {found[name]}, not {kind}")
+
+
+def check_values(table: pl.DataFrame, name: str) -> None:
+    """Raise a ``ValueError`` where some columns of a table lack a value that they must have."""
+    for column in _NEVER_NULL.get(name, ()):
+        if column in table.columns and table[column].null_count():
+            raise ValueError(f"its column '{column}' lacks values")
+
+
 _SEPARATOR = "\x1f"
 Frames = dict[str, pl.DataFrame]
 

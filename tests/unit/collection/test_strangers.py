@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from citebed.cli.app import main
@@ -178,6 +179,67 @@ def test_a_damaged_file_is_told(collection: Path, name: str) -> None:
     opened = open_collection(collection)
     with pytest.raises(CollectionError, match=f"{path.name} is damaged"):
         _ = (opened.documents, opened.qrels("cats"), opened.queries("cats"))
+
+
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [
+        (pl.lit(1).alias("title"), "column 'title' holds Int32, not String"),
+        (pl.lit("x").alias("records"), "column 'records' holds String, not Int32"),
+        (None, "has no column 'doc_id'"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("verb", [["stats"], ["lint"], ["index"], ["export", "--to", "jsonl"]])
+def test_a_table_of_other_columns_is_told(
+    collection: Path,
+    verb: list[str],
+    column: pl.Expr | None,
+    says: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = collection / "documents.parquet"
+    table = pl.read_parquet(path)
+    changed = table.drop("doc_id") if column is None else table.with_columns(column)
+    changed.write_parquet(path)
+    target = [str(collection.parent / "out")] if verb[0] == "export" else []
+    assert main([verb[0], str(collection), *target, *verb[1:]]) == 1
+    said = capsys.readouterr().err
+    assert "documents.parquet is damaged" in said
+    assert says in said
+
+
+@pytest.mark.parametrize("column", ["doc_id", "records"])
+def test_a_table_that_lacks_values_is_told(collection: Path, column: str) -> None:
+    path = collection / "documents.parquet"
+    table = pl.read_parquet(path)
+    table.with_columns(pl.lit(None, table[column].dtype).alias(column)).write_parquet(path)
+    opened = open_collection(collection)
+    for read in (lambda: opened.documents, opened.scan_documents().select(column).collect):
+        with pytest.raises(CollectionError, match=f"damaged .*'{column}' lacks values"):
+            read()
+
+
+@pytest.mark.parametrize("name", ["topics", "judgements", "sources"])
+def test_a_table_without_values_ends_an_import(
+    collection: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = collection / "import" / f"{name}.parquet"
+    table = pl.read_parquet(path)
+    table.with_columns(pl.lit(None, pl.String).alias(table.columns[0])).write_parquet(path)
+    assert main(["import", str(collection), str(collection.parent / "in"), "--prune"]) == 1
+    assert f"{name}.parquet is damaged" in capsys.readouterr().err
+
+
+def test_an_export_of_a_damaged_table_is_refused(
+    collection: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = collection / "papers.parquet"
+    path.write_bytes(path.read_bytes()[:-3])
+    target = collection.parent / "out"
+    assert main(["export", str(collection), str(target), "--to", "parquet"]) == 1
+    assert "papers.parquet is damaged" in capsys.readouterr().err
+    assert not target.exists()
 
 
 # --- one state or the other -----------------------------------------------------------------

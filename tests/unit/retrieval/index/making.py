@@ -54,7 +54,8 @@ def write_collection(
 
 
 def _write(path: Path, rows: Iterable[Row], schema: tables.Schema) -> None:
-    full = [{name: row.get(name) for name in schema} for row in rows]
+    unnamed = {name: [] if isinstance(kind, pl.List) else None for name, kind in schema.items()}
+    full = [{name: row.get(name, unnamed[name]) for name in schema} for row in rows]
     store.write_table(path, pl.DataFrame(full, schema=dict(schema)), schema)
 
 
