@@ -132,7 +132,7 @@ def search(
     table = read_queries(opened, queries)
     if table.is_empty():
         raise typer.BadParameter(f"the query set '{queries}' has judgements but no queries")
-    path = output or collection / "runs" / f"{_file_name(model)}.{Path(queries).stem}.run"
+    path = output or _run_file(collection, model, queries)
     if path.exists() and not overwrite:
         there = f"'{printable(path)}' is there already"
         raise typer.BadParameter(f"{there}; add --overwrite to replace it")
@@ -151,6 +151,17 @@ def search(
         f"{count(table.height, 'query')}, {count(run.table.height, 'result')} "
         f"with {pipeline}: {printable(written[0])} (and {printable(written[1].name)})"
     )
+
+
+def _run_file(collection: Path, model: str, queries: str) -> Path:
+    """Where a run is put that got no name: among the collection's, never through a link."""
+    from citebed.files.writing import own_folder
+
+    folder = own_folder(collection / "runs")
+    path = folder / f"{_file_name(model)}.{Path(queries).stem}.run"
+    if path.is_symlink():
+        raise typer.BadParameter(f"'{printable(path)}' is a link; name the run's file with -o")
+    return path
 
 
 def _file_name(model: str) -> str:

@@ -64,17 +64,19 @@ def whole_files(*paths: Path) -> Iterator[list[Path]]:
 
     Whatever goes wrong before leaves what was there as it was. The others speak of the first: a
     kill may leave them without it or it without them, never beside a first that they are not of.
-    A file that is replaced keeps its permissions, a new one has those that the umask leaves.
+    A file that is replaced keeps its permissions, a new one has those that the umask leaves. The
+    first may be a link to its place; the others' names nobody chose, and links there are replaced.
     """
     with contextlib.ExitStack() as held, told(paths[0]):
-        places = [_plain_target(path) for path in paths]
+        first = Path(os.path.realpath(paths[0])) if paths[0].is_symlink() else paths[0]
+        places = [_plain_target(path) for path in (first, *paths[1:])]
         drafts = []
         for place in places:
             place.parent.mkdir(parents=True, exist_ok=True)
             drafts.append(held.enter_context(_draft(place.parent, _new_file)))
         yield drafts
         for draft, place in zip(drafts, places, strict=True):
-            if place.exists():
+            if place.is_file() and not place.is_symlink():
                 draft.chmod(stat.S_IMODE(place.stat().st_mode))
             sync_file(draft)
         _place(drafts, places)
@@ -110,6 +112,16 @@ def is_own(path: Path) -> bool:
         return stat.S_ISREG(path.lstat().st_mode)
     except OSError:
         return True
+
+
+def own_folder(path: Path) -> Path:
+    """A folder of ours to write to; a link in its place may lead anywhere and is refused."""
+    if path.is_symlink():
+        raise CitebedError(
+            f"'{printable(path)}' is a link; inside a collection nothing is written through links. "
+            "Put a folder in its place."
+        )
+    return path
 
 
 def append_own(path: Path) -> io.FileIO:
@@ -187,8 +199,9 @@ def exchange(one: Path, other: Path) -> bool:
 
 
 def _plain_target(path: Path) -> Path:
-    """Where a file is put in place: what a link points at; never a folder or a device."""
-    path = Path(os.path.realpath(path)) if path.is_symlink() else path
+    """Where a file is put in place: never a folder or a device."""
+    if path.is_symlink():
+        return path
     if path.is_dir() or not path.name:
         raise CitebedError(f"cannot write {printable(path)}: it is a folder. Name a file.")
     if path.exists() and not path.is_file():

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from citebed.collection import Collection
 from citebed.collection.reading import SILENT, Progress
 from citebed.errors import CitebedError
+from citebed.files.writing import own_folder
 from citebed.retrieval.dates import allowed_before
 from citebed.retrieval.feedback.base import Feedback, TermWeights
 from citebed.retrieval.index.index import Index
@@ -239,4 +240,4 @@ def document_texts(collection: Collection, doc_ids: Sequence[str]) -> Iterator[t
 
 def vectors_folder(collection: Collection) -> Path:
     """Where the collection keeps its documents' vectors."""
-    return collection.folder / "vectors"
+    return own_folder(collection.folder / "vectors")

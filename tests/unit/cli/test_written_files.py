@@ -263,6 +263,23 @@ def test_the_umask_is_respected(here: Path, capsys: pytest.CaptureFixture[str], 
         assert stat.S_IMODE(path.stat().st_mode) == kind, path
 
 
+@pytest.mark.parametrize("name", ["runs", "runs/bm25.sentences.run", "index"])
+def test_links_in_a_collection_are_not_written_through(
+    here: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
+) -> None:
+    """A collection may come from a stranger."""
+    elsewhere, place = tmp_path / "elsewhere", here / "c" / name
+    elsewhere.mkdir()
+    if place.exists():
+        place.rename(elsewhere / place.name)
+    place.symlink_to(elsewhere / place.name)
+    before = content(elsewhere)
+    words = "index c --rebuild" if name == "index" else "search c --queries sentences"
+    code, said = run(words, "", capsys)
+    assert (code, "is a link" in said) == (1, True)
+    assert content(elsewhere) == before
+
+
 @each_verb
 def test_links_under_names_that_can_be_guessed_are_not_followed(
     here: Path, capsys: pytest.CaptureFixture[str], verb: Verb, tmp_path: Path

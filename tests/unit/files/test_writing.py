@@ -115,6 +115,20 @@ def test_a_link_that_leads_to_itself_is_replaced(tmp_path: Path) -> None:
     assert (tmp_path / "loop").read_text() == "x"
 
 
+def test_a_link_is_followed_only_where_the_user_chose_the_name(tmp_path: Path) -> None:
+    for name in ("run", "about"):
+        (tmp_path / f"real-{name}").write_text("old")
+    (tmp_path / "run").symlink_to("real-run")
+    (tmp_path / "run.json").symlink_to("real-about")
+    with whole_files(tmp_path / "run", tmp_path / "run.json") as drafts:
+        for draft in drafts:
+            draft.write_text("new")
+    assert (tmp_path / "run").is_symlink()
+    assert not (tmp_path / "run.json").is_symlink()
+    names = ("real-run", "run.json", "real-about")
+    assert [(tmp_path / name).read_text() for name in names] == ["new", "new", "old"]
+
+
 def test_files_of_ours_are_never_written_through_links(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("precious")

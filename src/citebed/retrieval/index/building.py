@@ -18,7 +18,7 @@ from citebed.collection.reading import SILENT, Progress
 from citebed.collection.store import locked
 from citebed.collection.workers import run_all
 from citebed.errors import CitebedError, CollectionError
-from citebed.files.writing import told, workshop
+from citebed.files.writing import own_folder, told, workshop
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.index import assembling, counting, layout
 from citebed.retrieval.index.assembling import Gathered
@@ -72,7 +72,7 @@ def build_index(
     options = replace(options, analyser=str(analyser_of(options.analyser)))
     collection = Collection(folder)
     with locked(folder):
-        layout.sweep(folder / FOLDER)
+        layout.sweep(own_folder(folder / FOLDER))
         old = None if options.rebuild else _usable(folder / FOLDER, options)
         if old is not None and old.is_current() and _same_citing(folder, old, options):
             return _report(old.description, 0, 0, 0, unchanged=True)

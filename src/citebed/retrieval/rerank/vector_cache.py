@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
 from citebed.files.reading import read_small
-from citebed.files.writing import append_own, is_own, sweep, told, write_own
+from citebed.files.writing import append_own, is_own, own_folder, sweep, told, write_own
 from citebed.wording import printable
 
 Vectors = NDArray[np.float32]
@@ -109,6 +109,7 @@ class _Shelf:
         """Make the folder, or make sure that it is this model's."""
         says = {"version": _VERSION, "fingerprint": self._mark, "dimensions": self._width}
         path = self._folder / "model.json"
+        own_folder(self._folder)
         for file in (path, self._index, self._rows):
             if not is_own(file):
                 raise self._damaged(f"{file.name} is not a plain file")
