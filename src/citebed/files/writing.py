@@ -43,6 +43,12 @@ def sync_file(path: Path) -> None:
         os.fsync(handle.fileno())
 
 
+def _sync_all(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        (sync_folder if path.is_dir() else sync_file)(path)
+    sync_folder(folder)
+
+
 def system_error(error: BaseException) -> OSError | None:
     """The operating system's error behind an exception, if there is one.
 
@@ -103,7 +109,6 @@ def write_own(path: Path, content: str) -> None:
     """A file of ours, whose name nobody chose: a link in its place is replaced, not followed."""
     with several_files(path.parent) as draft:
         (draft / path.name).write_text(content, "utf-8")
-        sync_file(draft / path.name)
 
 
 def is_own(path: Path) -> bool:
@@ -138,6 +143,7 @@ def several_files(folder: Path) -> Iterator[Path]:
     """
     with told(folder), workshop(folder) as draft:
         yield draft
+        _sync_all(draft)
         for made in sorted(draft.iterdir()):
             made.replace(folder / made.name)
 
@@ -169,6 +175,7 @@ def whole_folder(target: Path) -> Iterator[Path]:
             yield made
             if target.is_dir():
                 made.chmod(stat.S_IMODE(target.stat().st_mode))
+            _sync_all(made)
             _put_in_place(made, target, draft)
 
 

@@ -147,6 +147,27 @@ def test_files_of_ours_are_never_written_through_links(tmp_path: Path) -> None:
     assert drafts(tmp_path) == []
 
 
+def test_all_that_is_placed_is_on_the_disk_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced, fsync = set(), os.fsync
+
+    def note(handle: int) -> None:
+        synced.add(os.fstat(handle).st_ino)
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", note)
+    write_whole(tmp_path / "one", "x")
+    write_own(tmp_path / "two", "x")
+    with several_files(tmp_path / "several") as draft:
+        (draft / "three").write_text("x")
+    with whole_folder(tmp_path / "whole") as made:
+        (made / "deep").mkdir()
+        (made / "deep" / "four").write_text("x")
+    assert {path.stat().st_ino for path in tmp_path.rglob("*") if path.is_file()} <= synced
+    assert (tmp_path / "whole" / "deep").stat().st_ino in synced
+
+
 @pytest.mark.parametrize("one_step", [True, False])
 def test_a_folder_takes_the_place_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_step: bool

@@ -50,7 +50,9 @@ def write_ir_datasets(collection: Collection, output: Output) -> None:
     about = {"name": short, "docs": {"count": documents.height}, "query_sets": sets}
     text = json.dumps(about, ensure_ascii=False, indent=1)
     output.file(METADATA, 1 + len(sets)).write_text(f"{text}\n", "utf-8")
-    example = "/".join(["citebed", short, *output.query_sets[:1]])
+    # The name of a set may be anything, and this becomes a program.
+    plain = [name for name in output.query_sets if re.fullmatch(r"[\w.-]+", name)]
+    example = "/".join(["citebed", short, *plain[:1]])
     module = f"citebed_{re.sub(r'[^A-Za-z0-9_]', '_', short)}.py"
     output.file(module, 1).write_text(_MODULE.format(name=short, example=example), "utf-8")
     left_out(

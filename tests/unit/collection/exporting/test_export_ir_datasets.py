@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import pickle
 import sys
@@ -39,6 +40,19 @@ def registry(ir_datasets: Any) -> Iterator[Any]:
     yield ir_datasets.registry
     ir_datasets.registry._registered.clear()
     ir_datasets.registry._registered.update(known)
+
+
+def test_the_name_of_a_query_set_is_never_run(tmp_path: Path, imported: Any) -> None:
+    source = tmp_path / "in"
+    source.mkdir()
+    (source / "docs.jsonl").write_text('{"doc_id": "d", "title": "T"}\n')
+    (source / 'x""" + evil() + """.jsonl').write_text('{"query_id": "q", "text": "t"}\n')
+    collection = imported(source)
+    assert collection.query_sets == ('x""" + evil() + """',)
+    export(collection, "ir_datasets", tmp_path / "out")
+    (module,) = (tmp_path / "out").glob("*.py")
+    assert "evil" not in module.read_text("utf-8")
+    ast.parse(module.read_text("utf-8"))
 
 
 @pytest.mark.usefixtures("ir_datasets")
