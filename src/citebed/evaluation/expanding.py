@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.evaluation.judgement_sets import PAIR, checked
+from citebed.evaluation.judgement_sets import LARGEST_GRADE, PAIR, checked
 from citebed.evaluation.tables import Qrels
 
 LABEL = "cocited"
@@ -35,6 +35,8 @@ class Expansion:
             raise CitebedError(f"at least {self.at_least} co-citations: expected 1 or more.")
         if self.grade < 0:
             raise CitebedError(f"the grade {self.grade} is below 0, which means 'not judged'.")
+        if self.grade > LARGEST_GRADE:
+            raise CitebedError(f"the grade {self.grade} is too large for one.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from citebed.evaluation.pairs import distinct, in_rank_order, pairs_of, refuse_d
 from citebed.evaluation.tables import Flags, Ints, Qrels, Run
 
 PAIR = ["query_id", "doc_id"]
+LARGEST_GRADE = 1_000_000_000
 SampleBy = Literal["judgement", "query"]
 
 
@@ -254,6 +255,8 @@ def _mapped(qrels: Qrels, grades: Mapping[int, int]) -> Ints:
             f"{qrels.name} has no grade {unknown[0]} to map; "
             f"its grades are {', '.join(map(str, sorted(old.unique())))}."
         )
+    if any(abs(grade) > LARGEST_GRADE for grade in grades.values()):
+        raise CitebedError(f"{qrels.name}: a grade to map to is too large for one.")
     new = old.replace(list(grades), list(grades.values())) if grades else old
     return new.to_numpy()
 

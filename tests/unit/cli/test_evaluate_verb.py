@@ -125,6 +125,8 @@ def test_all_pairs_by_tukey(files: Path, capsys: pytest.CaptureFixture[str]) -> 
         (["compare", "--alpha", "2"], "alpha is 2.0"),
         (["compare", "-m", "NumRel"], "counts are not compared"),
         (["evaluate", "--cluster", "author"], "the query has no 'author'"),
+        (["evaluate", "--samples", f"{9**30}"], "expected 1 to 10,000,000"),
+        (["pool-bias", "--cutoff", f"{9**30}", "-m", "RR"], "a cut-off is a rank"),
         (["evaluate", "--cluster", "paper", "--queries", "no.jsonl"], "no such file: no.jsonl"),
         (["evaluate", "-m", "nDGC@10"], "Did you mean 'nDCG'?"),
         (["evaluate", "--json", "--csv"], "--json and --csv were given. Choose one."),

@@ -112,6 +112,8 @@ def test_a_pool(call: Call) -> None:
         (("sample", "a.qrels", "--share", "2", "-o", "x"), "share 2.0"),
         (("merge", "a.qrels", "b.qrels", "--rule", "maxx", "-o", "x"), "Did you mean 'max'"),
         (("merge", "a.qrels", "--rule", "max", "--map", "a1=2", "-o", "x"), "cannot read --map"),
+        (("merge", "a.qrels", "--rule", "max", "--map", f"a:1={9**30}", "-o", "x"), "too large"),
+        (("expand", "a.qrels", "--cocited", "b.qrels", "--grade", f"{9**30}", "-o", "x"), "large"),
         (("merge", "a.qrels", "--rule", "max", "--map", "a:1=2=3", "-o", "x"), "cannot read --map"),
         (
             ("merge", "a.qrels", "--rule", "max", "--map", "a:1=2,1=3", "-o", "x"),

@@ -174,7 +174,7 @@ def pool_bias(
 def _checked(measures: Sequence[Measure], options: PoolOptions) -> tuple[Measure, ...]:
     if options.depth < 1:
         raise CitebedError(f"the depth is {options.depth}; expected a rank, 1 or more.")
-    if any(cutoff < 1 for cutoff in options.cutoffs):
+    if not all(1 <= cutoff < 1 << 63 for cutoff in options.cutoffs):
         raise CitebedError("a cut-off is a rank, 1 or more.")
     counts = [str(measure) for measure in measures if measure.SUMMARY == "sum"]
     if counts:

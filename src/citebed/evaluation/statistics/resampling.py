@@ -17,6 +17,7 @@ from citebed.evaluation.statistics.units import Floats, Units
 # Numbers in memory at a time, for drawing, weighting and shuffling or flipping. Blocks of that size
 # stay in the cache and in memory that the process already has; larger ones are slower.
 _DRAWING, _WEIGHTING, _SHUFFLING = 1 << 14, 1 << 17, 1 << 16
+_MOST_SAMPLES = 10_000_000
 _Real = TypeVar("_Real", np.float32, np.float64)
 _DRAWN = 500  # up to this many units are drawn one by one; more get independent weights
 # Weights 0 to 5 of 256 equally likely bytes: Poisson(1) to two decimals, with its mean of 1 and
@@ -25,9 +26,11 @@ _POISSON = np.repeat(np.arange(6, dtype=np.float32), [95, 92, 49, 15, 4, 1])
 
 
 def check_samples(samples: int) -> None:
-    """Refuse to work with no samples at all."""
-    if samples < 1:
-        raise CitebedError(f"found samples={samples}, expected at least 1 (10,000 is usual)")
+    """Refuse to work with no samples at all, or without end."""
+    if not 1 <= samples <= _MOST_SAMPLES:
+        raise CitebedError(
+            f"found samples={samples}, expected 1 to {_MOST_SAMPLES:,} (10,000 is usual)"
+        )
 
 
 def resampled_sums(columns: Floats, samples: int, seed: int) -> Floats:
