@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ import typer
 
 from citebed.cli.output import AsJson, print_json, progress_bar
 from citebed.errors import CitebedError
-from citebed.wording import count
+from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.timeline.filters.base import Filter, Tools
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 ANALYSER = "english"
 SHOWN = 5
 _UNITS = {"": 1, "s": 1, "min": 60, "h": 3600, "d": 86400}
-_DURATION = re.compile(r"([0-9]+)(s|min|h|d)?")
+_DURATION = re.compile(r"([0-9]{1,9})(s|min|h|d)?")
 
 
 def register(app: typer.Typer) -> None:
@@ -100,8 +101,8 @@ def filter_(
     declared = filter_of(model)
     if stream.is_fifo():
         raise CitebedError(
-            f"'{stream}' is a pipe; a stream must be a file, since a run that was stopped reads it "
-            "again."
+            f"'{printable(stream)}' is a pipe; a stream must be a file, since a run that was "
+            "stopped reads it again."
         )
     task = FilterTask(
         _source(stream, quiet),
@@ -113,8 +114,8 @@ def filter_(
         "team_id": team,
         "system_id": declared.name,
         "run_type": "automatic",
-        "topic_set_id": topics.name,
-        "corpus_id": stream.name,
+        "topic_set_id": printable(topics.name),
+        "corpus_id": printable(stream.name),
         "made_by": f"citebed {__version__}",
     }
     options = RunOptions(
@@ -158,30 +159,34 @@ def _check_written(output: Path, skipped: Path | None, read: list[Path]) -> None
 
     for option, given in (("-o", output), ("--skipped", skipped)):
         if given is not None and (given.is_dir() or not given.name):
-            raise CitebedError(f"'{given}' is a folder; name a file with {option}.")
-    written = Unfinished(output, skipped).all()
+            raise CitebedError(f"'{printable(given)}' is a folder; name a file with {option}.")
+    files = Unfinished(output, skipped)
+    written = files.all()
     for made in written:
+        name = printable(made)
         if made.exists() and not made.is_file():
-            raise CitebedError(f"'{made}' is a device or a pipe; name a plain file.")
+            raise CitebedError(f"'{name}' is a device or a pipe; name a plain file.")
         if any(path.exists() and made.exists() and path.samefile(made) for path in read):
-            raise CitebedError(f"'{made}' is one of the files that are read; name another.")
-        inside = any(path.is_dir() and path.resolve() in made.resolve().parents for path in read)
-        if inside and made in (output, skipped) and made.exists() and not _is_ours(made):
-            raise CitebedError(f"'{made}' is part of the collection that is read; name another.")
+            raise CitebedError(f"'{name}' is one of the files that are read; name another.")
+        parents = Path(os.path.realpath(made)).parents
+        inside = any(path.is_dir() and Path(os.path.realpath(path)) in parents for path in read)
+        mine = made not in (files.output, files.skipped) or not made.exists() or _is_ours(made)
+        if inside and not mine:
+            raise CitebedError(f"'{name}' is part of the collection that is read; name another.")
     names = [made.absolute() for made in written]
     twice = next((made for made in written if names.count(made.absolute()) > 1), None)
     if twice is not None:
-        raise CitebedError(f"'{twice}' would be written by both -o and --skipped; name another.")
+        raise CitebedError(
+            f"'{printable(twice)}' would be written by both -o and --skipped; name another."
+        )
 
 
 def _is_ours(path: Path) -> bool:
     """Whether a file is a filter run or a list of skipped lines, which may be made anew."""
-    import gzip
+    from citebed.files.reading import opened
 
-    with path.open("rb") as handle:
-        zipped = handle.read(2) == b"\x1f\x8b"
-    with gzip.open(path) if zipped else path.open("rb") as handle:
-        start = handle.read(2)
+    with opened(path) as file:
+        start = file.read(2)
     return start in (b"#{", b"") or path.suffix in (".txt", ".log")
 
 
@@ -194,10 +199,10 @@ def _tell_notes(stream: Path, report: FilterReport, topics: int, skipped: Path |
     """What was skipped, and what was given in vain; on standard error."""
     shown = report.problems[:SHOWN]
     for problem in shown:
-        typer.echo(f"skipped {stream}:{problem.line}: {problem.what}", err=True)
+        typer.echo(f"skipped {printable(stream)}:{problem.line}: {problem.what}", err=True)
     more = report.skipped - len(shown)
     if more:
-        where = f"{skipped} lists them all" if skipped else "--skipped FILE lists them all"
+        where = f"{printable(skipped) if skipped else '--skipped FILE'} lists them all"
         typer.echo(f"skipped {count(more, 'more line')}; {where}", err=True)
     if report.unmatched:
         without = f"{len(report.unmatched):,} of {count(topics, 'topic')} matched no document"
@@ -227,7 +232,7 @@ def _tell(report: FilterReport, as_json: bool, quiet: bool) -> None:
         typer.echo(
             f"read {count(report.documents, 'document')}{before}, skipped "
             f"{count(report.skipped, 'line')}{again}, wrote {count(report.lines, 'line')}: "
-            f"{report.output}"
+            f"{printable(report.output)}"
         )
 
 
@@ -278,12 +283,12 @@ def _source(stream: Path, quiet: bool) -> Source:
     table, undated = _by_date(stream)
     if not table.height:
         raise CollectionError(
-            f"{stream}: it has {count(undated, 'document')}, and none with a date; a stream is in "
-            "the order of time"
+            f"{printable(stream)}: it has {count(undated, 'document')}, and none with a date; a "
+            "stream is in the order of time"
         )
     if undated and not quiet:
         typer.echo(f"left out {count(undated, 'document')} without a date", err=True)
-    return table_source(str(stream), table)
+    return table_source(printable(stream), table)
 
 
 def _by_date(folder: Path) -> tuple[Any, int]:

@@ -23,7 +23,7 @@ from citebed.cli.timeline_official import (
 )
 from citebed.cli.timeline_report import Focus, Look, Plots, Report, look_of, write_look
 from citebed.errors import CitebedError
-from citebed.wording import count
+from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -256,13 +256,13 @@ def _times(path: Path | None, utc: bool) -> pl.DataFrame | None:
 
     rows = open_collection(path).scan_documents().select("doc_id", "date", "year").collect()
     dated = ((doc, date or (year and f"{year:04d}")) for doc, date, year in rows.iter_rows())
-    return times_table(((doc, date_time(date)) for doc, date in dated if date), str(path))
+    return times_table(((doc, date_time(date)) for doc, date in dated if date), printable(path))
 
 
 def _each_once(runs: list[Path]) -> list[Path]:
     for path in runs:
         if runs.count(path) > 1:
-            raise CitebedError(f"the file '{path}' is given twice.")
+            raise CitebedError(f"the file '{printable(path)}' is given twice.")
     return runs
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citebed.errors import CitebedError
-from citebed.wording import count
+from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,7 +42,7 @@ class Look:
     plots: Path | None
     focus: str | None
     command: str
-    read: frozenset[Path]
+    read: frozenset[str]
 
     def __bool__(self) -> bool:
         return bool(self.page or self.plots)
@@ -67,28 +68,34 @@ def look_of(
     page, plots = to
     if focus is not None and not (page or plots):
         raise CitebedError("--focus is for pictures: give --report FILE or --plots DIR too.")
-    known = frozenset(path.resolve() for path in read if path)
+    known = frozenset(os.path.realpath(path) for path in read if path)
     if page:
         _check_page(page, known)
-    if page and plots and page.resolve() == plots.resolve():
-        raise CitebedError(f"'{page}' cannot be both the page and the folder of pictures.")
+    if page and plots and os.path.realpath(page) == os.path.realpath(plots):
+        raise CitebedError(
+            f"'{printable(page)}' cannot be both the page and the folder of pictures."
+        )
     if plots and plots.exists() and not plots.is_dir():
-        raise CitebedError(f"'{plots}' is a file; the pictures need a folder.")
+        raise CitebedError(f"'{printable(plots)}' is a file; the pictures need a folder.")
     return Look(page=page, plots=plots, focus=focus, command=typed(context), read=known)
 
 
-def _check_page(page: Path, read: frozenset[Path]) -> None:
+def _check_page(page: Path, read: frozenset[str]) -> None:
     """Where a page goes: to a new file, or in place of a page; never over data."""
+    name = printable(page)
     if not page.parent.is_dir():
-        raise CitebedError(f"there is no folder '{page.parent}' for the page. Make it first.")
+        raise CitebedError(
+            f"there is no folder '{printable(page.parent)}' for the page. Make it first."
+        )
     if page.is_dir():
-        raise CitebedError(f"'{page}' is a folder; name a file, e.g. {page / 'report.html'}.")
+        example = printable(page / "report.html")
+        raise CitebedError(f"'{name}' is a folder; name a file, e.g. {example}.")
     if page.exists() and not page.is_file():
-        raise CitebedError(f"'{page}' is a device or a pipe; name a plain file.")
-    if page.resolve() in read:
-        raise CitebedError(f"'{page}' is one of the files that are read; name another.")
+        raise CitebedError(f"'{name}' is a device or a pipe; name a plain file.")
+    if os.path.realpath(page) in read:
+        raise CitebedError(f"'{name}' is one of the files that are read; name another.")
     if page.suffix.lower() not in (".html", ".htm"):
-        raise CitebedError(f"'{page}': the page is HTML; name a file that ends in .html.")
+        raise CitebedError(f"'{name}': the page is HTML; name a file that ends in .html.")
 
 
 def typed(context: typer.Context) -> str:
@@ -113,7 +120,7 @@ def typed(context: typer.Context) -> str:
 def _word(value: Any, path: bool) -> str:
     """A value as it was typed; of a path, its name (a slicing may be one too)."""
     plain = str(getattr(value, "value", value))
-    return Path(plain).name or "." if path or Path(plain).is_file() else plain
+    return printable(Path(plain).name or "." if path or Path(plain).is_file() else plain)
 
 
 def write_look(
@@ -134,13 +141,14 @@ def write_look(
     if look.plots:
         files = {name: whole for picture in pictures for name, whole in picture.files().items()}
         for name in files:
-            if (look.plots / name).resolve() in look.read:
+            if os.path.realpath(look.plots / name) in look.read:
                 raise CitebedError(
-                    f"'{look.plots / name}' is one of the files that are read, and a picture would "
-                    "replace it. Give another folder."
+                    f"'{printable(look.plots / name)}' is one of the files that are read, and a "
+                    "picture would replace it. Give another folder."
                 )
         write_files(look.plots, files)
-        typer.echo(f"{look.plots}: {count(len(pictures), 'picture')} as SVG and PNG", err=True)
+        drawn = count(len(pictures), "picture")
+        typer.echo(f"{printable(look.plots)}: {drawn} as SVG and PNG", err=True)
     if look.page:
         study = TimelineStudy(
             runs=runs, weights=weights, pictures=pictures, alpha=alpha, official=official,
@@ -152,9 +160,8 @@ def write_look(
 
 
 def _write(path: Path, page: str) -> None:
-    from citebed.files.writing import whole_files
+    from citebed.files.writing import write_whole
 
     whole = page.encode("utf-8")
-    with whole_files(path) as (draft,):
-        draft.write_bytes(whole)
-    typer.echo(f"{path}: {len(whole) / 1e6:.1f} MB", err=True)
+    write_whole(path, whole)
+    typer.echo(f"{printable(path)}: {len(whole) / 1e6:.1f} MB", err=True)

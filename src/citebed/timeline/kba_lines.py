@@ -18,7 +18,7 @@ import polars as pl
 from citebed.evaluation.plain_text import separators_in
 from citebed.files.line_blocks import Block, numbered
 from citebed.records import Problem
-from citebed.timeline.times import FIRST_SECOND, LAST_SECOND
+from citebed.timeline.times import FIRST_SECOND, LAST_SECOND, short
 
 Form = tuple[str, ...]
 RUN_FORM: Form = (*("team", "system", "doc_id", "query_id", "score", "rating", "contains_mention"),)
@@ -213,8 +213,3 @@ def _rating(text: str, rated: bool) -> int | str | None:
         return int(text)
     none = "" if rated else " (or - for none)"
     return f"the rating '{short(text)}' is none of -1, 0, 1, 2{none}"
-
-
-def short(text: str) -> str:
-    """What is quoted of a field, which may be long."""
-    return text if len(text) <= 60 else f"{text[:57]}…"

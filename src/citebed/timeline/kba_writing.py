@@ -15,7 +15,7 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.files.writing import whole_files
-from citebed.wording import json_text
+from citebed.wording import json_text, printable
 
 _EPOCH_START = datetime(1970, 1, 1, tzinfo=UTC)
 COLUMNS = ("query_id", "doc_id", "time", "score", "rating", "contains_mention")
@@ -92,7 +92,7 @@ def write_filter_run(
     """Write a whole table (columns as ``read_filter_run`` gives them), or nothing."""
     path = Path(path)
     for column in ("query_id", "doc_id"):
-        blank = table.filter(pl.col(column).str.contains(r"[\s\x1c-\x1f]|^$"))
+        blank = table.filter(pl.col(column).str.contains(r"[\s\x00\x1c-\x1f]|^$"))
         if blank.height:
             raise CitebedError(
                 f"the {column} '{blank[column][0]}' has a blank in it or nothing, which a filter "
@@ -140,6 +140,7 @@ def _line(names: str, line: FilterLine) -> str:
 
 
 def _word(text: str, what: str) -> str:
-    if not text or len(text.split()) != 1 or text.startswith("#"):
-        raise CitebedError(f"the {what} '{text}' cannot stand in a filter run; take one word")
+    if text.replace("\0", " ").split() != [text] or text.startswith("#") or text != printable(text):
+        shown = printable(text)
+        raise CitebedError(f"the {what} '{shown}' cannot stand in a filter run; take one word")
     return text

@@ -91,7 +91,7 @@ def parse_time(text: str, *, utc: bool) -> int:
         found = datetime.fromisoformat(text)
     except ValueError:
         raise CitebedError(
-            f"the time '{text}' is neither an epoch second nor ISO 8601, like 1317945600 or "
+            f"the time '{short(text)}' is neither an epoch second nor ISO 8601, like 1317945600 or "
             "2011-10-07T00:00:00Z."
         ) from None
     if found.tzinfo is None:
@@ -103,6 +103,11 @@ def parse_time(text: str, *, utc: bool) -> int:
             )
         found = found.replace(tzinfo=UTC)
     return _within_years(text, math.floor(found.timestamp()))
+
+
+def short(text: str) -> str:
+    """What is quoted of a field, which may be long."""
+    return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 def _within_years(text: str, second: int) -> int:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from citebed.errors import CitebedError, FormatError
+from citebed.files.writing import told
 from citebed.records import Problem
 from citebed.timeline.filters import checkpoint
 from citebed.timeline.filters.base import Batch, Filter, Filtering, State, Tools
@@ -28,8 +29,8 @@ from citebed.timeline.filters.repeats import Repeats
 from citebed.timeline.filters.stream import Block, Decoded, Source, blocks, checksum, decode
 from citebed.timeline.filters.topics import Topic
 from citebed.timeline.filters.unfinished import Drafts, Unfinished
-from citebed.timeline.kba_format import FilterRunWriter
-from citebed.wording import count
+from citebed.timeline.kba_format import FilterLine, FilterRunWriter
+from citebed.wording import count, printable
 
 SHOWN = 5
 """How many of the skipped lines an error shows."""
@@ -190,8 +191,8 @@ class _Run:
             if os.fstat(draft.fileno()).st_size < length:
                 name = self.files.partial if draft is self.drafts.run else self.files.listing
                 raise CitebedError(
-                    f"{name} is shorter than the checkpoint {path} says; "
-                    "add --restart to start over"
+                    f"{printable(name or path)} is shorter than the checkpoint {printable(path)} "
+                    "says; add --restart to start over"
                 )
         self._check_stream(progress)
         if self.options.strict and progress.problems:
@@ -208,8 +209,8 @@ class _Run:
             what = "are not all there" if found is None else "differ"
             raise CitebedError(
                 f"{self.task.source.name} has changed since the checkpoint "
-                f"{self.files.checkpoint} was made: its first {progress.offset:,} bytes {what}. "
-                "Add --restart to start over"
+                f"{printable(self.files.checkpoint)} was made: its first {progress.offset:,} bytes "
+                f"{what}. Add --restart to start over"
             )
 
     def go_on(self, advance: Callable[[int], None]) -> None:
@@ -237,8 +238,7 @@ class _Run:
         if decoded.problems and self.options.strict:
             raise FormatError(name, *decoded.problems[0][:2])
         lines = self.filtering.score(Batch(progress.documents, decoded.table))
-        writing.run.write(lines)
-        writing.list(name, decoded.problems)
+        writing.write(lines, name, decoded.problems)
         progress.offset += len(block.data)
         progress.crc = zlib.crc32(block.data, progress.crc)
         progress.line += block.lines
@@ -264,8 +264,8 @@ class _Run:
         else:
             cause.add_note(
                 f"to go on after document {self.saved:,}, run the same command again "
-                f"({self.files.partial} and {self.files.checkpoint} are kept for that); "
-                "add --restart to start over"
+                f"({printable(self.files.partial)} and {printable(self.files.checkpoint)} are kept "
+                "for that); add --restart to start over"
             )
 
 
@@ -274,19 +274,23 @@ class _Writing:
 
     def __init__(self, run: _Run) -> None:
         self._drafts = run.drafts
+        self._place = run.files.partial
         team, system = run.options.team, run.task.declared.name
-        self.run = FilterRunWriter(run.drafts.run, run.header, team, system)
+        self._run = FilterRunWriter(run.drafts.run, run.header, team, system)
 
-    def list(self, name: str, problems: Sequence[Problem]) -> None:
-        """Append lines that were skipped, where a list is wanted."""
-        if self._drafts.listing:
-            lines = "".join(f"{name}:{line}: {what}\n" for line, what, _ in problems)
-            self._drafts.listing.write(lines.encode("utf-8", "backslashreplace"))
+    def write(self, lines: list[FilterLine], name: str, problems: Sequence[Problem]) -> None:
+        """Append lines, and those that were skipped where a list is wanted."""
+        with told(self._place):
+            self._run.write(lines)
+            if self._drafts.listing:
+                listed = "".join(f"{name}:{line}: {what}\n" for line, what, _ in problems)
+                self._drafts.listing.write(listed.encode("utf-8", "backslashreplace"))
 
     def flush(self) -> tuple[int, int]:
         """Make sure that everything is on the disk; gives the lengths in bytes."""
-        self.run.flush()
-        return _on_disk(self._drafts.run), _on_disk(self._drafts.listing)
+        with told(self._place):
+            self._run.flush()
+            return _on_disk(self._drafts.run), _on_disk(self._drafts.listing)
 
 
 def _on_disk(draft: BinaryIO | None) -> int:
@@ -342,13 +346,17 @@ def _identity(task: FilterTask, options: RunOptions, header: dict[str, Any]) -> 
         **options.about,
         "the team": options.team,
         "times without a zone": "UTC" if options.naive_is_utc else "refused",
-        "the list of skipped lines": str(options.skipped) if options.skipped else "not written",
+        "the list of skipped lines": _name(options.skipped),
         **{
             _HEADER.get(name, f"the header's {name}"): value
             for name, value in header.items()
             if value not in told
         },
     }
+
+
+def _name(skipped: Path | None) -> str:
+    return printable(skipped) if skipped else "not written"
 
 
 def _digest(value: Any) -> dict[str, str]:

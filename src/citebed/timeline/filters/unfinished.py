@@ -11,12 +11,12 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from citebed.errors import CitebedError
-from citebed.files.writing import whole_files
+from citebed.files.writing import told, whole_files
 from citebed.timeline.filters.drafts import locked_draft, read_draft
 from citebed.wording import printable
 
@@ -59,10 +59,13 @@ class Unfinished:
         new = [path for path in paths if not os.path.lexists(path)]
         try:
             with ExitStack() as locks:
+                opened = []
                 for path in paths:
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                run, *listing = [locks.enter_context(locked_draft(path)) for path in paths]
-                yield Drafts(run, listing[0] if listing else None)
+                    with told(path):
+                        path.parent.mkdir(parents=True, exist_ok=True)
+                        opened.append(locked_draft(path))
+                    locks.callback(_close, opened[-1])
+                yield Drafts(opened[0], opened[1] if self.listing else None)
         finally:
             for path in new:
                 if path.exists() and not path.stat().st_size:  # refused before it began
@@ -93,6 +96,12 @@ class Unfinished:
         for path in (self.partial, self.checkpoint, self.listing):
             if path:
                 path.unlink(missing_ok=True)
+
+
+def _close(draft: BinaryIO) -> None:
+    """What was not written by now is of no use to anybody, and may not fit on the disk."""
+    with suppress(OSError):
+        draft.close()
 
 
 def _place(path: Path) -> Path:

@@ -19,6 +19,7 @@ from citebed.timeline.slices.burst import COARSE, FINE, burst
 from citebed.timeline.slices.equal import equal
 from citebed.timeline.slices.uniform import seconds_of, uniform
 from citebed.timeline.slices.visits import random_visits
+from citebed.wording import printable
 
 __all__ = ["SLICINGS", "Range", "Slices", "slices_of", "usual_slicing"]
 
@@ -69,12 +70,13 @@ def slices_of(text: str, over: Range, *, seed: int = 0, utc: bool = False) -> Sl
     if Path(text).is_file() or Path(text).is_fifo():
         if over.start is not None or over.end is not None:
             raise CitebedError(
-                f"{text} says where slices start and end: give no --from and no --to with it."
+                f"{printable(text)} says where slices start and end: give no --from and no --to "
+                "with it."
             )
         return read_boundaries(text, utc=utc)
     raise CitebedError(
-        f"cannot read the slicing '{text}': it is no length like 12h, 7d or 1mo, none of "
-        f"{', '.join(SLICINGS)}, and no file of boundaries."
+        f"cannot read the slicing '{printable(text)}': it is no length like 12h, 7d or 1mo, none "
+        f"of {', '.join(SLICINGS)}, and no file of boundaries."
     )
 
 
