@@ -203,6 +203,8 @@ def recommend(
     """
     from citebed.cli.recommending import Asked, print_recommendations
 
+    if bibtex and as_json:
+        raise typer.BadParameter("--bibtex and --json were given. Choose one.")
     opened, its_index = _open(collection, quiet=False)
     asked = Asked(text=text, k=k, each=each, before=before, keep_cited=keep_cited)
     form = "bibtex" if bibtex else "json" if as_json else "text"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -85,23 +86,30 @@ class Collection:
                 "Open it again."
             )
 
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Around reading a file: what was changed meanwhile may look like damage, and is told."""
+        try:
+            yield
+        finally:
+            self.check_unchanged()
+
     # --- tables ---
 
     def table(self, name: str, schema: Schema) -> pl.DataFrame:
         """Columns of a table by its file's name; one that is not there is empty."""
-        found = store.read_table(self.folder, name, schema)
-        self.check_unchanged()
-        return found
+        with self._reading():
+            return store.read_table(self.folder, name, schema)
 
     def scan_documents(self) -> pl.LazyFrame:
         """The documents as a lazy frame: columns and rows are read as they are used."""
         path = self.folder / "documents.parquet"
-        if not path.exists():
-            self.check_unchanged()
-            raise CollectionError(f"{printable(path)} is missing. Import the sources again.")
-        with store.damage_told(path), at_hand(path) as file:
-            schema = pl.read_parquet_schema(file)
-            tables.check_types(schema, tables.DOCUMENTS)
+        with self._reading():
+            if not path.exists():
+                raise CollectionError(f"{printable(path)} is missing. Import the sources again.")
+            with store.damage_told(path), at_hand(path) as file:
+                schema = pl.read_parquet_schema(file)
+                tables.check_types(schema, tables.DOCUMENTS)
         return register_io_source(self._read_documents, schema=schema)
 
     def _read_documents(
@@ -113,13 +121,12 @@ class Collection:
     ) -> Iterator[pl.DataFrame]:
         """What polars asks for of the documents; after reading, whether they are still those."""
         path = self.folder / "documents.parquet"
-        with store.damage_told(path), at_hand(path) as file:
+        with self._reading(), store.damage_told(path), at_hand(path) as file:
             frame = pl.scan_parquet(file, glob=False)
             frame = frame if predicate is None else frame.filter(predicate)
             frame = frame if columns is None else frame.select(columns)
             read = (frame if rows is None else frame.head(rows)).collect()
             tables.check_values(read, "documents")
-        self.check_unchanged()
         yield read
 
     @cached_property
@@ -180,7 +187,7 @@ class Collection:
         if not data:
             return pl.DataFrame(schema=QUERIES)
         with store.damage_told(path):
-            return pl.read_ndjson(data, schema=QUERIES)
+            return _whole(pl.read_ndjson(data, schema=QUERIES), "query_id", "text")
 
     def qrels(self, name: str) -> pl.DataFrame:
         """The judgements of a set: ``query_id``, ``doc_id``, ``relevance``."""
@@ -198,7 +205,7 @@ class Collection:
                 new_columns=order,
                 schema_overrides={name: columns[name] for name in order},
             )
-            return table.select(list(QRELS))
+            return _whole(table.select(list(QRELS)), *QRELS)
 
     def _set_file(self, name: str, folder: str, ending: str) -> tuple[Path, bytes]:
         if name not in self.query_sets:
@@ -264,6 +271,14 @@ class Collection:
         """The judgements of a set as records."""
         for query_id, doc_id, relevance in self.qrels(name).iter_rows():
             yield Judgement(query_id, doc_id, relevance)
+
+
+def _whole(table: pl.DataFrame, *names: str) -> pl.DataFrame:
+    """The table, if every row has a value in these columns."""
+    lacking = next((name for name in names if table[name].null_count()), None)
+    if lacking is not None:
+        raise ValueError(f"a line has no {lacking}")
+    return table
 
 
 def _grouped(table: pl.DataFrame, key: str) -> dict[str, list[dict[str, Any]]]:

@@ -83,10 +83,7 @@ def truth_of(
 ) -> Truth:
     """Judgements from a table: ``query_id, doc_id, relevance`` and, if it has them, ``time``."""
     reading = reading or Reading()
-    try:
-        timed = with_times(_checked(table), times)
-    except CitebedError as error:
-        raise CitebedError(f"{name}: {error}") from None
+    timed = with_times(_checked(table, name), times)
     if not timed.height:
         raise CitebedError(f"{name}: there is no judgement in it.")
     if timed["time"].null_count() == timed.height:
@@ -105,10 +102,14 @@ def truth_of(
     return _prepared(_graded(kept, reading), name, ledger)
 
 
-def _checked(table: pl.DataFrame) -> pl.DataFrame:
+def _checked(table: pl.DataFrame, name: str) -> pl.DataFrame:
     """The columns of judgements, and ``time`` where there is one, of the types they should be."""
-    checked = checked_columns(table, QRELS)
-    return checked.with_columns(time_column(table["time"])) if "time" in table.columns else checked
+    try:
+        checked = checked_columns(table, QRELS)
+        timed = "time" in table.columns
+        return checked.with_columns(time_column(table["time"])) if timed else checked
+    except CitebedError as error:
+        raise CitebedError(f"{name}: {error}") from None
 
 
 def timeless_truth(
@@ -121,7 +122,8 @@ def timeless_truth(
 
     Of ``times`` only the ids count, which are known again with a time in front.
     """
-    lines = table.lazy() if times is None else joined_times(table.lazy(), times)
+    lines = _checked(table.drop("time", strict=False), name).lazy()
+    lines = lines if times is None else joined_times(lines, times)
     same = lines.with_columns(pl.lit(0, pl.Int64).alias("time")).collect()
     return truth_of(same, name, None, reading)
 

@@ -243,6 +243,12 @@ def test_recommend_as_bibtex(run: Run) -> None:
     assert found["oak"].doi == "10.5072/oak"
 
 
+def test_recommend_prints_one_form_at_a_time(run: Run) -> None:
+    code, out, err = run("recommend", "c", "forests", "--bibtex", "--json")
+    assert (code, out) == (1, "")
+    assert "--bibtex and --json were given" in err
+
+
 def stdin(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
 

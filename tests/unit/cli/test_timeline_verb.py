@@ -9,8 +9,10 @@ import json
 import os
 import threading
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from citebed.cli.app import main
@@ -330,6 +332,17 @@ def test_official_scores_know_ids_with_a_time_in_front(run: Run) -> None:
     code, _, err = run("plain.qrels", "filter.run", *words)
     assert code == 0
     assert "none of its 2 documents is judged. Are ids written alike?" in err
+
+
+@pytest.mark.parametrize("times", [[], ["--times", "times"]], ids=["plain", "timed"])
+def test_official_scores_of_tables_with_other_names_and_types(run: Run, times: list[str]) -> None:
+    Path("times").write_text(f"a {START}\n")
+    Path("plain.run").write_text("1 Q0 a 1 900 t\n")
+    for doc_id in ("a", datetime(2011, 10, 7)):
+        table = pl.DataFrame({"qid": [1], "docno": [doc_id], "label": [2]})
+        table.write_parquet("q.parquet")
+        code, _, err = run("q.parquet", "plain.run", "--official", *times)
+        assert code == 0, err
 
 
 def test_nothing_is_weighted_by_positives_where_there_are_none(run: Run) -> None:

@@ -182,6 +182,23 @@ def test_a_damaged_file_is_told(collection: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("qrels/cats.qrels", "q1 0  1"),
+        ("qrels/cats.qrels", "q1 0 one"),
+        ("queries/cats.jsonl", '{"text": "cats"}'),
+        ("queries/cats.jsonl", '{"query_id": "q2"}'),
+    ],
+)
+def test_a_line_that_lacks_a_value_is_told(collection: Path, name: str, line: str) -> None:
+    path = collection / name
+    path.write_text(path.read_text() + line + "\n")
+    opened = open_collection(collection)
+    with pytest.raises(CollectionError, match=f"{path.name} is damaged"):
+        _ = (opened.qrels("cats"), opened.queries("cats"))
+
+
+@pytest.mark.parametrize(
     ("column", "says"),
     [
         (pl.lit(1).alias("title"), "column 'title' holds Int32, not String"),
