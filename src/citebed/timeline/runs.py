@@ -21,7 +21,7 @@ from citebed.evaluation.plain_text import separators, separators_in
 from citebed.evaluation.trec_files import RUN, read_trec
 from citebed.files.line_blocks import file_blocks
 from citebed.files.parquet import read_parquet
-from citebed.files.reading import is_packed
+from citebed.files.reading import is_packed, opened
 from citebed.timeline.formats import Form, form_of
 from citebed.timeline.times import joined_times, ten_digits, time_column
 
@@ -136,7 +136,7 @@ def _trec(path: Path) -> StreamRun:
 
     if is_packed(path):
         return StreamRun(path, lambda: _unpacked(path), careful)
-    with path.open("rb") as handle:
+    with opened(path) as handle:
         first = handle.readline(_LONGEST)
     mark = _mark(first)
     if first.startswith((b"#", codecs.BOM_UTF8)):
