@@ -5,12 +5,12 @@ BIN     = $(VENV)/bin
 WORKERS ?= 2
 BENCH   = import robustness search bm25 models citing rerank evaluate clusters claims contrast timeline filter
 
-.PHONY: demo test lint browser fuzz bench docs lock clean
+.PHONY: demo test lint browser pythons fuzz bench docs lock clean
 
 demo: $(VENV)/.ready
 	$(BIN)/citebed demo demo-collection
 
-test: lint browser
+test: lint browser pythons
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 lint: $(VENV)/.ready-dev
@@ -39,6 +39,10 @@ SECONDS ?= 60
 fuzz: $(VENV)/.ready-dev
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --workers $(WORKERS) --target '$(TARGET)' \
 	  $(if $(SEED),--seed $(SEED)) $(if $(START),--start $(START)) $(if $(SUMMARY),--summary $(SUMMARY))
+
+# What reads and analyses text, with every other Python that is here.
+pythons: $(VENV)/.ready-dev
+	$(BIN)/python tests/pythons.py $(WORKERS)
 
 bench: $(VENV)/.ready-dev
 	for name in $(BENCH); do $(BIN)/python bench/$$name.py || exit 1; done
@@ -71,4 +75,4 @@ lock:
 	$(UV) --group dev --extra neural --extra ir-datasets --output-file requirements-dev.lock
 
 clean:
-	rm -rf $(VENV) demo-collection build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-py demo-collection build .mypy_cache .ruff_cache .pytest_cache .hypothesis

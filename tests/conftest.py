@@ -13,6 +13,7 @@ from citebed.collection import ImportOptions, import_sources, load_profile, read
 
 # Machines differ in speed, and a test that fails must fail for everyone.
 settings.register_profile("citebed", deadline=None, derandomize=True)
+settings.register_profile("few", settings.get_profile("citebed"), max_examples=25)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "citebed"))
 
 REPOSITORY = Path(__file__).resolve().parent.parent

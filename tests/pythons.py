@@ -1,0 +1,115 @@
+"""Tests what reads and analyses text with every other Python, from 3.11 on, that is here.
+
+Pythons differ most in the libraries that this work stands on: patterns, archives, Unicode.
+``make pythons`` calls it. Each Python gets a small environment of its own, made once, with the
+packages that these tests need, as ``requirements-dev.lock`` has them. A Python whose packages
+cannot be had is named and left out; a test that fails makes the whole fail.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+FOLDER = Path(".venv-py")
+MINORS = range(11, 15)
+
+PACKAGES = re.compile(
+    "lxml|numpy|polars|polars-runtime-32|pystemmer"
+    "|hypothesis|sortedcontainers|pytest|iniconfig|packaging|pluggy|pygments|pytest-xdist|execnet"
+)
+TESTS = [
+    "tests/unit/test_patterns.py",
+    "tests/unit/collection/formats",
+    "tests/unit/collection/test_latex.py",
+    "tests/unit/collection/test_sources.py",
+    "tests/unit/collection/test_text.py",
+    "tests/unit/retrieval/analysis",
+    "tests/unit/retrieval/drafts",
+]
+NEEDS_ALL_PACKAGES = "come_through_the_door"
+
+
+def main(workers: str) -> int:
+    """Try all of them, and say which; the number of Pythons whose tests failed."""
+    found = _pythons()
+    absent = [f"3.{n}" for n in MINORS if not any(v.startswith(f"3.{n}.") for v in found)]
+    found.pop(_version(sys.executable), None)
+    print(f"other Pythons: {', '.join(found) or 'none'}; not here: {', '.join(absent) or 'none'}")
+    failed = 0
+    for version, python in found.items():
+        if why := _prepare(FOLDER / version, python):
+            print(f"Python {version} was NOT tried, its packages could not be had: {why}")
+            continue
+        code, told = _tested(FOLDER / version, workers)
+        print(f"Python {version}: {told}", flush=True)
+        failed += code != 0
+    return failed
+
+
+def _pythons() -> dict[str, str]:
+    """Every version once, with the path of its interpreter: on the path, the system's, pyenv's."""
+    folders = [Path(each) for each in os.environ.get("PATH", "").split(os.pathsep) if each]
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    folders += [Path("/usr/bin"), Path("/usr/local/bin"), *pyenv.glob("versions/*/bin")]
+    paths = [folder / f"python3.{minor}" for folder in folders for minor in MINORS]
+    found: dict[str, str] = {}
+    for path in filter(Path.is_file, paths):
+        found.setdefault(_version(str(path)), str(path))
+    found.pop("", None)
+    return dict(sorted(found.items(), key=lambda item: [int(n) for n in item[0].split(".")]))
+
+
+def _version(python: str) -> str:
+    """``3.12.1``; empty for what is no Python, such as pyenv's stand-in for one not chosen."""
+    code = "import sys; print('.'.join(map(str, sys.version_info[:3])))"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _prepare(folder: Path, python: str) -> str:
+    """Make the environment if it is not there or not as the lock file says; why it failed."""
+    wanted = _locked()
+    mark = folder / "requirements.lock"
+    if mark.is_file() and mark.read_text("utf-8") == wanted:
+        return ""
+    given = folder.parent / f"{folder.name}.lock"
+    given.parent.mkdir(exist_ok=True)
+    given.write_text(wanted, "utf-8")
+    made = f"{folder}/bin/python"
+    for command in (
+        ["make", "--silent", f"VENV={folder}", f"PYTHON={python}", made],
+        [made, "-m", "pip", "install", "--quiet", "--require-hashes", "--no-deps", f"-r{given}"],
+    ):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            lines = (done.stderr or done.stdout).strip().splitlines()
+            return next((line for line in lines if "ERROR" in line), lines[-1] if lines else "")
+    given.replace(mark)
+    return ""
+
+
+def _locked() -> str:
+    """The entries of the lock file, with their hashes, for the packages that are needed."""
+    entries = re.split(r"^(?=\w)", Path("requirements-dev.lock").read_text("utf-8"), flags=re.M)
+    return "".join(each for each in entries if PACKAGES.fullmatch(each.partition("==")[0]))
+
+
+def _tested(folder: Path, workers: str) -> tuple[int, str]:
+    """The tests' exit code, and what they say: how many passed and what was not run; or all."""
+    known = {**os.environ, "PYTHONPATH": "src", "HYPOTHESIS_PROFILE": "few"}
+    command = [f"{folder}/bin/python", "-m", "pytest", "-q", "-n", workers, "--dist", "worksteal"]
+    command += ["-p", "no:cacheprovider", "-k", f"not {NEEDS_ALL_PACKAGES}", *TESTS]
+    done = subprocess.run(command, env=known, capture_output=True, text=True, check=False)
+    lines = done.stdout.splitlines() or [done.stderr]
+    skipped = [f"\n  {line}" for line in lines if line.startswith("SKIPPED")]
+    return done.returncode, "\n".join(lines) if done.returncode else "".join([lines[-1], *skipped])
+
+
+if __name__ == "__main__":
+    os.chdir(REPOSITORY)
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else "2"))
