@@ -10,6 +10,8 @@ from typing import Any
 
 _LONE = re.compile("[\ud800-\udfff]")
 
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """``1 file``, ``2,000 files``, ``2 queries``."""
@@ -39,3 +41,8 @@ def json_text(value: Any, *, indent: int | None = None, ascii_only: bool = False
 def _spelled(found: re.Match[str]) -> str:
     code = ord(found[0])
     return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
+
+
+def for_terminal(text: str) -> str:
+    """Text from a file in a message: what a terminal would obey is written out, ``\\x1b[31m``."""
+    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

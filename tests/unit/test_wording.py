@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citebed.wording import json_text, printable
+from citebed.wording import for_terminal, json_text, printable
 
 
 def test_bytes_that_are_no_text_are_spelled() -> None:
@@ -24,3 +24,7 @@ def test_json_has_what_is_printable(text: str) -> None:
     whole = json_text({text: [text]})
     whole.encode()
     assert json.loads(whole) == {printable(text): [printable(text)]}
+
+
+def test_a_terminal_is_told_nothing_by_a_file() -> None:
+    assert for_terminal("a\x1b[31mb\x07\x9bc\n\td é") == "a\\x1b[31mb\\x07\\x9bc\n\td é"

@@ -17,7 +17,7 @@ from typer.exceptions import TyperException
 from citebed.errors import CitebedError
 from citebed.files.network import VARIABLE as OFFLINE
 from citebed.files.writing import system_error
-from citebed.wording import printable
+from citebed.wording import for_terminal, printable
 
 INTERRUPTED = 130
 
@@ -104,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except CitebedError as error:
-        typer.echo(f"citebed: {error}", err=True)
+        typer.echo(f"citebed: {for_terminal(str(error))}", err=True)
         return 1
     except BaseException as error:  # a library written in Rust panics with no Exception
         return _failed(error)
@@ -122,7 +122,7 @@ def _failed(error: BaseException) -> int:
     """Tell an error that no verb foresaw: the machine's, or a bug of ours."""
     if os.environ.get("CITEBED_DEBUG"):
         traceback.print_exception(error)
-    said = str(error).strip().partition("\n")[0]
+    said = for_terminal(str(error).strip().partition("\n")[0])
     if isinstance(error, OSError):
         place = f"{printable(error.filename)}: " if isinstance(error.filename, str) else ""
         typer.echo(f"citebed: {place}{error.strerror or said}", err=True)
