@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -214,6 +215,13 @@ def test_a_collection_is_not_written_over(run: Run) -> None:
     assert Path("c/documents.parquet").read_bytes() == before
     for _ in range(2):  # a filter run in it may be made anew
         assert run("filter", "c", "-t", "t.jsonl", "-o", "c/a.run.gz", "--overwrite")[0] == 0
+
+
+def test_a_pipe_is_no_stream(run: Run) -> None:
+    os.mkfifo("pipe")
+    code, _, err = run("filter", "pipe", "-t", "t.jsonl")
+    assert code == 1
+    assert "'pipe' is a pipe; a stream must be a file, since a run that was stopped reads" in err
 
 
 def test_a_folder_is_no_output(run: Run) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import threading
 import zlib
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 from tests.unit.timeline.filters.bursts import TOPICS, filtered, stream
 
 from citebed.errors import FormatError
+from citebed.files import reading
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
 from citebed.timeline.filters.running import FilterTask, RunOptions, run_filter
@@ -138,6 +141,28 @@ def test_a_gzip_stream_is_read_and_one_cut_short_is_told(tmp_path: Path) -> None
     with pytest.raises(FormatError, match=r"cut short.*Get it anew") as caught:
         list(blocks(file_source(tmp_path / "s", 100), 1000))
     assert 1 < caught.value.line < 2000
+
+
+def test_a_pipe_is_read_as_it_comes_and_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "PIPE", 10)
+    os.mkfifo(tmp_path / "s")
+    seen = threading.Event()
+
+    def write() -> None:
+        with (tmp_path / "s").open("wb", buffering=0) as pipe:
+            pipe.write(b"one\n")
+            assert seen.wait(60)
+            pipe.write(b"two\n" * 10)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    found = blocks(file_source(tmp_path / "s"), 1)
+    assert next(found).data == b"one\n"
+    seen.set()
+    assert b"".join(block.data for block in found) == b"two\n" * 10
+    writer.join()
 
 
 def test_a_table_is_the_lines_it_would_be_in_a_file() -> None:
