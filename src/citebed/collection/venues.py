@@ -26,6 +26,8 @@ _CLEANING = (
     (r"(?i)^(?:\W*\bthe\b)+|^[ ,;:–-]+|[ ,;:–-]+\.?$", ""),
     (r"\.(?:\.| \d{1,3})$", "."),  # an abbreviated journal and its volume
 )
+_LONGEST = 1000
+"""Characters of the longest name that is looked at: what is longer is no venue's name."""
 
 
 def venue_series(name: str) -> str:
@@ -34,6 +36,8 @@ def venue_series(name: str) -> str:
     "Proceedings of the 27th ACM International Conference on Multimedia" is one of the "ACM
     International Conference on Multimedia". A journal keeps its name, but for a year or volume.
     """
+    if len(name) > _LONGEST:
+        return name
     text = re.sub(_DETAILS, "", name)
     if re.search(_EVENT, text):
         text = re.sub(_PROCEEDINGS, "", re.sub(_ORDINAL, "", text))

@@ -9,7 +9,8 @@ from citebed.patterns import compiled
 
 _BREAK = compiled(r"(?<=\w)[-\u2010][ \t]?\r?\n\s*+(?=\w)")
 _SOFT = compiled("\u00ad(?:[ \t]?\r?\n[ \t]*+)?")
-_CHAIN = compiled(r"\w++(?:[-\u2010\u2011]\w++)++")
+# From the beginning of a word only: from every letter on, a word of 100 KB is read 100 KB times.
+_CHAIN = compiled(r"\b\w++(?:[-\u2010\u2011]\w++)++")
 _WORD = compiled(r"\w++")
 _LEFT = re.compile(r"([-\u2010\u2011]?)(\w+)$")
 _RIGHT = compiled(r"(\w++)([-\u2010\u2011]?)")

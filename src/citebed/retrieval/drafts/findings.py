@@ -43,7 +43,7 @@ class Findings:
     entries: list[Entry] = field(default_factory=list)
     title: str = ""
     authors: tuple[str, ...] = ()
-    bibliographies: list[str] = field(default_factory=list)
+    bibliographies: dict[str, None] = field(default_factory=dict)
     numbers: dict[int, None] = field(default_factory=dict)
     every_entry: bool = False
     notes: dict[str, None] = field(default_factory=dict)
@@ -61,8 +61,8 @@ class Findings:
         """Bibliography files that the draft names, with or without their ending; each once."""
         for name in map(str.strip, names):
             full = name if not name or re.search(r"\.\w{2,6}$", name) else f"{name}.bib"
-            if full and full not in self.bibliographies:
-                self.bibliographies.append(full)
+            if full:
+                self.bibliographies.setdefault(full)
 
     def note(self, what: str) -> None:
         """Something to tell the user; said once."""

@@ -1,0 +1,172 @@
+"""No text makes a reader work with the square of its length.
+
+Each text is a sign, a few signs or a numbered command repeated, with which a reader that looks at
+every place once is done in a tenth of a second. One that looks at all of the rest from every place
+takes a quarter of a minute, and four times that for a text twice as long: it is stopped, after more
+processor time than any machine takes for the first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+import polars as pl
+import pytest
+
+from citebed.collection.formats import FORMATS
+from citebed.collection.formats.base import Chunk
+from citebed.collection.languages import language_of
+from citebed.collection.latex import latex_to_text, text_to_latex
+from citebed.collection.text import (
+    date_in,
+    html_to_text,
+    looks_like_url,
+    month_in,
+    name_from_display,
+    normalise_doi,
+    page_range,
+)
+from citebed.collection.venues import venue_key, venue_series
+from citebed.errors import CitebedError
+from citebed.retrieval.analysis.analysers import analyser_of
+from citebed.retrieval.analysis.anonymise import anonymise
+from citebed.retrieval.analysis.hyphens import join_hyphens
+from citebed.retrieval.analysis.markers import remove_markers
+from citebed.retrieval.analysis.sentences import split_sentences
+from citebed.retrieval.drafts import Cited, Entry, Form, already_cited, parse_draft, pieces
+from citebed.retrieval.drafts.references import entries_in
+
+LENGTH = 50_000
+SECONDS = 5
+
+SIGNS = (
+    *"{}[]()$%&#@^_~`*<>|-.,;:!?'\"=+/0aAé漢 \t\n\f",
+    *("\\", "\\\\", "$$", "--", "\n\n", "-\n", "a-\n", "a-", "\u00ad", "\u00ad\n", "e\u0301", "A."),
+    *("a. ", "A, ", "A and ", "et al. ", "(A 2010", "[1]", "[1, ", "[@a", "(see ", "2010", "1-"),
+    *(
+        "\\cite{",
+        "\\begin{a}",
+        "\\end{a}",
+        "\\a",
+        "\\def\\a{",
+        "\\frac{",
+        "\\'",
+        "^{",
+        "\\[",
+        "\\(",
+    ),
+    *("\\footnote{", "\\verb|", "\\item[", "\\iffalse", "&amp;", "&lt;b", "<!--", "<i ", "<sup>"),
+    *("```", "> ", "- ", "1. ", "# ", "---\n", "[^1]:", "![", "[a](", "http://a/", "10.1234/"),
+    *("@a{", '"a",', "of the ", " & ", " , ", "Jan ", "van ", "1,", "A B"),
+)
+NUMBERED = (
+    *(
+        "\\cite{k%d} ",
+        "\\bibliography{b%d} ",
+        "\\input{f%d} ",
+        "\\footnote{a%d} ",
+        "\\section{S%d} ",
+    ),
+    *("\\newcommand{\\m%d}{x} ", "\\begin{e%d} ", "\\label{x%d} ", "$x%d$ ", "w%d-\nx ", "[%d] "),
+    *(
+        "[@k%d] ",
+        "[^%d]: x\n\n",
+        "# H%d\n\n",
+        "(Smith%d, 2010) ",
+        "10.1234/x%d ",
+        "\\bibitem{k%d} ",
+    ),
+    *("[%d] A. Author. A title. 2010.\n", "@article{k%d, title={T}}\n", "A%d et al. [3] "),
+)
+
+
+def long_texts() -> Iterator[tuple[str, str]]:
+    for sign in SIGNS:
+        yield sign, "A wo-\nrd " + sign * (LENGTH // len(sign)) + "a"
+    for sign in NUMBERED:
+        count = LENGTH // (len(sign) + 2)
+        yield sign, "".join(sign % number for number in range(count))
+
+
+def read(name: str, before: str = "", after: str = "") -> Callable[[str], object]:
+    """A format's reader, given a text inside a record."""
+    form = FORMATS[name]
+    return lambda text: list(form.parse(Chunk(f"{before}{text}{after}".encode(), "a")))
+
+
+def draft(form: Form) -> Callable[[str], object]:
+    def parse(text: str) -> None:
+        with contextlib.suppress(CitebedError):  # there is nothing but blanks in it
+            pieces(parse_draft(text, form), "sentence")
+
+    return parse
+
+
+DOCUMENTS = pl.DataFrame(
+    {"doc_id": ["a"], "title": ["On long texts of all kinds"], "doi": ["10.1/a"]}
+)
+
+
+def cited(text: str) -> object:
+    return already_cited(Cited(keys=(text,), entries=(Entry("k", text),)), DOCUMENTS)
+
+
+READERS: dict[str, Callable[[str], object]] = {
+    "hyphens": join_hyphens,
+    "markers": remove_markers,
+    "sentences": split_sentences,
+    "anonymise": anonymise,
+    "terms": analyser_of("english").terms,
+    "LaTeX": latex_to_text,
+    "to LaTeX": text_to_latex,
+    "HTML": html_to_text,
+    "venue": venue_series,
+    "venue's key": venue_key,
+    "name": name_from_display,
+    "pages": page_range,
+    "date": date_in,
+    "month": month_in,
+    "DOI": normalise_doi,
+    "address": looks_like_url,
+    "language": lambda text: language_of(None, text, text),
+    "references": lambda text: entries_in(text.split("\n")),
+    "what is cited": cited,
+    "draft in LaTeX": draft("tex"),
+    "draft in Markdown": draft("markdown"),
+    "draft in plain text": draft("text"),
+    "BibTeX": read("bibtex"),
+    "BibTeX's fields": read("bibtex", "@article{a, author = {", "}, title = {T}}"),
+    "RIS": read("ris", "TY  - JOUR\nAU  - ", "\nER  - \n"),
+    "SMART": read("smart", ".I 1\n.A\n"),
+    "TREC": read("trec-documents", "<DOC><DOCNO>1</DOCNO><TEXT>", "</TEXT></DOC>"),
+    "DOIs": read("dois"),
+}
+
+
+class TooSlow(BaseException):
+    """A reader used far too much of the processor."""
+
+
+def _stop(_signal: int, _frame: FrameType | None) -> None:
+    raise TooSlow
+
+
+@pytest.fixture(autouse=True)
+def _stopped() -> Iterator[None]:
+    before = signal.signal(signal.SIGPROF, _stop)
+    yield
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.signal(signal.SIGPROF, before)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_long_text_is_read_in_one_go(name: str) -> None:
+    for sign, text in long_texts():
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        try:
+            READERS[name](text)
+        except TooSlow:
+            pytest.fail(f"{name}: {LENGTH:,} characters of {sign!r} take more than {SECONDS} s")
