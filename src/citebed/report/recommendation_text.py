@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from citebed.retrieval.drafts import Passage
 from citebed.retrieval.recommending import Recommendation
 
-_WIDEST = 100
+_NARROWEST, _WIDEST = 20, 100
+_LONGEST = 1000
+"""Characters that are shown of a title, or of authors and venue."""
 
 
 def passage_lines(passage: Passage, found: list[Recommendation], *, alone: bool) -> Iterator[str]:
     """A passage and what it should cite; the passage is only named where there are several."""
-    width = min(shutil.get_terminal_size().columns, _WIDEST)
+    width = max(_NARROWEST, min(shutil.get_terminal_size().columns, _WIDEST))
     if not alone:
         place = " · ".join(filter(None, (passage.section, f"line {passage.line}")))
         yield f"── {place}: {_cut(passage.text, width - len(place) - 6)}"
@@ -28,13 +30,12 @@ def passage_lines(passage: Passage, found: list[Recommendation], *, alone: bool)
 
 def _lines(each: Recommendation, width: int, several: bool) -> Iterator[str]:
     indent = " " * 4
-    title = textwrap.wrap(each.title or each.doc_id, width - 4) or [each.doc_id]
+    title = textwrap.wrap(_cut(each.title or each.doc_id, _LONGEST), width - 4) or [each.doc_id]
     yield f"{each.rank:>2}. {title[0]}"
     yield from (indent + line for line in title[1:])
     about = (_authors(each.authors), str(each.year or ""), each.venue, each.doi)
-    yield from textwrap.wrap(
-        " · ".join(filter(None, about)), width, initial_indent=indent, subsequent_indent=indent
-    )
+    shown = _cut(" · ".join(filter(None, about)), _LONGEST)
+    yield from textwrap.wrap(shown, width, initial_indent=indent, subsequent_indent=indent)
     yield f"{indent}{each.score:.2f}  because of: {', '.join(each.terms)}"
     if several and each.sentence:
         yield f"{indent}asked by: {_cut(each.sentence, width - 15)}"

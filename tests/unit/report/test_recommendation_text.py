@@ -1,0 +1,24 @@
+"""Recommendations for people fit every terminal, whatever is in the collection."""
+
+from __future__ import annotations
+
+import pytest
+
+from citebed.report.recommendation_text import passage_lines
+from citebed.retrieval.drafts import Passage
+from citebed.retrieval.recommending import Recommendation
+
+LONG = "a" * 1_000_000
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "-7", "x", "99999999999"])
+@pytest.mark.parametrize("alone", [True, False])
+def test_what_is_very_long_is_shown_in_part(
+    columns: str, alone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    found = Recommendation(1, "d", 1.0, LONG, (LONG,), 2010, LONG, "10.1/a", ("cats",), LONG)
+    passage = Passage(LONG, sentences=(LONG, LONG))
+    lines = list(passage_lines(passage, [found], alone=alone))
+    assert sum(map(len, lines)) < 5_000
+    assert any("because of: cats" in line for line in lines)
