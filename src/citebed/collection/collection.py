@@ -187,7 +187,7 @@ class Collection:
         if not data:
             return pl.DataFrame(schema=QUERIES)
         with store.damage_told(path):
-            return _whole(pl.read_ndjson(data, schema=QUERIES), "query_id", "text")
+            return _whole(pl.read_ndjson(b"\n" + data, schema=QUERIES), "query_id", "text")
 
     def qrels(self, name: str) -> pl.DataFrame:
         """The judgements of a set: ``query_id``, ``doc_id``, ``relevance``."""
@@ -198,7 +198,8 @@ class Collection:
         order = ["query_id", "iteration", "doc_id", "relevance"]
         with store.damage_told(path):
             table = pl.read_csv(
-                data,
+                b"\n" + data,  # by the first bytes polars could take it for packed: `x^2 0 d 1`
+                skip_lines=1,
                 has_header=False,
                 separator=" ",
                 quote_char=None,

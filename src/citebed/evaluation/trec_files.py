@@ -9,7 +9,6 @@ separators.
 
 from __future__ import annotations
 
-import codecs
 import io
 import math
 import re
@@ -23,6 +22,7 @@ import polars as pl
 from citebed.errors import FormatError
 from citebed.evaluation.plain_text import separators
 from citebed.files.line_blocks import file_blocks, numbered_lines
+from citebed.files.packed import polars_misreads
 from citebed.files.reading import is_packed, opened
 
 QUERY_HASH, DOC_HASH = "query_hash", "doc_hash"
@@ -92,7 +92,7 @@ def _straight(path: Path, layout: Layout, sample: bytes) -> pl.DataFrame | None:
     lines = [line.removesuffix(b"\r") for line in sample[:begin].split(b"\n")]
     remarks = [line for line in lines if line.startswith(b"#")]
     rows = [line for line in lines if line and not line.startswith(b"#")]
-    if not rows or sample.startswith(codecs.BOM_UTF8):
+    if not rows or polars_misreads(sample):
         return None
     mark = b"\t" if b"\t" in rows[0] else b" "
     if any(line.split(mark) != line.split() or line.count(mark) != layout.gaps for line in rows):
@@ -117,7 +117,7 @@ def _tidied(path: Path, layout: Layout) -> pl.DataFrame | None:
         text = _tidy(_COMMENT.sub(b"", block) if remarks else block)
         if not text:
             continue
-        if text.startswith(codecs.BOM_UTF8):  # which is one only where a file begins
+        if polars_misreads(text):
             return None
         table = _scanned(io.BytesIO(text), layout)
         if table is None or text.count(b" ") != layout.gaps * table.height:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _XZ_MEMORY = 512 << 20
 _GZIP, _BZIP2, _XZ = b"\x1f\x8b", b"BZh", (b"\xfd7zXZ\0", b"\x5d\0\0")
 MAGIC_BYTES = 6
+_MISREAD = (b"\x1f\x8b", b"x\x01", b"x^", b"x\x9c", b"x\xda", b"(\xb5/\xfd", b"\xef\xbb\xbf")
 
 
 class Bomb(OSError):
@@ -119,6 +120,15 @@ def packing(magic: bytes) -> str:
     if magic.startswith(_XZ):
         return "xz"
     return "bzip2" if magic.startswith(_BZIP2) else ""
+
+
+def polars_misreads(text: bytes) -> bool:
+    """Whether polars would not take a text for what it is, told from its first bytes.
+
+    It unpacks what looks packed to it, without a limit (zlib's ``x^`` may well begin a text), and
+    passes over a byte-order mark wherever a part of a file starts with one.
+    """
+    return text.startswith(_MISREAD)
 
 
 def unpacked(stream: BinaryIO, magic: bytes, budget: Budget) -> BinaryIO | None:

@@ -7,7 +7,6 @@ an odd number, a return within a line) is read one by one, so that errors have a
 
 from __future__ import annotations
 
-import codecs
 import io
 import re
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import polars as pl
 
 from citebed.evaluation.plain_text import separators_in
 from citebed.files.line_blocks import Block, numbered
+from citebed.files.packed import polars_misreads
 from citebed.records import Problem
 from citebed.timeline.times import FIRST_SECOND, LAST_SECOND, short
 
@@ -69,8 +69,8 @@ def read_at_once(data: bytes, form: Form, rated: bool) -> pl.DataFrame | None:
     for text in _texts(data):
         if not text:
             return pl.DataFrame(schema=SCHEMA)
-        if separators_in(io.BytesIO(text), b" ") is None or text.startswith(codecs.BOM_UTF8):
-            continue  # a byte-order mark here is none, but polars would pass over it
+        if separators_in(io.BytesIO(text), b" ") is None or polars_misreads(text):
+            continue
         for time in (_TEN_DIGITS, _ANY_EPOCH):
             made = _scanned(text, form, _columns(time, rated))
             if made is not None and made["sound"].all() and made.height == _count(text):

@@ -5,7 +5,6 @@ Nothing here waits for numpy: a run can be begun while the rest of a program sti
 
 from __future__ import annotations
 
-import codecs
 import io
 import queue
 import threading
@@ -20,6 +19,7 @@ from citebed.errors import CitebedError, FormatError
 from citebed.evaluation.plain_text import separators, separators_in
 from citebed.evaluation.trec_files import RUN, read_trec
 from citebed.files.line_blocks import file_blocks
+from citebed.files.packed import polars_misreads
 from citebed.files.parquet import read_parquet
 from citebed.files.reading import is_packed, opened
 from citebed.timeline.formats import Form, form_of
@@ -139,7 +139,7 @@ def _trec(path: Path) -> StreamRun:
     with opened(path) as handle:
         first = handle.readline(_LONGEST)
     mark = _mark(first)
-    if first.startswith((b"#", codecs.BOM_UTF8)):
+    if first.startswith(b"#") or polars_misreads(first):
         return StreamRun(path, careful)
     return StreamRun(
         path, lambda: [_scanned(path, mark)], careful, lambda: separators(path, 0, mark)
@@ -156,7 +156,7 @@ def _unpacked(path: Path) -> Iterator[pl.LazyFrame]:
     for block in file_blocks(path, _BLOCK):
         mark = mark or _mark(block.data.partition(b"\n")[0])
         found = separators_in(io.BytesIO(block.data), mark)
-        if found != RUN.gaps * block.lines or block.data.startswith(codecs.BOM_UTF8):
+        if found != RUN.gaps * block.lines or polars_misreads(block.data):
             raise NotPlain
         yield _scanned(block.data, mark)
 

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import polars as pl
 
 from citebed.files.line_blocks import Block, line_blocks, pieces_of
+from citebed.files.packed import polars_misreads
 from citebed.files.reading import opened
 from citebed.records import Problem
 from citebed.timeline.filters.base import TEXTS
@@ -117,7 +118,7 @@ def decode(block: Block, naive_is_utc: bool) -> Decoded:
     data = block.data.removeprefix(_BOM) if block.first_line == 1 else block.data
     problems: list[tuple[int, str]] = []
     try:
-        raw = pl.read_ndjson(data, schema=_LINES)
+        raw = _read(data)
         # Lines need a number of their own only where some of them are blank.
         numbers = None if raw.height == block.lines else _numbered(data)
     except pl.exceptions.PolarsError:
@@ -131,6 +132,10 @@ def decode(block: Block, naive_is_utc: bool) -> Decoded:
         found += [Problem(row["line"], _wrong(row)) for row in wrong.iter_rows(named=True)]
         table = table.filter(_is_document())
     return Decoded(table.drop("given"), tuple(sorted(found)))
+
+
+def _read(data: bytes) -> pl.DataFrame:
+    return pl.read_ndjson(b"\n" + data if polars_misreads(data) else data, schema=_LINES)
 
 
 def _range(height: int) -> pl.Series:
@@ -152,7 +157,7 @@ def _decode_lines(data: bytes) -> tuple[pl.DataFrame, list[int], list[tuple[int,
     while todo:
         some = todo.pop()
         try:
-            parts.append(pl.read_ndjson(b"\n".join(lines[n] for n in some), schema=_LINES))
+            parts.append(_read(b"\n".join(lines[n] for n in some)))
             numbers += some
         except pl.exceptions.PolarsError as error:
             if len(some) == 1:
