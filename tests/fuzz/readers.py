@@ -20,7 +20,7 @@ from tests.fuzz.soundness import check, line_count
 from tests.fuzz.wellformed import MADE, NEIGHBOURS, gzipped
 from tests.samples import SAMPLES
 
-from citebed.cli.cocitations import from_file, numbered_lines
+from citebed.cli.cocitations import from_file
 from citebed.collection import load_profile, open_collection, read_exclusions
 from citebed.collection.formats import FORMATS, Chunk, recognise
 from citebed.errors import CitebedError
@@ -30,6 +30,8 @@ from citebed.evaluation.measures.grammar import measure
 from citebed.evaluation.query_files import query_texts
 from citebed.evaluation.tables import read_qrels, read_run
 from citebed.evaluation.trec_files import QRELS, RUN, Layout, read_lines, read_trec, run_tag
+from citebed.files.reading import is_packed
+from citebed.files.reading import read_lines as small_lines
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.drafts import pieces, read_draft
 from citebed.retrieval.index.citing_text import citing_text, names_of
@@ -93,7 +95,7 @@ def _format(name: str) -> Callable[[Path], Any]:
 
 
 def _sources(path: Path) -> None:
-    _, problems = parsed(path)
+    _, problems = parsed(path, path.name)
     failed = [what for *_, what in problems if "reader failed" in what]
     assert not failed, failed[0]
 
@@ -118,8 +120,8 @@ def _trec(layout: Layout, read: Callable[[Path], Any]) -> Callable[[Path], Any]:
     def both(path: Path) -> None:
         found = outcome(lambda: quickly(path))
         agree(found, outcome(lambda: slowly(path)), "quick and careful")
-        packed = _beside(path, ".gz", gzipped(path.read_bytes()))
-        if not path.read_bytes().startswith((b"\x1f\x8b", b"BZh", b"\xfd7z", b"]\0\0")):
+        if not is_packed(path):
+            packed = _beside(path, ".gz", gzipped(path.read_bytes()))
             agree(found, outcome(lambda: quickly(packed)), "plain and packed")
         outcome(lambda: run_tag(path))
         read(path)
@@ -140,11 +142,10 @@ def _kba(read: Callable[..., Any]) -> Callable[[Path], Any]:
         if strict is not None:
             assert lenient is not None, "strict reads what lenient refuses"
             agree(strict.table, lenient.table, "strict and lenient")
-            data = path.read_bytes()
-            if not data.startswith(b"\x1f\x8b"):
+            if not is_packed(path):
                 spread = b"\n".join(
                     line if line.lstrip().startswith(b"#") else line.replace(b" ", b"  ")
-                    for line in data.split(b"\n")
+                    for line in path.read_bytes().split(b"\n")
                 )
                 again = outcome(lambda: read(_beside(path, ".spread", spread)).table)
                 agree(strict.table, again, "single blanks and double")
@@ -165,12 +166,13 @@ def _stream_run(path: Path) -> None:
 def _stream_table(run: StreamRun) -> pl.DataFrame | None:
     try:
         parts = [table.select(RUN.kept) for table in tables(run)]
-        if run.plain is None or run.plain():
+        lines = sum(part.height for part in parts)
+        if run.separators is None or run.separators() == RUN.gaps * lines:
             return pl.concat(parts) if parts else None
     except NotPlain:
         pass
     assert run.careful is not None
-    return run.careful().select(RUN.kept).collect()
+    return pl.concat(run.careful()).select(RUN.kept).collect()
 
 
 def _judged(path: Path) -> None:
@@ -264,7 +266,7 @@ READERS: dict[str, Reader] = {
     "teams": Reader(read_teams, ("teams",)),
     "exclusions": Reader(read_exclusions, ("exclude",)),
     "profile": Reader(lambda path: load_profile(str(path)), ("profile",)),
-    "ids": Reader(numbered_lines, ("ids", "qrels", "run")),
+    "ids": Reader(lambda path: list(small_lines(path)), ("ids", "qrels", "run")),
     "cocited": Reader(from_file, ("cocited",)),
     "draft": Reader(
         lambda path: pieces(read_draft(path), "sentence"), ("draft-tex", "draft-md", "draft-txt")

@@ -32,6 +32,7 @@ from citebed.evaluation.tables import read_qrels, read_run
 SOURCE = "/citebed/"
 _LEFTOVER = re.compile(r"(^|/)(\.citebed-|\.staging|\.commit)|\.(tmp|new)$")
 _WARNING = re.compile(r"^\S+\.py:\d+: \w*Warning: .*", re.MULTILINE)
+_ERROR = re.compile(r"^[\w.]+: .*|^[\w.]+Error$", re.MULTILINE)
 _FRAME = re.compile(r'File "([^"]+)", line (\d+),? in (\S+)')
 
 
@@ -218,12 +219,13 @@ def _run(arguments: list[str], stdin: str) -> Ran:
 
 def _badly_ended(ran: Ran, arguments: list[str], case: Case) -> Failure | None:
     verb = case.target
-    if "Traceback" in ran.err or ran.code not in (0, 1):
-        last = ran.err.strip().splitlines()[-1:] or [""]
-        return Failure(f"exit {ran.code}", place_of(ran.err), last[0][:300], ran.err)
+    told = ran.code == 1 and "MemoryError" not in ran.err  # then tracebacks are for CITEBED_DEBUG
+    if ran.code not in (0, 1) or ("Traceback" in ran.err and not told):
+        what = (_ERROR.findall(ran.err) or [""])[-1]
+        return Failure(f"exit {ran.code}", place_of(ran.err), what[:300], ran.err)
     if ran.code == 1 and "citebed: " not in ran.err and arguments[0] != "lint":
         return Failure("silent", verb, f"exit 1 without a message: {ran.err[-200:]!r}")
-    if ran.code == 0 and "--json" in arguments:
+    if ran.code == 0 and "--json" in arguments and "--help" not in arguments:
         try:
             json.loads(ran.out, parse_constant=_no_number)
         except ValueError as error:

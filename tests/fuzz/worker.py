@@ -10,7 +10,6 @@ from __future__ import annotations
 import faulthandler
 import json
 import os
-import re
 import resource
 import sys
 import time
@@ -26,7 +25,6 @@ SECONDS, CPU_SECONDS = 60, 15
 """The longest that a case may take, and the most work; a machine may have much else to do."""
 _MEMORY = 4 << 30
 _GROWN = 1 << 30
-_PANIC = re.compile(r"panicked at (\S+)\n?(.*)")
 
 
 def _limit_memory() -> None:
@@ -52,13 +50,13 @@ class _Worker:
         _limit_memory()
 
     def answer(self, asked: dict[str, Any]) -> dict[str, Any]:
-        start, peak, said = time.process_time(), _peak(), self.log.tell()
+        start, peak = time.process_time(), _peak()
         faulthandler.dump_traceback_later(SECONDS, exit=True, file=self.log)
         case = self._case(asked)
         failure = self.place.run(case)
         faulthandler.cancel_dump_traceback_later()
         taken = time.process_time() - start
-        failure = failure or self._panicked(case, said) or _too_much(case, _peak() - peak, taken)
+        failure = failure or _too_much(case, _peak() - peak, taken)
         found: dict[str, Any] = {
             "seconds": taken,
             "target": case.target,
@@ -72,16 +70,6 @@ class _Worker:
         if "case" in asked:
             return case_of(asked["case"])
         return case_of_seed(asked["target"], asked["seed"], self.bases)
-
-    def _panicked(self, case: Case, said: int) -> Failure | None:
-        """What a library below Python printed, though its panic was caught."""
-        self.log.seek(0, os.SEEK_END)
-        if self.log.tell() == said:
-            return None
-        self.log.seek(said)
-        text = self.log.read()
-        found = _PANIC.search(text)
-        return Failure("panic", found[1], f"{case.target}: {found[2]}", text) if found else None
 
 
 def _too_much(case: Case, grown: int, taken: float) -> Failure | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -134,7 +135,8 @@ def _queries(collection: Collection, qrels: Path, name: str | None) -> pl.DataFr
     from citebed.retrieval.queries import read_queries
 
     if name is None:
-        if qrels.resolve().parent != (collection.folder / "qrels").resolve():
+        own = os.path.realpath(collection.folder / "qrels")
+        if os.path.dirname(os.path.realpath(qrels)) != own:
             return None
         name = name_of(qrels)
         if name not in collection.query_sets:

@@ -92,7 +92,9 @@ def lint(
     only: Annotated[
         list[str] | None, typer.Option(help="Only this check; may be repeated.")
     ] = None,
-    examples: Annotated[int, typer.Option(help="How many examples of each finding to show.")] = 3,
+    examples: Annotated[
+        int, typer.Option(min=0, help="How many examples of each finding to show.")
+    ] = 3,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.output import AsJson, print_json, progress_bar
+from citebed.cli.output import AsJson, a_number, print_json, progress_bar
 from citebed.errors import CitebedError
 from citebed.wording import count, printable
 
@@ -73,7 +73,7 @@ def filter_(
         bool, typer.Option("--strict", help="A line to skip is an error, and ends it.")
     ] = False,
     checkpoint_every: Annotated[
-        float, typer.Option(min=0, help="Seconds between checkpoints.")
+        float, typer.Option(min=0, callback=a_number, help="Seconds between checkpoints.")
     ] = 10.0,
     restart: Annotated[
         bool, typer.Option("--restart", help="Forget the checkpoint, and start over.")

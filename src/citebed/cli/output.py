@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,6 +21,13 @@ Rows = Sequence[Mapping[str, Any]]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print rows as JSON, for programs.")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print rows as CSV, for programs.")]
+
+
+def a_number(value: float) -> float:
+    """The value of an option, unless it is nan, which is within every range."""
+    if math.isnan(value):
+        raise typer.BadParameter("nan is not a number.")
+    return value
 
 
 def print_json(rows: Rows) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -173,7 +174,7 @@ def _titles(qrels: Path, collection: Path | None) -> Titles:
     """Looks titles up in the collection that was named, else in the one around the judgements."""
     from citebed.report.evaluation_page import no_titles
 
-    around = qrels.resolve().parent.parent
+    around = Path(os.path.realpath(qrels)).parent.parent
     folder = collection or (around if (around / "citebed.toml").is_file() else None)
     if folder is None:
         return no_titles

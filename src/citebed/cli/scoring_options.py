@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.output import Rows, print_csv, print_json
+from citebed.cli.output import Rows, a_number, print_csv, print_json
 from citebed.errors import CitebedError, UnknownName
 
 if TYPE_CHECKING:
@@ -70,7 +70,10 @@ Samples = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The seed of what is drawn at random.")]
 Level = Annotated[
-    float, typer.Option("--level", min=0.5, max=0.9999, help="The level of the intervals.")
+    float,
+    typer.Option(
+        "--level", min=0.5, max=0.9999, callback=a_number, help="The level of the intervals."
+    ),
 ]
 Baseline = Annotated[
     str | None, typer.Option(help="The run that the others are compared with (else all pairs).")

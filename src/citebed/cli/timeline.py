@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
+from citebed.cli.output import AsCsv, AsJson, a_number, print_csv, print_json
 from citebed.cli.scoring_options import Format, Level, Measures, Seed, check_queries, style_of
 from citebed.cli.timeline_official import (
     Official,
@@ -168,7 +168,8 @@ def timeline(
     focus: Focus = None,
     samples: Annotated[int, typer.Option(min=100, help="Resamples of a trend.")] = 1000,
     alpha: Annotated[
-        float, typer.Option(min=0, max=1, help="A p-value below this is significant.")
+        float,
+        typer.Option(min=0, max=1, callback=a_number, help="A p-value below this is significant."),
     ] = 0.05,
     level: Level = 0.95,
     seed: Seed = 0,

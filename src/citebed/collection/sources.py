@@ -229,7 +229,8 @@ def _zip_members(
             yield Problem(1, f"{name}: {what}; none of them is read")
         for info in archive.infolist():
             label = _label(name, info.filename)
-            if info in shared or info.is_dir() or _is_hidden(info.filename):
+            is_folder = info.filename.endswith("/")  # not is_dir: it fails for one without a name
+            if info in shared or is_folder or _is_hidden(info.filename):
                 continue
             if info.flag_bits & _ENCRYPTED:
                 yield Problem(1, f"{label}: encrypted; unpack it with its password and import that")

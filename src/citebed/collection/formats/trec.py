@@ -256,13 +256,13 @@ def parse_qrels(chunk: Chunk) -> Iterator[Record]:
     for line, row in enumerate(rows, chunk.line):
         if not row:
             continue
-        if len(row) not in (3, 4) or not _RELEVANCE.fullmatch(row[-1]):
+        query, document = _identifier(row[0]), _identifier(row[1 if pairs_only else -2 :][0])
+        fits = len(row) in (3, 4) and _RELEVANCE.fullmatch(row[-1])
+        if fits and query and document:  # of an invisible character nothing is left
+            yield Judgement(query, document, 1 if pairs_only else int(row[-1]), line)
+        else:
             found = " ".join(row)[:60]
             yield Problem(line, f"'{found}' is not 'query iteration document relevance'")
-        elif pairs_only:
-            yield Judgement(_identifier(row[0]), _identifier(row[1]), 1, line)
-        else:
-            yield Judgement(_identifier(row[0]), _identifier(row[-2]), int(row[-1]), line)
 
 
 def _columns(line: str) -> list[str]:

@@ -69,5 +69,5 @@ def lint(
 
 def _run(check: Check, subject: Subject, examples: int | None) -> Finding:
     rows = check.find(subject)
-    some = rows if examples is None else rows.head(examples)
+    some = rows if examples is None else rows.head(min(examples, rows.height))
     return Finding(check, rows.height, some.to_dicts())

@@ -1,0 +1,27 @@
+"""Every failure that the fuzzer ever found, made small and kept: none of them comes again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.fuzz.cases import case_of
+from tests.fuzz.fuzzing import Worker
+
+KEPT = sorted((Path(__file__).parent / "kept").glob("*.json"))
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    made = Worker(tmp_path_factory.mktemp("worker"))
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
+def test_a_failure_that_was_mended_stays_so(path: Path, worker: Worker) -> None:
+    case = case_of(path.read_text())
+    assert case.why
+    answer = worker.ask(case=case.to_json())
+    assert "failure" not in answer, answer["failure"]
