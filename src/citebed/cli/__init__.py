@@ -14,6 +14,9 @@ def run() -> None:
     # Modules being loaded are never garbage: looking for some at every 700 objects costs a
     # twentieth of a second.
     gc.set_threshold(100_000, 20, 20)
+    os.environ["MPLBACKEND"] = "agg"  # pictures are files; a name it does not know is an error
+    if os.environ.get("POLARS_MAX_THREADS") == "0":  # at which polars panics
+        del os.environ["POLARS_MAX_THREADS"]
     _open_streams()
     from citebed.cli.app import main
 
