@@ -52,7 +52,7 @@ def parse(chunk: Chunk) -> Iterator[Record]:
         if entry.broken:
             what = f"entry '{entry.key}' does not close; kept the fields that could be read"
             yield Problem(entry.line, what, "mended")
-        elif not entry.key:
+        elif not entry.key or not (entry.key.isprintable() or fold(entry.key)):
             what = f"an entry without a key; named '{document.doc_id}'"
             yield Problem(entry.line, what, "mended")
         yield document
@@ -123,10 +123,9 @@ def _with_subtitle(title: str, subtitle: str | None) -> str:
 
 
 def _id_of(entry: RawEntry, authors: tuple[str, ...], date: str | None, title: str) -> str:
-    if given := entry.fields.get("citebed-id"):
-        return latex_to_text(given)
-    if entry.key:
-        return fold(entry.key)
+    given = entry.fields.get("citebed-id")
+    if key := latex_to_text(given) if given else fold(entry.key):
+        return key
     return made_up_id(authors, (date or "")[:4], title) or f"line-{entry.line}"
 
 

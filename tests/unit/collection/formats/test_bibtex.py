@@ -432,3 +432,13 @@ def test_a_text_that_is_no_entry_is_refused() -> None:
         document_in("@misc{a, title = {")
     with pytest.raises(ValueError, match="not a BibTeX entry"):
         document_in("nothing")
+
+
+@pytest.mark.parametrize("key", ["", " ", "\ufeff", "\u200b"])
+def test_an_entry_whose_key_nobody_can_see_has_a_made_up_one(key: str) -> None:
+    chunk = Chunk(f"@article{{{key}, title={{Sorting apples}}}}".encode(), "x")
+    problem, document = parse(chunk)
+    assert isinstance(problem, Problem)
+    assert isinstance(document, Document)
+    assert problem.what == "an entry without a key; named 'sorting'"
+    assert document.doc_id == "sorting"
