@@ -30,13 +30,24 @@ _CJK = (
 )
 _WORD = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
 _ASCII_RUN = re.compile(r"[a-z0-9]+")
+_LONGEST = 32
 _LAST = 0x30000  # no character beyond folds, composes or decomposes
 Words = tuple[str, ...]
 
 
 def words(text: str) -> list[str]:
     """The words of a text as names are compared: composed (NFC) and case-folded."""
+    if not text.isascii():
+        text = _too_many_marks().sub(r"\1", text)
     return _WORD.findall(unicodedata.normalize("NFC", text).casefold())
+
+
+@cache
+def _too_many_marks() -> re.Pattern[str]:
+    """Marks on one letter beyond thirty, which no writing has (Unicode's stream-safe format):
+    Python puts them in order in a time that grows with the square of their number."""
+    marks = "".join(c for c in map(chr, range(128, _LAST)) if unicodedata.combining(c))
+    return re.compile(f"([{marks}]{{30}})[{marks}]+")
 
 
 class NameTable:
@@ -120,14 +131,14 @@ def _by_first_word(names: list[Words]) -> dict[str, list[tuple[Words, int]]]:
 def _anchors(name: Words) -> set[str]:
     """Strings of which every text with the name has one, whatever its case and composition.
 
-    The longest run of ASCII letters does, unless one of its letters is written as a character
+    The longest run of ASCII letters does (its start, as looking for long ones takes long), unless one of its letters is written as a character
     that folds to ASCII ("ß", "ﬁ", the Kelvin sign): those few are anchors themselves. A name
     without ASCII is anchored by its first two characters in every way to write them, and by the
     marks that compose with a character before them.
     """
     runs = [run for word in name for run in _ASCII_RUN.findall(word)]
     if runs:
-        return {max(runs, key=len), *_fold_to_ascii()}
+        return {max(runs, key=len)[:_LONGEST], *_fold_to_ascii()}
     start = name[0][:2]
     together = {c for c in _written(start[0]) if len(_folded(c)) > 1}
     return {*map("".join, product(*map(_written, start))), *together, *_composing()}

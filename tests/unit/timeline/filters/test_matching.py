@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.reference import filters as slow
 
 from citebed.errors import CitebedError
+from citebed.timeline.filters.base import TEXTS
 from citebed.timeline.filters.matching import NameTable, words
 from citebed.timeline.filters.topics import Name, Topic
 
@@ -56,6 +57,15 @@ def test_a_name_of_several_topics_is_shared() -> None:
         ("y",): ((0, 0.25),),
         ("z",): ((0, 0.5), (1, 0.5)),
     }
+
+
+def test_names_and_marks_without_end_take_no_time_without_end() -> None:
+    """With the square of their lengths in steps these would take hours."""
+    long = NameTable([Topic("q", (Name("x" * 200_000),))])
+    rows = [("x" * 200_000, None, None), ("x" * 199_999, None, None)]
+    table = pl.DataFrame(rows, schema=dict.fromkeys(TEXTS, pl.String), orient="row")
+    assert long.topics_named(table) == {0: {0}}
+    assert words("e\u0301" + "\u0315\u0300" * 200_000 + " b") == ["é", "b"]
 
 
 def test_a_name_without_a_word_is_refused() -> None:
