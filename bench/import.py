@@ -52,7 +52,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         with tarfile.open(acm_cr / "acm-dl.tar.xz") as archive:
-            archive.extractall(folder, filter="data")
+            safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # since 3.11.4
+            archive.extractall(folder, **safely)
         files = sorted(folder.rglob("*.bib"))
         size = sum(path.stat().st_size for path in files) / 1e6
         print(f"{len(files)} BibTeX files, {size:.0f} MB, {os.cpu_count()} cores")
