@@ -131,10 +131,11 @@ def _by_first_word(names: list[Words]) -> dict[str, list[tuple[Words, int]]]:
 def _anchors(name: Words) -> set[str]:
     """Strings of which every text with the name has one, whatever its case and composition.
 
-    The longest run of ASCII letters does (its start, as looking for long ones takes long), unless one of its letters is written as a character
-    that folds to ASCII ("ß", "ﬁ", the Kelvin sign): those few are anchors themselves. A name
-    without ASCII is anchored by its first two characters in every way to write them, and by the
-    marks that compose with a character before them.
+    The longest run of ASCII letters does (its start: looking for long ones takes long), unless
+    one of its letters is written as a character that folds to ASCII ("ß", "ﬁ", the Kelvin sign):
+    those few are anchors themselves. A name without ASCII is anchored by its first two
+    characters in every way to write them, and by the marks that compose with a character before
+    them.
     """
     runs = [run for word in name for run in _ASCII_RUN.findall(word)]
     if runs:
