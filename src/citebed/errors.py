@@ -10,7 +10,13 @@ from citebed.wording import printable
 
 
 class CitebedError(Exception):
-    """Something the user can fix; the command line prints the message and exits with 1."""
+    """Something the user can fix; the command line prints the message and exits with 1.
+
+    A message often names a file: bytes that are no text are spelled in it.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(printable(message))
 
 
 class FormatError(CitebedError):

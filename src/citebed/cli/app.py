@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except typer.Exit as stop:
         return stop.exit_code
     except TyperException as error:
-        typer.echo(f"citebed: {error.format_message()}", err=True)
+        typer.echo(f"citebed: {printable(error.format_message())}", err=True)
         typer.echo("Run 'citebed --help', or 'citebed VERB --help', for how it is used.", err=True)
         return 1
     except (KeyboardInterrupt, typer.Abort):

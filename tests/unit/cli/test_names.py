@@ -135,6 +135,24 @@ def test_what_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert "nop\\xe9.tex" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["stats", "c", "--B"],
+        ["fetch", "B"],
+        ["fetch", "cacm", "c", "--mirror", "file:///B"],
+        ["search", "B", "--queries", "q"],
+        ["measures", "B"],
+        ["evaluate", "B", "B"],
+    ],
+)
+def test_words_that_mean_nothing_are_spelled(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([word.replace("B", os.fsdecode(b"\xe9")) for word in words]) == 1
+    assert "\\xe9" in capsys.readouterr().err
+
+
 def _bib(folder: Path) -> Path:
     path = folder / "accents.bib"
     path.write_text("@article{a, title={Über Bücher — 𝄞}, author={Böhm, Ö.}, abstract={Cats.}}\n")

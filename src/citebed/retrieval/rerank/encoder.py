@@ -15,6 +15,7 @@ from citebed.retrieval.rerank import torch_runtime
 from citebed.retrieval.rerank.folder import (
     ModelFolder,
     Pooling,
+    blaming,
     fingerprint,
     most_tokens,
     open_folder,
@@ -65,7 +66,8 @@ class _Loaded:
         """Run all texts through the network and put each result in its text's row."""
         done, rows = 0, None
         for part in self._tokeniser.batches(texts, batch):
-            results = finish(self._model(part), part)
+            with blaming(self._files):
+                results = finish(self._model(part), part)
             if rows is None:
                 rows = np.empty((len(texts), *results.shape[1:]), np.float32)
             rows[part.at] = results
@@ -182,9 +184,10 @@ def load_encoder(
     own unless given; a model that says nothing of pooling gets the mean over its tokens.
     """
     folder = open_folder(find_model(name_or_folder))
-    tokens, pooled = most_tokens(folder, max_tokens), pooling_of(folder, pooling)
-    model = _load_model(folder, "encoder", runtime, device)
-    return Encoder(str(name_or_folder), folder, model, tokens, pooled)
+    with blaming(folder):
+        tokens, pooled = most_tokens(folder, max_tokens), pooling_of(folder, pooling)
+        model = _load_model(folder, "encoder", runtime, device)
+        return Encoder(str(name_or_folder), folder, model, tokens, pooled)
 
 
 def load_cross_encoder(
@@ -196,9 +199,10 @@ def load_cross_encoder(
 ) -> CrossEncoder:
     """A cross-encoder by folder, hub name or short name; arguments as of ``load_encoder``."""
     folder = open_folder(find_model(name_or_folder))
-    tokens = most_tokens(folder, max_tokens)
-    model = _load_model(folder, "cross-encoder", runtime, device)
-    return CrossEncoder(str(name_or_folder), folder, model, tokens)
+    with blaming(folder):
+        tokens = most_tokens(folder, max_tokens)
+        model = _load_model(folder, "cross-encoder", runtime, device)
+        return CrossEncoder(str(name_or_folder), folder, model, tokens)
 
 
 def load_reranker(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from citebed.errors import CitebedError, FormatError
+from citebed.files.reading import read_text
 from citebed.retrieval.rerank.architectures import positions
 
 # In the order in which they are preferred.
@@ -77,13 +79,37 @@ def read_json(path: Path) -> dict[str, Any] | None:
     """A JSON object from a file, or ``None`` if there is no such file."""
     if not path.is_file():
         return None
-    try:
-        value = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
-        raise FormatError(path, None, f"not JSON ({error})") from error
+    value = _parsed(path)
     if not isinstance(value, dict):
         raise FormatError(path, None, "expected a JSON object")
     return value
+
+
+def _parsed(path: Path) -> Any:
+    try:
+        return json.loads(read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise FormatError(path, None, f"not JSON ({error})") from error
+
+
+@contextlib.contextmanager
+def blaming(folder: ModelFolder) -> Iterator[None]:
+    """Whatever a library says of a model, also in panic, is told as a fault of the model's files.
+
+    Settings that do not fit each other or the weights raise nearly anything, in three libraries.
+    """
+    try:
+        yield
+    except (CitebedError, MemoryError):
+        raise
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise CitebedError(
+            f"the model in '{folder.path}' does not work: {reason}. Its files may be "
+            "damaged, or not belong together: get them anew"
+        ) from error
 
 
 # --- length ---------------------------------------------------------------------------------
@@ -159,10 +185,7 @@ def _modules(folder: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         alone = [{"type": "Pooling", "path": "1_Pooling"}]
         return alone if (folder / "1_Pooling" / "config.json").is_file() else []
-    try:
-        modules = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
-        raise FormatError(path, None, f"not JSON ({error})") from error
+    modules = _parsed(path)
     if not isinstance(modules, list) or not all(isinstance(entry, dict) for entry in modules):
         raise FormatError(path, None, "expected a list of modules")
     return modules

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, FormatError, MissingExtra
+from citebed.files.reading import read_lines, read_text
 from citebed.retrieval.rerank.folder import ModelFolder, lower_cases, read_json
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Tokeniser:
         self._tokenizer = _load(folder)
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(most, strategy="longest_first")
-        self._padding = int(folder.config.get("pad_token_id") or 0)
+        self._padding = np.int64(int(folder.config.get("pad_token_id") or 0))
 
     def batches(self, texts: Texts, size: int) -> Iterator[Batch]:
         """Batches of at most ``size`` texts (or pairs), of nearly the same length each.
@@ -96,7 +97,9 @@ def _load(folder: ModelFolder) -> Tokenizer:
     if not path.is_file():
         return _from_vocabulary(folder)
     try:
-        return tokenizers.Tokenizer.from_file(str(path))
+        return tokenizers.Tokenizer.from_str(read_text(path))
+    except CitebedError:
+        raise
     except Exception as error:  # the Rust library raises plain Exception
         raise FormatError(path, None, f"not a tokeniser ({error})") from error
 
@@ -131,8 +134,7 @@ def _from_vocabulary(folder: ModelFolder) -> Tokenizer:
 
 
 def _read_vocabulary(path: Path) -> dict[str, int]:
-    lines = path.read_text("utf-8").split("\n")
-    vocabulary = {line.rstrip("\r"): number for number, line in enumerate(lines) if line}
+    vocabulary = {line: number - 1 for number, line in read_lines(path) if line}
     missing = {"[UNK]", "[CLS]", "[SEP]"} - set(vocabulary)
     if missing:
         raise FormatError(path, None, f"the vocabulary lacks {', '.join(sorted(missing))}")

@@ -9,6 +9,7 @@ that no code of the file is ever run.
 from __future__ import annotations
 
 import io
+import math
 import pickle
 import struct
 import zipfile
@@ -90,7 +91,7 @@ class _Unpickler(pickle.Unpickler):
     def persistent_load(self, pid: Any) -> _Storage:
         kind, storage_type, key, _location, size, *view = pid
         if kind != "storage" or not isinstance(storage_type, _StorageType) or any(view):
-            raise pickle.UnpicklingError(f"a storage of an unknown kind: {pid!r:.80}")
+            raise pickle.UnpicklingError("a storage of an unknown kind")  # nested, it has no end
         return _Storage(str(key), storage_type.dtype, int(size))
 
 
@@ -125,6 +126,9 @@ def _read_archive(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
             raise FormatError(path, None, "written on a big-endian machine")
         tensors = _Unpickler(io.BytesIO(archive.read(f"{root}data.pkl"))).load()
         wanted = {t.storage.key for t in tensors.values() if isinstance(t, _Tensor)}
+        sizes = [archive.getinfo(f"{root}data/{key}").file_size for key in wanted]
+        if sum(sizes) > path.stat().st_size:  # PyTorch packs nothing, and nothing twice
+            raise FormatError(path, None, "its storages are larger than the file")
         return tensors, {key: archive.read(f"{root}data/{key}") for key in wanted}
 
 
@@ -160,7 +164,8 @@ def _array(tensor: _Tensor, storages: dict[str, bytes]) -> NDArray[Any]:
     last = tensor.offset + sum(
         (n - 1) * step for n, step in zip(tensor.shape, tensor.strides, strict=True)
     )
-    if tensor.offset < 0 or min(tensor.strides, default=0) < 0 or last >= max(len(flat), 1):
+    reaches = last >= max(len(flat), 1) or math.prod(tensor.shape) > max(len(flat), 1)
+    if tensor.offset < 0 or min(tensor.strides, default=0) < 0 or reaches:
         raise ValueError("a tensor reaches beyond its storage")
     strides = tuple(step * flat.itemsize for step in tensor.strides)
     view = np.lib.stride_tricks.as_strided(flat[tensor.offset :], tensor.shape, strides)

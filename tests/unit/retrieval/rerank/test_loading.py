@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
+import json
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from citebed.errors import CitebedError, FormatError, MissingExtra, UnknownName
@@ -218,6 +223,59 @@ def test_broken_settings(make_model: Callable[..., Any]) -> None:
     (folder / "config.json").write_text("{")
     with pytest.raises(FormatError, match=r"config\.json: not JSON"):
         load_encoder(folder)
+
+
+ODD_FILES = [b"\xff\xfe", b"[" * 100_000, b'{"a":' * 100_000, b"1" * 5000, b"null", b'[{"a": 1}]']
+SETTINGS = ["config.json", "sentence_bert_config.json", "tokenizer_config.json", "modules.json"]
+
+
+@neural
+@pytest.mark.parametrize("name", [*SETTINGS, "vocab.txt", "tokenizer.json"])
+@pytest.mark.parametrize("data", ODD_FILES, ids=lambda data: repr(data[:8]))
+def test_files_that_are_no_settings_are_told(
+    make_model: Callable[..., Any], name: str, data: bytes
+) -> None:
+    folder = make_model().folder
+    (folder / name).write_bytes(data)
+    with pytest.raises(CitebedError):
+        load_encoder(folder, runtime="onnx")
+
+
+@neural
+@pytest.mark.parametrize("value", [True, -1, 2**31, 2**63, 1e308, "x", [1], {"a": 1}, None])
+@pytest.mark.parametrize(
+    "name", ["hidden_size", "layer_norm_eps", "max_position_embeddings", "pad_token_id"]
+)
+def test_settings_that_make_no_sense_are_told(
+    make_model: Callable[..., Any], name: str, value: object
+) -> None:
+    tiny = make_model()
+    (tiny.folder / "config.json").write_text(json.dumps({**tiny.config, name: value}))
+    with contextlib.suppress(CitebedError):  # some of these are as good as none
+        load_encoder(tiny.folder, runtime="onnx").encode(["a paper", "a citation of papers"])
+
+
+@neural
+def test_a_panic_in_a_library_is_told(
+    make_model: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = load_encoder(make_model().folder, runtime="onnx")
+
+    def panic(_: object) -> None:
+        raise pl.exceptions.PanicException("index out of bounds\nat line 5")
+
+    monkeypatch.setattr(encoder, "_model", panic)
+    with pytest.raises(CitebedError, match=r"tiny' does not work: index out of bounds\. Its files"):
+        encoder.encode(["a paper"])
+
+
+@neural
+def test_a_folder_may_have_any_name(make_model: Callable[..., Any], tmp_path: Path) -> None:
+    folder = shutil.copytree(make_model().folder, tmp_path / os.fsdecode(b"m\xe9"))
+    assert load_encoder(folder, runtime="onnx").encode(["a paper"]).shape == (1, 24)
+    (folder / "vocab.txt").unlink()
+    with pytest.raises(CitebedError, match=r"m\\xe9' has neither"):
+        load_encoder(folder, runtime="onnx")
 
 
 @neural

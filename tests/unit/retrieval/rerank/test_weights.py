@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.errors import FormatError
-from citebed.retrieval.rerank.torch_pickle import read_torch_pickle
+from citebed.retrieval.rerank.torch_pickle import _array, _Storage, _Tensor, read_torch_pickle
 from citebed.retrieval.rerank.weights import read_safetensors, with_current_names
 
 # torch.save (PyTorch 2.15) of the tensors below, compressed: its form since 1.6, and before.
@@ -109,6 +109,49 @@ def test_no_code_of_a_pickle_is_run(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="which no table of weights needs"):
         read_torch_pickle(path)
     assert not trace.exists()
+
+
+class Laughs:
+    """A storage that is called by a list of lists of lists: written out, it has no end."""
+
+    def __init__(self) -> None:
+        self.name: list[object] = []
+        for _ in range(60):
+            self.name = [self.name, self.name]
+
+
+class Naming(pickle.Pickler):
+    def persistent_id(self, obj: object) -> object:
+        return obj.name if isinstance(obj, Laughs) else None
+
+
+def test_a_storage_of_a_name_without_end_is_refused(tmp_path: Path) -> None:
+    content = io.BytesIO()
+    Naming(content).dump({"a": Laughs()})
+    with zipfile.ZipFile(tmp_path / "a.bin", "w") as archive:
+        archive.writestr("model/data.pkl", content.getvalue())
+    with pytest.raises(FormatError, match="not a file of PyTorch weights"):
+        read_torch_pickle(tmp_path / "a.bin")
+
+
+def test_storages_that_are_packed_are_refused(tmp_path: Path) -> None:
+    """PyTorch packs nothing: what unpacks to more than the file is, is made to hurt."""
+    path = tmp_path / "pytorch_model.bin"
+    path.write_bytes(saved(ARCHIVE))
+    with zipfile.ZipFile(path) as archive:
+        members = {info.filename: archive.read(info) for info in archive.infolist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data + bytes(9_000_000) if "/data/" in name else data)
+    with pytest.raises(FormatError, match="storages are larger than the file"):
+        read_torch_pickle(path)
+
+
+def test_a_tensor_has_no_more_numbers_than_its_storage() -> None:
+    """Steps of 0 would make terabytes of one number."""
+    tensor = _Tensor(_Storage("0", "<f4", 1), 0, (1 << 20, 1 << 20), (0, 0))
+    with pytest.raises(ValueError, match="beyond its storage"):
+        _array(tensor, {"0": bytes(4)})
 
 
 # --- safetensors ----------------------------------------------------------------------------
