@@ -16,7 +16,6 @@ from typer.exceptions import TyperException
 
 from citebed.errors import CitebedError
 from citebed.files.network import VARIABLE as OFFLINE
-from citebed.files.writing import system_error
 from citebed.wording import for_terminal, printable
 
 INTERRUPTED = 130
@@ -120,6 +119,8 @@ def _interrupted() -> int:
 
 def _failed(error: BaseException) -> int:
     """Tell an error that no verb foresaw: the machine's, or a bug of ours."""
+    from citebed.files.writing import system_error
+
     if os.environ.get("CITEBED_DEBUG"):
         traceback.print_exception(error)
     said = for_terminal(str(error).strip().partition("\n")[0])

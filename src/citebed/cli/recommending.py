@@ -30,7 +30,6 @@ from citebed.retrieval.drafts import (
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.recommending import NothingToAsk, Recommendation, Recommender
 from citebed.retrieval.search.fields import fields_of
-from citebed.wording import printable
 
 _ENDINGS = (".tex", ".md", ".markdown", ".txt", ".text", ".ltx", ".rst", ".pdf", ".docx", ".odt")
 _LONGEST_NAME = 255
@@ -94,7 +93,7 @@ def _draft(text: str) -> tuple[Draft, bool]:
         if path.exists():
             return read_draft(path), True
         if path.suffix.lower() in _ENDINGS and " " not in text:
-            raise CitebedError(f"there is no file '{printable(text)}'")
+            raise CitebedError(f"there is no file '{text}'")
     if not _is_encodable(text):
         return draft_of(os.fsencode(text), "the text"), False  # bytes that are no UTF-8
     return parse_draft(text), False

@@ -87,19 +87,18 @@ def _binary(data: bytes) -> str:
 
 def bytes_of(path: Path) -> bytes:
     """The contents of a file that a user named; raises ``CitebedError`` where it cannot be read."""
-    shown = printable(path)
     try:
         if path.is_dir():
-            raise CitebedError(f"{shown}: this is a folder; name the file of the draft itself")
+            raise CitebedError(f"{path}: this is a folder; name the file of the draft itself")
         with path.open("rb") as file:
             data = read_up_to(file, MAX_BYTES + 1)
     except FileNotFoundError:
-        raise CitebedError(f"{shown}: no such file; expected a .tex, .md or .txt file") from None
+        raise CitebedError(f"{path}: no such file; expected a .tex, .md or .txt file") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise CitebedError(f"{shown}: cannot be read: {reason}") from error
+        raise CitebedError(f"{path}: cannot be read: {reason}") from error
     if len(data) > MAX_BYTES:
-        raise CitebedError(f"{shown}: larger than {MAX_BYTES >> 20} MiB; give the text in parts")
+        raise CitebedError(f"{path}: larger than {MAX_BYTES >> 20} MiB; give the text in parts")
     return data
 
 

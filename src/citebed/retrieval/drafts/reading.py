@@ -18,7 +18,6 @@ from citebed.retrieval.drafts.plain import read_plain
 from citebed.retrieval.drafts.prose import passages_of
 from citebed.retrieval.drafts.records import Cited, Draft
 from citebed.retrieval.drafts.tex import read_tex
-from citebed.wording import printable
 
 Form = Literal["tex", "markdown", "text"]
 
@@ -52,7 +51,7 @@ def read_draft(path: Path) -> Draft:
     ``CitebedError`` for what cannot be read or is no text (a PDF, a Word document, nothing).
     """
     form = _ENDINGS.get(path.suffix.lower())
-    return draft_of(bytes_of(path), printable(path), form, path)
+    return draft_of(bytes_of(path), str(path), form, path)
 
 
 def draft_of(data: bytes, name: str, form: Form | None = None, path: Path | None = None) -> Draft:
