@@ -27,6 +27,60 @@ WORDS = (
 )
 """Words that some reader may take for more, or for less, than they are."""
 
+SIGNS = (
+    *(
+        "{",
+        "}",
+        "{{",
+        "}}",
+        '"',
+        "\\",
+        "\\'e",
+        "\\alpha",
+        "\\frac{1}{2}",
+        "$x$",
+        "$$",
+        "~",
+        "%",
+        "``",
+    ),
+    *("@article{", "@string{x = ", "title = {", " # ", " and ", "and others", "jan", "crossref = "),
+    *(
+        "\\cite{",
+        "\\citep[",
+        "\\begin{",
+        "\\end{document}",
+        "\\input{draft}",
+        "\\newcommand{\\x}{\\x\\x}",
+    ),
+    *("\\def\\x#1{", "\\verb|", "\\[", "\\(", "\\bibitem{b}", "\\footnote{", "\\textbackslash "),
+    *("[@a]", "](", "![", "^[", "[^1]", "```\n", "---\n", "# ", "> ", "| a |\n", "<!--", "-->"),
+    *("[1] ", "[2-4]", "[1,", "(Smith, 2019)", "References\n", "arXiv:1810.04805", "https://a.b/c"),
+    *("&amp;", "&lt;i&gt;", "&#233;", "&#xd800;", "<i>", "</i>", "<![CDATA[", "]]>", "<?x ?>"),
+    *(
+        "TY  - JOUR\n",
+        "ER  - \n",
+        "AU  - ",
+        "\n.I 7\n",
+        ".W\n",
+        ".X\n1 2 3\n",
+        "<DOC>\n",
+        "</DOCNO>",
+    ),
+    *(
+        "<top>\n",
+        "<num> Number: ",
+        "\n[relevance]\n",
+        "= [",
+        "Q0",
+        "\t",
+        "\r\n",
+        "e\u0301",
+        "\u00ad",
+    ),
+)
+"""Signs of the languages that are read."""
+
 _WORD = re.compile(rb"[^\s,:;{}\[\]\"<>=]+")
 _LINE_ENDS = (b"\r", b"\r\n", b"\n\n", b"\x85", b"\xe2\x80\xa8", b"\v", b"\f", b"\0\n", b" \n")
 _LINES = (
@@ -51,6 +105,23 @@ def reworded(data: bytes, rng: random.Random) -> bytes:
         word = rng.choice(WORDS).encode("utf-8", "surrogatepass")
         data = data[: one.start()] + word + data[one.end() :]
     return data
+
+
+def signed(data: bytes, rng: random.Random) -> bytes:
+    """Signs of some language put in between."""
+    for _ in range(rng.randint(1, 6)):
+        at = rng.randrange(len(data) + 1)
+        data = data[:at] + rng.choice(SIGNS).encode() + data[at:]
+    return data
+
+
+def multiplied(data: bytes, rng: random.Random) -> bytes:
+    """A few bytes, or a sign, thousands of times: what takes time for each pair would be felt."""
+    at = rng.randrange(len(data) + 1)
+    unit = data[at : at + rng.randint(1, 20)]
+    if not unit or rng.random() < 0.5:
+        unit = rng.choice(SIGNS).encode()
+    return data[:at] + unit * (rng.choice((2_000, 60_000)) // len(unit)) + data[at:]
 
 
 def relined(data: bytes, rng: random.Random) -> bytes:
@@ -102,7 +173,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 def _changed(value: Any, rng: random.Random) -> Any:
     path = rng.choice(_places(value))
-    new = rng.choice(_VALUES)
+    new = rng.choice(_VALUES) if rng.random() < 0.7 else rng.choice(WORDS)
     if not path:
         return new
     inner = value
@@ -148,14 +219,14 @@ def repacked(data: bytes, rng: random.Random) -> bytes:
     return rng.choice(PACKERS)(packed) if how == 3 else packed
 
 
-TEXTUAL = (reworded, relined, refielded, retyped)
+TEXTUAL = (reworded, reworded, relined, refielded, retyped, retyped, signed)
 
 
 def _text(data: bytes, rng: random.Random) -> bytes:
     """One change: odd words more often than damage, which is found out soon."""
     chance = rng.random()
-    if chance < 0.03:
-        return repacked(data, rng)
+    if chance < 0.04:
+        return rng.choice((repacked, multiplied))(data, rng)
     return rng.choice(TEXTUAL if chance < 0.7 else tuple(MUTATIONS.values()))(data, rng)
 
 

@@ -259,6 +259,9 @@ _MAKES = ("fuse", "search", "qrels sample", "qrels subset", "qrels merge", "qrel
 
 def _reader_failed(problems: Path, case: Case) -> Failure | None:
     """An import goes on where one of our readers fails, and says so: a failure all the same."""
-    said = pl.read_parquet(problems)["what"].to_list() if problems.is_file() else []
+    if not problems.is_file():
+        return None
+    with problems.open("rb") as file:  # polars takes no name that is not UTF-8
+        said = pl.read_parquet(file)["what"].to_list()
     failed = [what for what in said if "reader failed" in what]
     return Failure("reader failed", case.target, failed[0][:300]) if failed else None

@@ -42,7 +42,7 @@ _HUGE = "9" * 30
 VALUES: dict[str, tuple[str, ...]] = {
     # arguments
     "collection": ("@c", "!>new", "!@qrels"),
-    "import collection": ("@c", ">new", "!@qrels"),
+    "import collection": ("@c", ">new", ">new", "!@qrels"),
     "sources": (*_SOURCES, "!c", "!nowhere"),
     "target": (">out", ">out.bib", "!>c", ">new/out"),
     "text": _TEXTS,
@@ -323,20 +323,32 @@ def _finished(drawn: _Drawn, verb: str, command: list[str]) -> Case:
     if verb == "fetch":
         case.files.update(_mirror(rng))
         case.writes += command[1:2]
-    if verb == "import":
-        follow = rng.choice(("stats", "lint", "index", "export", "import", ""))
-        case.commands += _following(follow, command)
-        case.writes += ["out"] if follow == "export" else []
+    if verb == "import" and len(command) > 1 and command[1] in ("c", "new"):
+        case.commands += _following(command, rng)
+        case.writes += _FOLLOWED
+        case.files.setdefault(*MADE["filter-topics"])
     return case
 
 
-def _following(verb: str, command: list[str]) -> list[list[str]]:
-    """What is done with what was imported: it must hold whatever the readers let in."""
-    folder = command[1] if len(command) > 1 else "new"
-    if verb == "import":
-        return [command]
-    more = {"export": ["out", "--to", "jsonl"], "index": ["--workers", "1"]}.get(verb, [])
-    return [[verb, folder, *more]] if verb and not folder.startswith("-") else []
+_FOLLOWED = ["out", "again", "x.run", "x.svg"]
+
+
+def _following(command: list[str], rng: random.Random) -> list[list[str]]:
+    """What is done with what was imported: it must do with whatever the readers let in."""
+    folder, form = command[1], rng.choice(("trec", "beir", "parquet", "csv", "bibtex", "jsonl"))
+    index = ["index", folder, "--workers", "1"]
+    chains = (
+        [["stats", folder, "--json"], ["stats", folder, "--plot", "x.svg"]],
+        [["lint", folder]],
+        [command],
+        [["export", folder, "out", "--to", form], ["import", "again", "out"]],
+        [["export", folder, "out", "--to", "ir_datasets"]],
+        [index, ["search", folder, "--queries", "topics", "-o", "x.run", "--threads", "1"]],
+        [index, ["recommend", folder, "Apples and pears", "-k", "30", "--bibtex"]],
+        [index, ["recommend", folder, "Apples and pears", "-k", "30", "--json"]],
+        [["filter", folder, "--topics", "entities.jsonl", "-o", "x.run"]],
+    )
+    return list(rng.choice(chains))
 
 
 def _written_anyway(verb: str, command: list[str]) -> list[str]:

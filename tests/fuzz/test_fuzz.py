@@ -1,0 +1,15 @@
+"""A minute of fuzzing in every run of the tests, from fixed seeds; make fuzz goes on longer."""
+
+from __future__ import annotations
+
+import pytest
+from tests.fuzz.fuzzing import fuzz
+
+SECONDS = 30
+
+
+@pytest.mark.parametrize("start", [1_000_000, 2_000_000])  # two, for two test processes
+def test_whatever_is_read_nothing_fails(start: int) -> None:
+    tally = fuzz(SECONDS, start=start)
+    assert tally.cases
+    assert not tally.failures, tally.text()
