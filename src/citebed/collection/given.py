@@ -168,7 +168,7 @@ def _common(left: _Parts, right: _Parts) -> int:
 
 
 def _parts(source: str) -> _Parts:
-    return PurePosixPath(source.replace("!", "/")).parts
+    return PurePosixPath(source.replace("!", "/")).parts or ("set",)  # a damaged table names none
 
 
 def _stem(source: str) -> str:

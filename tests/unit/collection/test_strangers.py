@@ -341,3 +341,12 @@ def test_a_change_that_was_cut_short_is_finished_by_the_next_reader(collection: 
     journal(collection, files=["citebed.toml"])
     assert open_collection(collection).name == "new"
     assert not (collection / ".commit.json").exists()
+
+
+def test_judgements_of_a_source_without_a_name_are_a_set_all_the_same(collection: Path) -> None:
+    path = collection / "import" / "judgements.parquet"
+    pl.read_parquet(path).with_columns(source=pl.lit("")).write_parquet(path)
+    (collection.parent / "in" / "b.bib").write_text(MORE)
+    import_sources(collection, [collection.parent / "in"])
+    opened = open_collection(collection)
+    assert [opened.qrels(name).height for name in opened.query_sets] == [1]
