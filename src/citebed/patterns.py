@@ -9,6 +9,8 @@ definition, a greedy repeat in an atomic group, ``(?>(?:xy)*)``; such groups are
 from __future__ import annotations
 
 import re
+import unicodedata
+from functools import cache
 from typing import Any, AnyStr
 
 _AT_FAULT = re.fullmatch("(?:ab?c)*+", "a") is not None  # not by version: distributions mend theirs
@@ -66,3 +68,22 @@ def _greedy(least: int, most: int, item: Any) -> Any:
     elif most == _inner.MAXREPEAT and not _inner._simple(item):
         item = only(_inner.ATOMIC_GROUP, only(_inner.MAX_REPEAT, (1, _TURNS, item)))
     return only(_inner.MAX_REPEAT, (least, most, item))
+
+
+def with_few_marks(text: str) -> str:
+    """Text that composes (NFC) in a time that grows with its length.
+
+    Marks on one letter beyond thirty, which no writing has (Unicode's stream-safe format), go:
+    Python puts them in order in a time that grows with the square of their number. A text of a
+    few thousand characters is short enough for that.
+    """
+    return text if text.isascii() or len(text) < _FEW else _too_many_marks().sub(r"\1", text)
+
+
+_FEW = 4096
+
+
+@cache
+def _too_many_marks() -> re.Pattern[str]:
+    marks = "".join(c for c in map(chr, range(128, 0x30000)) if unicodedata.combining(c))
+    return re.compile(f"([{marks}]{{30}})[{marks}]+")

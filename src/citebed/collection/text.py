@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from html.entities import html5
 from urllib.parse import unquote
 
-from citebed.patterns import compiled
+from citebed.patterns import compiled, with_few_marks
 
 # Control and format characters that carry no text; joiners (U+200C, U+200D) do, in some scripts.
 _INVISIBLE = re.compile(
@@ -32,11 +32,12 @@ def fold(text: str) -> str:
         for ligature, letters in _LIGATURES:
             if ligature in text:
                 text = text.replace(ligature, letters)
+        text = with_few_marks(text)
         if not unicodedata.is_normalized("NFC", text):
             text = unicodedata.normalize("NFC", text)
     if text.isprintable() and "  " not in text and text[:1] != " " and text[-1:] != " ":
         return text
-    folded = " ".join(_INVISIBLE.sub("", text).split())
+    folded = with_few_marks(" ".join(_INVISIBLE.sub("", text).split()))
     # What was taken out may have kept a letter apart from its accent.
     return unicodedata.normalize("NFC", folded)
 

@@ -396,3 +396,10 @@ def test_a_doi_found_is_found_again_behind_a_resolver(text: str) -> None:
     doi = normalise_doi(f"10.1145/{text}")
     if doi is not None and "%" not in doi and doi == doi.strip("<>{}"):
         assert normalise_doi(f"https://doi.org/{doi}") == doi
+
+
+def test_marks_without_end_take_no_time_without_end() -> None:
+    """In the square of their number it would take most of an hour."""
+    assert len(fold("e" + "\u0301\u0323" * 400_000)) == 30
+    assert len(fold("e\u200b" + "\u0301\u0323" * 400_000)) == 30
+    assert fold("a" * 5000 + "e\u0301") == "a" * 5000 + "é"

@@ -20,6 +20,7 @@ from itertools import product
 import polars as pl
 
 from citebed.errors import CitebedError
+from citebed.patterns import with_few_marks
 from citebed.timeline.filters.base import TEXTS
 from citebed.timeline.filters.topics import Topic
 
@@ -37,17 +38,8 @@ Words = tuple[str, ...]
 
 def words(text: str) -> list[str]:
     """The words of a text as names are compared: composed (NFC) and case-folded."""
-    if not text.isascii():
-        text = _too_many_marks().sub(r"\1", text)
-    return _WORD.findall(unicodedata.normalize("NFC", text).casefold())
-
-
-@cache
-def _too_many_marks() -> re.Pattern[str]:
-    """Marks on one letter beyond thirty, which no writing has (Unicode's stream-safe format):
-    Python puts them in order in a time that grows with the square of their number."""
-    marks = "".join(c for c in map(chr, range(128, _LAST)) if unicodedata.combining(c))
-    return re.compile(f"([{marks}]{{30}})[{marks}]+")
+    composed = unicodedata.normalize("NFC", with_few_marks(text))
+    return _WORD.findall(composed.casefold())
 
 
 class NameTable:
