@@ -6,11 +6,15 @@ and another's), they must agree: in the values, or in refusing.
 
 from __future__ import annotations
 
+import io
+import json
 import random
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import polars as pl
 from tests.accounting import parsed
 from tests.fuzz.bases import MODELS, go_on
@@ -42,6 +46,7 @@ from citebed.retrieval.queries import read_queries
 from citebed.retrieval.recommending import Recommender
 from citebed.retrieval.rerank.torch_pickle import read_torch_pickle
 from citebed.retrieval.rerank.weights import read_safetensors
+from citebed.retrieval.running import RunOptions, run_queries
 from citebed.retrieval.search.fields import fields_of
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.feedback import labels_of
@@ -198,10 +203,14 @@ def _collection(folder: Path) -> None:
 
 
 def _index(folder: Path) -> None:
-    """An index that was damaged and still opens may only be searched once it is verified."""
+    """An index is searched once it is verified, in every field and with what a paper said."""
     found = open_collection(folder)
     index = open_index(folder, verified=True)
-    Recommender(found, index, "bm25", fields_of("title,abstract")).recommend("apples and pears", 5)
+    fields = fields_of("title,abstract,keywords,fulltext,citing")
+    for model in ("bm25", "kl+rm3(docs=3)"):
+        Recommender(found, index, model, fields).recommend("apples and pears", 5)
+    queries = read_queries(found, "sentences")
+    run_queries(found, index, queries, pipeline_of("ql"), RunOptions(fields=fields, threads=1))
 
 
 def _inside(read: Callable[[Path, Path], Any]) -> Callable[[Path], Any]:
@@ -283,6 +292,7 @@ READERS: dict[str, Reader] = {
     ),
     "collection": Reader(_collection, ()),
     "index": Reader(_index, ()),
+    "forged index": Reader(_index, ()),
     "safetensors": Reader(read_safetensors, ("safetensors",)),
     "torch pickle": Reader(read_torch_pickle, ("torch-archive", "torch-stream")),
     **{f"stopped{at}": Reader(go_on, ()) for at, _ in enumerate(MODELS)},
@@ -292,6 +302,7 @@ READERS: dict[str, Reader] = {
 
 _BASES = {
     **dict.fromkeys(("queries", "contexts", "feedback", "collection", "index"), "c"),
+    "forged index": "c",
     **{f"stopped{at}": f"stopped{at}" for at, _ in enumerate(MODELS)},
 }
 
@@ -302,6 +313,8 @@ def draw(name: str, rng: random.Random, bases: Path) -> Case:
     if name.startswith("spelled "):
         example = rng.choice(SPELLED[name.removeprefix("spelled ")][1])
         case.given, case.files = "text", {"text": damaged(example.encode(), rng)}
+    elif name == "forged index":
+        case.given, case.files = "c", _forged(rng, bases)
     elif not READERS[name].kinds:
         case.given = case.base
         case.files = base_damage(rng, bases, "c/index/" if name == "index" else f"{case.base}/")
@@ -318,6 +331,23 @@ def _draw_file(case: Case, kind: str, rng: random.Random) -> None:
     one = rng.choice(sorted(case.files)) if rng.random() < 0.3 else case.given
     if rng.random() < 0.97:
         case.files[one] = damaged(case.files[one], rng)
+
+
+def _forged(rng: random.Random, bases: Path) -> dict[str, bytes]:
+    """An array of the index with other numbers in it, and the checksum of those."""
+    about = json.loads((bases / "c/index/index.json").read_bytes())
+    name = rng.choice(sorted(about["files"]))
+    path = f"c/index/{about['files'][name]['file']}"
+    array = np.load(bases / path).copy()
+    limits = np.iinfo(array.dtype)
+    for _ in range(rng.choice((1, 1, 3)) if array.size else 0):
+        odd = (limits.min, limits.max, limits.max // 3, 0, 1, min(len(array), limits.max))
+        array[rng.randrange(len(array))] = rng.choice(odd)
+    written = io.BytesIO()
+    np.save(written, array[: -1 if rng.random() < 0.2 else None])
+    data = written.getvalue()
+    about["files"][name] |= {"bytes": len(data), "sha256": sha256(data).hexdigest()}
+    return {path: data, "c/index/index.json": json.dumps(about).encode()}
 
 
 def base_damage(rng: random.Random, bases: Path, under: str) -> dict[str, bytes]:

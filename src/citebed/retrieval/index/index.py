@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.retrieval.analysis import Analyser, analyser_of
-from citebed.retrieval.index import counting, layout
+from citebed.retrieval.index import checking, counting, layout
 from citebed.retrieval.index.columns import Column
 from citebed.retrieval.index.counting import Keys
 from citebed.retrieval.index.layout import FIELDS, FOLDER
@@ -62,8 +62,13 @@ class Index:
         return analyser_of(self.description.analyser)
 
     def verify(self) -> None:
-        """Compare every file with its checksum; raises ``DamagedIndex``."""
+        """Compare every file with its checksum, and see that numbers lead only where they may;
+        raises ``DamagedIndex``."""
         layout.verify(self.folder, self.description)
+        try:
+            checking.check(self._arrays, self.description)
+        except (ValueError, TypeError, KeyError, IndexError) as error:
+            raise layout.DamagedIndex(self.folder, f"is damaged: {error}") from None
 
     def is_current(self) -> bool:
         """Whether the collection's files are still those that were indexed."""

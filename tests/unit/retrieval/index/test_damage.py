@@ -129,6 +129,70 @@ def test_any_byte_changed_is_told(whole: Path, data: st.DataObject) -> None:
         path.write_bytes(good)
 
 
+def forge(folder: Path, name: str, change: Callable[[np.ndarray], np.ndarray]) -> None:
+    """Change an array, and write its checksum down as the index's maker would."""
+    description = layout.read_description(folder / "index")
+    entry = description.files[name]
+    path = folder / "index" / entry["file"]
+    np.save(path, change(np.load(path)))
+    facts = {"bytes": path.stat().st_size, "sha256": layout.file_hash(path)}
+    made = json.loads((folder / "index" / "index.json").read_text())
+    made["files"][name] |= facts
+    (folder / "index" / "index.json").write_text(json.dumps(made))
+
+
+def with_value(place: int, value: int) -> Callable[[np.ndarray], np.ndarray]:
+    def change(array: np.ndarray) -> np.ndarray:
+        array[place] = value
+        return array
+
+    return change
+
+
+FORGED = (
+    *(("docs", with_value(0, 2**32 - 1)), ("docs", lambda array: array[:-1])),
+    ("docs", lambda array: array.astype(np.int64)),
+    *((name, with_value(-1, 10**12)) for name in ("offsets", "ids.offsets", "terms.offsets")),
+    *((name, with_value(1, -1)) for name in ("offsets", "papers.offsets", "share.offsets")),
+    *(("ids", with_value(0, 255)), ("terms", lambda array: array.reshape(1, -1))),
+    *((name, lambda array: array[:-1]) for name in ("hashes", "length.title", "share.times")),
+    *(("share.postings", with_value(0, 10**6)), ("share.lengths.docs", with_value(0, 2))),
+    *(("share.lengths.offsets", with_value(0, 1)), ("tf.title", lambda array: array[:-1])),
+)
+
+
+@pytest.mark.parametrize(("name", "change"), FORGED)
+def test_numbers_that_lead_astray_are_told_whatever_the_checksums_say(
+    folder: Path,
+    name: str,
+    change: Callable[[np.ndarray], np.ndarray],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    forge(folder, name, change)
+    with pytest.raises(DamagedIndex, match="is damaged"):
+        open_index(folder, verified=True)
+    assert_told_and_mended(folder, capsys)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "told"),
+    [
+        ("tf.keywords.at", with_value(0, 2**32 - 1), "not all are below"),
+        ("docs", lambda array: array[::-1].copy(), "they do not rise"),
+    ],
+)
+def test_a_larger_index_that_leads_astray_is_told(
+    tmp_path: Path, name: str, change: Callable[[np.ndarray], np.ndarray], told: str
+) -> None:
+    rows = [{"doc_id": f"d{n}", "title": "Trees", "abstract": "a " * n} for n in range(1, 40)]
+    folder = write_collection(tmp_path / "c", [*rows, {"doc_id": "k", "keywords": ["oak"]}])
+    build(folder)
+    open_index(folder, verified=True)
+    forge(folder, name, change)
+    with pytest.raises(DamagedIndex, match=told):
+        open_index(folder, verified=True)
+
+
 def test_a_file_that_goes_while_it_is_open(folder: Path) -> None:
     index = open_index(folder)
     array_files(folder)[0].unlink()
