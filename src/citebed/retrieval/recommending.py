@@ -257,4 +257,5 @@ def recommend(folder: str | Path, text: str, k: int = 10, **options: Any) -> lis
     For one text; a ``Recommender`` is quicker for many, and takes the same options.
     """
     collection = Collection(folder)
-    return Recommender(collection, open_index(collection.folder)).recommend(text, k, **options)
+    index = open_index(collection.folder, verified=True)
+    return Recommender(collection, index).recommend(text, k, **options)
