@@ -24,15 +24,14 @@ def test_corrections(method: str, theirs: str, p: list[float]) -> None:
     assert adjust(p, method) == pytest.approx(expected, rel=1e-12)
 
 
-# With fewer queries, or a stricter level, statsmodels' search ends elsewhere.
+# Its power at our effect, not its own search for one, which ends elsewhere on other machines.
 @pytest.mark.parametrize("n", [10, 50, 551])
 @pytest.mark.parametrize(("alpha", "power"), [(0.05, 0.8), (0.01, 0.9), (0.1, 0.5)])
 def test_the_smallest_effect(n: int, alpha: float, power: float) -> None:
     differences = np.random.default_rng(n).normal(0.1, 0.3, n)
-    size = TTestPower().solve_power(nobs=n, alpha=alpha, power=power)
-    expected = size * differences.std(ddof=1)
     found = smallest_effect(differences, alpha=alpha, power=power)
-    assert found == pytest.approx(expected, rel=1e-5)
+    size = found / differences.std(ddof=1)
+    assert TTestPower().power(size, nobs=n, alpha=alpha) == pytest.approx(power, abs=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -250,10 +250,15 @@ def _draft(folder: Path, make: Callable[[Path], int]) -> Iterator[Path]:
 def _locked(folder: Path, make: Callable[[Path], int]) -> tuple[Path, int]:
     while True:
         path = folder / f"{DRAFT}{secrets.token_hex(8)}"
-        handle = make(path)
+        try:
+            handle = make(path)
+        except FileNotFoundError:
+            if folder.is_dir():  # someone swept it before it was opened
+                continue
+            raise
         with contextlib.suppress(OSError):  # a disk without locks has no sweeping either
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if path.exists():  # else someone swept it before it was locked
+            fcntl.flock(handle, fcntl.LOCK_EX)  # whoever has it is sweeping, and done at once
+        if path.exists():  # else it was swept before it was locked
             return path, handle
         os.close(handle)
 

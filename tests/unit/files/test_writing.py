@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -346,3 +347,23 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
     with pytest.raises(CitebedError, match=r"x: No space left on device"), whole_files(old):
         raise panic
     assert old.read_text() == "old"
+
+
+def test_many_write_into_one_folder_at_once(tmp_path: Path) -> None:
+    """A draft that another sweeps before it is locked is made again."""
+
+    def write(number: int) -> None:
+        for _ in range(40):
+            with several_files(tmp_path) as made:
+                (made / str(number)).write_text(str(number))
+
+    threads = [threading.Thread(target=write, args=[number]) for number in range(8)]
+    with pytest.MonkeyPatch.context() as patch:
+        failed: list[object] = []
+        patch.setattr(threading, "excepthook", failed.append)
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert failed == []
+    assert sorted(os.listdir(tmp_path)) == [str(number) for number in range(8)]
