@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import re
+import select
 import subprocess
 import sys
 import tempfile
@@ -23,6 +24,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 FAILURES = Path(__file__).parent / "failures"
 PLACE = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 """Where cases are laid: in memory, where a thousand small files take no time."""
+_LONGEST = 300
 _RENEWED_AFTER = 3000
 """Cases, after which a worker makes room for a new one: what leaks must not add up."""
 
@@ -49,7 +51,10 @@ class Worker:
         try:
             process.stdin.write(json.dumps(asked) + "\n")
             process.stdin.flush()
-            answer = process.stdout.readline()
+            if select.select([process.stdout], [], [], _LONGEST)[0]:
+                answer = process.stdout.readline()
+            else:  # it ends itself in time, unless it cannot even do that
+                process.kill()
         except BrokenPipeError:
             pass
         if answer:
@@ -183,7 +188,7 @@ def fuzz(
     tell: Callable[[Found], None] = lambda _: None,
 ) -> Tally:
     """Try the seeds from ``start`` on for so long; ``tell`` hears of each new failure."""
-    from tests.fuzz.targets import target_of
+    from tests.fuzz.targets import case_of_seed, target_of
 
     tally, lock = Tally(workers=workers), threading.Lock()
     seeds, begun = itertools.count(start), time.monotonic()
@@ -193,6 +198,9 @@ def fuzz(
             with lock:
                 seed = next(seeds)
             answer = worker.ask(target=target_of(seed, only), seed=seed)
+            if "failure" in answer and "case" not in answer:  # it could tell nothing more
+                case = case_of_seed(answer["target"], seed, worker.root / "bases")
+                answer["case"] = case.to_json()
             with lock:
                 new = tally.add(seed, answer)
                 if new is not None:
