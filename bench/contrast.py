@@ -25,8 +25,7 @@ import polars as pl
 
 from citebed.collection import Collection
 from citebed.evaluation.contrasts.contrasting import CONTRASTED, Contrast, contrast
-from citebed.evaluation.scoring import evaluate
-from citebed.evaluation.tables import Qrels, Run
+from citebed.evaluation.scoring.evaluating import evaluate
 from citebed.report.contrast_figures import draw_contrast
 from citebed.report.contrast_table import (
     agreements_grid,
@@ -38,6 +37,7 @@ from citebed.report.grid import Grid
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.running import RunOptions, run_queries
+from citebed.runs.tables import Qrels, Run
 from common import REPOSITORY
 from models import imported
 

@@ -25,11 +25,10 @@ PACKAGES = re.compile(
 TESTS = [
     "tests/unit/test_patterns.py",
     "tests/unit/collection/formats",
-    "tests/unit/collection/test_latex.py",
-    "tests/unit/collection/test_sources.py",
-    "tests/unit/collection/test_text.py",
+    "tests/unit/collection/reading/test_sources.py",
+    "tests/unit/drafts",
     "tests/unit/retrieval/analysis",
-    "tests/unit/retrieval/drafts",
+    "tests/unit/text",
 ]
 NEEDS_ALL_PACKAGES = "come_through_the_door"
 

@@ -20,7 +20,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from citebed.cli.app import main
-from citebed.collection import ImportOptions, Rules, import_sources, parsing, reading, store
+from citebed.collection import ImportOptions, Rules, import_sources
+from citebed.collection.reading import parsing
+from citebed.collection.reading import reader as reading
+from citebed.collection.storing import store
 
 EARLIER, NEW = 250, 160
 """How many documents the collection has, and how many an import adds."""

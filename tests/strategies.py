@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from citebed.collection.text import (
+from citebed.records import Document
+from citebed.text.normalise import (
     canonical_name,
     fold,
     iso_date,
@@ -12,7 +13,6 @@ from citebed.collection.text import (
     page_range,
     unique,
 )
-from citebed.records import Document
 
 # What some format takes for more than text: LaTeX, HTML, BibTeX, line breaks, odd letters.
 _NASTY = (

@@ -14,8 +14,8 @@ from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
 from citebed.timeline.filters.feedback import labels_of
 from citebed.timeline.filters.running import FilterTask, RunOptions, run_filter
-from citebed.timeline.filters.stream import Source, file_source
 from citebed.timeline.filters.topics import read_topics
+from citebed.timeline.streams.stream_files import Source, file_source
 
 MODELS = ("names", "relevance_model(buckets=1024)", "incremental(buckets=1024)")
 _OPTIONS = RunOptions(every=0, block=300)

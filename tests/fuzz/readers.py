@@ -27,17 +27,14 @@ from tests.samples import SAMPLES
 from citebed.cli.cocitations import from_file
 from citebed.collection import load_profile, open_collection, read_exclusions
 from citebed.collection.formats import FORMATS, Chunk, recognise
+from citebed.drafts import pieces, read_draft
 from citebed.errors import CitebedError
-from citebed.evaluation.clusters import read_clusters
 from citebed.evaluation.contrasts.pool import read_teams
+from citebed.evaluation.judgements.clusters import read_clusters
 from citebed.evaluation.measures.grammar import measure
-from citebed.evaluation.query_files import query_texts
-from citebed.evaluation.tables import read_qrels, read_run
-from citebed.evaluation.trec_files import QRELS, RUN, Layout, read_lines, read_trec, run_tag
 from citebed.files.reading import is_packed
 from citebed.files.reading import read_lines as small_lines
 from citebed.retrieval.analysis import analyser_of
-from citebed.retrieval.drafts import pieces, read_draft
 from citebed.retrieval.index.citing_text import citing_text, names_of
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.judged import read_judged as read_feedback
@@ -48,18 +45,22 @@ from citebed.retrieval.rerank.torch_pickle import read_torch_pickle
 from citebed.retrieval.rerank.weights import read_safetensors
 from citebed.retrieval.running import RunOptions, run_queries
 from citebed.retrieval.search.fields import fields_of
+from citebed.runs.judged_files import read_judged
+from citebed.runs.kba_files import read_filter_run, read_judgements
+from citebed.runs.query_files import query_texts
+from citebed.runs.tables import read_qrels, read_run
+from citebed.runs.times import parse_time
+from citebed.runs.trec_files import QRELS, RUN, Layout, read_lines, read_trec, run_tag
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.feedback import labels_of
-from citebed.timeline.filters.stream import blocks, decode, file_source
 from citebed.timeline.filters.topics import read_topics
-from citebed.timeline.judged_files import read_judged
-from citebed.timeline.kba_format import read_filter_run, read_judgements
 from citebed.timeline.robustness.settings import levels_of, settings_of
-from citebed.timeline.runs import NotPlain, StreamRun, open_run, tables
 from citebed.timeline.slices.boundaries import read_boundaries
 from citebed.timeline.slices.uniform import seconds_of
-from citebed.timeline.times import parse_time, read_times
-from citebed.timeline.truth import read_truth
+from citebed.timeline.streams.stream_files import blocks, decode, file_source
+from citebed.timeline.streams.stream_runs import NotPlain, StreamRun, open_run, tables
+from citebed.timeline.streams.times import read_times
+from citebed.timeline.streams.truth import read_truth
 
 
 class Reader(NamedTuple):

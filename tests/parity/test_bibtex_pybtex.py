@@ -11,8 +11,8 @@ import pytest
 from citebed.collection.formats.base import decode, with_newlines
 from citebed.collection.formats.bibtex_names import names_of
 from citebed.collection.formats.bibtex_scan import RawEntry, scan
-from citebed.collection.latex import is_plain
-from citebed.collection.text import fold, unique
+from citebed.text.latex import is_plain
+from citebed.text.normalise import fold, unique
 
 pybtex_bibtex = pytest.importorskip("pybtex.database.input.bibtex")
 pybtex_database = pytest.importorskip("pybtex.database")

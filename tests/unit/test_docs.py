@@ -14,7 +14,7 @@ import typer.main
 
 from citebed.cli.app import build
 from citebed.collection import Rules, profiles, tables
-from citebed.collection.citing import QRELS, QUERIES
+from citebed.collection.building.citing import QRELS, QUERIES
 from citebed.collection.exporting import EXPORTERS
 from citebed.collection.formats import FORMATS
 from citebed.collection.lint import CHECKS

@@ -16,11 +16,19 @@ from types import FrameType
 import polars as pl
 import pytest
 
+from citebed.collection.building.venues import venue_key, venue_series
 from citebed.collection.formats import FORMATS
 from citebed.collection.formats.base import Chunk
-from citebed.collection.languages import language_of
-from citebed.collection.latex import latex_to_text, text_to_latex
-from citebed.collection.text import (
+from citebed.drafts import Cited, Entry, Form, already_cited, parse_draft, pieces
+from citebed.drafts.references import entries_in
+from citebed.errors import CitebedError
+from citebed.retrieval.analysis.analysers import analyser_of
+from citebed.text.anonymise import anonymise
+from citebed.text.hyphens import join_hyphens
+from citebed.text.languages import language_of
+from citebed.text.latex import latex_to_text, text_to_latex
+from citebed.text.markers import remove_markers
+from citebed.text.normalise import (
     date_in,
     html_to_text,
     looks_like_url,
@@ -29,15 +37,7 @@ from citebed.collection.text import (
     normalise_doi,
     page_range,
 )
-from citebed.collection.venues import venue_key, venue_series
-from citebed.errors import CitebedError
-from citebed.retrieval.analysis.analysers import analyser_of
-from citebed.retrieval.analysis.anonymise import anonymise
-from citebed.retrieval.analysis.hyphens import join_hyphens
-from citebed.retrieval.analysis.markers import remove_markers
-from citebed.retrieval.analysis.sentences import split_sentences
-from citebed.retrieval.drafts import Cited, Entry, Form, already_cited, parse_draft, pieces
-from citebed.retrieval.drafts.references import entries_in
+from citebed.text.sentences import split_sentences
 
 LENGTH = 50_000
 SECONDS = 5

@@ -32,7 +32,7 @@ def from_collection(
     import polars as pl
 
     from citebed.collection import open_collection
-    from citebed.evaluation.expanding import added, both_ways, cocitations
+    from citebed.evaluation.judgements.cocitation import added, both_ways, cocitations
 
     collection = open_collection(folder)
     lists = _lists(collection)
@@ -57,7 +57,7 @@ def from_file(path: Path) -> Found:
     """
     import polars as pl
 
-    from citebed.evaluation.expanding import both_ways
+    from citebed.evaluation.judgements.cocitation import both_ways
 
     if path.suffix == ".parquet":
         pairs = _table_of_pairs(path)
@@ -71,8 +71,8 @@ def from_file(path: Path) -> Found:
 def _table_of_pairs(path: Path) -> pl.DataFrame:
     import polars as pl
 
-    from citebed.evaluation.tables import id_column, number_column
     from citebed.files.parquet import read_parquet
+    from citebed.runs.tables import id_column, number_column
 
     pairs = read_parquet(path)
     missing = [name for name in ("doc_id", "other_id", "count") if name not in pairs.columns]
@@ -131,8 +131,8 @@ def _lists(collection: Collection) -> pl.DataFrame:
 
 def _queries(collection: Collection, qrels: Path, name: str | None) -> pl.DataFrame | None:
     """The queries named, or those that the judgements of the collection belong to."""
-    from citebed.evaluation.tables import name_of
     from citebed.retrieval.queries import read_queries
+    from citebed.runs.tables import name_of
 
     if name is None:
         own = os.path.realpath(collection.folder / "qrels")
@@ -161,7 +161,7 @@ def _barred(
     """What searching bars too: documents that a query excludes, and those later than it."""
     import polars as pl
 
-    from citebed.collection.citing import is_later
+    from citebed.collection.building.citing import is_later
 
     if asked is None:
         return None

@@ -116,10 +116,15 @@ def contrast(
 
     Example: citebed contrast j1.qrels j12.qrels runs/*.run -m AP -m Bpref --plots figures/
     """
-    from citebed.evaluation.comparing import Design
-    from citebed.evaluation.contrasts.contrasting import CONTRASTED, ContrastOptions
-    from citebed.evaluation.contrasts.contrasting import contrast as contrast_sets
-    from citebed.evaluation.tables import read_runs, read_sets
+    from citebed.evaluation.contrasts.contrasting import (
+        CONTRASTED,
+        ContrastOptions,
+    )
+    from citebed.evaluation.contrasts.contrasting import (
+        contrast as contrast_sets,
+    )
+    from citebed.evaluation.scoring.comparing import Design
+    from citebed.runs.tables import read_runs, read_sets
 
     style = style_of(format, as_json, as_csv)
     if pair is not None and plots is None:
@@ -271,11 +276,17 @@ def pool_bias(
 
     Example: citebed pool-bias all.qrels runs/*.run --teams teams.txt --depth 100 -m AP
     """
-    from citebed.evaluation.comparing import Design
     from citebed.evaluation.contrasts.pool import read_teams
-    from citebed.evaluation.contrasts.pool_bias import CUTOFFS, MEASURES, PoolOptions
-    from citebed.evaluation.contrasts.pool_bias import pool_bias as leave_out
-    from citebed.evaluation.tables import read_runs
+    from citebed.evaluation.contrasts.pool_bias import (
+        CUTOFFS,
+        MEASURES,
+        PoolOptions,
+    )
+    from citebed.evaluation.contrasts.pool_bias import (
+        pool_bias as leave_out,
+    )
+    from citebed.evaluation.scoring.comparing import Design
+    from citebed.runs.tables import read_runs
 
     style = style_of(format, as_json, as_csv)
     options = PoolOptions(

@@ -38,10 +38,10 @@ from citebed.errors import CitebedError
 from citebed.wording import count
 
 if TYPE_CHECKING:
-    from citebed.evaluation.ledger import Ledger
     from citebed.evaluation.measures import Measure
-    from citebed.evaluation.scoring import RunScores
-    from citebed.evaluation.summaries import Summary
+    from citebed.evaluation.scoring.evaluating import RunScores
+    from citebed.evaluation.scoring.ledger import Ledger
+    from citebed.evaluation.scoring.summaries import Summary
 
 
 class EvaluationFormat(StrEnum):
@@ -108,10 +108,10 @@ def evaluate(
 
     Example: citebed evaluate paragraphs.qrels *.run -m nDCG@10 -m R@10
     """
-    from citebed.evaluation.order import prepare
-    from citebed.evaluation.scoring import score_run
-    from citebed.evaluation.summaries import summarise
-    from citebed.evaluation.tables import read_qrels, read_runs
+    from citebed.evaluation.scoring.evaluating import score_run
+    from citebed.evaluation.scoring.summaries import summarise
+    from citebed.runs.ranking import prepare
+    from citebed.runs.tables import read_qrels, read_runs
 
     style = style_of(format, as_json, as_csv)
     if ledger and style not in ("table", "json", "csv"):
@@ -142,7 +142,7 @@ def _measures(
 
     from citebed.evaluation.measures.grammar import measures
     from citebed.evaluation.measures.trec_names import OFFICIAL
-    from citebed.evaluation.scoring import DEFAULT_MEASURES
+    from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES
 
     switches: dict[str, Any] = {} if level is None else {"rel": level}
     if judged_only:
@@ -249,10 +249,10 @@ def compare(
 
     Example: citebed compare s.qrels *.run --baseline bm25 -m nDCG@10 --correct holm --cluster paper
     """
-    from citebed.evaluation.comparing import Design
-    from citebed.evaluation.comparing import compare as compare_runs
-    from citebed.evaluation.scoring import evaluate as evaluate_runs
-    from citebed.evaluation.tables import read_runs
+    from citebed.evaluation.scoring.comparing import Design
+    from citebed.evaluation.scoring.comparing import compare as compare_runs
+    from citebed.evaluation.scoring.evaluating import evaluate as evaluate_runs
+    from citebed.runs.tables import read_runs
 
     style = style_of(format, as_json, as_csv)
     named = None if baseline is None else run_named(baseline, runs)

@@ -11,8 +11,8 @@ from pathlib import Path
 import typer
 
 from citebed.cli.output import print_json
-from citebed.collection.catalogue import CATALOGUE, PublicCollection
-from citebed.collection.fetching import fetch
+from citebed.collection.fetching.catalogue import CATALOGUE, PublicCollection
+from citebed.collection.fetching.fetching import fetch
 from citebed.wording import printable
 
 

@@ -19,7 +19,7 @@ from citebed.wording import count, printable
 if TYPE_CHECKING:
     from citebed.timeline.filters.base import Filter, Tools
     from citebed.timeline.filters.running import FilterReport
-    from citebed.timeline.filters.stream import Source
+    from citebed.timeline.streams.stream_files import Source
 
 ANALYSER = "english"
 SHOWN = 5
@@ -276,7 +276,7 @@ def _terms(analyser: str) -> Callable[[str], Sequence[str]]:
 def _source(stream: Path, quiet: bool) -> Source:
     """The stream: a file, or the documents of a collection by date."""
     from citebed.errors import CollectionError
-    from citebed.timeline.filters.stream import file_source, table_source
+    from citebed.timeline.streams.stream_files import file_source, table_source
 
     if not stream.is_dir():
         return file_source(stream)

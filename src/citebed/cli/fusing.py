@@ -44,8 +44,8 @@ def fuse(
     Example: citebed fuse bm25.run dense.run --method rrf -k 1000 -o fused.run
     """
     from citebed.evaluation import fusing
-    from citebed.evaluation.tables import name_of, read_run
-    from citebed.evaluation.writing import refuse_input, write_run
+    from citebed.runs.tables import name_of, read_run
+    from citebed.runs.writing import refuse_input, write_run
 
     how = fusing.Fusion(
         method=method, normalise=normalise, weights=_weights(weights), depth=depth, k0=k0

@@ -17,8 +17,8 @@ from citebed.wording import count, printable
 if TYPE_CHECKING:
     import polars as pl
 
-    from citebed.evaluation.judgement_sets import Merged
-    from citebed.evaluation.tables import Qrels
+    from citebed.evaluation.judgements.sets import Merged
+    from citebed.runs.tables import Qrels
 
 LISTED = 10
 
@@ -58,8 +58,8 @@ def stats(
 
     Example: citebed qrels stats paragraphs.qrels sentences.qrels
     """
-    from citebed.evaluation.judgement_sets import describe
-    from citebed.evaluation.tables import read_sets
+    from citebed.evaluation.judgements.sets import describe
+    from citebed.runs.tables import read_sets
 
     style = style_of(None, as_json, as_csv)
     found = [describe(one, rel) for one in read_sets(files)]
@@ -105,8 +105,8 @@ def sample(
 
     Example: citebed qrels sample cranfield.qrels --share 0.5 --seed 1 -o half.qrels
     """
-    from citebed.evaluation.judgement_sets import sample as draw
-    from citebed.evaluation.tables import read_qrels
+    from citebed.evaluation.judgements.sets import sample as draw
+    from citebed.runs.tables import read_qrels
 
     given = read_qrels(qrels)
     kept = draw(given, share, seed, by.value)
@@ -139,8 +139,8 @@ def subset(
 
     Example: citebed qrels subset all.qrels bm25.run ql.run --depth 20 -o pool20.qrels
     """
-    from citebed.evaluation import judgement_sets
-    from citebed.evaluation.tables import read_qrels, read_run
+    from citebed.evaluation.judgements import sets as judgement_sets
+    from citebed.runs.tables import read_qrels, read_run
 
     if (depth is None) != (not runs):
         raise CitebedError("--depth and runs belong together: give both, or neither.")
@@ -204,8 +204,8 @@ def merge(
 
     Example: citebed qrels merge authors.qrels experts.qrels --rule max --map experts:1=2 -o m.qrels
     """
-    from citebed.evaluation import judgement_sets
-    from citebed.evaluation.tables import read_sets
+    from citebed.evaluation.judgements import sets as judgement_sets
+    from citebed.runs.tables import read_sets
 
     style, maps = style_of(None, as_json, as_csv), _maps(grades or [])
     sets = read_sets(files)
@@ -298,8 +298,8 @@ def expand(
     import polars as pl
 
     from citebed.cli.cocitations import from_collection, from_file
-    from citebed.evaluation import expanding
-    from citebed.evaluation.tables import read_qrels
+    from citebed.evaluation.judgements import cocitation as expanding
+    from citebed.runs.tables import read_qrels
 
     how = expanding.Expansion(at_least=at_least, grade=grade, rel=rel)
     given = read_qrels(qrels)
@@ -356,7 +356,7 @@ def _store(
 def _write(
     out: Path, qrels: Qrels, facts: dict[str, Any], inputs: list[Path], label: str = "0"
 ) -> None:
-    from citebed.evaluation.writing import refuse_input, write_qrels
+    from citebed.runs.writing import refuse_input, write_qrels
 
     refuse_input(out, *inputs)
     if not qrels.table.height:

@@ -14,10 +14,7 @@ import typer
 from citebed.cli.output import print_json
 from citebed.collection import Collection
 from citebed.collection.formats.bibtex import entry_of
-from citebed.errors import CitebedError
-from citebed.report.recommendation_text import passage_lines
-from citebed.retrieval.dates import checked_date
-from citebed.retrieval.drafts import (
+from citebed.drafts import (
     Draft,
     Passage,
     already_cited,
@@ -27,6 +24,9 @@ from citebed.retrieval.drafts import (
     pieces,
     read_draft,
 )
+from citebed.errors import CitebedError
+from citebed.report.recommendation_text import passage_lines
+from citebed.retrieval.dates import checked_date
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.recommending import NothingToAsk, Recommendation, Recommender
 from citebed.retrieval.search.fields import fields_of

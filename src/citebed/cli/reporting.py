@@ -91,14 +91,14 @@ def report(
 
     Example: citebed report acm-cr/qrels/sentences.qrels *.run -m nDCG@10 -o report.html
     """
-    from citebed.evaluation.comparing import Design
     from citebed.evaluation.measures.grammar import measures as parse
-    from citebed.evaluation.scoring import DEFAULT_MEASURES
-    from citebed.evaluation.tables import read_qrels, read_runs
+    from citebed.evaluation.scoring.comparing import Design
+    from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES
     from citebed.files.writing import write_whole
     from citebed.report.evaluation_page import Front, evaluation_page
     from citebed.report.evaluation_study import Plan
     from citebed.report.evaluation_study import study as make_study
+    from citebed.runs.tables import read_qrels, read_runs
 
     read = [qrels, *runs, *([queries] if queries else []), *([Path(cluster)] if cluster else [])]
     _check_output(output, read)
@@ -164,7 +164,7 @@ def _baseline(given: str | None, runs: Sequence[Path], correct: str) -> str | No
 
 
 def _texts(qrels: Path, queries: Path | None) -> dict[str, str]:
-    from citebed.evaluation.query_files import queries_beside, query_texts
+    from citebed.runs.query_files import queries_beside, query_texts
 
     source = queries or queries_beside(qrels)
     return query_texts(source) if source else {}

@@ -14,8 +14,8 @@ from citebed.cli.output import Rows, a_number, print_csv, print_json
 from citebed.errors import CitebedError, UnknownName
 
 if TYPE_CHECKING:
-    from citebed.evaluation.scoring import Settings
-    from citebed.evaluation.summaries import Resampling
+    from citebed.evaluation.scoring.evaluating import Settings
+    from citebed.evaluation.scoring.summaries import Resampling
 
 
 class ScoreType(StrEnum):
@@ -92,7 +92,7 @@ Format = Annotated[
 
 def settings_of(complete: bool, scores: ScoreType) -> Settings:
     """How runs are scored."""
-    from citebed.evaluation.scoring import Settings
+    from citebed.evaluation.scoring.evaluating import Settings
 
     return Settings(complete=complete, score_type=scores.value)
 
@@ -106,8 +106,8 @@ def resampling_of(
     level: float,
 ) -> Resampling:
     """How intervals and randomised tests draw."""
-    from citebed.evaluation.clusters import read_clusters
-    from citebed.evaluation.summaries import Resampling
+    from citebed.evaluation.judgements.clusters import read_clusters
+    from citebed.evaluation.scoring.summaries import Resampling
 
     clusters = read_clusters(cluster, queries, qrels) if cluster else None
     return Resampling(samples=samples, seed=seed, level=level, clusters=clusters)
@@ -142,7 +142,7 @@ def check_queries(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def run_named(wanted: str, runs: Sequence[Path]) -> str:
     """A run's name among all; it may be given as its path or its file name too."""
-    from citebed.evaluation.tables import names_of
+    from citebed.runs.tables import names_of
 
     names = names_of(runs)
     if wanted in names:

@@ -78,8 +78,15 @@ def simulate(
 
     Example: citebed simulate --measures AP,nDCG@R,nDCG,Rprec,AUC --seed 7 --plot robustness.svg
     """
-    from citebed.timeline.robustness import MEASURES, StudyOptions, levels_of, settings_of
-    from citebed.timeline.robustness import simulate as simulated
+    from citebed.timeline.robustness import (
+        MEASURES,
+        StudyOptions,
+        levels_of,
+        settings_of,
+    )
+    from citebed.timeline.robustness import (
+        simulate as simulated,
+    )
 
     style = style_of(format, as_json, as_csv)
     _check_plot(plot)

@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from citebed.evaluation.measures.base import Measure
-    from citebed.timeline.cells import Cells
-    from citebed.timeline.runs import StreamRun
-    from citebed.timeline.scoring import StreamScores
-    from citebed.timeline.trends import Trend
-    from citebed.timeline.truth import Reading, Truth
+    from citebed.timeline.scoring.query_slices import Cells
+    from citebed.timeline.scoring.stream_scores import StreamScores
+    from citebed.timeline.scoring.trends import Trend
+    from citebed.timeline.streams.stream_runs import StreamRun
+    from citebed.timeline.streams.truth import Reading, Truth
 
     _Trend = tuple[StreamScores, str, Trend]
 
@@ -198,8 +198,8 @@ def timeline(
         level=level, samples=samples, seed=seed, alpha=alpha,
     )  # fmt: skip
     from citebed.files.reading import at_hand
-    from citebed.timeline.judged_files import read_judged
-    from citebed.timeline.runs import without_times
+    from citebed.runs.judged_files import read_judged
+    from citebed.timeline.streams.stream_runs import without_times
 
     # Judgements are short, and are read while nothing else keeps the processors busy.
     with at_hand(qrels) as file:
@@ -246,7 +246,8 @@ def _times(path: Path | None, utc: bool) -> pl.DataFrame | None:
     """Times from a file, or from the dates of a collection's documents."""
     if path is None:
         return None
-    from citebed.timeline.times import date_time, read_times, times_table
+    from citebed.runs.times import date_time
+    from citebed.timeline.streams.times import read_times, times_table
 
     if not path.is_dir():
         from citebed.files.reading import at_hand
@@ -274,7 +275,7 @@ def _opened(
     timeless: Callable[[StreamRun], StreamRun] = lambda run: run,
 ) -> Iterator[Iterator[StreamRun]]:
     """The runs, one at a time; the first is read already while everything else gets ready."""
-    from citebed.timeline.runs import open_run, read_ahead
+    from citebed.timeline.streams.stream_runs import open_run, read_ahead
 
     names = _names(list(files))
 
@@ -291,23 +292,23 @@ def _names(paths: list[Path]) -> dict[Path, str | Path]:
     """Names that tell runs apart; a path stands for its own, found when it is needed."""
     if len({path.name.partition(".")[0] for path in paths}) == len(paths):
         return {path: path for path in paths}
-    from citebed.evaluation.tables import names_of
+    from citebed.runs.tables import names_of
 
     return dict(zip(paths, names_of(paths), strict=True))
 
 
 def _truth(asked: _Asked, times: pl.DataFrame | None, reading: Reading) -> Truth:
-    from citebed.evaluation.tables import name_of
-    from citebed.timeline.truth import truth_of
+    from citebed.runs.tables import name_of
+    from citebed.timeline.streams.truth import truth_of
 
     return truth_of(asked.judged, name_of(asked.qrels), times, reading)
 
 
 def _cells(asked: _Asked, times: pl.DataFrame | None) -> Cells:
-    from citebed.timeline.scoring import measured_cells
+    from citebed.runs.times import parse_time
+    from citebed.timeline.scoring.stream_scores import measured_cells
     from citebed.timeline.slices import slices_of, usual_slicing
-    from citebed.timeline.times import parse_time
-    from citebed.timeline.truth import Reading
+    from citebed.timeline.streams.truth import Reading
 
     truth = _truth(asked, times, Reading(asked.assessors, asked.rel, asked.binary))
     start, end = (None if text is None else parse_time(text, utc=True) for text in asked.ends)
@@ -320,8 +321,8 @@ def _scored(
     runs: Iterator[StreamRun], cells: Cells, asked: _Asked, times: pl.DataFrame | None
 ) -> Iterator[StreamScores]:
     """The runs' scores, one run at a time."""
-    from citebed.timeline.measuring import DEFAULT_MEASURES, slice_measures
-    from citebed.timeline.scoring import score_stream
+    from citebed.timeline.scoring.measuring import DEFAULT_MEASURES, slice_measures
+    from citebed.timeline.scoring.stream_scores import score_stream
 
     chosen = slice_measures(asked.measures or DEFAULT_MEASURES)
     for run in runs:
@@ -333,8 +334,8 @@ def _scored(
 
 def _check(asked: _Asked | None, shown: _Shown, cells: Cells) -> None:
     """A wrong weighting or measure is better known before a long run is read."""
-    from citebed.timeline.measuring import slice_measures
-    from citebed.timeline.weights import weights_of
+    from citebed.timeline.scoring.measuring import slice_measures
+    from citebed.timeline.scoring.weights import weights_of
 
     for weight in shown.weights:
         weights_of(weight, cells)
@@ -385,7 +386,7 @@ def _print_tables(scored: list[StreamScores], shown: _Shown) -> None:
 def _trends(scored: list[StreamScores], shown: _Shown) -> Iterator[_Trend]:
     from concurrent.futures import ThreadPoolExecutor
 
-    from citebed.timeline.trends import trend
+    from citebed.timeline.scoring.trends import trend
 
     series = [(scores, measure) for scores in scored for measure in scores.measures]
 
@@ -408,7 +409,7 @@ def _trend_rows(trends: list[_Trend], shown: _Shown) -> list[dict[str, Any]]:
 
 def _say_trends(scored: list[StreamScores], trends: list[_Trend], shown: _Shown) -> None:
     from citebed.report.timeline_table import stability_sentence, trend_sentence
-    from citebed.timeline.trends import stability
+    from citebed.timeline.scoring.trends import stability
 
     err = shown.style != "table"
     said = (trend_sentence(of.run, measure, found, shown.alpha) for of, measure, found in trends)
@@ -422,8 +423,8 @@ def _say_trends(scored: list[StreamScores], trends: list[_Trend], shown: _Shown)
 
 def _say_notes(scored: list[StreamScores], cells: Cells, err: bool) -> None:
     """What the scores rest on; on standard error where programs read the output."""
-    from citebed.timeline.ledger import judged_ledger
-    from citebed.timeline.times import format_time
+    from citebed.runs.times import format_time
+    from citebed.timeline.scoring.ledger import judged_ledger
 
     for note in judged_ledger(cells).notes():
         typer.echo(f"note: {note}", err=err)

@@ -16,9 +16,9 @@ from citebed.wording import count
 if TYPE_CHECKING:
     import polars as pl
 
-    from citebed.timeline.official import OfficialScores
-    from citebed.timeline.runs import StreamRun
-    from citebed.timeline.truth import Truth
+    from citebed.timeline.scoring.official import OfficialScores
+    from citebed.timeline.streams.stream_runs import StreamRun
+    from citebed.timeline.streams.truth import Truth
 
 _OFFICIAL = {"cutoff_step", "all_cutoffs", "unjudged_negative", "require_positives"}
 _PRINTED_SLICES = {"per_query", "per_slice", "trends"}
@@ -93,8 +93,8 @@ def official_truth(
     judged: pl.DataFrame, qrels: Path, times: pl.DataFrame | None, rule: str
 ) -> Truth:
     """Judgements without times; those of ``times`` tell how ids are written."""
-    from citebed.evaluation.tables import name_of
-    from citebed.timeline.truth import Reading, timeless_truth
+    from citebed.runs.tables import name_of
+    from citebed.timeline.streams.truth import Reading, timeless_truth
 
     # What the rule "any" says, for all grades at once.
     reading = Reading("max" if rule == "any" else rule)
@@ -102,7 +102,7 @@ def official_truth(
 
 
 def _scored(truth: Truth, runs: Iterable[StreamRun], official: Official) -> list[OfficialScores]:
-    from citebed.timeline.official import score_official
+    from citebed.timeline.scoring.official import score_official
 
     return [
         score_official(

@@ -17,9 +17,9 @@ from citebed.wording import count, printable
 if TYPE_CHECKING:
     import polars as pl
 
-    from citebed.timeline.cells import Cells
-    from citebed.timeline.scoring import StreamScores
-    from citebed.timeline.trends import Trend
+    from citebed.timeline.scoring.query_slices import Cells
+    from citebed.timeline.scoring.stream_scores import StreamScores
+    from citebed.timeline.scoring.trends import Trend
 
 Report = Annotated[
     Path | None,

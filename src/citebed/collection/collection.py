@@ -11,9 +11,10 @@ from typing import Any
 import polars as pl
 from polars.io.plugins import register_io_source
 
-from citebed.collection import store, tables
-from citebed.collection.citing import QRELS, QUERIES
+from citebed.collection import tables
+from citebed.collection.building.citing import QRELS, QUERIES
 from citebed.collection.rules import Rules
+from citebed.collection.storing import store
 from citebed.collection.tables import Schema
 from citebed.errors import CollectionError, UnknownName
 from citebed.files.reading import at_hand, read_small

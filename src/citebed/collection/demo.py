@@ -5,9 +5,9 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from citebed.collection.import_report import ImportReport
 from citebed.collection.importing import ImportOptions, import_sources
-from citebed.collection.reading import SILENT, Progress
+from citebed.collection.reading.reader import SILENT, Progress
+from citebed.collection.storing.import_report import ImportReport
 from citebed.files.writing import several_files
 
 

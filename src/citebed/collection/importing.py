@@ -17,15 +17,17 @@ from pathlib import Path
 import polars as pl
 
 from citebed._version import __version__
-from citebed.collection import citing, crossref, merging, store, tables
-from citebed.collection.canonical import canonical_records
-from citebed.collection.given import given_sets, judgement_problems
-from citebed.collection.import_report import ImportReport
-from citebed.collection.reading import SILENT, Progress, Reader, all_or_nothing
+from citebed.collection import tables
+from citebed.collection.building import citing, crossref, merging
+from citebed.collection.building.canonical import canonical_records
+from citebed.collection.building.given_sets import given_sets, judgement_problems
+from citebed.collection.reading.reader import SILENT, Progress, Reader, all_or_nothing
+from citebed.collection.reading.source_names import SourceNames
+from citebed.collection.reading.sources import NotAFile, SourceFile, find_files
 from citebed.collection.rules import Rules, reasons
-from citebed.collection.source_names import SourceNames
-from citebed.collection.sources import NotAFile, SourceFile, find_files
-from citebed.collection.store import Manifest
+from citebed.collection.storing import store
+from citebed.collection.storing.import_report import ImportReport
+from citebed.collection.storing.store import Manifest
 from citebed.collection.tables import IMPORT, Frames
 from citebed.errors import CitebedError, FormatError
 from citebed.records import Problem

@@ -20,11 +20,11 @@ from typing import Any
 
 import polars as pl
 
-from citebed.collection.languages import language_of
 from citebed.collection.tables import LARGEST
-from citebed.collection.text import normalise_doi
 from citebed.errors import CitebedError, FormatError, UnknownName
 from citebed.files.reading import read_text
+from citebed.text.languages import language_of
+from citebed.text.normalise import normalise_doi
 from citebed.wording import printable
 
 FRONT_MATTER = ("keep", "sessions", "drop")

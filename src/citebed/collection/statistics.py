@@ -19,9 +19,9 @@ import numpy as np
 import polars as pl
 
 from citebed.collection import tables
-from citebed.collection.citing import query_id
+from citebed.collection.building.citing import query_id
+from citebed.collection.building.venues import venue_key, venue_series
 from citebed.collection.collection import Collection
-from citebed.collection.venues import venue_key, venue_series
 
 TOKEN = r"\w+(?:[-'’./]\w+)*|[^\w\s]"
 Counts = tuple[tuple[str, int], ...]

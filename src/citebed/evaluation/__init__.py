@@ -4,90 +4,50 @@
 dicts and what ir_measures, ir_datasets and PyTerrier give. It knows nothing of indexes.
 """
 
+# ruff: isort: skip_file
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from citebed.lazy import names_on_first_use
 
 if TYPE_CHECKING:
-    from citebed.evaluation.comparing import Comparison, Design, compare
-    from citebed.evaluation.contrasts.contrasting import Contrast, ContrastOptions, contrast
-    from citebed.evaluation.contrasts.pool_bias import PoolBias, PoolOptions, pool_bias
-    from citebed.evaluation.door import as_qrels, as_run, as_runs
-    from citebed.evaluation.measures import MEASURES, Measure
-    from citebed.evaluation.measures.grammar import measure
-    from citebed.evaluation.order import prepare, rank
-    from citebed.evaluation.scoring import Evaluation, RunScores, Settings, evaluate, score_run
-    from citebed.evaluation.summaries import Resampling, Summary, summarise
-    from citebed.evaluation.tables import Qrels, Run, read_qrels, read_run
+    from citebed.evaluation.contrasts.contrasting import (
+        Contrast as Contrast,
+        ContrastOptions as ContrastOptions,
+        contrast as contrast,
+    )
+    from citebed.evaluation.contrasts.pool_bias import (
+        PoolBias as PoolBias,
+        PoolOptions as PoolOptions,
+        pool_bias as pool_bias,
+    )
+    from citebed.evaluation.measures import MEASURES as MEASURES, Measure as Measure
+    from citebed.evaluation.measures.grammar import measure as measure
+    from citebed.evaluation.scoring.comparing import (
+        Comparison as Comparison,
+        Design as Design,
+        compare as compare,
+    )
+    from citebed.evaluation.scoring.evaluating import (
+        Evaluation as Evaluation,
+        RunScores as RunScores,
+        Settings as Settings,
+        evaluate as evaluate,
+        score_run as score_run,
+    )
+    from citebed.evaluation.scoring.summaries import (
+        Resampling as Resampling,
+        Summary as Summary,
+        summarise as summarise,
+    )
+    from citebed.runs.converting import as_qrels as as_qrels, as_run as as_run, as_runs as as_runs
+    from citebed.runs.ranking import prepare as prepare, rank as rank
+    from citebed.runs.tables import (
+        Qrels as Qrels,
+        Run as Run,
+        read_qrels as read_qrels,
+        read_run as read_run,
+    )
 
-_PUBLIC = {
-    "MEASURES": "measures",
-    "Comparison": "comparing",
-    "Contrast": "contrasts.contrasting",
-    "ContrastOptions": "contrasts.contrasting",
-    "Design": "comparing",
-    "Evaluation": "scoring",
-    "Measure": "measures",
-    "PoolBias": "contrasts.pool_bias",
-    "PoolOptions": "contrasts.pool_bias",
-    "Qrels": "tables",
-    "Resampling": "summaries",
-    "Run": "tables",
-    "RunScores": "scoring",
-    "Settings": "scoring",
-    "Summary": "summaries",
-    "as_qrels": "door",
-    "as_run": "door",
-    "as_runs": "door",
-    "compare": "comparing",
-    "contrast": "contrasts.contrasting",
-    "evaluate": "scoring",
-    "measure": "measures.grammar",
-    "pool_bias": "contrasts.pool_bias",
-    "prepare": "order",
-    "rank": "order",
-    "read_qrels": "tables",
-    "read_run": "tables",
-    "score_run": "scoring",
-    "summarise": "summaries",
-}
-
-__all__ = [
-    "MEASURES",
-    "Comparison",
-    "Contrast",
-    "ContrastOptions",
-    "Design",
-    "Evaluation",
-    "Measure",
-    "PoolBias",
-    "PoolOptions",
-    "Qrels",
-    "Resampling",
-    "Run",
-    "RunScores",
-    "Settings",
-    "Summary",
-    "as_qrels",
-    "as_run",
-    "as_runs",
-    "compare",
-    "contrast",
-    "evaluate",
-    "measure",
-    "pool_bias",
-    "prepare",
-    "rank",
-    "read_qrels",
-    "read_run",
-    "score_run",
-    "summarise",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Public names are looked up on first use; numpy and polars are loaded with them."""
-    if name in _PUBLIC:
-        return getattr(import_module(f"citebed.evaluation.{_PUBLIC[name]}"), name)
-    raise AttributeError(f"module 'citebed.evaluation' has no attribute '{name}'")
+__getattr__, __dir__ = names_on_first_use(__name__)

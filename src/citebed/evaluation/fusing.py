@@ -21,8 +21,8 @@ import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.evaluation.pairs import Pairs, distinct, in_rank_order, pairs_of
-from citebed.evaluation.tables import Floats, Ints, Run
+from citebed.runs.pair_codes import Pairs, distinct, in_rank_order, pairs_of
+from citebed.runs.tables import Floats, Ints, Run
 from citebed.wording import count
 
 # --- one scale --------------------------------------------------------------------------------

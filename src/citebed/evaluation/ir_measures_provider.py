@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from citebed.errors import CitebedError, MissingExtra
-from citebed.evaluation.door import as_qrels, as_run
 from citebed.evaluation.measures import MEASURES, Measure
 from citebed.evaluation.measures.grammar import measure as parse_measure
-from citebed.evaluation.order import Judged, check_twice, prepare, rank
-from citebed.evaluation.rankings import match
+from citebed.evaluation.measures.rankings import match
+from citebed.runs.converting import as_qrels, as_run
+from citebed.runs.ranking import Judged, check_twice, prepare, rank
 
 try:
     import ir_measures

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from citebed.evaluation.comparing import Comparison
+from citebed.evaluation.scoring.comparing import Comparison
 from citebed.report.grid import Grid
 from citebed.wording import count
 

@@ -19,9 +19,9 @@ from matplotlib.figure import Figure
 
 from citebed.evaluation.contrasts.contrasting import Contrast
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.tables import Floats
 from citebed.files.writing import several_files
 from citebed.report.drawing import STYLE, FileNames
+from citebed.runs.tables import Floats
 from citebed.wording import count
 
 ENDINGS = ("svg", "png")
@@ -103,7 +103,7 @@ def _run_figure(contrast: Contrast, run: str, measures: Sequence[Measure]) -> Fi
 
 
 def _pair_figure(contrast: Contrast, first: str, second: str) -> Figure:
-    from citebed.evaluation.comparing import shared_queries
+    from citebed.evaluation.scoring.comparing import shared_queries
 
     figure, rows = _panels(2, len(contrast.by_query))
     for row, evaluation in zip(rows, (contrast.before, contrast.after), strict=True):

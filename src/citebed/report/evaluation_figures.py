@@ -13,12 +13,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from citebed.evaluation.comparing import shared_queries
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring import RunScores
-from citebed.evaluation.summaries import Summary
-from citebed.evaluation.tables import Floats
+from citebed.evaluation.scoring.comparing import shared_queries
+from citebed.evaluation.scoring.evaluating import RunScores
+from citebed.evaluation.scoring.summaries import Summary
 from citebed.report.drawing import INK, LIGHT, MARK, RULE, FileNames, label, svg
+from citebed.runs.tables import Floats
 from citebed.wording import count
 
 _WIDTH = 5.6

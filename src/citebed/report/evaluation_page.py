@@ -11,10 +11,10 @@ from importlib.metadata import version
 import numpy as np
 
 from citebed._version import __version__
-from citebed.evaluation.comparing import Comparison, Design
-from citebed.evaluation.ledger import Ledger
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.summaries import Summary
+from citebed.evaluation.scoring.comparing import Comparison, Design
+from citebed.evaluation.scoring.ledger import Ledger
+from citebed.evaluation.scoring.summaries import Summary
 from citebed.report.comparison_table import DAGGER, comparison_notes, p_text
 from citebed.report.drawing import FileNames
 from citebed.report.evaluation_figures import (

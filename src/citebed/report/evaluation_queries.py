@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from citebed.evaluation.order import Judged, Ranked, codes_of, rank
-from citebed.evaluation.tables import Floats, Ints
 from citebed.report.evaluation_figures import by_query
 from citebed.report.evaluation_study import Study
+from citebed.runs.ranking import Judged, Ranked, codes_of, rank
+from citebed.runs.tables import Floats, Ints
 
 DEPTH = 20
 """So many documents of each ranking are shown."""

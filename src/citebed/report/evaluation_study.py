@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from citebed.evaluation.comparing import Comparison, Design, compare
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.order import Judged, prepare
-from citebed.evaluation.scoring import Evaluation, Settings, score_each
-from citebed.evaluation.summaries import Resampling, Summary, summarise
-from citebed.evaluation.tables import Qrels, Run, check_names
+from citebed.evaluation.scoring.comparing import Comparison, Design, compare
+from citebed.evaluation.scoring.evaluating import Evaluation, Settings, score_each
+from citebed.evaluation.scoring.summaries import Resampling, Summary, summarise
+from citebed.runs.ranking import Judged, prepare
+from citebed.runs.tables import Qrels, Run, check_names
 
 
 @dataclass(frozen=True, kw_only=True)

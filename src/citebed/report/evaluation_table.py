@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from citebed.evaluation.ledger import Ledger
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.trec_names import trec_name
-from citebed.evaluation.scoring import RunScores
-from citebed.evaluation.summaries import Summary
+from citebed.evaluation.scoring.evaluating import RunScores
+from citebed.evaluation.scoring.ledger import Ledger
+from citebed.evaluation.scoring.summaries import Summary
 from citebed.report.grid import Grid
 
 

@@ -6,7 +6,7 @@ import shutil
 import textwrap
 from collections.abc import Iterator
 
-from citebed.retrieval.drafts import Passage
+from citebed.drafts import Passage
 from citebed.retrieval.recommending import Recommendation
 
 _NARROWEST, _WIDEST = 20, 100

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.evaluation.tables import Floats
 from citebed.files.writing import whole_files
 from citebed.report.drawing import STYLE
+from citebed.runs.tables import Floats
 from citebed.timeline.robustness import Setting, Simulation
 from citebed.wording import printable
 

@@ -15,9 +15,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
-from citebed.evaluation.tables import Floats
 from citebed.report.drawing import INK, LIGHT, MARK, RULE
 from citebed.report.timeline_series import Areas, day_name, short
+from citebed.runs.tables import Floats
 
 _WIDTH = 6.4
 _HATCHES = 150

@@ -24,7 +24,6 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.tables import Floats
 from citebed.report.drawing import INK, LIGHT, MARK, RULE, STYLE, FileNames, svg
 from citebed.report.timeline_areas import Pair, areas_figure
 from citebed.report.timeline_series import (
@@ -37,10 +36,11 @@ from citebed.report.timeline_series import (
     steps,
     volume,
 )
-from citebed.timeline.cells import Cells
-from citebed.timeline.scoring import StreamScores
-from citebed.timeline.times import DAY
-from citebed.timeline.trends import theil_sen
+from citebed.runs.tables import Floats
+from citebed.runs.times import DAY
+from citebed.timeline.scoring.query_slices import Cells
+from citebed.timeline.scoring.stream_scores import StreamScores
+from citebed.timeline.scoring.trends import theil_sen
 
 _WIDTH = 6.4
 _TOGETHER = 4

@@ -34,11 +34,11 @@ from citebed.report.timeline_table import (
     systems_grid,
     trend_sentence,
 )
-from citebed.timeline.ledger import judged_ledger
-from citebed.timeline.scoring import StreamScores
-from citebed.timeline.times import format_time
-from citebed.timeline.trends import Trend, stability
-from citebed.timeline.weights import WEIGHTINGS
+from citebed.runs.times import format_time
+from citebed.timeline.scoring.ledger import judged_ledger
+from citebed.timeline.scoring.stream_scores import StreamScores
+from citebed.timeline.scoring.trends import Trend, stability
+from citebed.timeline.scoring.weights import WEIGHTINGS
 
 Section = tuple[str, str, Html]
 MOST_SLICES = 1000

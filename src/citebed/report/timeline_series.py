@@ -10,12 +10,12 @@ import numpy as np
 
 from citebed.errors import UnknownName
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.tables import Floats, Ints
 from citebed.report.drawing import label
-from citebed.timeline.cells import Cells
-from citebed.timeline.scoring import StreamScores
-from citebed.timeline.times import DAY
-from citebed.timeline.weights import weights_of
+from citebed.runs.tables import Floats, Ints
+from citebed.runs.times import DAY
+from citebed.timeline.scoring.query_slices import Cells
+from citebed.timeline.scoring.stream_scores import StreamScores
+from citebed.timeline.scoring.weights import weights_of
 
 WINDOW = 7
 """How many days, or units as they are counted in, a moving average is over."""

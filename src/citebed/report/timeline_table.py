@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from citebed.report.grid import Grid
-from citebed.timeline.scoring import StreamScores
-from citebed.timeline.trends import Stability, Trend
+from citebed.timeline.scoring.stream_scores import StreamScores
+from citebed.timeline.scoring.trends import Stability, Trend
 from citebed.wording import count
 
 

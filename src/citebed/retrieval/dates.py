@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.collection import Collection
-from citebed.collection.citing import is_later
+from citebed.collection.building.citing import is_later
 from citebed.errors import CitebedError
 from citebed.retrieval.index.index import Index
 

@@ -12,10 +12,10 @@ import polars as pl
 
 from citebed.collection import Collection
 from citebed.errors import CitebedError
-from citebed.evaluation.trec_files import QRELS, read_lines
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import file_hash
 from citebed.retrieval.search.hits import NOTHING, Hits
+from citebed.runs.trec_files import QRELS, read_lines
 from citebed.wording import printable
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import polars as pl
 
 from citebed.collection import Collection
-from citebed.collection.citing import QUERIES
+from citebed.collection.building.citing import QUERIES
 from citebed.errors import CitebedError, FormatError, UnknownName
 from citebed.files.json_lines import json_object
 from citebed.files.reading import read_lines
-from citebed.retrieval.analysis.hyphens import join_hyphens
-from citebed.retrieval.analysis.markers import remove_markers
 from citebed.retrieval.dates import checked_date
+from citebed.text.hyphens import join_hyphens
+from citebed.text.markers import remove_markers
 from citebed.wording import printable
 
 _EXPECTED = 'Expected on each line a query id, a tab and the text, or {"query_id": …, "text": …}.'

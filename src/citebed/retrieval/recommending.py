@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from citebed.collection import Collection
 from citebed.errors import CitebedError
 from citebed.records import Document
-from citebed.retrieval.analysis.sentences import split_sentences
 from citebed.retrieval.dates import allowed_before, checked_date
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import Index, open_index
@@ -26,6 +25,7 @@ from citebed.retrieval.search.feeding import better_query
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from citebed.retrieval.search.hits import NOTHING, Hits
 from citebed.retrieval.search.searcher import Searcher, usable
+from citebed.text.sentences import split_sentences
 
 _REASONS = 6
 _SHOWN = ("doc_id", "title", "authors", "year", "venue", "doi")
@@ -159,7 +159,7 @@ class Recommender:
         return load_reranker(self.pipeline.stage.encoder) if self.pipeline.stage else None
 
     def _reordered(self, text: str, hits: Hits) -> Hits:
-        from citebed.collection.reading import SILENT
+        from citebed.collection.reading.reader import SILENT
         from citebed.retrieval.second_stage import second_stage
 
         if self.pipeline.stage is None or not len(hits.docs):

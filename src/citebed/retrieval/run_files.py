@@ -13,12 +13,12 @@ from typing import Any
 import polars as pl
 
 from citebed._version import __version__
-from citebed.evaluation.writing import check_ids
 from citebed.files.writing import whole_files
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import DESCRIPTION, file_hash
 from citebed.retrieval.pipeline import Pipeline
 from citebed.retrieval.running import Run, RunOptions
+from citebed.runs.writing import check_ids
 from citebed.wording import json_text
 
 _PACKAGES = ("numpy", "polars", "numba", "PyStemmer", "onnxruntime", "tokenizers", "torch")

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.collection import Collection
-from citebed.collection.reading import SILENT, Progress
+from citebed.collection.reading.reader import SILENT, Progress
 from citebed.errors import CitebedError
 from citebed.files.writing import own_folder
 from citebed.retrieval.dates import allowed_before

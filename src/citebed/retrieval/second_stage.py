@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from citebed.collection import Collection
-from citebed.collection.reading import Progress
+from citebed.collection.reading.reader import Progress
 from citebed.retrieval.pipeline import Interpolate, Rerank, Rrf, Stage
 from citebed.retrieval.rerank import (
     CrossEncoder,

@@ -4,55 +4,28 @@
 in them, ``trend`` says whether it degrades, ``score_official`` is TREC KBA's own scoring.
 """
 
+# ruff: isort: skip_file
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from citebed.lazy import names_on_first_use
 
 if TYPE_CHECKING:
-    from citebed.timeline.official import score_official
-    from citebed.timeline.runs import open_run
-    from citebed.timeline.scoring import StreamScores, measured_cells, score_stream
-    from citebed.timeline.slices import Slices, slices_of
-    from citebed.timeline.trends import mann_kendall, theil_sen, trend
-    from citebed.timeline.truth import Truth, read_truth
-    from citebed.timeline.weights import weights_of
+    from citebed.timeline.scoring.official import score_official as score_official
+    from citebed.timeline.scoring.stream_scores import (
+        StreamScores as StreamScores,
+        measured_cells as measured_cells,
+        score_stream as score_stream,
+    )
+    from citebed.timeline.scoring.trends import (
+        mann_kendall as mann_kendall,
+        theil_sen as theil_sen,
+        trend as trend,
+    )
+    from citebed.timeline.scoring.weights import weights_of as weights_of
+    from citebed.timeline.slices import Slices as Slices, slices_of as slices_of
+    from citebed.timeline.streams.stream_runs import open_run as open_run
+    from citebed.timeline.streams.truth import Truth as Truth, read_truth as read_truth
 
-_PUBLIC = {
-    "Slices": "slices",
-    "StreamScores": "scoring",
-    "Truth": "truth",
-    "mann_kendall": "trends",
-    "measured_cells": "scoring",
-    "open_run": "runs",
-    "read_truth": "truth",
-    "score_official": "official",
-    "score_stream": "scoring",
-    "slices_of": "slices",
-    "theil_sen": "trends",
-    "trend": "trends",
-    "weights_of": "weights",
-}
-
-__all__ = [
-    "Slices",
-    "StreamScores",
-    "Truth",
-    "mann_kendall",
-    "measured_cells",
-    "open_run",
-    "read_truth",
-    "score_official",
-    "score_stream",
-    "slices_of",
-    "theil_sen",
-    "trend",
-    "weights_of",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Public names are looked up on first use."""
-    if name in _PUBLIC:
-        return getattr(import_module(f"citebed.timeline.{_PUBLIC[name]}"), name)
-    raise AttributeError(f"module 'citebed.timeline' has no attribute '{name}'")
+__getattr__, __dir__ = names_on_first_use(__name__)

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from citebed.cli.app import VERBS, main
+from citebed.runs.kba_files import read_filter_run
 from citebed.timeline.filters import checkpoint
-from citebed.timeline.kba_format import read_filter_run
 
 STREAM = [
     {"doc_id": "a", "time": "2011-12-09T12:00:00Z", "text": "Oaks are planted."},

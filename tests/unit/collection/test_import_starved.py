@@ -18,17 +18,11 @@ import pytest
 from tests import starving
 from tests.starving import EARLIER, NEW, PAGE, Tried
 
-from citebed.collection import (
-    ImportOptions,
-    import_sources,
-    open_collection,
-    parsing,
-    sources,
-    store,
-    workers,
-)
+from citebed.collection import ImportOptions, import_sources, open_collection
 from citebed.collection.formats.base import Chunk
-from citebed.collection.import_report import ImportReport
+from citebed.collection.reading import parsing, sources, workers
+from citebed.collection.storing import store
+from citebed.collection.storing.import_report import ImportReport
 from citebed.errors import CitebedError
 from citebed.records import Record
 
@@ -141,7 +135,7 @@ def test_a_new_collection_that_cannot_be_decided_leaves_no_folders(
         raise OSError(28, "No space left on device")
 
     (tmp_path / "a.bib").write_text(entry(1))
-    monkeypatch.setattr("citebed.collection.store.json.dumps", full)
+    monkeypatch.setattr("citebed.collection.storing.store.json.dumps", full)
     monkeypatch.setattr(store.Manifest, "to_toml", lambda _: "")  # it needs that too
     with pytest.raises(CitebedError, match="No space left"):
         do_import(tmp_path / "c", tmp_path / "a.bib")
@@ -174,7 +168,7 @@ def test_a_disk_that_fails_while_files_are_put_in_place(
 
 PATCH = """
 import os, signal
-from citebed.collection import parsing
+from citebed.collection.reading import parsing
 original = parsing.{name}
 def patched(given, *rest):
     if b"special" in str(given).encode(): {action}

@@ -345,7 +345,7 @@ def test_workers_and_one_process_give_the_same(tmp_path: Path) -> None:
 
 
 def test_two_imports_at_once_are_refused(tmp_path: Path) -> None:
-    from citebed.collection import store
+    from citebed.collection.storing import store
 
     write(tmp_path / "in", a__bib=BIB)
     with store.locked(tmp_path / "c"), pytest.raises(CollectionError, match="another citebed"):

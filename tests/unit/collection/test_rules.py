@@ -7,7 +7,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from citebed.collection.languages import language_code, language_of
 from citebed.collection.rules import (
     Rules,
     load_profile,
@@ -18,6 +17,7 @@ from citebed.collection.rules import (
 )
 from citebed.collection.tables import RECORD, frame
 from citebed.errors import CitebedError, FormatError, UnknownName
+from citebed.text.languages import language_code, language_of
 
 
 def reasons_for(rules: Rules, *records: dict[str, object]) -> list[str | None]:

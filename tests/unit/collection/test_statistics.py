@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from citebed.collection import Collection, ImportOptions, Rules, import_sources, open_collection
+from citebed.collection.building.venues import venue_series
 from citebed.collection.statistics import (
     TOKEN,
     Means,
@@ -18,7 +19,6 @@ from citebed.collection.statistics import (
     statistics,
 )
 from citebed.collection.statistics_rows import rows
-from citebed.collection.venues import venue_series
 
 BIB = """
 @inproceedings{a, title = {Alpha of all things}, author = {Ash, Ann}, year = {2010},

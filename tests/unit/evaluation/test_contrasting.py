@@ -15,13 +15,13 @@ from tests.reference import contrast as slow
 
 from citebed.collection import ImportOptions, import_sources, load_profile, open_collection
 from citebed.errors import CitebedError
-from citebed.evaluation.comparing import Design
 from citebed.evaluation.contrasts.conclusions import fates
 from citebed.evaluation.contrasts.contrasting import Contrast, ContrastOptions, contrast
 from citebed.evaluation.contrasts.sets import align
-from citebed.evaluation.door import as_qrels
-from citebed.evaluation.summaries import Resampling
-from citebed.evaluation.tables import Qrels
+from citebed.evaluation.scoring.comparing import Design
+from citebed.evaluation.scoring.summaries import Resampling
+from citebed.runs.converting import as_qrels
+from citebed.runs.tables import Qrels
 
 Judgements = dict[str, dict[str, int]]
 
@@ -167,8 +167,8 @@ def test_counts_and_namesakes_are_refused() -> None:
 
 
 def as_named(name: str, *runs: Any) -> list[Any]:
-    from citebed.evaluation.door import as_run
-    from citebed.evaluation.tables import Run
+    from citebed.runs.converting import as_run
+    from citebed.runs.tables import Run
 
     return [Run(as_run(run).table, name) for run in runs]
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tests.reference import fusing as reference
 
 from citebed.errors import CitebedError
-from citebed.evaluation.door import as_run
 from citebed.evaluation.fusing import METHODS, NORMALISATIONS, Fusion, fuse
-from citebed.evaluation.tables import Run
 from citebed.retrieval.rerank import interpolate, reciprocal_rank
+from citebed.runs.converting import as_run
+from citebed.runs.tables import Run
 
 A = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}, "only": {"x": 5.0}}
 B = {"q": {"c": 9.0, "d": 5.0}}

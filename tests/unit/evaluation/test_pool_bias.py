@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tests.reference import contrast as slow
 
 from citebed.errors import CitebedError, FormatError
-from citebed.evaluation.comparing import Design
 from citebed.evaluation.contrasts.pool import (
     read_teams,
     top,
@@ -20,9 +19,10 @@ from citebed.evaluation.contrasts.pool import (
 )
 from citebed.evaluation.contrasts.pool_bias import PoolOptions, pool_bias
 from citebed.evaluation.contrasts.unjudged import worst_case
-from citebed.evaluation.door import as_qrels, as_run
-from citebed.evaluation.order import Ranked, rank
-from citebed.evaluation.tables import Qrels, Run
+from citebed.evaluation.scoring.comparing import Design
+from citebed.runs.converting import as_qrels, as_run
+from citebed.runs.ranking import Ranked, rank
+from citebed.runs.tables import Qrels, Run
 
 Judgements = dict[str, dict[str, int]]
 Rankings = dict[str, dict[str, list[str]]]

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.unit.timeline.test_runs import Collected, judged
+from tests.unit.timeline.streams.test_runs import Collected, judged
 
 from citebed.collection import import_sources, open_collection
 from citebed.errors import CitebedError
-from citebed.evaluation.tables import read_qrels, read_run
 from citebed.files.packed import polars_misreads
-from citebed.timeline.filters.stream import blocks, decode, file_source
-from citebed.timeline.kba_format import read_filter_run, read_judgements
-from citebed.timeline.runs import open_run
-from citebed.timeline.streams import tally
+from citebed.runs.kba_files import read_filter_run, read_judgements
+from citebed.runs.tables import read_qrels, read_run
+from citebed.timeline.streams.stream_files import blocks, decode, file_source
+from citebed.timeline.streams.stream_runs import open_run
+from citebed.timeline.streams.tally import tally
 
 STARTS = [b"x^", b"x\x01"]
 RUN = b"2 Q0 1317945600-d 1 5 t\n"

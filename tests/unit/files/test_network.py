@@ -9,7 +9,7 @@ import pytest
 
 from citebed.cli.app import main
 from citebed.collection import import_sources
-from citebed.collection.fetching import fetch
+from citebed.collection.fetching.fetching import fetch
 from citebed.errors import CitebedError
 from citebed.files.network import VARIABLE, is_offline
 from citebed.retrieval.rerank import find_model

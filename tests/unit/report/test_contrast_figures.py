@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 
 from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.contrasting import Contrast, contrast
-from citebed.evaluation.door import as_qrels
 from citebed.report import contrast_figures
 from citebed.report.contrast_figures import draw_contrast, scatter, spread
+from citebed.runs.converting import as_qrels
 
 MEASURES = ["AP", "P@5", "GMAP"]
 

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 from lxml import etree, html
 
 from citebed.errors import CitebedError
-from citebed.evaluation.comparing import Design
-from citebed.evaluation.door import as_qrels, as_run
 from citebed.evaluation.measures.grammar import measures
-from citebed.evaluation.scoring import Settings
-from citebed.evaluation.summaries import Resampling
-from citebed.evaluation.tables import Run
+from citebed.evaluation.scoring.comparing import Design
+from citebed.evaluation.scoring.evaluating import Settings
+from citebed.evaluation.scoring.summaries import Resampling
 from citebed.report.evaluation_page import Front, evaluation_page
 from citebed.report.evaluation_queries import query_data
 from citebed.report.evaluation_study import Plan, Study, study
 from citebed.report.html import element, escaped, inline_svg, json_block, svg_link
+from citebed.runs.converting import as_qrels, as_run
+from citebed.runs.tables import Run
 
 Ranking = Mapping[str, Sequence[str]]
 QRELS = {"q1": {"a": 1, "b": 0, "n": -1}, "q2": {"c": 2, "e": 1}}

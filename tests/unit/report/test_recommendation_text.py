@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from citebed.drafts import Passage
 from citebed.report.recommendation_text import passage_lines
-from citebed.retrieval.drafts import Passage
 from citebed.retrieval.recommending import Recommendation
 
 LONG = "a" * 1_000_000

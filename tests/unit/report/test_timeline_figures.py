@@ -24,12 +24,12 @@ from citebed.report.timeline_series import (
     steps,
     volume,
 )
-from citebed.timeline.measuring import slice_measures
-from citebed.timeline.runs import run_of
-from citebed.timeline.scoring import StreamScores, measured_cells, score_stream
+from citebed.runs.times import DAY
+from citebed.timeline.scoring.measuring import slice_measures
+from citebed.timeline.scoring.stream_scores import StreamScores, measured_cells, score_stream
 from citebed.timeline.slices import slices_of
-from citebed.timeline.times import DAY
-from citebed.timeline.truth import truth_of
+from citebed.timeline.streams.stream_runs import run_of
+from citebed.timeline.streams.truth import truth_of
 
 START = 1_704_067_200  # 2024-01-01T00:00:00Z
 AP = slice_measures(["AP"])[0]

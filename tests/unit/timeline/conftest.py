@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from citebed.timeline import runs, streams
+from citebed.timeline.streams import stream_runs as runs
+from citebed.timeline.streams import tally as streams
 
 
 @pytest.fixture(params=["as it is", "batches of three lines"])

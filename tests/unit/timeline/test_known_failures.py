@@ -10,12 +10,12 @@ import pytest
 from tests.reference import timeline as reference
 from tests.reference.timeline import DAY, Judgement, Line
 
-from citebed.timeline.measuring import slice_measures
-from citebed.timeline.runs import run_of
-from citebed.timeline.scoring import StreamScores, measured_cells, score_stream
+from citebed.timeline.scoring.measuring import slice_measures
+from citebed.timeline.scoring.stream_scores import StreamScores, measured_cells, score_stream
+from citebed.timeline.scoring.trends import stability, trend
 from citebed.timeline.slices import slices_of
-from citebed.timeline.trends import stability, trend
-from citebed.timeline.truth import Truth, read_truth, truth_of
+from citebed.timeline.streams.stream_runs import run_of
+from citebed.timeline.streams.truth import Truth, read_truth, truth_of
 
 WEEK = 7 * DAY
 NOISE = 3

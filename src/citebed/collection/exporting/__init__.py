@@ -15,7 +15,7 @@ from citebed.collection.exporting.ir_datasets import IR_DATASETS
 from citebed.collection.exporting.jsonl import JSONL
 from citebed.collection.exporting.tables import CSV, PARQUET
 from citebed.collection.exporting.trec import TREC
-from citebed.collection.store import MANIFEST
+from citebed.collection.storing.store import MANIFEST
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.writing import sweep, whole_files, whole_folder
 from citebed.wording import printable

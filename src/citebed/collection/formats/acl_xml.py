@@ -20,7 +20,8 @@ from citebed.collection.formats.xml import (
     open_root,
     root_in,
 )
-from citebed.collection.text import (
+from citebed.records import Document, Problem, Record
+from citebed.text.normalise import (
     fold,
     iso_date,
     month_in,
@@ -30,7 +31,6 @@ from citebed.collection.text import (
     unique,
     year_in,
 )
-from citebed.records import Document, Problem, Record
 
 _ID = re.compile(
     r"(?:https?://(?:www\.)?(?:aclanthology\.org|aclweb\.org/anthology)/)?"

@@ -31,8 +31,8 @@ from citebed.collection.formats.jsonvalues import (
     when,
     year_of,
 )
-from citebed.collection.text import fold
 from citebed.records import Document, Judgement, Problem, Query, Record
+from citebed.text.normalise import fold
 
 
 def _document(line: int, entry: Json) -> Document | Problem:

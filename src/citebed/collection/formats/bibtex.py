@@ -10,8 +10,10 @@ from citebed.collection.formats.base import Chunk, Format, read_text, with_newli
 from citebed.collection.formats.bibtex_names import names_of, write_names
 from citebed.collection.formats.bibtex_scan import RawEntry, carry, cut, head_of, scan
 from citebed.collection.formats.fields import made_up_id, page_range
-from citebed.collection.latex import is_plain, latex_to_text, text_to_latex
-from citebed.collection.text import (
+from citebed.patterns import compiled
+from citebed.records import Document, Problem, Record
+from citebed.text.latex import is_plain, latex_to_text, text_to_latex
+from citebed.text.normalise import (
     ENTITY_PATTERN,
     date_in,
     entity_to_text,
@@ -22,8 +24,6 @@ from citebed.collection.text import (
     unique,
     year_in,
 )
-from citebed.patterns import compiled
-from citebed.records import Document, Problem, Record
 
 _KINDS = {"conference": "inproceedings"}
 _SNIFF = re.compile(

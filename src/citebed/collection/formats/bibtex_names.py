@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import re
 
-from citebed.collection.latex import is_plain, latex_to_text, text_to_latex
-from citebed.collection.text import canonical_name, unique
 from citebed.patterns import compiled
+from citebed.text.latex import is_plain, latex_to_text, text_to_latex
+from citebed.text.normalise import canonical_name, unique
 
 _AND = compiled(r"[{}]|(?<!\s)\s++and(?=\s)", re.IGNORECASE)
 _WORD_AND = re.compile(r"(?:^|\s)and(?:\s|$)", re.IGNORECASE)

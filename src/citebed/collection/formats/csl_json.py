@@ -29,8 +29,8 @@ from citebed.collection.formats.jsonvalues import (
     text_of,
     unknown_object,
 )
-from citebed.collection.text import date_in, iso_date, name_from_parts, unique
 from citebed.records import Document, Link, Problem, Record
+from citebed.text.normalise import date_in, iso_date, name_from_parts, unique
 
 _TYPES = {
     "article": "article article-journal article-magazine article-newspaper journal-article review "

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 
 from citebed.collection.formats.base import Chunk, Format, read_text, with_newlines
-from citebed.collection.text import fold, looks_like_url, normalise_doi
 from citebed.records import Problem, Record, Reference, ReferenceList
+from citebed.text.normalise import fold, looks_like_url, normalise_doi
 
 _LINE = re.compile(r"-?\s*\[\s*([^\s\[\]]+)\s*\]\s*(\S*)")
 _NUMBERED = re.compile(r"-?\s*\[\d+\]")

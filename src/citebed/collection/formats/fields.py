@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from citebed.collection.text import family_name, fold
-from citebed.collection.text import page_range as with_en_dash
+from citebed.text.normalise import family_name, fold
+from citebed.text.normalise import page_range as with_en_dash
 
 # --- Ids ------------------------------------------------------------------------------------
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from citebed.collection.formats.xml import Element, below, child, inner_text, local
-from citebed.collection.text import fold, unique
 from citebed.records import (
     CitingPaper,
     Context,
@@ -18,6 +17,7 @@ from citebed.records import (
     Section,
     Sentence,
 )
+from citebed.text.normalise import fold, unique
 
 
 class Part(NamedTuple):

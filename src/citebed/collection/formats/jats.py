@@ -27,7 +27,8 @@ from citebed.collection.formats.xml import (
     open_root,
     root_in,
 )
-from citebed.collection.text import (
+from citebed.records import Document, Record, Reference
+from citebed.text.normalise import (
     iso_date,
     looks_like_url,
     month_in,
@@ -37,7 +38,6 @@ from citebed.collection.text import (
     unique,
     year_in,
 )
-from citebed.records import Document, Record, Reference
 
 _ROOTS = ("article", "pmc-articleset")
 _JATS = re.compile(r"<(?:[\w.-]+:)?(?:front|article-meta|journal-meta)\b|\barticle-type\s*=")

@@ -21,14 +21,14 @@ from citebed.collection.formats.jsonvalues import (
     text_of,
     year_of,
 )
-from citebed.collection.text import (
+from citebed.records import Document, Link, Section
+from citebed.text.normalise import (
     date_in,
     fold,
     iso_date,
     name_from_display,
     normalise_doi,
 )
-from citebed.records import Document, Link, Section
 
 _LINK_KINDS = ("cites", "linked", "coupled", "cocited")
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from citebed.collection.text import (
+from citebed.records import Problem, Reference
+from citebed.text.normalise import (
     date_in,
     fold,
     fold_or_none,
@@ -22,7 +23,6 @@ from citebed.collection.text import (
     unique,
     year_in,
 )
-from citebed.records import Problem, Reference
 
 Json = dict[str, Any]
 

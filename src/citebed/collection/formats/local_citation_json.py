@@ -30,7 +30,6 @@ from citebed.collection.formats.jsonvalues import (
     year_of,
 )
 from citebed.collection.formats.jsonwalk import Member
-from citebed.collection.text import fold
 from citebed.records import (
     CitingPaper,
     Context,
@@ -40,6 +39,7 @@ from citebed.records import (
     Reference,
     Sentence,
 )
+from citebed.text.normalise import fold
 
 _TARGET = re.compile(r"\[TARGETCIT\]|TARGETCIT")
 _OTHER = re.compile(r"\[OTHERCIT\]|OTHERCIT")

@@ -28,8 +28,8 @@ from citebed.collection.formats.jsonvalues import (
     when,
     year_of,
 )
-from citebed.collection.text import html_to_text, name_from_display, unique
 from citebed.records import Document, Link, Problem, Record
+from citebed.text.normalise import html_to_text, name_from_display, unique
 
 _WORK = re.compile(r"(?:.*/)?(W[0-9]+)", re.IGNORECASE)
 

@@ -19,7 +19,9 @@ from citebed.collection.formats.fields import (
     one_word,
     page_range,
 )
-from citebed.collection.text import (
+from citebed.patterns import compiled
+from citebed.records import Document, Problem, Record
+from citebed.text.normalise import (
     date_in,
     html_to_text,
     name_from_display,
@@ -27,8 +29,6 @@ from citebed.collection.text import (
     normalise_doi,
     unique,
 )
-from citebed.patterns import compiled
-from citebed.records import Document, Problem, Record
 
 _TYPES = {
     "JOUR": "article",

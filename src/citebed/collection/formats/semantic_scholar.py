@@ -29,8 +29,8 @@ from citebed.collection.formats.jsonvalues import (
     when,
     year_of,
 )
-from citebed.collection.text import unique
 from citebed.records import Document, Link, Problem, Record
+from citebed.text.normalise import unique
 
 _TYPES = {
     "conference": "inproceedings",

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from citebed.collection.formats.base import Chunk, Format, read_text, with_newlines
 from citebed.collection.formats.fields import is_organisation, is_suffix, without_zeros
-from citebed.collection.text import (
+from citebed.records import Document, Link, Problem, Query, Record
+from citebed.text.normalise import (
     MONTHS,
     date_in,
     fold,
@@ -22,7 +23,6 @@ from citebed.collection.text import (
     name_from_parts,
     unique,
 )
-from citebed.records import Document, Link, Problem, Query, Record
 
 _START = re.compile(r"\.I[ \t]+(\d+)[ \t]*")
 _MARKER = re.compile(r"\.([A-Z])[ \t]*")

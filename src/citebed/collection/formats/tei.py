@@ -26,8 +26,8 @@ from citebed.collection.formats.xml import (
     open_root,
     root_in,
 )
-from citebed.collection.text import date_in, fold, name_from_parts, normalise_doi, unique, year_in
 from citebed.records import Document, Record, Reference
+from citebed.text.normalise import date_in, fold, name_from_parts, normalise_doi, unique, year_in
 
 _SKIP = frozenset(("figure", "note", "table"))
 

@@ -18,10 +18,10 @@ from citebed.collection.formats.base import (
     with_newlines,
 )
 from citebed.collection.formats.fields import one_word, without_zeros
-from citebed.collection.text import ENTITY_PATTERN, entity_to_text, fold
 from citebed.errors import CitebedError
 from citebed.patterns import compiled
 from citebed.records import Document, Judgement, Problem, Query, Record
+from citebed.text.normalise import ENTITY_PATTERN, entity_to_text, fold
 
 _ENTITY = re.compile(ENTITY_PATTERN)
 _PROLOG = r"\s*+(?:<\?xml[^<>]*>\s*+)?(?:<!--.*?-->\s*+)*+"

@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 from lxml import etree
 
 from citebed.collection.formats.base import NOT_UTF8, Chunk, decode
-from citebed.collection.latex import latex_to_text
-from citebed.collection.text import entity_to_text, fold
 from citebed.records import Problem
+from citebed.text.latex import latex_to_text
+from citebed.text.normalise import entity_to_text, fold
 
 Element: TypeAlias = etree._Element
 

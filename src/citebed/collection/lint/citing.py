@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from citebed.collection.citing import is_later, lookup_table
+from citebed.collection.building.citing import is_later, lookup_table
 from citebed.collection.lint.base import Check, Subject, found, nothing, place, shown
 
 _IDENTIFIER = pl.coalesce(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from citebed.collection.building.merging import plain_title
 from citebed.collection.lint.base import Subject
-from citebed.collection.merging import plain_title
 
 COVERED = 0.9
 """The part of an abstract that must stand in a query."""

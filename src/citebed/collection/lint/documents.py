@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from citebed.collection.lint.base import Check, Subject, blank, found, nothing, place, shown
-from citebed.collection.text import normalise_doi
+from citebed.text.normalise import normalise_doi
 
 EARLIEST = 1665
 """The year of the first scientific journals."""

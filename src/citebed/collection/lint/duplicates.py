@@ -6,6 +6,7 @@ import re
 
 import polars as pl
 
+from citebed.collection.building.merging import plain_title
 from citebed.collection.lint.base import (
     Check,
     Subject,
@@ -16,7 +17,6 @@ from citebed.collection.lint.base import (
     year_shown,
 )
 from citebed.collection.lint.near import near_pairs
-from citebed.collection.merging import plain_title
 
 ALIKE = 0.8
 """How alike two titles must be; 0.8 is about one changed word in nine, or a typing error."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from citebed.collection import tables
-from citebed.collection.citing import lookup_table
+from citebed.collection.building.citing import lookup_table
 from citebed.collection.lint.base import (
     FOUND,
     Check,

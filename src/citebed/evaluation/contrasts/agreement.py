@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring import RunScores
+from citebed.evaluation.scoring.evaluating import RunScores
 from citebed.evaluation.statistics import kendall_tau, pearson, spearman, tau_ap
-from citebed.evaluation.tables import Floats
+from citebed.runs.tables import Floats
 
 SYSTEMS = "systems"
 QUERIES = "queries"

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from citebed.evaluation.comparing import Comparison, Design, compare
-from citebed.evaluation.scoring import Evaluation
-from citebed.evaluation.summaries import Resampling
+from citebed.evaluation.scoring.comparing import Comparison, Design, compare
+from citebed.evaluation.scoring.evaluating import Evaluation
+from citebed.evaluation.scoring.summaries import Resampling
 
 Fate = Literal["survives", "vanishes", "appears", "turns round", "none"]
 FATES: tuple[Fate, ...] = ("survives", "vanishes", "appears", "turns round", "none")

@@ -12,18 +12,23 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from citebed.errors import CitebedError
-from citebed.evaluation.comparing import Design
 from citebed.evaluation.contrasts.agreement import Agreement, agreements, is_by_query
 from citebed.evaluation.contrasts.conclusions import Conclusion, conclusions
 from citebed.evaluation.contrasts.movers import NEGLIGIBLE, Mover, movers
 from citebed.evaluation.contrasts.sets import Sets, align, relevant_counts
-from citebed.evaluation.door import as_qrels, as_runs
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.grammar import measures as parse_measures
-from citebed.evaluation.order import prepare
-from citebed.evaluation.scoring import Evaluation, RunScores, Settings, score_run
-from citebed.evaluation.summaries import Resampling
-from citebed.evaluation.tables import check_names
+from citebed.evaluation.scoring.comparing import Design
+from citebed.evaluation.scoring.evaluating import (
+    Evaluation,
+    RunScores,
+    Settings,
+    score_run,
+)
+from citebed.evaluation.scoring.summaries import Resampling
+from citebed.runs.converting import as_qrels, as_runs
+from citebed.runs.ranking import prepare
+from citebed.runs.tables import check_names
 from citebed.wording import count
 
 CONTRASTED = ("AP", "P@5", "Rprec", "GMAP", "Bpref")
@@ -131,7 +136,7 @@ def contrast(
 ) -> Contrast:
     """Score runs under two judgement sets and lay the scores side by side.
 
-    Judgements and runs are files, tables or dicts (`citebed.evaluation.door`). Only queries
+    Judgements and runs are files, tables or dicts (`citebed.runs.converting`). Only queries
     judged in both sets count; `align` says which of those are left out. ``before`` is the
     earlier or smaller set (J1), ``after`` the later or larger one (J1+2), though nothing
     depends on that but signs and names.

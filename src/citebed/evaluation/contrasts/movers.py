@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring import RunScores
-from citebed.evaluation.tables import Floats
+from citebed.evaluation.scoring.evaluating import RunScores
+from citebed.runs.tables import Floats
 
 Move = Literal["from best", "from 0", "fell", "rose"]
 NEGLIGIBLE = 1e-12

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.evaluation.groups import read_groups
-from citebed.evaluation.order import Ranked
-from citebed.evaluation.tables import Qrels
+from citebed.runs.groups import read_groups
+from citebed.runs.ranking import Ranked
+from citebed.runs.tables import Qrels
 
 _PAIR = ("query_id", "doc_id")
 

@@ -19,19 +19,19 @@ from typing import Any
 import numpy as np
 
 from citebed.errors import CitebedError
-from citebed.evaluation.comparing import Design, compare
 from citebed.evaluation.contrasts.conclusions import without_intervals
 from citebed.evaluation.contrasts.pool import Unique, teams_of, unclaimed, unique_judgements
 from citebed.evaluation.contrasts.unjudged import Bench, Bound, bounds
-from citebed.evaluation.door import as_qrels, as_runs
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.grammar import measures as parse_measures
-from citebed.evaluation.order import Ranked, prepare, rank
-from citebed.evaluation.rankings import Rankings, match
-from citebed.evaluation.scoring import Evaluation, Settings, score_run
+from citebed.evaluation.measures.rankings import Rankings, match
+from citebed.evaluation.scoring.comparing import Design, compare
+from citebed.evaluation.scoring.evaluating import Evaluation, Settings, score_run
+from citebed.evaluation.scoring.summaries import Resampling
 from citebed.evaluation.statistics import kendall_tau, tau_ap
-from citebed.evaluation.summaries import Resampling
-from citebed.evaluation.tables import Flags, Floats, Qrels, check_names
+from citebed.runs.converting import as_qrels, as_runs
+from citebed.runs.ranking import Ranked, prepare, rank
+from citebed.runs.tables import Flags, Floats, Qrels, check_names
 
 DEPTH = 100
 CUTOFFS = (5, 10, 20, 100)
@@ -139,7 +139,7 @@ def pool_bias(
 ) -> PoolBias:
     """Leave one run, or one team, out of the pool after the other.
 
-    ``qrels`` and ``runs`` are what `citebed.evaluation.door` takes; all runs are held at once.
+    ``qrels`` and ``runs`` are what `citebed.runs.converting` takes; all runs are held at once.
     """
     options = options or PoolOptions()
     chosen = _checked(parse_measures(measures), options)

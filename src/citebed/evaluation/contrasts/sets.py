@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.evaluation.order import prepare
-from citebed.evaluation.tables import Qrels
+from citebed.runs.ranking import prepare
+from citebed.runs.tables import Qrels
 from citebed.wording import count
 
 _PAIR = ("query_id", "doc_id")

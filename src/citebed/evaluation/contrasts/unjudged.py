@@ -12,15 +12,15 @@ import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.evaluation.comparing import Comparison, Design
 from citebed.evaluation.contrasts.pool import top
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.order import Ranked, prepare
-from citebed.evaluation.rankings import match
-from citebed.evaluation.scoring import Settings
+from citebed.evaluation.measures.rankings import match
+from citebed.evaluation.scoring.comparing import Comparison, Design
+from citebed.evaluation.scoring.evaluating import Settings
+from citebed.evaluation.scoring.summaries import Resampling
 from citebed.evaluation.statistics import adjust, paired_test
-from citebed.evaluation.summaries import Resampling
-from citebed.evaluation.tables import Floats, Qrels
+from citebed.runs.ranking import Ranked, prepare
+from citebed.runs.tables import Floats, Qrels
 
 Verdict = Literal["stands", "cannot be told", "may turn round"]
 VERDICTS: tuple[Verdict, ...] = ("stands", "cannot be told", "may turn round")

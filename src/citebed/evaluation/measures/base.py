@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from citebed.errors import CitebedError
-from citebed.evaluation.rankings import Rankings
-from citebed.evaluation.tables import Flags, Floats
+from citebed.evaluation.measures.rankings import Rankings
+from citebed.runs.tables import Flags, Floats
 
 Cutoff = int | float | Literal["R"] | None
 CutoffKind = Literal["none", "rank", "rank or R", "recall"]

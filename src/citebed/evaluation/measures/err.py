@@ -10,8 +10,8 @@ import numpy as np
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import CutoffKind, Measure
-from citebed.evaluation.rankings import Rankings
-from citebed.evaluation.tables import Floats, Ints
+from citebed.evaluation.measures.rankings import Rankings
+from citebed.runs.tables import Floats, Ints
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ import numpy as np
 
 from citebed.evaluation.measures.ap import AP
 from citebed.evaluation.measures.base import CutoffKind, SummaryKind
-from citebed.evaluation.rankings import Rankings
-from citebed.evaluation.tables import Floats
+from citebed.evaluation.measures.rankings import Rankings
+from citebed.runs.tables import Floats
 
 FLOOR = 1e-5
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 import numpy as np
 
 from citebed.evaluation.measures.base import Measure, ratio
-from citebed.evaluation.rankings import Rankings
-from citebed.evaluation.tables import Floats
+from citebed.evaluation.measures.rankings import Rankings
+from citebed.runs.tables import Floats
 
 EPSILON = 1e-5
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from citebed.errors import UnknownName
 from citebed.evaluation.measures.base import CutoffKind, Measure
-from citebed.evaluation.rankings import Rankings
-from citebed.evaluation.tables import Floats
+from citebed.evaluation.measures.rankings import Rankings
+from citebed.runs.tables import Floats
 
 LEVELS = tuple(level / 10 for level in range(11))
 ROUNDING = {"up": 0.9, "nearest": 0.5}

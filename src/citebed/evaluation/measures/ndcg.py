@@ -9,8 +9,8 @@ import numpy as np
 
 from citebed.errors import UnknownName
 from citebed.evaluation.measures.base import CutoffKind, Measure, ratio
-from citebed.evaluation.rankings import Rankings
-from citebed.evaluation.tables import Floats, Ints
+from citebed.evaluation.measures.rankings import Rankings
+from citebed.runs.tables import Floats, Ints
 
 KINDS = ("log2", "exp-log2")
 

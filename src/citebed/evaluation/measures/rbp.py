@@ -9,8 +9,8 @@ import numpy as np
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import CutoffKind, Measure
-from citebed.evaluation.rankings import Rankings
-from citebed.evaluation.tables import Floats
+from citebed.evaluation.measures.rankings import Rankings
+from citebed.runs.tables import Floats
 
 
 @dataclass(frozen=True, kw_only=True)

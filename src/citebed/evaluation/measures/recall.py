@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from citebed.evaluation.measures.base import CutoffKind, Measure, ratio
-from citebed.evaluation.rankings import Rankings
-from citebed.evaluation.tables import Floats
+from citebed.evaluation.measures.rankings import Rankings
+from citebed.runs.tables import Floats
 
 
 class R(Measure):

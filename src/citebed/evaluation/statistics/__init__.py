@@ -4,85 +4,44 @@ Pure functions over numpy arrays that know nothing of runs or files. All of them
 clusters that queries come in, where queries of one cluster are not independent.
 """
 
+# ruff: isort: skip_file
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from citebed.lazy import names_on_first_use
 
 if TYPE_CHECKING:
-    from citebed.evaluation.statistics.all_pairs import TUKEY, Pair, tukey
-    from citebed.evaluation.statistics.corrections import CORRECTIONS, Correction, adjust
-    from citebed.evaluation.statistics.correlations import kendall_tau, pearson, spearman, tau_ap
+    from citebed.evaluation.statistics.all_pairs import TUKEY as TUKEY, Pair as Pair, tukey as tukey
+    from citebed.evaluation.statistics.corrections import (
+        CORRECTIONS as CORRECTIONS,
+        Correction as Correction,
+        adjust as adjust,
+    )
+    from citebed.evaluation.statistics.correlations import (
+        kendall_tau as kendall_tau,
+        pearson as pearson,
+        spearman as spearman,
+        tau_ap as tau_ap,
+    )
     from citebed.evaluation.statistics.effects import (
-        Clustering,
-        Effect,
-        clustering,
-        effect,
-        smallest_effect,
+        Clustering as Clustering,
+        Effect as Effect,
+        clustering as clustering,
+        effect as effect,
+        smallest_effect as smallest_effect,
     )
     from citebed.evaluation.statistics.intervals import (
-        INTERVALS,
-        Interval,
-        mean_interval,
-        mean_intervals,
+        INTERVALS as INTERVALS,
+        Interval as Interval,
+        mean_interval as mean_interval,
+        mean_intervals as mean_intervals,
     )
-    from citebed.evaluation.statistics.paired import TESTS, PairedTest, TestResult, paired_test
+    from citebed.evaluation.statistics.paired import (
+        TESTS as TESTS,
+        PairedTest as PairedTest,
+        TestResult as TestResult,
+        paired_test as paired_test,
+    )
 
-_PUBLIC = {
-    "CORRECTIONS": "corrections",
-    "INTERVALS": "intervals",
-    "TESTS": "paired",
-    "TUKEY": "all_pairs",
-    "Clustering": "effects",
-    "Correction": "corrections",
-    "Effect": "effects",
-    "Interval": "intervals",
-    "Pair": "all_pairs",
-    "PairedTest": "paired",
-    "TestResult": "paired",
-    "adjust": "corrections",
-    "clustering": "effects",
-    "effect": "effects",
-    "kendall_tau": "correlations",
-    "mean_interval": "intervals",
-    "mean_intervals": "intervals",
-    "paired_test": "paired",
-    "pearson": "correlations",
-    "smallest_effect": "effects",
-    "spearman": "correlations",
-    "tau_ap": "correlations",
-    "tukey": "all_pairs",
-}
-
-__all__ = [
-    "CORRECTIONS",
-    "INTERVALS",
-    "TESTS",
-    "TUKEY",
-    "Clustering",
-    "Correction",
-    "Effect",
-    "Interval",
-    "Pair",
-    "PairedTest",
-    "TestResult",
-    "adjust",
-    "clustering",
-    "effect",
-    "kendall_tau",
-    "mean_interval",
-    "mean_intervals",
-    "paired_test",
-    "pearson",
-    "smallest_effect",
-    "spearman",
-    "tau_ap",
-    "tukey",
-]
-
-
-def __getattr__(name: str) -> Any:
-    """Public names are looked up on first use: an evaluation needs the intervals only."""
-    if name in _PUBLIC:
-        return getattr(import_module(f"citebed.evaluation.statistics.{_PUBLIC[name]}"), name)
-    raise AttributeError(f"module 'citebed.evaluation.statistics' has no attribute '{name}'")
+__getattr__, __dir__ = names_on_first_use(__name__)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from citebed._version import __version__
 from citebed.collection import Collection
-from citebed.collection.reading import SILENT, Progress
-from citebed.collection.store import locked
-from citebed.collection.workers import run_all
+from citebed.collection.reading.reader import SILENT, Progress
+from citebed.collection.reading.workers import run_all
+from citebed.collection.storing.store import locked
 from citebed.errors import CitebedError, CollectionError
 from citebed.files.writing import own_folder, told, workshop
 from citebed.retrieval.analysis import analyser_of

@@ -18,7 +18,7 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.errors import FormatError
 from citebed.files.line_blocks import numbered_lines
-from citebed.retrieval.analysis.markers import remove_markers
+from citebed.text.markers import remove_markers
 
 _CITING = ("citing", "citing_id", "paper_id")
 _CITED = ("cited", "cited_id", "doc_id")

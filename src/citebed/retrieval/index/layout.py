@@ -24,8 +24,15 @@ from numpy.typing import NDArray
 
 from citebed.errors import CollectionError, FormatError
 from citebed.files.reading import read_small
-from citebed.files.writing import is_own, several_files, sync_folder, write_own
-from citebed.files.writing import sweep as sweep_drafts
+from citebed.files.writing import (
+    is_own,
+    several_files,
+    sync_folder,
+    write_own,
+)
+from citebed.files.writing import (
+    sweep as sweep_drafts,
+)
 from citebed.wording import printable
 
 FORMAT = 1

@@ -16,13 +16,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, UnknownName
+from citebed.runs.kba_files import FilterLine
 from citebed.timeline.filters.topics import Topic
-from citebed.timeline.kba_format import FilterLine
 
 State = dict[str, NDArray[np.generic]]
 """Everything a filter has learned, as arrays that a checkpoint can hold."""
 
-TEXTS = ("title", "abstract", "text")
 RELEVANT = 1
 """The rating of every line that a filter writes; how sure it is, the confidence says."""
 

@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from citebed.evaluation.tables import checked_columns
-from citebed.evaluation.trec_files import QRELS
+from citebed.runs.judged_files import read_judged
+from citebed.runs.tables import checked_columns
+from citebed.runs.trec_files import QRELS
 from citebed.timeline.filters.base import State
 from citebed.timeline.filters.hashing import Numbers, Values
 from citebed.timeline.filters.topics import Topic
-from citebed.timeline.judged_files import read_judged
 
 
 class Lesson(NamedTuple):

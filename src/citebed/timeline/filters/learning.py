@@ -10,11 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from citebed.timeline.filters.base import RELEVANT, TEXTS, Batch, State, Tools
+from citebed.runs.kba_files import FilterLine, stream_id
+from citebed.timeline.filters.base import RELEVANT, Batch, State, Tools
 from citebed.timeline.filters.feedback import Labels, Lesson, Lessons
 from citebed.timeline.filters.hashing import Numbers, Values, checked_buckets, counted
 from citebed.timeline.filters.topics import Topic
-from citebed.timeline.kba_format import FilterLine, stream_id
+from citebed.timeline.streams.stream_files import TEXTS
 
 
 class Seen(NamedTuple):

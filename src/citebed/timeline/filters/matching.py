@@ -21,8 +21,8 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.patterns import with_few_marks
-from citebed.timeline.filters.base import TEXTS
 from citebed.timeline.filters.topics import Topic
+from citebed.timeline.streams.stream_files import TEXTS
 
 # Letters only: the middle dot and the sound marks between them are no words.
 _CJK = (

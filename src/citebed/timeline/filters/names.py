@@ -14,9 +14,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from citebed.runs.kba_files import FilterLine, stream_id
 from citebed.timeline.filters.base import (
     RELEVANT,
-    TEXTS,
     Batch,
     Filter,
     State,
@@ -25,7 +25,7 @@ from citebed.timeline.filters.base import (
 )
 from citebed.timeline.filters.matching import NameTable
 from citebed.timeline.filters.topics import Topic
-from citebed.timeline.kba_format import FilterLine, stream_id
+from citebed.timeline.streams.stream_files import TEXTS
 
 PRIOR = 1000
 """Documents without any name that are thought of before the stream: no name is common at once."""

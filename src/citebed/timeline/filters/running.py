@@ -22,14 +22,21 @@ from typing import Any, BinaryIO, NamedTuple
 from citebed.errors import CitebedError, FormatError
 from citebed.files.writing import told
 from citebed.records import Problem
+from citebed.runs.kba_files import FilterLine, FilterRunWriter
 from citebed.timeline.filters import checkpoint
 from citebed.timeline.filters.base import Batch, Filter, Filtering, State, Tools
 from citebed.timeline.filters.checkpoint import LISTED, Progress
-from citebed.timeline.filters.repeats import Repeats
-from citebed.timeline.filters.stream import Block, Decoded, Source, blocks, checksum, decode
+from citebed.timeline.filters.duplicates import Repeats
 from citebed.timeline.filters.topics import Topic
 from citebed.timeline.filters.unfinished import Drafts, Unfinished
-from citebed.timeline.kba_format import FilterLine, FilterRunWriter
+from citebed.timeline.streams.stream_files import (
+    Block,
+    Decoded,
+    Source,
+    blocks,
+    checksum,
+    decode,
+)
 from citebed.wording import count, printable
 
 SHOWN = 5

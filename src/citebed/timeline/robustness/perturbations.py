@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from citebed.errors import CitebedError
-from citebed.evaluation.tables import Floats, Ints
+from citebed.runs.tables import Floats, Ints
 from citebed.timeline.robustness.settings import Setting
 
 

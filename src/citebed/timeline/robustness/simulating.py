@@ -11,8 +11,8 @@ import polars as pl
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.rankings import Rankings
-from citebed.evaluation.tables import Floats, Ints
+from citebed.evaluation.measures.rankings import Rankings
+from citebed.runs.tables import Floats, Ints
 from citebed.timeline.robustness.perturbations import PERTURBATIONS, Perturbation
 from citebed.timeline.robustness.settings import Setting, checked_levels, settings_of
 from citebed.timeline.robustness.studied import MEASURES, Studied, studied

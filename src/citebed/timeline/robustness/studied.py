@@ -12,9 +12,9 @@ import numpy as np
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.grammar import measure
-from citebed.evaluation.rankings import Rankings
-from citebed.evaluation.tables import Floats
-from citebed.timeline.measuring import RescaledAUC, slice_measures
+from citebed.evaluation.measures.rankings import Rankings
+from citebed.runs.tables import Floats
+from citebed.timeline.scoring.measuring import RescaledAUC, slice_measures
 
 MEASURES = ("AP", "nDCG@R", "nDCG", "Rprec", "AUC", "AUC:rescaled")
 RESCALED = "rescaled"

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from citebed.evaluation.statistics import pearson
-from citebed.evaluation.tables import Floats
+from citebed.runs.tables import Floats
 from citebed.timeline.robustness.simulating import Simulation
 from citebed.timeline.robustness.studied import Studied
 

@@ -9,8 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 from citebed.errors import CitebedError
-from citebed.evaluation.tables import Floats, Ints
-from citebed.timeline.times import DAY, format_span, format_time
+from citebed.runs.tables import Floats, Ints
+from citebed.runs.times import DAY, format_span, format_time
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ import numpy as np
 
 from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import read_lines
+from citebed.runs.times import format_time, parse_time
 from citebed.timeline.slices.base import Slices
-from citebed.timeline.times import format_time, parse_time
 from citebed.wording import count, printable
 
 

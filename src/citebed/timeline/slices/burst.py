@@ -13,10 +13,10 @@ import math
 import numpy as np
 
 from citebed.errors import CitebedError
-from citebed.evaluation.tables import Flags, Ints
+from citebed.runs.tables import Flags, Ints
+from citebed.runs.times import format_span
 from citebed.timeline.slices.base import Range, Slices
 from citebed.timeline.slices.uniform import MONTH, check_count, parse_length, seconds_of
-from citebed.timeline.times import format_span
 
 COARSE, FINE = "7d", "1d"
 RATIO, GAMMA = 2.0, 1.0

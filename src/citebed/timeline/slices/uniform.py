@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 import numpy as np
 
 from citebed.errors import CitebedError
+from citebed.runs.times import DAY, LAST_SECOND
 from citebed.timeline.slices.base import Range, Slices
-from citebed.timeline.times import DAY, LAST_SECOND
 
 UNITS = {"h": 3600, "d": DAY, "w": 7 * DAY}
 MONTH = "mo"

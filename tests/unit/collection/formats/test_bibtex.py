@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import ANY_TEXT, DOCUMENT, WORD
 
-from citebed.collection import chunks
 from citebed.collection.formats.base import NOT_UTF8, Chunk
 from citebed.collection.formats.bibtex import (
     BIBTEX,
@@ -21,7 +20,8 @@ from citebed.collection.formats.bibtex import (
     with_fields,
     write_entry,
 )
-from citebed.collection.sources import Member
+from citebed.collection.reading import chunks
+from citebed.collection.reading.sources import Member
 from citebed.records import Document, Problem, Record
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.strategies import ANY_TEXT, NAME
 
 from citebed.collection.formats.bibtex_names import names_of, write_names
-from citebed.collection.text import canonical_name, unique
+from citebed.text.normalise import canonical_name, unique
 
 
 @pytest.mark.parametrize(

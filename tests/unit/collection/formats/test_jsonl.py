@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from citebed.collection.formats.base import Chunk
 from citebed.collection.formats.jsonl import JSONL, document_to_json
-from citebed.collection.text import fold, iso_date, name_from_parts
 from citebed.records import (
     CitingPaper,
     Context,
@@ -26,6 +25,7 @@ from citebed.records import (
     Section,
     Sentence,
 )
+from citebed.text.normalise import fold, iso_date, name_from_parts
 
 
 def read(*values: Any) -> list[Any]:

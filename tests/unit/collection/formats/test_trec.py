@@ -18,9 +18,9 @@ from citebed.collection.formats.trec import (
     write_qrels,
     write_topics,
 )
-from citebed.collection.text import fold
 from citebed.errors import CitebedError
 from citebed.records import Document, Judgement, Problem, Query, Record
+from citebed.text.normalise import fold
 
 FORMATS = (TREC_TOPICS, TREC_DOCUMENTS, TREC_QRELS)
 

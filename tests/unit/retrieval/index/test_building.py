@@ -24,8 +24,8 @@ from tests.unit.retrieval.index.making import (
     write_collection,
 )
 
-from citebed.collection import workers
-from citebed.collection.store import locked
+from citebed.collection.reading import workers
+from citebed.collection.storing.store import locked
 from citebed.errors import CitebedError, CollectionError, UnknownName
 from citebed.files.writing import DRAFT
 from citebed.retrieval.analysis import analyser_of

@@ -11,12 +11,12 @@ import random
 from pathlib import Path
 from typing import Any
 
+from citebed.runs.kba_files import read_filter_run
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
 from citebed.timeline.filters.running import FilterReport, FilterTask, RunOptions, run_filter
-from citebed.timeline.filters.stream import file_source
 from citebed.timeline.filters.topics import Name, Topic
-from citebed.timeline.kba_format import read_filter_run
+from citebed.timeline.streams.stream_files import file_source
 
 Doc = dict[str, Any]
 

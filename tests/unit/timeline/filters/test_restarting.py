@@ -19,7 +19,7 @@ from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
 from citebed.timeline.filters.checkpoint import Progress, load, save
 from citebed.timeline.filters.running import FilterTask, RunOptions, run_filter
-from citebed.timeline.filters.stream import Source, file_source
+from citebed.timeline.streams.stream_files import Source, file_source
 
 MODELS = (
     "names",

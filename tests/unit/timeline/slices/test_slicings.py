@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.timeline.streams import START
+from tests.unit.timeline.made_streams import START
 
 from citebed.errors import CitebedError, FormatError
+from citebed.runs.times import DAY, format_time, parse_time
 from citebed.timeline.slices import Range, Slices, slices_of
 from citebed.timeline.slices.burst import bursting
 from citebed.timeline.slices.uniform import months_after
-from citebed.timeline.times import DAY, format_time, parse_time
 
 HOUR = 3600
 

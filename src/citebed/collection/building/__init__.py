@@ -1,0 +1,1 @@
+"""Parsed tables into a collection: canonical, merged, by rules, with queries and judgements."""

@@ -1,0 +1,186 @@
+"""Queries and judgements that came as files: which belong together, and how to read them."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect
+from collections import Counter
+from pathlib import PurePosixPath
+
+import polars as pl
+
+from citebed.collection.building.citing import QRELS, QUERIES, QuerySet
+from citebed.collection.rules import Rules
+from citebed.records import Problem
+
+_RESERVED = ("paragraphs", "sentences")
+_NAME_LENGTH = 40  # of characters; four bytes each and an ending are a file's name
+
+
+def given_sets(
+    topics: pl.DataFrame, judgements: pl.DataFrame, rules: Rules
+) -> tuple[dict[str, QuerySet], list[tuple[str, Problem]]]:
+    """The query sets of the given files.
+
+    A judgement file goes with the query file whose ids it shares most of (of equals, the one
+    in the nearest folder); a query file judged by one file lends the set its name, one judged
+    by several leaves the names to them. Problems tell of what does not fit.
+    """
+    queries = {source: _queries(part, rules) for source, part in _by_source(topics).items()}
+    qrels: dict[str, pl.DataFrame] = {}
+    problems: list[tuple[str, Problem]] = []
+    for source, part in _by_source(judgements).items():
+        qrels[source], found = _qrels(part, rules)
+        problems += [(source, problem) for problem in found]
+    partners = _partners(qrels, queries)
+    lent = Counter(partners.values())
+    named: dict[str, QuerySet] = {}
+    numbers: dict[str, int] = {}
+    for source, part in qrels.items():
+        partner = partners[source]
+        shared = partner is None or lent[partner] > 1
+        name = _name(source if shared or partner is None else partner, named, numbers)
+        own = queries[partner] if partner is not None else pl.DataFrame(schema=QUERIES)
+        judged = own.join(part, on="query_id", how="semi", maintain_order="left") if shared else own
+        named[name] = QuerySet(judged, part)
+    for source, own in queries.items():
+        if source not in lent:
+            named[_name(source, named, numbers)] = QuerySet(own, pl.DataFrame(schema=QRELS))
+    return named, problems
+
+
+def judgement_problems(judgements: pl.DataFrame, rules: Rules) -> list[tuple[str, Problem]]:
+    """The problems that ``given_sets`` tells of."""
+    parts = _by_source(judgements).items()
+    return [(source, problem) for source, part in parts for problem in _qrels(part, rules)[1]]
+
+
+def _by_source(table: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    return {str(key[0]): part for key, part in table.group_by("source", maintain_order=True)}
+
+
+def _queries(topics: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+    topics = topics.with_columns(pl.col("query_id").str.replace_all(r"\s+", "_"))
+    if rules.query_ids == "order":
+        order = pl.int_range(1, pl.len() + 1).cast(pl.String)
+        topics = topics.with_columns(query_id=order)
+    unique = topics.unique("query_id", keep="first", maintain_order=True)
+    nothing = pl.lit(None, dtype=pl.String)
+    return unique.select(
+        "query_id",
+        "text",
+        "title",
+        paper_id=nothing,
+        section=nothing,
+        exclude=pl.lit([], dtype=pl.List(pl.String)),
+        before=nothing,
+    )
+
+
+def _qrels(judgements: pl.DataFrame, rules: Rules) -> tuple[pl.DataFrame, list[Problem]]:
+    table = judgements.select(list(QRELS)).with_columns(
+        pl.col("query_id", "doc_id").str.replace_all(r"\s+", "_")
+    )
+    problems: list[Problem] = []
+    codes = set(table["relevance"].unique().to_list())
+    if rules.relevance:
+        unknown = sorted(codes - set(rules.relevance))
+        if unknown:
+            problems.append(
+                Problem(1, f"relevance codes without a meaning in the rules: {unknown}")
+            )
+        table = table.filter(pl.col("relevance").is_in(list(rules.relevance))).with_columns(
+            pl.col("relevance").replace_strict(dict(rules.relevance), return_dtype=pl.Int32)
+        )
+    elif codes == {-1, 1, 2, 3, 4}:
+        what = (
+            "codes -1 and 1 to 4 look like Cranfield's, where 1 is the best; they are kept as they "
+            "are. Import with --profile cranfield to turn them so that higher is better"
+        )
+        problems.append(Problem(1, what, "mended"))
+    best = table.sort("relevance", descending=True, maintain_order=True)
+    unique = best.unique(["query_id", "doc_id"], keep="first", maintain_order=True)
+    if repeated := table.height - unique.height:
+        what = f"{repeated} judgements repeat a query and document; the highest relevance is kept"
+        problems.append(Problem(1, what, "mended"))
+    kept = table.join(unique, on=list(QRELS), how="semi", maintain_order="left")
+    return kept.unique(maintain_order=True), problems
+
+
+def _partners(
+    qrels: dict[str, pl.DataFrame], queries: dict[str, pl.DataFrame]
+) -> dict[str, str | None]:
+    """For each judgement file the query file that it goes with."""
+    holders: dict[str, list[str]] = {}
+    for source, table in queries.items():
+        for query_id in table["query_id"]:
+            holders.setdefault(query_id, []).append(source)
+    by_ids: dict[frozenset[str], _Candidates] = {}
+    partners = {}
+    for source, table in qrels.items():
+        ids = frozenset(table["query_id"])
+        if ids not in by_ids:
+            by_ids[ids] = _Candidates(ids, holders)
+        partners[source] = by_ids[ids].nearest(source)
+    return partners
+
+
+_Parts = tuple[str, ...]
+
+
+class _Candidates:
+    """The query files that share the most of some query ids, and more than half of them.
+
+    Sorted by their paths, so that the nearest to a place is found without looking at all.
+    """
+
+    def __init__(self, ids: frozenset[str], holders: dict[str, list[str]]) -> None:
+        shared = Counter(source for name in ids for source in holders.get(name, ()))
+        most = max(shared.values(), default=0)
+        self._names: dict[_Parts, str] = {}
+        self._by_stem: dict[str | None, list[_Parts]] = {}
+        for source, count in shared.items():
+            if count == most and count * 2 > len(ids):
+                self._names[_parts(source)] = source
+                self._by_stem.setdefault(_stem(source), []).append(_parts(source))
+        self._by_stem[None] = list(self._names)
+        for places in self._by_stem.values():
+            places.sort()
+
+    def nearest(self, source: str) -> str | None:
+        """The one nearest to ``source``, of those with its name if there are any."""
+        if not self._names:
+            return None
+        places = self._by_stem.get(_stem(source)) or self._by_stem[None]
+        here = _parts(source)
+        at = bisect(places, here)
+        common = max(_common(here, place) for place in places[max(at - 1, 0) : at + 1])
+        last = bisect(places, (*here[:common], "\U0010ffff"))
+        return self._names[places[last - 1]]
+
+
+def _common(left: _Parts, right: _Parts) -> int:
+    """How many folders two places have in common, from the top."""
+    pairs = zip(left, right, strict=False)
+    return next(
+        (n for n, (mine, theirs) in enumerate(pairs) if mine != theirs), min(len(left), len(right))
+    )
+
+
+def _parts(source: str) -> _Parts:
+    return PurePosixPath(source.replace("!", "/")).parts or ("set",)  # a damaged table names none
+
+
+def _stem(source: str) -> str:
+    name = _parts(source)[-1]
+    return name.split(".")[0] or name
+
+
+def _name(source: str, taken: dict[str, QuerySet], numbers: dict[str, int]) -> str:
+    """A free name; ``numbers`` remembers how far each name has been counted."""
+    stem = re.sub(r"[\\\x00-\x1f\x7f]+", "-", _stem(source)).lstrip(".")[:_NAME_LENGTH] or "set"
+    name = f"{stem}-given" if stem in _RESERVED else stem
+    while name in taken:
+        numbers[stem] = numbers.get(stem, 1) + 1
+        name = f"{stem}-{numbers[stem]}"
+    return name

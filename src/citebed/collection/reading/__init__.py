@@ -1,0 +1,1 @@
+"""Sources, cut into chunks, parsed into tables in worker processes."""

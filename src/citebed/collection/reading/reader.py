@@ -1,0 +1,186 @@
+"""Reading the files of an import: which are new, what is in them, and what went wrong."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from citebed.collection.reading.chunks import Piece, pieces
+from citebed.collection.reading.parsing import parse_all, read_tables
+from citebed.collection.reading.sources import BAD_DATA, Member, SourceFile, members, told
+from citebed.collection.tables import Frames
+from citebed.errors import CitebedError
+from citebed.files.writing import system_error
+from citebed.records import Problem
+from citebed.wording import printable
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where an import tells how far it is: ``step`` names what is done, ``add`` counts bytes."""
+
+    step: Callable[[str, int], None] = lambda *_: None
+    add: Callable[[int], None] = lambda *_: None
+
+
+SILENT = Progress()
+
+
+@contextmanager
+def all_or_nothing(folder: Path) -> Iterator[None]:
+    """An import into ``folder``: a machine without room for it is told as what ended it."""
+    try:
+        yield
+    except CitebedError:
+        raise
+    except MemoryError as error:
+        raise CitebedError(
+            "there is not enough memory for this import. Nothing was imported; "
+            "try fewer workers, or fewer sources at once."
+        ) from error
+    except Exception as error:
+        found = system_error(error)
+        if found is None:
+            raise
+        raise CitebedError(
+            f"cannot write to '{printable(folder)}': {found.strerror}. Nothing was imported; "
+            "mend that and import again."
+        ) from error
+
+
+class Reader:
+    """Reads files into tables under ``folder``.
+
+    ``known`` are the sources read before, with their hashes. After reading, ``sources`` has a
+    row for each file that was read, and ``problems`` what there is to say, by source.
+    """
+
+    def __init__(
+        self,
+        known: pl.DataFrame,
+        folder: Path,
+        only: tuple[str, ...],
+        workers: int,
+        progress: Progress,
+    ) -> None:
+        self._known = known
+        self._folder = folder
+        self._only = tuple(map(printable, only))
+        self._workers = workers
+        self._progress = progress
+        self.sources: list[dict[str, object]] = []
+        self.problems: list[tuple[str, Problem]] = []
+
+    def read(self, files: list[SourceFile], pruned: set[str]) -> Frames:
+        """The tables of the files that are new or have changed; ``pruned`` ones do not count."""
+        total = sum(_size(file) for file in files)
+        self._progress.step("reading", total)
+        # A name of its own: a worker that outlives an import that was killed writes nowhere else.
+        with tempfile.TemporaryDirectory(dir=self._folder, ignore_cleanup_errors=True) as folder:
+            parsed = parse_all(self._pieces(files, pruned), Path(folder), self._workers)
+            fresh = read_tables(parsed)
+        counts: Counter[str] = Counter()
+        for job in parsed:
+            counts.update(job.counts)
+        self._unfinished({source for job in parsed for source in job.unread})
+        tops: Counter[str] = Counter()
+        for source, count in counts.items():
+            tops[_top(source)] += count
+        for row in self.sources:
+            row["records"] = tops[str(row["source"])]
+        self._tell_of_silent(counts, fresh)
+        return fresh
+
+    def _unfinished(self, unread: set[str]) -> None:
+        """A source of which a part was not read has no hash, so that it is read again."""
+        files = unread | {_top(source) for source in unread}
+        for row in self.sources:
+            if row["source"] in files:
+                row["sha256"] = ""
+
+    def _tell_of_silent(self, counts: Counter[str], fresh: Frames) -> None:
+        """No source goes without a word: one that gave neither records nor problems gets one."""
+        told = {source for source, _ in self.problems}
+        told.update(fresh["problems"]["source"] if "problems" in fresh else ())
+        silent = [source for source, count in counts.items() if not count and source not in told]
+        if not self._only:
+            heard = {_top(source) for source in (*told, *counts)}
+            silent += [str(row["source"]) for row in self.sources if row["source"] not in heard]
+        nothing = Problem(1, "no record was found in it", "ignored")
+        self.problems += [(source, nothing) for source in silent]
+
+    def _pieces(self, files: list[SourceFile], pruned: set[str]) -> Iterator[Piece]:
+        hashes = dict(self._known.select("source", "sha256").iter_rows())
+        digests = {file.name: self._digest(file) for file in files if file.name in hashes}
+        stale = pruned | {name for name, digest in digests.items() if hashes[name] != digest}
+        contents = {digest for name, digest in hashes.items() if name not in stale}
+        for file in files:
+            size = _size(file)
+            digest = digests.get(file.name) or self._digest(file)
+            if hashes.get(file.name) == digest or (file.name not in hashes and digest in contents):
+                self._progress.add(size)
+                continue
+            contents.add(digest)
+            formats: dict[str, None] = {}
+            yield from self._pieces_of(file, formats)
+            self.sources.append(
+                {
+                    "source": file.name,
+                    "sha256": digest,
+                    "bytes": size,
+                    "format": ", ".join(formats),
+                    "records": 0,
+                }
+            )
+
+    def _digest(self, file: SourceFile) -> str:
+        """The hash of what is read of a file: with ``only``, it is of the patterns too."""
+        digest = _sha256(file)
+        if not self._only:
+            return digest
+        return hashlib.sha256("\n".join([digest, *sorted(self._only)]).encode()).hexdigest()
+
+    def _pieces_of(self, file: SourceFile, formats: dict[str, None]) -> Iterator[Piece]:
+        try:
+            for member in members(file.path, file.name, self._progress.add):
+                if isinstance(member, Problem):
+                    self.problems.append((file.name, member))
+                    continue
+                yield from self._pieces_of_member(member, formats)
+        except BAD_DATA as error:
+            what = f"could not be read to the end: {error}"
+            self.problems.append((file.name, Problem(1, what)))
+
+    def _pieces_of_member(self, member: Member, formats: dict[str, None]) -> Iterator[Piece]:
+        only = self._only
+        if only and not any(fnmatch.fnmatchcase(member.name, f"*{pattern}") for pattern in only):
+            return
+        for piece in pieces(member):
+            if isinstance(piece, Problem):
+                self.problems.append((member.name, piece))
+            else:
+                formats[piece.format] = None
+                yield piece
+
+
+def _top(source: str) -> str:
+    """The file on disk that a source is (in)."""
+    return source.partition("!")[0]
+
+
+def _size(file: SourceFile) -> int:
+    with told(file.path):
+        return file.path.stat().st_size
+
+
+def _sha256(file: SourceFile) -> str:
+    with told(file.path), file.path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()

@@ -1,0 +1,248 @@
+"""Finding and opening what the user points at: files, folders, compressed files, archives.
+
+Nothing is ever unpacked onto the disk, so a name inside an archive is only a label. Every
+stream is read piece by piece and watched for unpacking without measure.
+"""
+
+from __future__ import annotations
+
+import io
+import lzma
+import os
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, NamedTuple
+
+from citebed.collection.reading.source_names import SourceNames
+from citebed.errors import CitebedError
+from citebed.files.packed import Budget, Watched, unpacked
+from citebed.records import Problem
+from citebed.wording import count, printable
+
+_NESTED_ZIP_BYTES = 256 << 20
+_MAX_DEPTH = 3
+_ENCRYPTED = 0x1
+_ZIP_HEADER_BYTES = 30
+
+BAD_DATA = (
+    OSError,
+    EOFError,
+    lzma.LZMAError,
+    zlib.error,
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
+"""What the standard library raises on broken, cut or encrypted archives."""
+
+
+class SourceFile(NamedTuple):
+    """A file on disk: where it is, and the name it goes by in the collection."""
+
+    path: Path
+    name: str
+
+
+class NotAFile(NamedTuple):
+    """Something that was found and cannot be read as a file, and why."""
+
+    name: str
+    problem: Problem
+
+
+class Member(NamedTuple):
+    """A readable stream: a plain file, or one inside an archive (``a.tar.xz!b/c.bib``)."""
+
+    name: str
+    stream: BinaryIO
+
+
+def find_files(paths: list[str | Path], names: SourceNames) -> list[SourceFile | NotAFile]:
+    """All files under the given paths, sorted by name; hidden ones are left out."""
+    found: dict[str, SourceFile | NotAFile] = {}
+    for given in paths:
+        root = Path(given)
+        if not root.exists():
+            raise CitebedError(
+                f"no such file or folder: {printable(given)}. "
+                "Give the bibliographies, papers or archives to import."
+            )
+        names.of(root)  # a folder has its name before its files do
+        for path in _files_under(root):
+            name = names.of(path)
+            why = _why_no_file(path)
+            found[name] = (
+                NotAFile(name, Problem(1, why, "ignored")) if why else SourceFile(path, name)
+            )
+    return [found[name] for name in sorted(found)]
+
+
+def _why_no_file(path: Path) -> str:
+    """Why a path cannot be read as a file, ``""`` if it can."""
+    if not os.path.exists(path):  # unlike Path.exists, does not raise where we may not look
+        return "a link that leads nowhere"
+    if path.is_dir():
+        a_link = "a link to a folder is not followed; name that folder to read it too"
+        return a_link if path.is_symlink() else "a folder that cannot be opened"
+    return "" if stat.S_ISREG(path.stat().st_mode) else "not a regular file"
+
+
+def _files_under(root: Path) -> Iterator[Path]:
+    if not root.is_dir():
+        yield root
+        return
+    closed: list[Path] = []
+    for folder, folders, files in os.walk(root, onerror=lambda e: closed.append(Path(e.filename))):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        if "citebed.toml" in files:
+            folders.clear()
+            continue
+        links = (name for name in folders if Path(folder, name).is_symlink())
+        for name in (*files, *links):
+            if not name.startswith("."):
+                yield Path(folder, name)
+    yield from closed
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """A file that the system does not give us ends the import: what is in it is not known.
+
+    Told where it happens, for further up it looks like the damage of an archive.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise CitebedError(
+            f"cannot read {printable(path)}: {error.strerror}. Nothing was imported; "
+            "mend that, or leave the file out."
+        ) from error
+
+
+class _Counted(io.FileIO):
+    """A file that tells how much of it has been read."""
+
+    def __init__(self, path: Path, on_read: Callable[[int], None]) -> None:
+        super().__init__(path, "rb")
+        self._path = path
+        self._on_read = on_read
+
+    def readinto(self, buffer: object) -> int:
+        with told(self._path):
+            count = super().readinto(buffer) or 0  # type: ignore[arg-type]
+        self._on_read(count)
+        return count
+
+
+def members(
+    path: Path, name: str, on_read: Callable[[int], None] = lambda _: None
+) -> Iterator[Member | Problem]:
+    """The readable streams in a file; each must be read before the next is asked for."""
+    with told(path):
+        file, size = _Counted(path, on_read), path.stat().st_size
+    with io.BufferedReader(file, 1 << 20) as stream:
+        yield from _members(stream, name, 0, Budget(size))
+
+
+def _members(stream: Any, name: str, depth: int, budget: Budget) -> Iterator[Member | Problem]:
+    buffered = stream
+    if not isinstance(stream, io.BufferedReader):
+        buffered = io.BufferedReader(stream, 1 << 20)
+    magic = buffered.peek(512)[:512]
+    if depth > _MAX_DEPTH:
+        yield Problem(1, f"{name}: archives nested more than {_MAX_DEPTH} deep")
+    elif magic.startswith(b"PK\x03\x04"):
+        yield from _zip_members(buffered, name, depth, budget)
+    elif magic[257:262] == b"ustar":
+        yield from _tar_members(buffered, name, depth, budget)
+    elif (inner := unpacked(buffered, magic, budget)) is not None:
+        yield from _members(inner, name, depth + 1, budget)
+    else:
+        yield Member(name, buffered)
+
+
+def _label(archive: str, member: str) -> str:
+    parts = [
+        part
+        for part in PurePosixPath(member.replace("\\", "/")).parts
+        if part not in ("/", "..", ".")
+    ]
+    return f"{archive}!{printable('/'.join(parts))}"
+
+
+def _is_hidden(member: str) -> bool:
+    return any(
+        part.startswith((".", "__MACOSX")) and part not in (".", "..")
+        for part in PurePosixPath(member.replace("\\", "/")).parts
+    )
+
+
+def _tar_members(
+    stream: BinaryIO, name: str, depth: int, budget: Budget
+) -> Iterator[Member | Problem]:
+    with tarfile.open(fileobj=stream, mode="r|") as archive:
+        for info in archive:
+            label = _label(name, info.name)
+            if info.isdir() or _is_hidden(info.name):
+                continue
+            content = archive.extractfile(info) if info.isreg() else None
+            if content is None:
+                yield Problem(1, f"{label}: a link or device, not a file", "ignored")
+                continue
+            yield from _members(content, label, depth + 1, budget)
+
+
+def _overlapping(infos: list[zipfile.ZipInfo]) -> set[zipfile.ZipInfo]:
+    """Members that share bytes with another; not every Python's ``zipfile`` looks for them."""
+
+    def end(info: zipfile.ZipInfo) -> int:
+        return info.header_offset + _ZIP_HEADER_BYTES + info.compress_size
+
+    found: set[zipfile.ZipInfo] = set()
+    longest: zipfile.ZipInfo | None = None
+    for info in sorted(infos, key=lambda info: info.header_offset):
+        if longest and info.header_offset < end(longest):
+            found |= {longest, info}
+        longest = max(longest or info, info, key=end)
+    return found
+
+
+def _zip_members(
+    stream: BinaryIO, name: str, depth: int, budget: Budget
+) -> Iterator[Member | Problem]:
+    if depth:
+        data = stream.read(_NESTED_ZIP_BYTES + 1)
+        if len(data) > _NESTED_ZIP_BYTES:
+            yield Problem(1, f"{name}: a zip file of more than 256 MiB inside another archive")
+            return
+        stream = io.BytesIO(data)
+    with zipfile.ZipFile(stream) as archive:
+        if shared := _overlapping(archive.infolist()):
+            what = f"{count(len(shared), 'member')} share their bytes, as in a decompression bomb"
+            yield Problem(1, f"{name}: {what}; none of them is read")
+        for info in archive.infolist():
+            label = _label(name, info.filename)
+            is_folder = info.filename.endswith("/")  # not is_dir: it fails for one without a name
+            if info in shared or is_folder or _is_hidden(info.filename):
+                continue
+            if info.flag_bits & _ENCRYPTED:
+                yield Problem(1, f"{label}: encrypted; unpack it with its password and import that")
+                continue
+            try:
+                with archive.open(info) as content:
+                    packed = max(info.compress_size, 1)
+                    watched = Watched(content, lambda packed=packed: packed, budget)  # type: ignore[misc]
+                    inside = io.BufferedReader(watched, 1 << 20)
+                    yield from _members(inside, label, depth + 1, budget)
+            except BAD_DATA as error:
+                yield Problem(1, f"{label}: {error}")
+            if budget.left < 0:
+                yield Problem(1, f"{name}: unpacks to far too much; the rest of it is not read")
+                return

@@ -1,0 +1,299 @@
+"""Child processes that do Python work, one per core.
+
+They are plain children that take jobs on their standard input and answer on their standard
+output. They need no guard in the user's script (as ``multiprocessing`` does), and one that
+dies costs its job alone. What goes wrong inside one comes back as a value and is raised here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import pickle
+import queue
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from citebed.errors import CitebedError
+from citebed.files.writing import system_error
+
+PATIENCE = 300.0
+"""Seconds after which a job is given up."""
+
+_READY = b""
+_DIED = (
+    "a worker process was ended from outside or gave up (out of memory?). "
+    "Nothing was changed; try again, or with fewer workers."
+)
+_NO_START = "a worker process could not be started ({}). Nothing was changed; try fewer workers."
+_NO_MEMORY = "a worker process was refused memory. Nothing was changed; try fewer workers."
+
+
+class Died(Exception):
+    """A child ended before it answered, or took longer than ``PATIENCE`` and was killed."""
+
+
+class _Ended(Exception):
+    """A job for a worker that was told to end."""
+
+
+class WorkerError(Exception):
+    """A bug of ours in a child; what it raised there is the cause."""
+
+
+class Failure(NamedTuple):
+    """What went wrong in a child, as a value: not every exception can be sent."""
+
+    kind: type[Exception]
+    arguments: tuple[Any, ...]
+    trace: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> Failure:
+        """``OSError`` stands for the system, ``CitebedError`` for the user, others are bugs."""
+        if isinstance(error, MemoryError):
+            return cls(CitebedError, (_NO_MEMORY,), "")
+        trace = "".join(traceback.format_exception(error))
+        if isinstance(error, CitebedError):
+            return cls(CitebedError, (str(error),), trace)
+        if (found := system_error(error)) is not None:
+            return cls(OSError, (found.errno, found.strerror, found.filename), trace)
+        return cls(WorkerError, (f"{type(error).__name__}: {error}",), trace)
+
+    def raised(self) -> Exception:
+        """The exception to raise where the answer was waited for."""
+        error = self.kind(*self.arguments)
+        error.__cause__ = _InChild(self.trace)
+        return error
+
+
+class _InChild(Exception):
+    """The traceback of a child, for those who look for the cause."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
+class Worker:
+    """A child process that calls ``target`` ("module:function") with jobs, one at a time.
+
+    ``extra`` arguments are passed after each job. The child is started with the first job, and
+    anew after it died.
+    """
+
+    def __init__(self, target: str, *extra: object) -> None:
+        self._target = target
+        self._extra = extra
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ended = threading.Event()
+
+    def run(self, job: object) -> Any:
+        """What ``target`` answers; what it raises is raised here, ``Died`` without an answer."""
+        self._check()
+        process = self._process or self._start()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            with _patience(process):
+                self._check()  # again: whoever ended us may not have seen the new child
+                _send(process.stdin, pickle.dumps((self._target, job, self._extra), protocol=5))
+                answer = pickle.loads(_receive(process.stdout))
+        except (BrokenPipeError, ConnectionResetError, EOFError):
+            self.close()
+            raise Died from None
+        if isinstance(answer, Failure):
+            raise answer.raised()
+        return answer
+
+    def _check(self) -> None:
+        if self._ended.is_set():
+            raise _Ended
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        command = "from citebed.collection.reading.workers import serve; serve()"
+        package_root = str(Path(__file__).resolve().parents[3])
+        path = os.pathsep.join(filter(None, (package_root, os.environ.get("PYTHONPATH"))))
+        try:
+            process = self._process = subprocess.Popen(
+                # -P: a json.py in the user's folder must not take the place of Python's own
+                [sys.executable, "-P", "-c", command],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                # what goes wrong in a child is told once, by us
+                stderr=None if os.environ.get("CITEBED_DEBUG") else subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": path, "POLARS_MAX_THREADS": "1"},
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise CitebedError(_NO_START.format(error.strerror)) from error
+        assert process.stdout is not None
+        try:
+            with _patience(process):
+                _receive(process.stdout)
+        except EOFError:
+            self.close()
+            raise CitebedError(_NO_START.format(f"exit code {process.returncode}")) from None
+        return process
+
+    def end(self) -> None:
+        """Take no more jobs, and give up the one at hand; called by another thread."""
+        self._ended.set()
+        if (process := self._process) is not None:
+            process.kill()
+
+    def close(self) -> None:
+        """End the child and wait for it."""
+        if (process := self._process) is None:
+            return
+        self._process = None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+        process.wait()
+        process.stdout.close()
+
+
+Run = Callable[[Any], Any]
+Apart = Callable[[Any, Run], Iterable[Any]]
+"""What to do with a job that a child died of: its answers, got by running smaller jobs."""
+
+
+def run_all(
+    target: str, jobs: Iterable[object], workers: int, *extra: object, apart: Apart | None = None
+) -> Iterator[Any]:
+    """The answers of ``target`` to all jobs, as they come.
+
+    A job is taken from ``jobs`` when there is room for it. A child that dies is an error, unless
+    ``apart`` says how its job is to be tried again.
+    """
+    crew = _Crew([Worker(target, *extra) for _ in range(workers)], apart)
+    waiting = 0
+    try:
+        crew.start()
+        for job in jobs:
+            if waiting == 2 * workers:
+                yield from crew.heard()
+                waiting -= 1
+            crew.jobs.put(job)
+            waiting += 1
+        for _ in range(waiting):
+            yield from crew.heard()
+    finally:
+        crew.end()
+
+
+class _Crew:
+    """Workers, each fed by a thread of ours."""
+
+    def __init__(self, workers: list[Worker], apart: Apart | None) -> None:
+        self.jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._heard: queue.SimpleQueue[list[Any] | BaseException] = queue.SimpleQueue()
+        self._apart = apart
+        self._workers = workers
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Let all wait for jobs."""
+        for worker in self._workers:
+            thread = threading.Thread(target=self._feed, args=(worker,), daemon=True)
+            _start(thread)
+            self._threads.append(thread)
+
+    def heard(self) -> list[Any]:
+        """The answers to one job; waits for them."""
+        heard = self._heard.get()
+        if isinstance(heard, BaseException):
+            raise heard
+        return heard
+
+    def end(self) -> None:
+        """Let all go, at once."""
+        for worker in self._workers:
+            worker.end()
+            self.jobs.put(None)
+        for thread in self._threads:
+            thread.join()
+
+    def _feed(self, worker: Worker) -> None:
+        try:
+            while (job := self.jobs.get()) is not None:
+                self._heard.put(self._answers(worker, job))
+        except BaseException as error:
+            self._heard.put(error)
+        finally:
+            worker.close()
+
+    def _answers(self, worker: Worker, job: object) -> list[Any]:
+        try:
+            return [worker.run(job)]
+        except Died:
+            if self._apart is None:
+                raise CitebedError(_DIED) from None
+        return list(self._apart(job, worker.run))
+
+
+def _start(thread: threading.Thread) -> None:
+    try:
+        thread.start()
+    except RuntimeError as error:  # how Python tells that the system gives no more threads
+        raise CitebedError(_NO_START.format(error)) from error
+
+
+@contextlib.contextmanager
+def _patience(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    watchdog = threading.Timer(PATIENCE, process.kill)
+    _start(watchdog)
+    try:
+        yield
+    finally:
+        watchdog.cancel()
+
+
+def _send(stream: IO[bytes], data: bytes) -> None:
+    stream.write(struct.pack("<Q", len(data)))
+    stream.write(data)
+    stream.flush()
+
+
+def _receive(stream: IO[bytes]) -> bytes:
+    head = stream.read(8)
+    if len(head) < 8:
+        raise EOFError
+    (size,) = struct.unpack("<Q", head)
+    data = stream.read(size)
+    if len(data) < size:
+        raise EOFError
+    return data
+
+
+def serve() -> None:
+    """The life of a worker: answer jobs from standard input until it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints must not get between the answers
+    gc.disable()  # records hold no cycles, and collecting took half of the time
+    _send(answers, _READY)
+    with contextlib.suppress(EOFError, BrokenPipeError):
+        while True:
+            _send(answers, _answer(_receive(sys.stdin.buffer)))
+
+
+def _answer(message: bytes) -> bytes:
+    """What the target gives for a job, or how it failed, ready to be sent."""
+    try:
+        target, job, extra = pickle.loads(message)
+        module, _, function = target.partition(":")
+        work = getattr(importlib.import_module(module), function)
+        return pickle.dumps(work(job, *extra), protocol=5)
+    except BaseException as error:  # polars' panic is none of Exception's
+        return pickle.dumps(Failure.of(error), protocol=5)

@@ -1,0 +1,75 @@
+"""What a reader gathers on its way through a draft, before it becomes passages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from citebed.drafts.records import Entry
+
+# Two characters of the private use area stand around the number of a citation in raw text:
+# they pass through every conversion, and no draft means anything by them.
+_OPEN, _CLOSE = "\ue000", "\ue001"
+PLACE = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
+_RESERVED = str.maketrans({_OPEN: " ", _CLOSE: " "})
+
+
+def without_places(text: str) -> str:
+    """Text from outside, in which the two reserved characters are blanks."""
+    return text.translate(_RESERVED) if _OPEN in text or _CLOSE in text else text
+
+
+class Block(NamedTuple):
+    """A paragraph with its citations as places; ``source`` is the file, ``""`` for the draft."""
+
+    text: str
+    line: int
+    section: str = ""
+    source: str = ""
+
+
+@dataclass
+class Findings:
+    """The blocks of a draft, its citations by number, its own bibliography, and notes.
+
+    ``every_entry`` is set where the draft cites all that its files hold (``\\nocite{*}``).
+    """
+
+    blocks: list[Block] = field(default_factory=list)
+    citations: list[tuple[str, ...]] = field(default_factory=list)
+    nowhere: list[str] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
+    title: str = ""
+    authors: tuple[str, ...] = ()
+    bibliographies: dict[str, None] = field(default_factory=dict)
+    numbers: dict[int, None] = field(default_factory=dict)
+    every_entry: bool = False
+    notes: dict[str, None] = field(default_factory=dict)
+
+    def cite(self, names: Iterable[str]) -> str:
+        """A place to put into the text for a citation of these keys or identifiers."""
+        self.citations.append(tuple(names))
+        return f"{_OPEN}{len(self.citations) - 1}{_CLOSE}"
+
+    def cite_nowhere(self, names: Iterable[str]) -> None:
+        """Keys that are cited where no prose is: in a table, or by ``\\nocite``."""
+        self.nowhere.extend(names)
+
+    def name_bibliographies(self, names: Iterable[str]) -> None:
+        """Bibliography files that the draft names, with or without their ending; each once."""
+        for name in map(str.strip, names):
+            full = name if not name or re.search(r"\.\w{2,6}$", name) else f"{name}.bib"
+            if full:
+                self.bibliographies.setdefault(full)
+
+    def note(self, what: str) -> None:
+        """Something to tell the user; said once."""
+        self.notes.setdefault(what)
+
+    def cited_names(self) -> list[str]:
+        """All keys and identifiers that were cited, in order, each once."""
+        found = dict.fromkeys(name for names in self.citations for name in names)
+        found.update(dict.fromkeys(self.nowhere))
+        return list(found)

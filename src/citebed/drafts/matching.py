@@ -1,0 +1,193 @@
+"""Which documents of a collection a draft cites already, and which are the draft itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+import polars as pl
+
+from citebed.collection.building.merging import plain_title
+from citebed.drafts.identifiers import doi_of_arxiv
+from citebed.drafts.records import Cited, Entry
+from citebed.text.normalise import family_name, normalise_doi
+
+_FEWEST_LETTERS = 12
+_FEWEST_WORDS = 3
+"""A shorter title ("Editorial", "Introduction") counts only where an author's name is there."""
+_END = 6
+_MOST_PARTS = 5
+_LONGEST_ENTRY = 2000
+_BREAK = re.compile(r"[.?!,:;]+\s+|[“”\"«»()\[\]]+|\s[-–—]\s|''|``|\.$")
+_ARXIV_ADDRESS = r"(?i)arxiv\.org/(?:abs|pdf|html)/(\d{4}\.\d{4,5}|[a-z.-]+/\d{7})"
+
+
+def already_cited(cited: Cited, documents: pl.DataFrame) -> set[str]:
+    """The ids of the documents that a draft cites already.
+
+    A document is cited by its id (or an alias) where the draft uses it as a key, by its DOI,
+    by its arXiv id, or by its title: as the draft's bibliography states it, or found among the
+    words of a reference. A key that the bibliography gives to another title does not count.
+    """
+    found = _by_key(cited, documents)
+    found |= _by_doi([*cited.dois, *map(doi_of_arxiv, cited.arxiv)], documents)
+    found |= _by_arxiv(cited.arxiv, documents)
+    return found | _by_title(cited.entries, documents)
+
+
+def is_the_paper(title: str, doi: str | None, documents: pl.DataFrame) -> set[str]:
+    """The ids of the documents that are the draft itself: same DOI, or same title.
+
+    Titles are compared by letters and digits only; one of fewer than three words says too little.
+    """
+    found = _by_doi([doi] if doi else [], documents)
+    plain = _plain([title])[0]
+    if _words(title) >= _FEWEST_WORDS and plain:
+        found |= set(_with_titles([plain], documents.select("doc_id", "title"))["doc_id"])
+    return found
+
+
+# --- Keys -----------------------------------------------------------------------------------
+
+
+def _by_key(cited: Cited, documents: pl.DataFrame) -> set[str]:
+    keys = {*cited.keys, *cited.dois}  # a publisher's export uses the DOI as id
+    if not keys:
+        return set()
+    wanted = _listed(keys)
+    names = documents.lazy().select("doc_id", "title", "doi", name="doc_id")
+    if "aliases" in documents.columns:
+        aliases = documents.lazy().filter(pl.col("aliases").list.len() > 0)
+        renamed = aliases.select("doc_id", "title", "doi", name="aliases").explode("name")
+        names = pl.concat([names, renamed])
+    rows = names.filter(pl.col("name").is_in(wanted)).collect().iter_rows()
+    entries = {entry.key: entry for entry in cited.entries}
+    return {doc_id for doc_id, title, doi, name in rows if _may_be(entries.get(name), title, doi)}
+
+
+def _may_be(entry: Entry | None, title: str | None, doi: str | None) -> bool:
+    """Whether a document of the same key can be what the draft's own entry describes."""
+    if entry is None or (entry.doi and entry.doi == doi):
+        return True
+    theirs, ours = _plain([entry.title, title or ""])
+    if not theirs or not ours:
+        return not (entry.doi and doi)
+    return theirs.startswith(ours) or ours.startswith(theirs)
+
+
+# --- Identifiers ----------------------------------------------------------------------------
+
+
+def _by_doi(dois: Iterable[str], documents: pl.DataFrame) -> set[str]:
+    wanted = {doi for given in dois if (doi := normalise_doi(given))}
+    if not wanted:
+        return set()
+    given = pl.col("doi").str.to_lowercase().str.strip_prefix("https://doi.org/")
+    return set(documents.filter(given.is_in(_listed(wanted)))["doc_id"])
+
+
+def _by_arxiv(ids: Iterable[str], documents: pl.DataFrame) -> set[str]:
+    wanted = set(ids)
+    if not wanted:
+        return set()
+    starts = ("", "arxiv:", "arXiv:", "arxiv.", "arXiv.")
+    listed = _listed(start + number for number in wanted for start in starts)
+    found = set(documents.filter(pl.col("doc_id").is_in(listed))["doc_id"])
+    if "url" in documents.columns:
+        address = pl.col("url").str.extract(_ARXIV_ADDRESS).str.to_lowercase()
+        on_arxiv = documents.filter(pl.col("url").str.contains("arxiv.org", literal=True))
+        found |= set(on_arxiv.filter(address.is_in(listed))["doc_id"])
+    return found
+
+
+# --- Titles ---------------------------------------------------------------------------------
+
+
+def _by_title(entries: Iterable[Entry], documents: pl.DataFrame) -> set[str]:
+    owners = _candidates(list(entries))
+    if not owners:
+        return set()
+    columns = ["doc_id", "title", *(["authors"] if "authors" in documents.columns else [])]
+    same = _with_titles(owners, documents.select(columns)).to_dicts()
+    pairs = [(row, entry) for row in same for entry in owners[row["plain"]]]
+    names = _plain([family_name((row.get("authors") or [""])[0]) for row, _ in pairs])
+    texts = _plain([entry.text for _, entry in pairs])
+    return {
+        row["doc_id"]
+        for (row, entry), name, text in zip(pairs, names, texts, strict=True)
+        if (name and name in text) or _is_enough(entry, row["title"], bool(name))
+    }
+
+
+def _candidates(entries: list[Entry]) -> dict[str, list[Entry]]:
+    """What the titles of the entries may be, in letters and digits only, and whose."""
+    texts, whose = [], []
+    for entry in entries:
+        titles = [entry.title] if entry.title else _runs(entry.text)
+        texts += titles
+        whose += [entry] * len(titles)
+    owners: dict[str, list[Entry]] = {}
+    for plain, entry in zip(_plain(texts), whose, strict=True):
+        if plain and (entry.title or len(plain) >= _FEWEST_LETTERS):
+            owners.setdefault(plain, []).append(entry)
+    return owners
+
+
+def _runs(text: str) -> list[str]:
+    """Parts of a reference that may be its title: one to five pieces between punctuation."""
+    parts = [part for part in _BREAK.split(text[:_LONGEST_ENTRY]) if part and part.strip()]
+    return [
+        " ".join(parts[start:end])
+        for start in range(len(parts))
+        for end in range(start + 1, min(start + _MOST_PARTS, len(parts)) + 1)
+    ]
+
+
+def _is_enough(entry: Entry, title: str, author_is_known: bool) -> bool:
+    """Whether the title alone tells that an entry is a document.
+
+    A stated title of some words does; words found in a reference may be the name of a journal
+    or a volume, so the first author's name must be there too, where it is known.
+    """
+    if entry.title:
+        return _words(entry.title) >= _FEWEST_WORDS
+    return not author_is_known and _words(title) > _FEWEST_WORDS
+
+
+def _words(text: str) -> int:
+    return len(re.findall(r"\w+", text))
+
+
+def _plain(texts: list[str]) -> list[str]:
+    column = pl.Series("text", texts, dtype=pl.String)
+    return pl.select(plain_title(pl.lit(column))).to_series().to_list() if texts else []
+
+
+def _with_titles(plains: Collection[str], documents: pl.DataFrame) -> pl.DataFrame:
+    """The documents that have one of these titles, with it as the column ``plain``.
+
+    Bringing all titles to letters and digits takes most of a second for 100,000 documents, so
+    the beginnings are compared first, then the ends, where those are plain letters.
+    """
+    title = pl.col("title")
+    head = _squeezed(title.str.head(2 * _END)).str.head(_END)
+    tail = _squeezed(title.str.tail(2 * _END)).str.strip_chars_end(".?!").str.tail(_END)
+    likely = _with_end(documents, head, [plain[:_END] for plain in plains])
+    likely = _with_end(likely, tail, [plain[-_END:] for plain in plains])
+    likely = likely.with_columns(plain=plain_title(title))
+    return likely.filter(pl.col("plain").is_in(_listed(plains)))
+
+
+def _squeezed(text: pl.Expr) -> pl.Expr:
+    return text.str.to_lowercase().str.replace_all(" ", "", literal=True)
+
+
+def _with_end(documents: pl.DataFrame, end: pl.Expr, ends: Iterable[str]) -> pl.DataFrame:
+    """The documents with one of these ends, and those whose end is not all plain letters."""
+    given = documents.select(end.alias("end")).to_series()
+    odd = ~given.str.contains(f"^[a-z0-9]{{{_END}}}$")
+    return documents.filter((odd | given.is_in(_listed(ends))).fill_null(value=False))
+
+
+def _listed(names: Iterable[str]) -> pl.Series:
+    return pl.Series(sorted(set(names)), dtype=pl.String).implode()

@@ -1,0 +1,151 @@
+"""Plain text to blocks of prose: paragraphs, headings, and the references at the end."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from statistics import median
+
+from citebed.drafts.findings import Block, Findings
+from citebed.drafts.pages import Line, lines_of
+from citebed.drafts.references import (
+    ends_references,
+    entries_in,
+    is_references_heading,
+)
+from citebed.drafts.tex_cites import place_commands
+from citebed.text.normalise import fold
+
+_LONG_LINE = 120
+"""Lines longer than this, if they end as sentences do, were not wrapped: each is a paragraph."""
+
+_NUMBERED = re.compile(r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[IVX]{1,5}\.|[A-H]\.)\s+[^\W\d_].{1,90}")
+_NAMED = re.compile(
+    r"abstract|summary|introduction|background|related work|motivation|method(?:s|ology)?"
+    r"|materials and methods|experiments?|results|evaluation|discussion|conclusions?"
+    r"|(?:discussion|conclusions?) and (?:future work|conclusions?)|future work|limitations"
+    r"|acknowledge?ments?|appendix(?: [A-Z0-9])?|keywords|index terms",
+    re.IGNORECASE,
+)
+_ENDS_A_SENTENCE = tuple(".!?,;:")
+_END = re.compile(r"[.!?:][\"'”’)\]]?\s*$")
+_TITLE_WORDS = 25
+
+Paragraph = list[Line]
+
+
+def read_plain(text: str, findings: Findings) -> None:
+    """Read plain text into ``findings``."""
+    lines, after = _without_references(lines_of(text), findings)
+    paragraphs = _paragraphs(lines)
+    paragraphs += _paragraphs(after) if after else []
+    heads = [_heading(paragraph) for paragraph in paragraphs]
+    start = _take_title(paragraphs, heads, findings)
+    section = ""
+    for index in range(start, len(paragraphs)):
+        paragraph, head = paragraphs[index], heads[index]
+        # A heading heads something: the last lines of a text are text.
+        if head and any(not other for other in heads[index + 1 : index + 4]):
+            section = head
+            continue
+        raw = "\n".join(line.text for line in paragraph)
+        findings.blocks.append(Block(place_commands(raw, findings), paragraph[0].number, section))
+
+
+def _without_references(lines: list[Line], findings: Findings) -> tuple[list[Line], list[Line]]:
+    """The lines before the list of references and those after it; its entries are findings."""
+    heads = [i for i, line in enumerate(lines) if is_references_heading(line.text)]
+    if not heads or heads[-1] == 0:
+        return lines, []
+    start = heads[-1]
+    end = len(lines)
+    for index in range(start + 2, len(lines)):
+        if not lines[index - 1].text.strip() and ends_references(lines[index].text):
+            end = index
+            break
+    findings.entries += entries_in([line.text for line in lines[start + 1 : end]])
+    return lines[:start], lines[end:]
+
+
+def _paragraphs(lines: list[Line]) -> list[Paragraph]:
+    """Paragraphs by blank lines; without any, by indentation, or a line each if they are long."""
+    groups: list[Paragraph] = [[]]
+    for line in lines:
+        if line.text.strip():
+            groups[-1].append(line)
+        elif groups[-1]:
+            groups.append([])
+    groups = [group for group in groups if group]
+    return [part for group in groups for part in _parts(group)]
+
+
+def _parts(group: Paragraph) -> list[Paragraph]:
+    if len(group) == 1:
+        return [group]
+    if _are_paragraphs(group):
+        return [[line] for line in group]
+    first = group[0].text.strip()
+    if _NAMED.fullmatch(first) or _is_numbered_head(group):
+        return [[group[0]], *_by_indentation(group[1:])]
+    return _by_indentation(group)
+
+
+def _are_paragraphs(group: Paragraph) -> bool:
+    ended = sum(_END.search(line.text[-4:]) is not None for line in group)
+    return median(len(line.text) for line in group) > _LONG_LINE and ended > 0.7 * len(group)
+
+
+def _is_numbered_head(group: Paragraph) -> bool:
+    """``2 Related work`` right above a paragraph of full lines, and no item of a list."""
+    first, second = group[0].text.strip(), group[1].text.strip()
+    short = len(first) < 0.6 * len(second) and not first.endswith(_ENDS_A_SENTENCE)
+    return short and _NUMBERED.fullmatch(first) is not None and not _NUMBERED.match(second)
+
+
+def _by_indentation(group: Paragraph) -> list[Paragraph]:
+    """A line that stands further in than most begins a paragraph, if several but not most do."""
+    margins = [len(line.text) - len(line.text.lstrip()) for line in group]
+    usual = min(margins)
+    inner = [index for index, margin in enumerate(margins) if margin > usual and index]
+    if not inner or len(inner) > len(group) / 2:
+        return [group]
+    if any(later - sooner == 1 for sooner, later in pairwise(inner)):
+        return [group]  # several in a row: a quotation or hanging lines, not first lines
+    starts = [0, *inner]
+    ends = [*inner, len(group)]
+    return [group[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
+def _heading(paragraph: Paragraph) -> str:
+    """The words of a heading, or nothing if the paragraph is not one."""
+    if len(paragraph) > 1:
+        return ""
+    text = fold(paragraph[0].text)
+    if len(text) > 100 or text.endswith(_ENDS_A_SENTENCE) or not text:
+        return ""
+    shouted = text.isupper() and len(text) > 3 and len(text.split()) < 10
+    return text if shouted or _NAMED.fullmatch(text) or _NUMBERED.fullmatch(text) else ""
+
+
+def _take_title(paragraphs: list[Paragraph], heads: list[str], findings: Findings) -> int:
+    """Where the text of a paper begins, its title noted.
+
+    Only a text that has headings or references is a paper; of any other, all is text.
+    """
+    if len(paragraphs) < 3 or not (any(heads[1:]) or findings.entries):
+        return 0
+    first = fold(" ".join(line.text for line in paragraphs[0]))
+    if len(paragraphs[0]) > 3 or len(first.split()) > _TITLE_WORDS:
+        return 0
+    if first.endswith(_ENDS_A_SENTENCE[:1]) or _NAMED.fullmatch(first):
+        return 0
+    findings.title = first
+    return _after_authors(paragraphs, heads)
+
+
+def _after_authors(paragraphs: list[Paragraph], heads: list[str]) -> int:
+    """Past names and affiliations, which stand between a title and the first heading."""
+    first = next((index for index, head in enumerate(heads) if index and head), 0)
+    between = paragraphs[1:first]
+    is_prose = any(part[-1].text.rstrip().endswith(_ENDS_A_SENTENCE[:3]) for part in between)
+    return 1 if is_prose or not 0 < first < 12 else first

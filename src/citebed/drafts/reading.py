@@ -1,0 +1,115 @@
+"""Reading a draft: which form it has, and from its text to passages and what it cites."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Literal, get_args
+
+from citebed.drafts.bibfiles import is_key, read_bibliographies
+from citebed.drafts.files import Neighbours, bytes_of, text_of
+from citebed.drafts.findings import Findings, without_places
+from citebed.drafts.identifiers import arxiv_of_doi
+from citebed.drafts.markdown import read_markdown
+from citebed.drafts.plain import read_plain
+from citebed.drafts.prose import passages_of
+from citebed.drafts.records import Cited, Draft
+from citebed.drafts.tex import read_tex
+from citebed.errors import CitebedError, UnknownName
+from citebed.patterns import compiled
+from citebed.text.normalise import normalise_doi, unique
+
+Form = Literal["tex", "markdown", "text"]
+
+_ENDINGS: dict[str, Form] = {
+    ".tex": "tex", ".ltx": "tex", ".latex": "tex",
+    ".md": "markdown", ".markdown": "markdown", ".qmd": "markdown", ".rmd": "markdown",
+    ".mdown": "markdown", ".pandoc": "markdown",
+}  # fmt: skip
+_TEX = re.compile(
+    r"\\(?:documentclass|begin\s*\{|section\*?\s*\{|[A-Za-z]*[Cc]ite[A-Za-z]*\*?\s*[\[{])"
+)
+# A single ``#`` within a text may be that of a table (``# Queries``).
+_MARKDOWN = compiled(
+    r"\A---\n\w+:|\A\s*# \S|^#{2,6} \S|^```|\[[^\][@]*+@[\w{]|\]\(https?://", re.MULTILINE
+)
+_HEAD = 1 << 18
+
+
+def guess_form(text: str) -> Form:
+    """The form of a text that has no file name to tell: by LaTeX commands, Markdown's signs."""
+    head = text[:_HEAD]
+    if _TEX.search(head):
+        return "tex"
+    return "markdown" if _MARKDOWN.search(head) else "text"
+
+
+def read_draft(path: Path) -> Draft:
+    """The draft in a file, with the files beside it that it includes or names.
+
+    The form is told by the ending (``.tex``, ``.md``), else by the text itself. Raises
+    ``CitebedError`` for what cannot be read or is no text (a PDF, a Word document, nothing).
+    """
+    form = _ENDINGS.get(path.suffix.lower())
+    return draft_of(bytes_of(path), str(path), form, path)
+
+
+def draft_of(data: bytes, name: str, form: Form | None = None, path: Path | None = None) -> Draft:
+    """The draft in some bytes, as from standard input; ``name`` is what errors call it."""
+    text, mended = text_of(data, name)
+    notes = ["bytes that are not UTF-8 were read as Windows-1252"] if mended else []
+    return _read(text, form or guess_form(text), path, notes)
+
+
+def parse_draft(text: str, form: Form | None = None) -> Draft:
+    """The draft in a text that has no file: the files it names are noted, not read."""
+    if form is not None and form not in get_args(Form):
+        raise UnknownName("form of text", form, get_args(Form))
+    if not text.strip():
+        raise CitebedError("the text is empty; expected a sentence, a paragraph or a whole draft")
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", " ")
+    return _read(text, form or guess_form(text), None, [])
+
+
+def _read(text: str, form: Form, path: Path | None, notes: list[str]) -> Draft:
+    findings, neighbours = Findings(), Neighbours(path)
+    text = without_places(text)
+    for what in notes:
+        findings.note(what)
+    if form == "tex":
+        read_tex(text, findings, neighbours)
+    elif form == "markdown":
+        read_markdown(text, findings)
+    else:
+        read_plain(text, findings)
+    # Places for DOIs in the prose are made by ``passages_of``: what is cited is known after it.
+    read_bibliographies(findings, neighbours)
+    passages = passages_of(findings)
+    if not passages:
+        findings.note("no prose was found in the text")
+    return Draft(
+        passages=passages,
+        title=findings.title,
+        authors=unique(findings.authors),
+        cited=_cited(findings),
+        bibliography_files=tuple(findings.bibliographies),
+        notes=tuple(findings.notes),
+    )
+
+
+def _cited(findings: Findings) -> Cited:
+    """What the text cites by name, and the works in its own list of references."""
+    names, entries = findings.cited_names(), findings.entries
+    arxiv = [name.removeprefix("arXiv:") for name in names if name.startswith("arXiv:")]
+    dois = [doi for name in names if (doi := normalise_doi(name))]
+    dois += [entry.doi for entry in entries if entry.doi]
+    arxiv += [entry.arxiv for entry in entries if entry.arxiv]
+    arxiv += [number for doi in dois if (number := arxiv_of_doi(doi))]
+    return Cited(
+        keys=unique(name for name in names if is_key(name)),
+        dois=unique(dois),
+        arxiv=unique(arxiv),
+        titles=unique(entry.title for entry in entries),
+        numbers=tuple(sorted(findings.numbers)),
+        entries=tuple(entries),
+    )

@@ -1,0 +1,91 @@
+"""A list of references at the end of a text: its heading, its entries, their numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from citebed.drafts.identifiers import entry_of
+from citebed.drafts.records import Entry
+
+_HEADING = re.compile(
+    r"(?:\d{1,2}(?:\.\d{1,2})?\.?\s+|[IVX]{1,5}\.?\s+)?"
+    r"(?:references|bibliography|works cited|literature(?: cited)?|cited works|references and notes"
+    r"|literatur|literaturverzeichnis|références|bibliographie|referencias|bibliografía)\s*:?",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(
+    r"(?:[A-Z]|\d{1,2})?\.?\s*(?:appendix|appendices|supplementary|supplemental|acknowledge?ments?"
+    r"|author biograph|about the author)",
+    re.IGNORECASE,
+)
+_BRACKETED = re.compile(r"\s*(?:[-*+•]\s+)?\[\s*(\d{1,4}|[A-Za-z][\w+:.-]{0,30})\s*\]\s+(?=\S)")
+_DOTTED = re.compile(r"\s*(\d{1,3})\.\s+(?=\S)")
+_BULLET = re.compile(r"\s*[-*+•]\s+")
+_HANGING = re.compile(r"\s+\S")
+
+
+def is_references_heading(line: str) -> bool:
+    """Whether a line says that the references begin: ``References``, ``7. BIBLIOGRAPHY`` …"""
+    return len(line) < 60 and _HEADING.fullmatch(line.strip()) is not None
+
+
+def ends_references(line: str) -> bool:
+    """Whether a line is the heading of what may follow the references."""
+    return len(line) < 80 and _AFTER.match(line.strip()) is not None
+
+
+def entries_in(lines: Sequence[str]) -> list[Entry]:
+    """The entries of a list of references.
+
+    They are told apart by their labels (``[12]``, ``12.``, a bullet) or, without these, by
+    blank lines, by the indentation of the lines that go on, or as a line each.
+    """
+    given = [line for line in lines if line.strip()]
+    for label in (_BRACKETED, _DOTTED, _BULLET):
+        starts = [index for index, line in enumerate(given) if label.match(line)]
+        if starts and starts[0] <= 1:
+            return _made(_cut(given, starts), label)
+    if any(not line.strip() for line in _trimmed(lines)):
+        return _made(_at_blank_lines(lines), None)
+    if any(_HANGING.match(line) for line in given):
+        starts = [i for i, line in enumerate(given) if i == 0 or not line[:1].isspace()]
+        return _made(_cut(given, starts), None)
+    return _made(given, None)
+
+
+def _trimmed(lines: Sequence[str]) -> Sequence[str]:
+    held = [index for index, line in enumerate(lines) if line.strip()]
+    return lines[held[0] : held[-1] + 1] if held else []
+
+
+def _cut(lines: Sequence[str], starts: Sequence[int]) -> list[str]:
+    ends = [*starts[1:], len(lines)]
+    return [_joined(lines[start:end]) for start, end in zip(starts, ends, strict=True)]
+
+
+def _at_blank_lines(lines: Sequence[str]) -> list[str]:
+    groups: list[list[str]] = [[]]
+    for line in lines:
+        if line.strip():
+            groups[-1].append(line)
+        elif groups[-1]:
+            groups.append([])
+    return [_joined(group) for group in groups if group]
+
+
+def _joined(lines: Iterable[str]) -> str:
+    """Wrapped lines as one, a hyphen at the end of a line gone where a word goes on."""
+    text = "\n".join(lines)
+    text = re.sub(r"(?<=[a-z])-\n\s*(?=[a-z])", "", text)
+    # A DOI that was broken at its slash or dot goes on without a blank.
+    return re.sub(r"(10\.\d{4,9}/\S*[/.])\n\s*(?=\d)", r"\1", text)
+
+
+def _made(texts: Iterable[str], label: re.Pattern[str] | None) -> list[Entry]:
+    entries = []
+    for text in texts:
+        match = label.match(text) if label else None
+        key = match[1] if match and match.lastindex else ""
+        entries.append(entry_of(key, text[match.end() :] if match else text))
+    return entries

@@ -1,0 +1,109 @@
+"""Where the words of a LaTeX draft go: paragraphs, asides beside them, entries of a list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from citebed.drafts.findings import PLACE, Block, Findings
+from citebed.drafts.identifiers import entry_of
+from citebed.drafts.tex_cursor import Cursor
+from citebed.text.hyphens import join_hyphens
+from citebed.text.latex import latex_to_text
+
+
+@dataclass
+class _Paragraph:
+    pieces: list[str] = field(default_factory=list)
+    line: int = 0
+    source: str = ""
+
+    def text(self) -> str:
+        """The words, clean; a backslash that is left means nothing to a reader."""
+        raw = join_hyphens("".join(self.pieces))
+        return latex_to_text(raw).replace("\\", " ").strip()
+
+
+class TexOutput:
+    """Takes text piece by piece and makes blocks of it.
+
+    While ``muted`` is above 0, nothing is written. An aside (a footnote, a caption, a heading)
+    is written apart from the paragraph it stands in, and follows that as a block of its own
+    unless its text is taken.
+    """
+
+    def __init__(self, findings: Findings) -> None:
+        self.section = ""
+        self.muted = 0
+        self._findings = findings
+        self._paragraphs = [_Paragraph()]
+        self._asides: list[Block] = []
+        self._entry: str | None = None
+        self._in_list = False
+
+    def write(self, text: str, cursor: Cursor, at: int) -> None:
+        """Add text that stands at a position of the source."""
+        if self.muted:
+            return
+        paragraph = self._paragraphs[-1]
+        if not paragraph.line and text and not text.isspace():
+            paragraph.line = cursor.line_at(at + len(text) - len(text.lstrip()))
+            paragraph.source = cursor.source
+        paragraph.pieces.append(text)
+
+    def flush(self) -> None:
+        """End the paragraph; those of a bibliography are parts of one entry."""
+        if self.muted:
+            return
+        if self._in_list and len(self._paragraphs) == 1:
+            self._paragraphs[-1].pieces.append(" ")
+            return
+        paragraph, self._paragraphs[-1] = self._paragraphs[-1], _Paragraph()
+        text = paragraph.text()
+        block = [Block(text, paragraph.line, self.section, paragraph.source)] if text else []
+        if len(self._paragraphs) > 1:
+            self._asides += block
+        else:
+            self._findings.blocks += [*block, *self._asides]
+            self._asides.clear()
+
+    def begin_aside(self) -> None:
+        """What follows is written apart."""
+        self._paragraphs.append(_Paragraph())
+
+    def end_aside(self) -> None:
+        """The aside becomes a block."""
+        self.flush()
+        self._paragraphs.pop()
+
+    def take_aside(self) -> str:
+        """The aside becomes no block: its text is given back."""
+        return PLACE.sub("", self._paragraphs.pop().text())
+
+    # --- A list of references ---------------------------------------------------------------
+
+    @property
+    def in_list(self) -> bool:
+        """Whether references are being written, not prose."""
+        return self._in_list
+
+    def begin_list(self) -> None:
+        """What follows are references."""
+        self.flush()
+        self._in_list = True
+
+    def begin_entry(self, key: str) -> None:
+        """A reference begins."""
+        self._end_entry()
+        self._entry = key
+
+    def end_list(self) -> None:
+        """Prose goes on."""
+        self._end_entry()
+        self._in_list = False
+
+    def _end_entry(self) -> None:
+        if self._entry is not None:
+            text = PLACE.sub("", self._paragraphs[-1].text())
+            self._findings.entries.append(entry_of(self._entry, text))
+        self._paragraphs[-1] = _Paragraph()
+        self._entry = None

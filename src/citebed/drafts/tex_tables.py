@@ -1,0 +1,109 @@
+"""What LaTeX commands and environments mean for someone who reads only the prose."""
+
+from __future__ import annotations
+
+from citebed.text.latex_tables import ACCENTS, LETTERS, NOTHING, SYMBOLS
+
+RAW = frozenset(
+    """
+    verbatim verbatim* Verbatim lstlisting minted comment filecontents filecontents*
+    alltt CCSXML pycode tcblisting spverbatim
+    """.split()  # noqa: SIM905
+)
+"""Environments whose contents are not LaTeX: passed over to the letter."""
+
+MUTED = frozenset(
+    """
+    equation align gather multline eqnarray displaymath math flalign alignat array subequations
+    dmath split cases figure table wrapfigure wraptable sidewaysfigure sidewaystable subfigure
+    tabular tabularx tabulary longtable supertabular tabbing tikzpicture pgfpicture picture
+    algorithm algorithmic algorithm2e pseudocode forest axis prooftree diagram pspicture
+    teaserfigure marginfigure keywords keyword IEEEkeywords code longtblr tblr
+    """.split()  # noqa: SIM905
+)
+"""Environments without prose but for their captions; also in their starred forms."""
+
+ENVIRONMENT_ARGUMENTS = {
+    "minipage": 1, "multicols": 1, "adjustwidth": 2, "spacing": 1, "adjustbox": 1,
+    "otherlanguage": 1, "list": 2, "thebibliography": 1, "column": 1,
+}  # fmt: skip
+"""How many arguments of an environment are no prose."""
+
+SECTIONS = frozenset("part chapter section subsection subsubsection".split())  # noqa: SIM905
+
+DROPPED = {
+    **dict.fromkeys(
+        """
+        label ref eqref autoref cref Cref crefrange pageref nameref vref Vref fref Fref subref
+        vspace hspace vskip bibliographystyle pagestyle thispagestyle pagenumbering hypersetup
+        color pagecolor index glsadd todo graphicspath includegraphics includesvg includepdf
+        usepackage RequirePackage documentclass geometry usetikzlibrary pgfplotsset tikzset
+        captionsetup lstset setminted url nolinkurl path email affiliation affil institute
+        institution address orcid orcidID thanks date keywords ccsdesc acmConference acmYear
+        acmMonth acmDOI acmISBN acmJournal acmVolume acmNumber acmArticle acmPrice acmSubmissionID
+        setcopyright copyrightyear received authorrunning titlerunning markright country city
+        state postcode streetaddress department authornote authornotemark additionalaffiliation
+        shortauthors phantom vphantom hphantom cline cmidrule enlargethispage
+        linespread fontsize newcounter stepcounter refstepcounter usecounter newlength
+        theoremstyle allowdisplaybreaks hyphenation makeatletter inst fnmsep corresp pdfbookmark
+        textcolor colorbox hypertarget hyperlink href raisebox scalebox rotatebox foreignlanguage
+        selectlanguage addcontentsline settopmatter citestyle setcitestyle bibpunct acmBadge
+        AtBeginDocument AtEndDocument marginpar marginnote ExecuteBibliographyOptions
+        appendixname runningtitle correspondingauthor ead cortext cormark fnmark fntext received
+        """.split(),  # noqa: SIM905
+        1,
+    ),
+    "setlength": 2, "addtolength": 2, "setcounter": 2, "addtocounter": 2, "newtheorem": 2,
+    "rule": 2, "resizebox": 2, "multicolumn": 2, "multirow": 2, "fcolorbox": 2, "markboth": 2,
+    "PassOptionsToPackage": 2, "definecolor": 3, "newenvironment": 3, "renewenvironment": 3,
+    "titleformat": 5, "titlespacing": 4, "newacronym": 3, "setlist": 1, "newcolumntype": 2,
+    "newglossaryentry": 2, "counterwithin": 2, "numberwithin": 2, "newfloat": 3,
+    "providecolor": 3, "lstdefinestyle": 2, "lstdefinelanguage": 2, "fancyhead": 1, "fancyfoot": 1,
+}  # fmt: skip
+"""How many arguments to pass over, options too; what else follows in braces is prose."""
+
+INCLUDES = frozenset(("input", "include", "subfile", "InputIfFileExists"))
+BIBLIOGRAPHIES = frozenset(("bibliography", "addbibresource", "addglobalbib", "addsectionbib"))
+DEFINITIONS = frozenset(
+    """
+    newcommand renewcommand providecommand DeclareRobustCommand DeclareMathOperator
+    NewDocumentCommand RenewDocumentCommand def gdef edef xdef let
+    """.split()  # noqa: SIM905
+)
+TITLES = frozenset("title icmltitle Title papertitle".split())  # noqa: SIM905
+AUTHORS = frozenset("author icmlauthor Author".split())  # noqa: SIM905
+ASIDES = frozenset("footnote footnotetext caption captionof captionabove captionbelow".split())  # noqa: SIM905
+BREAKS = frozenset(
+    "par bigskip medskip smallskip newpage clearpage maketitle paragraph subparagraph".split()  # noqa: SIM905
+)
+
+_SILENT = frozenset(
+    """
+    begin end item document appendix tableofcontents listoffigures listoftables printbibliography
+    frontmatter mainmatter backmatter cleardoublepage pagebreak nopagebreak linebreak nolinebreak
+    hfill vfill hrule hline toprule midrule bottomrule raggedright flushleft flushright
+    singlespacing doublespacing onehalfspacing twocolumn onecolumn balance makeatother indent
+    bibitem newblock footnotemark quad qquad huge Huge LARGE scriptsize normalfont mdseries
+    slshape selectfont boldmath unboldmath and And AND thinspace enspace enskip hss strut
+    ignorespaces unskip leavevmode today textwidth linewidth columnwidth textheight space enquote
+    textquote gls Gls glspl Glspl ac Ac acp acs acl acf acrshort acrlong acrfull enspace
+    texorpdfstring num SI si qty unit ang mathop mathrel mathord underbrace overbrace lim max min
+    log exp sin cos tan arg sup inf det dim ker Pr bmod pmod frac dfrac tfrac sqrt mathbb Bbb
+    abstract acknowledgments acknowledgements ack keywords qed qedhere newline footcite else fi
+    iffalse iftrue expandafter csname endcsname nobreak break sloppy fussy noindent obeylines
+    textsubscript mathds vskip hskip kern subfloat subcaption titlepage verb lstinline mintinline
+    bibinfo bibnamefont bibfnamefont natexlab bibfield BibitemOpen BibitemShut Eprint mathchoice
+    textmd textlf highlight hl st ul so caps lettrine cdots left right middle big
+    """.split()  # noqa: SIM905
+)
+
+READ_BY_LATEX_TO_TEXT = (
+    frozenset(LETTERS)
+    | frozenset(SYMBOLS)
+    | frozenset(name for name in ACCENTS if name.isalpha())
+    | frozenset("frac dfrac tfrac sqrt mathbb Bbb".split())  # noqa: SIM905
+)
+"""Commands that stand for text, left for ``latex_to_text``."""
+
+KNOWN = READ_BY_LATEX_TO_TEXT | NOTHING | _SILENT | frozenset(DROPPED)
+"""Commands that nobody needs to be told of when they are left out."""

@@ -1,0 +1,1 @@
+"""Sets of judgements: sampled, merged, expanded by co-citation, grouped."""

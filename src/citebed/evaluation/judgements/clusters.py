@@ -1,0 +1,40 @@
+"""Which queries belong together: those of one paper, one author, one day."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from citebed.errors import CitebedError, FormatError
+from citebed.runs.groups import read_groups
+from citebed.runs.query_files import queries_beside, query_rows
+
+
+def read_clusters(wanted: str, queries: Path | None, qrels: Path | None) -> dict[str, str]:
+    """The cluster of each query.
+
+    ``wanted`` is a file of lines ``query_id cluster``, or the name of a field (``paper`` stands
+    for ``paper_id``) of the queries in ``queries``, JSON Lines; where that is not given, of the
+    queries that stand beside the judgements in a collection (``queries/NAME.jsonl`` for
+    ``qrels/NAME.qrels``).
+    """
+    if Path(wanted).is_file() or Path(wanted).is_fifo():
+        return read_groups(Path(wanted), "query", "cluster")
+    source = queries or queries_beside(qrels)
+    if source is None:
+        raise CitebedError(
+            f"cannot tell the '{wanted}' of a query: '{wanted}' is no file, and there are no "
+            "queries beside the judgements. Give the queries with --queries FILE.jsonl, or a "
+            "file of lines 'query_id cluster'."
+        )
+    return _fields(source, wanted)
+
+
+def _fields(path: Path, wanted: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for number, query, row in query_rows(path):
+        name = wanted if wanted in row else f"{wanted}_id"
+        if row.get(name) is None:
+            known = ", ".join(sorted(row))
+            raise FormatError(path, number, f"the query has no '{wanted}'. Found: {known}.")
+        found[query] = str(row[name])
+    return found

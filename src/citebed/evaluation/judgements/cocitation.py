@@ -1,0 +1,152 @@
+"""Judgements by co-citation: documents that are cited together with a relevant one.
+
+ACM-CR's judgements are what a paragraph cites; what it might as well have cited is missing, and
+its author proposes co-citations against that (Boudin, JCDL 2021, future work). What comes out is
+a guess, so it is a set of its own: no pair of it is in the judgements it was made from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from citebed.errors import CitebedError
+from citebed.evaluation.judgements.sets import LARGEST_GRADE, PAIR, checked
+from citebed.runs.tables import Qrels
+
+LABEL = "cocited"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Expansion:
+    """When a co-cited document is taken, and as what.
+
+    It must be cited together with one and the same relevant document (of grade ``rel`` or
+    above) ``at_least`` times; it gets ``grade``.
+    """
+
+    at_least: int = 2
+    grade: int = 1
+    rel: int = 1
+
+    def __post_init__(self) -> None:
+        if self.at_least < 1:
+            raise CitebedError(f"at least {self.at_least} co-citations: expected 1 or more.")
+        if self.grade < 0:
+            raise CitebedError(f"the grade {self.grade} is below 0, which means 'not judged'.")
+        if self.grade > LARGEST_GRADE:
+            raise CitebedError(f"the grade {self.grade} is too large for one.")
+
+
+@dataclass(frozen=True, eq=False)
+class Expanded:
+    """The new judgements, and what was passed over.
+
+    ``qrels`` has besides its three columns ``count`` (the most co-citations with one relevant
+    document), ``through`` (that document; the first by id of several) and ``relevant`` (with how
+    many relevant documents it is co-cited often enough). ``seeds`` counts the pairs of a query
+    and a relevant document that were started from, ``too_few`` candidates with fewer
+    co-citations, ``already_judged`` those that the judgements have, ``barred`` those that the
+    query may not have.
+    """
+
+    qrels: Qrels
+    seeds: int
+    too_few: int
+    already_judged: int
+    barred: int
+
+
+def cocitations(lists: pl.DataFrame, wanted: pl.Series) -> pl.DataFrame:
+    """How often two documents stand in one reference list: ``doc_id, other_id, count``.
+
+    ``lists`` has the columns ``citer`` and ``doc_id``; a document counts once a list. ``doc_id``
+    of the result is one of ``wanted``: the relevant documents suffice, and all pairs of a large
+    collection would not fit anywhere.
+    """
+    lists = lists.select("citer", "doc_id").drop_nulls().unique()
+    ours = lists.filter(pl.col("doc_id").is_in(wanted.unique().to_list()))
+    pairs = ours.join(lists.rename({"doc_id": "other_id"}), on="citer")
+    return (
+        pairs.filter(pl.col("doc_id") != pl.col("other_id"))
+        .group_by("doc_id", "other_id")
+        .agg(count=pl.len().cast(pl.Float64))
+    )
+
+
+def both_ways(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Pairs in both directions; of a pair that is given more than once the larger count."""
+    pairs = pairs.select("doc_id", "other_id", pl.col("count").cast(pl.Float64))
+    turned = pairs.select(
+        pl.col("other_id").alias("doc_id"), pl.col("doc_id").alias("other_id"), "count"
+    )
+    both = pl.concat([pairs, turned]).filter(pl.col("doc_id") != pl.col("other_id"))
+    return both.group_by("doc_id", "other_id").agg(pl.col("count").max())
+
+
+def added(*tables: pl.DataFrame) -> pl.DataFrame:
+    """Counts of the same pair from several sources, added up."""
+    return pl.concat(tables).group_by("doc_id", "other_id").agg(pl.col("count").sum())
+
+
+def expand(
+    qrels: Qrels,
+    pairs: pl.DataFrame,
+    how: Expansion,
+    *,
+    own: pl.DataFrame | None = None,
+    barred: pl.DataFrame | None = None,
+) -> Expanded:
+    """Documents co-cited with a query's relevant ones, as new judgements.
+
+    ``pairs`` has ``doc_id, other_id, count``, in both directions. ``own`` (``query_id, doc_id``)
+    is the reference list of the paper that a query comes from: where a pair stands in it, that
+    list made one of the co-citations, and it is taken off, for it would only repeat which
+    documents that paper cites. ``barred`` (``query_id, doc_id``) are documents that a query
+    may not have, such as its own paper.
+    """
+    table = checked(qrels).table.select(*PAIR, "relevance")
+    seeds = table.filter(pl.col("relevance") >= how.rel).select(*PAIR)
+    found = seeds.join(pairs, on="doc_id")
+    if own is not None:
+        found = _less_own(found, own)
+    found = found.filter(pl.col("count") > 0)
+    often = found.filter(pl.col("count") >= how.at_least)
+    new = _candidates(often)
+    passed = found.select("query_id", "other_id").n_unique() - new.height
+    unjudged = new.join(table, on=PAIR, how="anti")
+    allowed = unjudged if barred is None else unjudged.join(barred, on=PAIR, how="anti")
+    relevance = pl.lit(how.grade, pl.Int64).alias("relevance")
+    columns = allowed.select(*PAIR, relevance, "count", "through", "relevant")
+    return Expanded(
+        Qrels(columns.sort(PAIR), f"{qrels.name}-{LABEL}"),
+        seeds=seeds.height,
+        too_few=passed,
+        already_judged=new.height - unjudged.height,
+        barred=unjudged.height - allowed.height,
+    )
+
+
+def _less_own(found: pl.DataFrame, own: pl.DataFrame) -> pl.DataFrame:
+    """One co-citation less where the query's own paper cites both."""
+    own = own.select(*PAIR).unique().with_columns(there=pl.lit(1.0))
+    ours = found.join(own, on=PAIR, how="left", maintain_order="left")["there"]
+    others = own.rename({"doc_id": "other_id"})
+    theirs = found.join(others, on=["query_id", "other_id"], how="left", maintain_order="left")
+    both = ours.fill_null(0.0) * theirs["there"].fill_null(0.0)
+    return found.with_columns(count=pl.col("count") - both)
+
+
+def _candidates(often: pl.DataFrame) -> pl.DataFrame:
+    """A row a query and document, with the relevant document that speaks loudest for it."""
+    return (
+        often.sort("count", "doc_id", descending=[True, False])
+        .group_by("query_id", "other_id", maintain_order=True)
+        .agg(
+            pl.col("count").first(),
+            through=pl.col("doc_id").first(),
+            relevant=pl.len().cast(pl.Int64),
+        )
+        .rename({"other_id": "doc_id"})
+    )

@@ -1,0 +1,201 @@
+"""What the measures see: for every judged query, the ranks of its judged documents.
+
+Documents that nobody judged matter only by the places they take, so they are not kept: a run
+of ten million lines becomes a few arrays as long as its judged part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from citebed.runs.ranking import Judged, Ranked, codes_of, spread
+from citebed.runs.tables import Flags, Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Rankings:
+    """Judged documents that were retrieved, by query and rank; and all judgements.
+
+    ``query``, ``rank`` (from 1), ``relevance``, ``tie_first`` (the rank of the first document
+    with the same score) and ``tie_size`` are of the retrieved, judged documents.
+    ``retrieved`` counts all documents of a query, judged or not. ``judged_query`` and
+    ``judged_relevance`` are all judgements, a query's best first. ``in_run`` says which of the
+    judged queries the run has. ``counts`` keeps what `judged` has counted.
+    """
+
+    query_ids: pl.Series
+    in_run: Flags
+    retrieved: Ints
+    query: Ints
+    rank: Ints
+    relevance: Ints
+    tie_first: Ints
+    tie_size: Ints
+    judged_query: Ints
+    judged_relevance: Ints
+    counts: dict[int, Floats] = field(default_factory=dict)
+
+    @property
+    def queries(self) -> int:
+        """How many queries are judged."""
+        return len(self.in_run)
+
+    def count(self, which: Flags) -> Floats:
+        """For each query, how many of the retrieved, judged documents are of that kind."""
+        return self.total(which.astype(np.float64))
+
+    def total(self, amounts: Floats) -> Floats:
+        """For each query, the sum over its retrieved, judged documents, added in rank order."""
+        return np.bincount(self.query, amounts, self.queries).astype(np.float64)
+
+    def so_far(self, which: Flags) -> Ints:
+        """For each row, how many of that kind stand at its rank or above, within its query."""
+        running = np.cumsum(which)
+        starts = np.searchsorted(self.query, np.arange(self.queries))
+        before = np.concatenate(([0], running))[starts]
+        return np.asarray(running - before[self.query], np.int64)
+
+    def judged(self, at_least: int) -> Floats:
+        """For each query, how many documents were judged at that level or above."""
+        if at_least not in self.counts:
+            which = self.judged_relevance >= at_least
+            found = np.bincount(self.judged_query, which, self.queries)
+            self.counts[at_least] = found.astype(np.float64)
+        return self.counts[at_least]
+
+    @cached_property
+    def ideal_place(self) -> Ints:
+        """For every judgement, its place among its query's, best first, from 1."""
+        starts = np.searchsorted(self.judged_query, np.arange(self.queries))
+        return np.arange(1, len(self.judged_query) + 1) - starts[self.judged_query]
+
+    @cached_property
+    def condensed(self) -> Rankings:
+        """The same without the documents that nobody judged (Sakai's condensed lists)."""
+        kept = self.relevance >= 0
+        rows = self._rows(kept)
+        everyone = np.ones(len(rows.query), bool)
+        place = rows.so_far(everyone)
+        group = np.stack((rows.query, rows.tie_first))
+        new = np.concatenate(([True], (group[:, 1:] != group[:, :-1]).any(axis=0)))[: len(place)]
+        at = np.flatnonzero(new)
+        size = np.diff(np.append(at, len(place)))
+        return replace(
+            rows,
+            rank=place,
+            tie_first=np.repeat(place[at], size),
+            tie_size=np.repeat(size, size),
+            retrieved=rows.count(everyone).astype(np.int64),
+        )
+
+    def _rows(self, rows: Flags | Ints) -> Rankings:
+        return replace(
+            self,
+            query=self.query[rows],
+            rank=self.rank[rows],
+            relevance=self.relevance[rows],
+            tie_first=self.tie_first[rows],
+            tie_size=self.tie_size[rows],
+        )
+
+    @cached_property
+    def with_ties(self) -> Flags:
+        """Which queries have a judged document that shares its score with another document."""
+        found = np.zeros(self.queries, bool)
+        found[self.query[self.tie_size > 1]] = True
+        return found
+
+    @property
+    def has_ties(self) -> bool:
+        """Whether any query has."""
+        return bool(self.with_ties.any())
+
+    @cached_property
+    def luckiest(self) -> Rankings:
+        """Ties put in the order that serves the run best: the more relevant first.
+
+        Only queries with ties are kept in it, so that it is quick.
+        """
+        return self._retied(lucky=True)
+
+    @cached_property
+    def unluckiest(self) -> Rankings:
+        """Ties put in the worst order: unjudged, then not relevant, the best document last."""
+        return self._retied(lucky=False)
+
+    def _retied(self, lucky: bool) -> Rankings:
+        some = self._rows(self.with_ties[self.query])
+        rows = some._rows(np.lexsort((-some.relevance, some.tie_first, some.query)))
+        place = np.arange(len(rows.query))
+        new = np.ones(len(place), bool)
+        new[1:] = (rows.query[1:] != rows.query[:-1]) | (rows.tie_first[1:] != rows.tie_first[:-1])
+        within = place - np.maximum.accumulate(np.where(new, place, 0))
+        if lucky:
+            return replace(rows, rank=rows.tie_first + within)
+        worst = replace(rows, rank=rows.tie_first + rows.tie_size - 1 - within)
+        return worst._rows(np.lexsort((worst.rank, worst.query)))
+
+
+def match(judged: Judged, ranked: Ranked) -> Rankings:
+    """Lay a run beside the judgements."""
+    codes = codes_of(ranked.query_ids, judged.query_ids)
+    retrieved = np.zeros(len(judged.query_ids), np.int64)
+    known = codes >= 0
+    retrieved[codes[known]] = ranked.lengths[known]
+    row, judgement = _meet(judged, ranked, codes)
+    group = np.searchsorted(ranked.starts, row, "right") - 1
+    query = codes[group]
+    order = np.lexsort((row, query))
+    row, judgement, group = row[order], judgement[order], group[order]
+    first, size = _ties(ranked, row)
+    begin = ranked.starts[group]
+    return Rankings(
+        query_ids=judged.query_ids,
+        in_run=np.isin(np.arange(len(retrieved)), codes),
+        retrieved=retrieved,
+        query=query[order],
+        rank=row - begin + 1,
+        relevance=judged.relevance[judgement],
+        tie_first=first - begin + 1,
+        tie_size=size,
+        judged_query=judged.query,
+        judged_relevance=judged.relevance,
+    )
+
+
+def _meet(judged: Judged, ranked: Ranked, codes: Ints) -> tuple[Ints, Ints]:
+    """Rows of the run and of the judgements that are the same query and document.
+
+    They are found by hash, and then compared letter by letter.
+    """
+    row_keys = np.repeat(spread(codes), ranked.lengths)
+    row_keys ^= ranked.hashes
+    found = (
+        pl.DataFrame({"key": row_keys})
+        .with_row_index("row")
+        .join(pl.DataFrame({"key": judged.keys}).with_row_index("judgement"), on="key")
+    )
+    row = found["row"].to_numpy().astype(np.int64)
+    judgement = found["judgement"].to_numpy().astype(np.int64)
+    group = np.searchsorted(ranked.starts, row, "right") - 1
+    same = ranked.ids_at(row) == judged.doc_ids.gather(judgement)
+    real = same.to_numpy() & (judged.query[judgement] == codes[group])
+    return row[real], judgement[real]
+
+
+def _ties(ranked: Ranked, row: Ints) -> tuple[Ints, Ints]:
+    """For these rows: the first row with the same score, and how many have it."""
+    if ranked.tied is None:
+        return row, np.ones(len(row), np.int64)
+    first, size = row.copy(), np.ones(len(row), np.int64)
+    tied = np.append(ranked.tied, False)
+    some = np.flatnonzero(tied[row] | tied[row + 1])
+    if len(some):
+        bounds = np.append(np.flatnonzero(~ranked.tied), len(ranked.tied))
+        at = np.searchsorted(bounds, row[some], "right") - 1
+        first[some], size[some] = bounds[at], bounds[at + 1] - bounds[at]
+    return first, size

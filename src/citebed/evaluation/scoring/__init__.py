@@ -1,0 +1,1 @@
+"""Runs scored, summarised and compared, and what their scores rest on."""

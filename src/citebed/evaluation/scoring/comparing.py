@@ -1,0 +1,261 @@
+"""Comparing runs: paired by query id, with tests, intervals, effects and corrections."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from citebed.errors import CitebedError, UnknownName
+from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.scoring.evaluating import Evaluation, RunScores
+from citebed.evaluation.scoring.summaries import Resampling
+from citebed.evaluation.statistics import (
+    CORRECTIONS,
+    TESTS,
+    Interval,
+    TestResult,
+    adjust,
+    clustering,
+    effect,
+    mean_interval,
+    paired_test,
+    smallest_effect,
+    tukey,
+)
+from citebed.runs.tables import Floats
+
+SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """What is compared with what, and how.
+
+    With a ``baseline`` every other run is compared with it, else all pairs are. ``test`` is one
+    of `TESTS`; ``correction`` is ``none``, ``bonferroni``, ``holm``, ``bh`` or ``tukey``, over
+    the comparisons under one measure. ``tukey`` tests all pairs together, with its own test.
+    """
+
+    baseline: str | None = None
+    test: str = "t"
+    correction: str = "none"
+    alpha: float = SIGNIFICANT
+
+    def __post_init__(self) -> None:
+        if self.test not in TESTS:
+            raise UnknownName("test", self.test, TESTS)
+        if self.correction not in (*CORRECTIONS, "tukey"):
+            raise UnknownName("correction", self.correction, (*CORRECTIONS, "tukey"))
+        if not 0 < self.alpha < 1:
+            raise CitebedError(f"alpha is {self.alpha}; expected a share between 0 and 1.")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A run against another under one measure, over the queries that both have.
+
+    ``difference`` is ``value`` less ``base_value``, with its interval ``low`` to ``high``.
+    ``effect`` is the standardised difference, ``smallest`` the smallest mean difference that
+    this many queries can show (two-sided t-test, 5% level, 80% power). ``p`` is the test's,
+    ``p_adjusted`` after the correction. ``clusters`` is the number of independent units, and
+    ``design_effect`` by how much the clusters multiply the variance (nan without clusters).
+    """
+
+    measure: str
+    base: str
+    run: str
+    queries: int
+    clusters: int
+    base_value: float
+    value: float
+    difference: float
+    low: float
+    high: float
+    effect: float
+    wins: int
+    ties: int
+    losses: int
+    smallest: float
+    design_effect: float
+    test: str
+    statistic: float
+    p: float
+    correction: str
+    p_adjusted: float
+    significant: bool
+    note: str
+
+    def row(self) -> dict[str, Any]:
+        """As a flat row; what is not known is null."""
+        return {
+            name: None if isinstance(value, float) and math.isnan(value) else value
+            for name, value in asdict(self).items()
+        }
+
+
+def compare(
+    evaluation: Evaluation, design: Design | None = None, resampling: Resampling | None = None
+) -> list[Comparison]:
+    """Compare the runs of an evaluation, measure by measure."""
+    design, resampling = design or Design(), resampling or Resampling()
+    pairs = _pairs(evaluation, design)
+    found: list[Comparison] = []
+    for at, measure in enumerate(evaluation.measures):
+        if measure.SUMMARY == "sum":
+            continue
+        group = [_compared(measure, at, *pair, design, resampling) for pair in pairs]
+        found += _corrected(group, at, evaluation, design, resampling)
+    if not found:
+        raise CitebedError("counts are not compared; name a measure such as nDCG@10.")
+    return found
+
+
+def _pairs(evaluation: Evaluation, design: Design) -> list[tuple[RunScores, RunScores]]:
+    runs = evaluation.runs
+    if len(runs) < 2:
+        raise CitebedError(f"found {len(runs)} run; a comparison needs two or more.")
+    if design.correction == "tukey" and design.baseline is not None:
+        raise CitebedError(
+            "Tukey's test is for all pairs. Leave out the baseline, or correct with holm."
+        )
+    if design.baseline is None:
+        return list(combinations(runs, 2))
+    base = evaluation[design.baseline]
+    return [(base, run) for run in runs if run is not base]
+
+
+def shared_queries(*runs: RunScores) -> tuple[list[str], list[Floats]]:
+    """The queries that all of the runs were scored on, and each run's scores for them."""
+    ids = runs[0].query_ids
+    for run in runs[1:]:
+        ids = ids.filter(ids.is_in(run.query_ids.implode()))
+    if not len(ids):
+        raise CitebedError(f"{', '.join(r.run for r in runs)} have no query in common.")
+    return ids.to_list(), [run.values[:, _places(ids, run)] for run in runs]
+
+
+def _places(ids: pl.Series, run: RunScores) -> Any:
+    return np.flatnonzero(run.query_ids.is_in(ids.implode()).to_numpy())
+
+
+def _compared(
+    measure: Measure,
+    at: int,
+    base: RunScores,
+    run: RunScores,
+    design: Design,
+    resampling: Resampling,
+) -> Comparison:
+    ids, (base_values, values) = shared_queries(base, run)
+    before, after = base_values[at], values[at]
+    labels = resampling.labels(ids)
+    differences = _differences(measure, before, after)
+    tested, limits = _tested(differences, labels, design, resampling)
+    size = effect(differences, clusters=labels)
+    return Comparison(
+        measure=str(measure),
+        base=base.run,
+        run=run.run,
+        queries=len(ids),
+        clusters=tested.n_clusters,
+        base_value=measure.summary(before),
+        value=measure.summary(after),
+        difference=size.mean,
+        low=limits.low,
+        high=limits.high,
+        effect=size.standardised,
+        wins=size.wins,
+        ties=size.ties,
+        losses=size.losses,
+        smallest=smallest_effect(differences, clusters=labels),
+        design_effect=clustering(differences, labels).design_effect if labels else math.nan,
+        test=design.test,
+        statistic=tested.statistic,
+        p=tested.p_value,
+        correction=design.correction,
+        p_adjusted=tested.p_value,
+        significant=tested.p_value < design.alpha,
+        note=_note(tested.note, measure),
+    )
+
+
+def _tested(
+    differences: Floats, labels: list[str] | None, design: Design, resampling: Resampling
+) -> tuple[TestResult, Interval]:
+    """Whether differences are more than chance, and the interval of their mean."""
+    seed = resampling.seed
+    samples, draws = resampling.samples or 10_000, resampling.draws(len(differences))
+    return (
+        paired_test(design.test, differences, clusters=labels, samples=samples, seed=seed),
+        mean_interval(
+            differences, clusters=labels, level=resampling.level, samples=draws, seed=seed
+        ),
+    )
+
+
+def _differences(measure: Measure, before: Floats, after: Floats) -> Floats:
+    """By query; of geometric measures the differences of logarithms."""
+    if measure.SUMMARY == "geometric mean":
+        return np.log(after) - np.log(before)
+    return after - before
+
+
+def _note(note: str, measure: Measure) -> str:
+    if measure.SUMMARY != "geometric mean":
+        return note
+    return "; ".join(filter(None, (note, "difference and interval are of logarithms")))
+
+
+def _corrected(
+    group: Sequence[Comparison],
+    at: int,
+    evaluation: Evaluation,
+    design: Design,
+    resampling: Resampling,
+) -> list[Comparison]:
+    if design.correction == "tukey":
+        return _by_tukey(group, at, evaluation, design, resampling)
+    known = [not math.isnan(comparison.p) for comparison in group]
+    p_values = [comparison.p for comparison, fine in zip(group, known, strict=True) if fine]
+    adjusted = iter(adjust(p_values, design.correction).tolist() if p_values else [])
+    found = []
+    for comparison, fine in zip(group, known, strict=True):
+        p = next(adjusted) if fine else math.nan
+        found.append(replace(comparison, p_adjusted=p, significant=p < design.alpha))
+    return found
+
+
+def _by_tukey(
+    group: Sequence[Comparison],
+    at: int,
+    evaluation: Evaluation,
+    design: Design,
+    resampling: Resampling,
+) -> list[Comparison]:
+    """All pairs tested together, over the queries that all runs have."""
+    ids, values = shared_queries(*evaluation.runs)
+    measure = evaluation.measures[at]
+    columns = [x[at] for x in values]
+    if measure.SUMMARY == "geometric mean":
+        columns = [np.log(x) for x in columns]
+    matrix = np.stack(columns, axis=1)
+    labels = resampling.labels(ids)
+    pairs = tukey(
+        matrix, clusters=labels, samples=resampling.samples or 10_000, seed=resampling.seed
+    )
+    order = {(pair.first, pair.second): pair.p_value for pair in pairs}
+    places = list(combinations(range(len(evaluation.runs)), 2))
+    return [
+        replace(
+            comparison,
+            p_adjusted=order[place],
+            significant=order[place] < design.alpha,
+        )
+        for comparison, place in zip(group, places, strict=True)
+    ]

@@ -1,0 +1,176 @@
+"""The ledger: what an evaluation rests on, and what it does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.measures.rankings import Rankings
+from citebed.runs.ranking import Ranked
+from citebed.runs.tables import Flags, Floats
+from citebed.wording import count
+
+
+@dataclass(frozen=True)
+class MeasureLedger:
+    """For one measure: unjudged documents among those it looks at, and what ties could do.
+
+    ``looked_at`` counts the retrieved documents within the cut-off (all of them without one).
+    ``lowest`` and ``highest`` are the summary with every tie put in the worst and best order.
+    """
+
+    measure: str
+    looked_at: int
+    unjudged: int
+    lowest: float
+    highest: float
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """What a run's scores rest on.
+
+    ``measured`` queries went into the means. ``missing`` ones are judged but not in the run,
+    ``unjudged`` ones in the run but not judged; ``without_relevant`` are measured queries that
+    no document is relevant to (they score 0). ``ties`` counts groups of equal scores within
+    which documents differ in relevance (unjudged is 0), ``tied`` the documents in them.
+    """
+
+    run: str
+    judged: int
+    in_run: int
+    measured: int
+    missing: int
+    unjudged: int
+    without_relevant: int
+    retrieved: int
+    ties: int
+    tied: int
+    missing_examples: tuple[str, ...]
+    unjudged_examples: tuple[str, ...]
+    measures: tuple[MeasureLedger, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Flat rows, one a measure, the run's own numbers repeated."""
+        own = {
+            name: value
+            for name, value in vars(self).items()
+            if name not in ("measures", "missing_examples", "unjudged_examples", "unjudged")
+        }
+        own["unjudged_queries"] = self.unjudged
+        return [{**own, **vars(measure)} for measure in self.measures]
+
+    def notes(self) -> list[str]:
+        """What a reader of the scores has to know, in sentences; nothing when all is well."""
+        notes = []
+        if self.missing:
+            done = "counted as 0" if self.measured == self.judged else "left out of the means"
+            are = _are(self.missing)
+            judged = count(self.judged, "judged query", "judged queries")
+            notes.append(
+                f"{self.missing:,} of {judged} {are} not in the run and {are} "
+                f"{done}: {_examples(self.missing_examples, self.missing)}"
+            )
+        if self.unjudged:
+            one = self.unjudged == 1
+            notes.append(
+                f"{self.unjudged:,} of {count(self.in_run, 'query')} in the run "
+                f"{'lacks judgements and is' if one else 'lack judgements and are'} left out: "
+                f"{_examples(self.unjudged_examples, self.unjudged)}"
+            )
+        if self.without_relevant:
+            measured = count(self.measured, "measured query", "measured queries")
+            notes.append(
+                f"{self.without_relevant:,} of {measured} without relevant documents: "
+                f"{'it scores' if self.without_relevant == 1 else 'they score'} 0"
+            )
+        return [*notes, *self._tie_notes()]
+
+    def _tie_notes(self) -> list[str]:
+        if not self.ties:
+            return []
+        moved = [m for m in self.measures if m.highest - m.lowest > 5e-5]
+        spans = "; ".join(f"{m.measure} from {m.lowest:.4f} to {m.highest:.4f}" for m in moved)
+        effect = f"other orders would give {spans}" if moved else "no measure moves by 0.00005"
+        ties = "a tie" if self.ties == 1 else f"{self.ties:,} ties"
+        return [f"{count(self.tied, 'document')} in {ties} across relevance: {effect}"]
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _examples(ids: tuple[str, ...], number: int) -> str:
+    return ", ".join(ids) + (" …" if number > len(ids) else "")
+
+
+def ledger_of(
+    ranked: Ranked,
+    rankings: Rankings,
+    measures: Sequence[Measure],
+    values: Floats,
+    counted: Flags,
+) -> Ledger:
+    """Count what the scores of a run rest on; ``values`` are a row a measure over all queries."""
+    missing = rankings.query_ids.to_numpy()[~rankings.in_run]
+    unknown = ranked.query_ids.filter(~ranked.query_ids.is_in(rankings.query_ids.implode()))
+    ties, tied = _boundary_ties(rankings)
+    return Ledger(
+        run=ranked.name,
+        judged=rankings.queries,
+        in_run=len(ranked.query_ids),
+        measured=int(counted.sum()),
+        missing=len(missing),
+        unjudged=len(unknown),
+        without_relevant=int((rankings.judged(1)[counted] == 0).sum()),
+        retrieved=int(rankings.retrieved.sum()),
+        ties=ties,
+        tied=tied,
+        missing_examples=tuple(missing[:3].tolist()),
+        unjudged_examples=tuple(unknown.head(3).to_list()),
+        measures=tuple(
+            _measured(rankings, measure, row, counted)
+            for measure, row in zip(measures, values, strict=True)
+        ),
+    )
+
+
+def _measured(
+    rankings: Rankings, measure: Measure, values: Floats, counted: Flags
+) -> MeasureLedger:
+    retrieved = rankings.retrieved
+    if isinstance(measure.cutoff, int):
+        retrieved = np.minimum(retrieved, measure.cutoff)
+        known = (rankings.relevance >= 0) & (rankings.rank <= measure.cutoff)
+    else:
+        known = rankings.relevance >= 0
+    looked_at = int(retrieved.sum())
+    ends = [measure.summary(values[counted])]
+    for order in (rankings.unluckiest, rankings.luckiest) if rankings.has_ties else ():
+        moved = np.where(rankings.with_ties, measure.values(order), values)
+        ends.append(measure.summary(moved[counted]))
+    return MeasureLedger(
+        str(measure), looked_at, looked_at - int(known.sum()), min(ends), max(ends)
+    )
+
+
+def _boundary_ties(rankings: Rankings) -> tuple[int, int]:
+    """Groups of equal scores whose documents differ in relevance, and the documents in them."""
+    rows = np.flatnonzero(rankings.tie_size > 1)
+    if not len(rows):
+        return 0, 0
+    query, first = rankings.query[rows], rankings.tie_first[rows]
+    grade = np.maximum(rankings.relevance[rows], 0)
+    new = np.ones(len(rows), bool)
+    new[1:] = (query[1:] != query[:-1]) | (first[1:] != first[:-1])
+    at = np.flatnonzero(new)
+    size = rankings.tie_size[rows][at]
+    known = np.diff(np.append(at, len(rows)))
+    best, worst = np.maximum.reduceat(grade, at), np.minimum.reduceat(grade, at)
+    worst = np.where(known < size, 0, worst)
+    differ = best != worst
+    return int(differ.sum()), int(size[differ].sum())

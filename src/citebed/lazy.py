@@ -1,0 +1,49 @@
+"""Public names of a package that are imported on first use, so that importing it costs nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+
+def names_on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package, from what it imports for type checkers only.
+
+    The block ``if TYPE_CHECKING:`` of its ``__init__`` is the one list of its public names, which
+    the type checker, tab completion and the import itself then share.
+    """
+
+    @cache
+    def homes() -> dict[str, tuple[str, str]]:
+        return _imports_for_checkers(package)
+
+    def get(name: str) -> Any:
+        if name.startswith("__") or name not in homes():
+            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+        module, inside = homes()[name]
+        value = getattr(import_module(module), inside)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def names() -> list[str]:
+        here = (name for name in vars(sys.modules[package]) if name.startswith("__"))
+        return sorted({*here, *homes()})
+
+    return get, names
+
+
+def _imports_for_checkers(package: str) -> dict[str, tuple[str, str]]:
+    import ast
+
+    spec = sys.modules[package].__spec__
+    source = spec.loader.get_source(package)  # type: ignore[union-attr]
+    blocks = (node for node in ast.parse(source).body if isinstance(node, ast.If))
+    imports = (line for block in blocks for line in block.body if isinstance(line, ast.ImportFrom))
+    return {
+        alias.asname or alias.name: (str(line.module), alias.name)
+        for line in imports
+        for alias in line.names
+    }

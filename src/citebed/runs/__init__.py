@@ -1,0 +1,1 @@
+"""Runs and judgements as tables and as files (TREC, KBA, Parquet), their order, and times."""

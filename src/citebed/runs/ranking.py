@@ -1,0 +1,291 @@
+"""The one order of a ranking: score descending, then document id descending, as trec_eval's.
+
+Ids compare by their bytes. Most runs come sorted already; then nothing is moved, and only ties
+are put in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from citebed.errors import CitebedError
+from citebed.runs.tables import (
+    Flags,
+    Floats,
+    Hashes,
+    Ints,
+    Qrels,
+    Run,
+    duplicate,
+    hashes_of,
+)
+from citebed.runs.trec_files import DOC_HASH, QUERY_HASH
+
+ScoreType = Literal["double", "float"]
+
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_FILLED = np.uint64(0xFFFFFFFFFFFFFFFF)
+
+
+class Moved(NamedTuple):
+    """Rows (ascending) of a ranking that stood elsewhere in the run, and where."""
+
+    rows: Ints
+    sources: Ints
+
+    def came_from(self, rows: Ints) -> Ints:
+        """Where these rows stood."""
+        if not len(self.rows):
+            return rows
+        at = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        return np.where(self.rows[at] == rows, self.sources[at], rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """A run in rank order, query after query.
+
+    Rows ``starts[i]`` to ``starts[i + 1]`` are the ranking of ``query_ids[i]``, best first.
+    ``given_ids`` are the documents as the run has them, ``moved`` the rows that changed places,
+    ``hashes`` those of the documents' ids in rank order. ``tied`` says which rows have the score
+    of the row before them in the same query; ``None`` when no row has.
+    """
+
+    run: Run
+    query_ids: pl.Series
+    starts: Ints
+    given_ids: pl.Series
+    moved: Moved
+    scores: Floats
+    hashes: Hashes
+    tied: Flags | None
+
+    @cached_property
+    def doc_ids(self) -> pl.Series:
+        """The document of each row."""
+        if not len(self.moved.rows):
+            return self.given_ids
+        return self.ids_at(np.arange(len(self.given_ids)))
+
+    def ids_at(self, rows: Ints) -> pl.Series:
+        """The documents of some rows: quicker than to put all in order for them."""
+        return self.given_ids.gather(self.moved.came_from(rows))
+
+    @property
+    def name(self) -> str:
+        """The run's name."""
+        return self.run.name
+
+    @property
+    def lengths(self) -> Ints:
+        """How many documents each query has."""
+        return np.diff(self.starts)
+
+
+def rank(run: Run, score_type: ScoreType = "double") -> Ranked:
+    """Put a run in rank order.
+
+    With ``score_type="float"`` scores are rounded to 32 bits first, as trec_eval 9 keeps them,
+    so that scores which differ only beyond become ties.
+    """
+    grouped = _grouped(run)
+    scores = grouped.table["score"].to_numpy()
+    if score_type == "float":
+        scores = _in_32_bits(run, grouped.table)
+    given_ids, hashes, starts = grouped.table["doc_id"], grouped.doc_hashes, grouped.starts
+    moved = Moved(np.empty(0, np.int64), np.empty(0, np.int64))
+    before = _same_query(starts, len(scores))
+    if (before & (scores[1:] > scores[:-1])).any():
+        order = np.lexsort((-scores, np.repeat(np.arange(len(starts) - 1), np.diff(starts))))
+        scores, hashes = scores[order], hashes[order]
+        moved = Moved(np.arange(len(order)), order)
+    tied = before & (scores[1:] == scores[:-1])
+    if tied.any():
+        moved = _break_ties(given_ids, tied, moved, hashes)
+    all_tied = np.concatenate(([False], tied)) if tied.any() else None
+    return Ranked(run, grouped.query_ids, starts, given_ids, moved, scores, hashes, all_tied)
+
+
+def _in_32_bits(run: Run, table: pl.DataFrame) -> Floats:
+    """The scores as trec_eval 9 keeps them; beyond its largest number all would be equal."""
+    with np.errstate(over="ignore"):  # told here
+        scores = table["score"].to_numpy().astype(np.float32)
+    if not np.isfinite(scores).all():
+        query, document, score = table.row(int(np.flatnonzero(~np.isfinite(scores))[0]))
+        raise CitebedError(
+            f"{run.source or run.name}: the score {score:g} of document '{document}' for query "
+            f"'{query}' is beyond what 32 bits hold, {np.finfo(np.float32).max:.2g}. "
+            "Compare scores as double."
+        )
+    return scores.astype(np.float64)
+
+
+class _Grouped(NamedTuple):
+    """A run's table with each query's rows together, and where they start."""
+
+    table: pl.DataFrame
+    doc_hashes: Hashes
+    starts: Ints
+    query_ids: pl.Series
+
+
+def _grouped(run: Run) -> _Grouped:
+    table, hashes = run.table, hashes_of(run)
+    starts = _group_starts(hashes[QUERY_HASH].to_numpy())
+    query_ids = table["query_id"].gather(starts)
+    if query_ids.n_unique() != len(query_ids):
+        table = table.sort("query_id", maintain_order=True)
+        return _grouped(Run(table, run.name, run.source))
+    return _Grouped(
+        table, hashes[DOC_HASH].to_numpy(writable=True), np.append(starts, table.height), query_ids
+    )
+
+
+def _group_starts(hashes: Hashes) -> Ints:
+    changes = np.flatnonzero(hashes[1:] != hashes[:-1]) + 1
+    return np.concatenate((np.zeros(min(1, len(hashes)), np.int64), changes))
+
+
+def _same_query(starts: Ints, rows: int) -> Flags:
+    """For every row but the first: does the row before belong to the same query?"""
+    same = np.ones(max(rows - 1, 0), bool)
+    same[starts[1:-1] - 1] = False
+    return same
+
+
+def _break_ties(given_ids: pl.Series, tied: Flags, moved: Moved, hashes: Hashes) -> Moved:
+    """Put documents of equal score by id, last first; ``hashes`` are changed in place.
+
+    Only the rows in ties are touched.
+    """
+    in_tie = np.concatenate(([False], tied)) | np.concatenate((tied, [False]))
+    rows = np.flatnonzero(in_tie)
+    group = np.cumsum(~np.concatenate(([False], tied))[rows])
+    sources = moved.came_from(rows)
+    ties = pl.DataFrame({"group": group, "doc_id": given_ids.gather(sources), "row": rows})
+    now = ties.sort("group", "doc_id", descending=[False, True])["row"].to_numpy()
+    hashes[rows] = hashes[now]
+    if not len(moved.rows):
+        return Moved(rows, now)
+    moved.sources[rows] = moved.sources[now]
+    return moved
+
+
+def check_twice(ranked: Ranked) -> None:
+    """A document that stands twice for a query is an error."""
+    for query, row in repeated(ranked.hashes, ranked.starts):
+        ids = ranked.ids_at(np.arange(ranked.starts[query], ranked.starts[query + 1]))
+        if ids.is_duplicated().any():
+            duplicate(ranked.run, ranked.query_ids[query], ids[row - int(ranked.starts[query])])
+
+
+def repeated(hashes: Hashes, starts: Ints, cells: int = 1 << 21) -> list[tuple[int, int]]:
+    """Queries in which two rows have the same hash, each with one such row.
+
+    Queries are sorted a block at a time as the rows of a matrix, filled up with the largest
+    number: much faster than one long sort.
+    """
+    lengths = np.diff(starts)
+    found: list[tuple[int, int]] = []
+    first = 0
+    while first < len(lengths):
+        last = _block_end(lengths, first, cells)
+        matrix = _as_matrix(hashes[starts[first] : starts[last]], lengths[first:last])
+        matrix.sort(axis=1)
+        same = matrix[:, 1:] == matrix[:, :-1]
+        same &= matrix[:, 1:] != _FILLED
+        for row in np.flatnonzero(same.any(axis=1)).tolist():
+            value = matrix[row, 1:][same[row]][0]
+            at = starts[first + row] + np.flatnonzero(
+                hashes[starts[first + row] : starts[first + row + 1]] == value
+            )
+            found.append((first + row, int(at[-1])))
+        first = last
+    return found
+
+
+def _as_matrix(hashes: Hashes, lengths: Ints) -> Hashes:
+    """Rows of hashes, the shorter ones filled up."""
+    if (lengths == lengths[0]).all():
+        return hashes.reshape(len(lengths), -1).copy()
+    inside = np.arange(lengths.max()) < lengths[:, None]
+    matrix = np.full(inside.shape, _FILLED, np.uint64)
+    matrix[inside] = hashes
+    return matrix
+
+
+def _block_end(lengths: Ints, first: int, cells: int) -> int:
+    """The end of a block of queries whose matrix has at most that many cells (or one query)."""
+    ahead = lengths[first : first + 4096]
+    size = np.maximum.accumulate(ahead) * np.arange(1, len(ahead) + 1)
+    return first + max(1, int(np.searchsorted(size, cells, "right")))
+
+
+def keys(query_codes: Ints, hashes: Hashes) -> Hashes:
+    """One number for a query and a document, row by row."""
+    return hashes ^ spread(query_codes)
+
+
+def spread(codes: Ints) -> Hashes:
+    """Codes as numbers that have little in common."""
+    return (codes.astype(np.uint64) + np.uint64(1)) * _SPREAD
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Judgements made ready to be met by any number of runs.
+
+    ``query_ids`` are sorted by their bytes; rows by query, then by relevance, best first, and
+    ``starts`` says where a query's rows begin.
+    """
+
+    name: str
+    query_ids: pl.Series
+    starts: Ints
+    doc_ids: pl.Series
+    relevance: Ints
+    keys: Hashes
+
+    @property
+    def query(self) -> Ints:
+        """The number of each row's query."""
+        return np.repeat(np.arange(len(self.query_ids)), np.diff(self.starts))
+
+
+def prepare(qrels: Qrels) -> Judged:
+    """Judgements in order; a document judged twice for a query is an error."""
+    table = qrels.table
+    query_ids = table["query_id"].unique().sort()
+    codes = codes_of(table["query_id"], query_ids)
+    order = _by_query_and_grade(codes, table["relevance"].to_numpy())
+    codes = codes[order]
+    doc_ids = table["doc_id"].gather(order)
+    hashes = hashes_of(qrels)[DOC_HASH].to_numpy()[order]
+    starts = np.searchsorted(codes, np.arange(len(query_ids) + 1))
+    for query, row in repeated(hashes, starts):
+        ids = doc_ids[int(starts[query]) : int(starts[query + 1])]
+        if ids.is_duplicated().any():
+            duplicate(qrels, query_ids[query], doc_ids[row])
+    relevance = table["relevance"].to_numpy()[order]
+    return Judged(qrels.name, query_ids, starts, doc_ids, relevance, keys(codes, hashes))
+
+
+def _by_query_and_grade(codes: Ints, relevance: Ints) -> Ints:
+    """Rows by query, a query's best first; one sort of one number, where they fit in it."""
+    top, low = int(relevance.max(initial=0)), int(relevance.min(initial=0))
+    if top - low < 1 << 20:
+        return np.argsort(codes * (top - low + 1) + (top - relevance), kind="stable")
+    return np.lexsort((-relevance, codes))
+
+
+def codes_of(column: pl.Series, names: pl.Series) -> Ints:
+    """The place of each value among the names; -1 where it is none of them."""
+    wanted = pl.DataFrame({"name": column})
+    known = pl.DataFrame({"name": names, "code": np.arange(len(names), dtype=np.int64)})
+    joined = wanted.join(known, on="name", how="left", maintain_order="left")
+    return joined["code"].fill_null(-1).to_numpy()

@@ -1,0 +1,135 @@
+"""Times of documents: epoch seconds, UTC, from stream ids or as ISO 8601 says.
+
+Inside, a time is a whole number of seconds since 1970, UTC. Fractions are cut off.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime
+
+import polars as pl
+
+from citebed.errors import CitebedError
+
+DAY = 86_400
+TIMES: dict[str, type[pl.DataType]] = {"doc_id": pl.String, "time": pl.Int64}
+"""The columns of a table of times."""
+
+_EPOCH_IN_ID = r"^(-?[0-9]{5,12})(?:-|$)"
+_EPOCH = re.compile(r"-?[0-9]{1,12}(\.[0-9]+)?")
+FIRST_SECOND, LAST_SECOND = -62_135_510_400, 253_402_214_400  # a day within both ends
+_ENDS_OF_TEN_DIGITS = (10**9, 10**10)
+
+
+def ten_digits(doc_id: pl.Expr) -> pl.Expr:
+    """The number that an id's first ten places are, up to a dash: the usual epoch second.
+
+    It is what `epochs` tries first, and can be had while a file is read.
+    """
+    digits = doc_id.str.slice(0, 11).str.strip_suffix("-").cast(pl.Int64, strict=False)
+    return pl.when(~doc_id.str.starts_with("+")).then(digits)
+
+
+def epochs(doc_ids: pl.Series, tried: pl.Series | None = None) -> pl.Series:
+    """The epoch seconds in front of ids like KBA's, ``1323450574-47f2…``; null without one.
+
+    Ten digits, the case for all documents since September 2001, are tried first: a pattern
+    takes several times as long.
+    """
+    low, high = _ENDS_OF_TEN_DIGITS
+    ten = pl.select(ten_digits(pl.lit(doc_ids))).to_series() if tried is None else tried
+    if not ten.null_count() and ((ten >= low) & (ten < high)).all():
+        return ten.rename("time")
+    any_length = doc_ids.str.extract(_EPOCH_IN_ID).cast(pl.Int64).rename("time")
+    return any_length.set(~is_in_years(any_length), None)
+
+
+def is_in_years(times: pl.Series) -> pl.Series:
+    """Which epoch seconds a calendar has: the years 1 to 9999, but for a day at both ends."""
+    return times.is_between(FIRST_SECOND, LAST_SECOND, closed="left")
+
+
+def time_column(column: pl.Series) -> pl.Series:
+    """A table's times as epoch seconds: whole numbers, days, or times with a zone."""
+    if isinstance(column.dtype, pl.Datetime) and column.dtype.time_zone is None:
+        raise CitebedError(
+            "the column 'time' has times without a zone. Give them one (UTC), or write epoch "
+            "seconds."
+        )
+    if column.dtype in (pl.Datetime, pl.Date):
+        found = column.dt.epoch("s")
+    elif column.dtype.is_integer() or column.dtype == pl.Null:
+        found = column
+    else:
+        raise CitebedError(
+            f"the column 'time' holds {column.dtype}; expected epoch seconds, whole numbers, or "
+            "times with a zone."
+        )
+    found = found.cast(pl.Int64).rename("time")
+    if not is_in_years(found.drop_nulls()).all():
+        raise CitebedError(
+            "the column 'time' has times beyond the years 1 to 9999; expected epoch seconds."
+        )
+    return found
+
+
+def parse_time(text: str, *, utc: bool) -> int:
+    """The epoch second of a text: a number of seconds, or ISO 8601 (``2011-10-07T12:00+02:00``).
+
+    An ISO time must carry its zone, unless ``utc`` declares those without one to be UTC.
+    """
+    text = text.strip()
+    if _EPOCH.fullmatch(text):
+        return _within_years(text, math.floor(float(text)))
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise CitebedError(
+            f"the time '{short(text)}' is neither an epoch second nor ISO 8601, like 1317945600 or "
+            "2011-10-07T00:00:00Z."
+        ) from None
+    if found.tzinfo is None:
+        if not utc:
+            whole = text if "T" in text or " " in text else f"{text}T00:00:00"
+            raise CitebedError(
+                f"the time '{text}' has no time zone. Write it with one ({whole}Z, or +02:00 at "
+                "the end), or declare that such times are UTC (--utc)."
+            )
+        found = found.replace(tzinfo=UTC)
+    return _within_years(text, math.floor(found.timestamp()))
+
+
+def short(text: str) -> str:
+    """What is quoted of a field, which may be long."""
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _within_years(text: str, second: int) -> int:
+    """The second itself; a year by mistake, or a time that no calendar has, is an error."""
+    if re.fullmatch(r"[0-9]{4}", text):
+        raise CitebedError(f"the time '{text}' looks like a year. Write {text}-01-01T00:00:00Z.")
+    if not FIRST_SECOND <= second < LAST_SECOND:
+        raise CitebedError(f"the time '{text}' is not within the years 1 to 9999.")
+    return second
+
+
+def date_time(text: str) -> int:
+    """The epoch second at which a day, month or year of a collection starts, UTC."""
+    year, month, day = (*text.split("-"), "01", "01")[:3]
+    return int(datetime(int(year), int(month), int(day), tzinfo=UTC).timestamp())
+
+
+def format_time(time: int) -> str:
+    """An epoch second as ISO 8601: ``2011-10-07T00:00:00Z``."""
+    return datetime.fromtimestamp(int(time), UTC).isoformat().replace("+00:00", "Z")
+
+
+def format_span(seconds: float) -> str:
+    """A length of time in its largest unit: ``7 days``, ``12 hours``, ``90 seconds``."""
+    for name, size in (("day", DAY), ("hour", 3600), ("second", 1)):
+        if seconds >= size or size == 1:
+            amount = f"{seconds / size:.4g}"
+            return f"{amount} {name}{'' if amount == '1' else 's'}"
+    raise AssertionError

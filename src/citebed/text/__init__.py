@@ -1,0 +1,1 @@
+"""Text before anyone uses it: normalising, LaTeX, languages, sentences, markers, hyphens, names."""

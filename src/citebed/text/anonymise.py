@@ -1,0 +1,174 @@
+"""Citations that reveal their author, anonymised: ``Smith et al. [1] proposed`` → ``[1] proposed``.
+
+Names go, markers stay, as the makers of ACM-CR did by hand (Boudin 2021). A capitalised word before
+a marker is as often a system (``BERT [3]``) as a person, so a name needs evidence:
+
+- ``et al.`` is enough, with a marker or without one (``Smith et al. proposed … [1]``);
+- a year in brackets right after the name is (``Smith (2019)``), and so are names and years inside
+  brackets: ``(Smith, 2019; Lee 2020)`` becomes ``(2019; 2020)``;
+- two or more names with ``and`` or ``&`` before a marker are, unless something says that they are
+  things: a word before them such as ``on``, ``using`` or ``the``, or a word after the marker such
+  as ``is``, ``provide`` or ``models``;
+- one name before a marker needs an initial (``J. Smith [3]``), a particle (``van Rijsbergen [5]``),
+  an ``'s`` (``Smith's [3] method``), a verb of authors after the marker (``Smith [3] proposed``),
+  or one before it (``as proposed by Smith [3]``, ``according to Smith [3]``, ``the work of …``).
+
+Without an initial or a particle a name must be shaped like a surname, one capital and then small
+letters (``McKeown`` and ``Pérez-Agüera`` too), with no capitalised word before it: ``WordNet [2]``,
+``BERT [3]`` and ``Latent Semantic Analysis [4]`` stay whatever follows. A key such as
+``[Smith19]`` is a marker and stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from citebed.patterns import compiled
+from citebed.text.bracketed import (
+    AUTHORS,
+    LONE_YEARS,
+    YEARS,
+    may_be_authors,
+    names_and_years,
+)
+from citebed.text.markers import markers
+from citebed.text.names import (
+    AND,
+    ET_AL,
+    INITIALS,
+    NOT_NAMES,
+    PARTICLE,
+    SURNAME,
+    skip_starters,
+)
+
+_GAP = r"[\s~]{1,2}+"
+_AT_END = r"[\s~]{0,2}$"
+_POSSESSIVE = r"(?:['’]s?)?+"
+_BARE = rf"(?:{SURNAME}(?:{_GAP}{SURNAME})?+)"
+_SIGNED = (
+    rf"(?:(?:{SURNAME}{_GAP})?+(?:{INITIALS}[\s~]{{0,2}}+){{1,3}}+(?:{PARTICLE}{_GAP})?+{SURNAME})"
+)
+_NOBLE = rf"(?:(?:{SURNAME}{_GAP})?+(?=[a-z]){PARTICLE}{_GAP}{SURNAME})"
+_PERSON = rf"(?>{_SIGNED}|{_NOBLE}|{_BARE})"
+_PEOPLE = rf"(?<!\w){_PERSON}(?:\s?,\s?(?:{_PERSON}|{INITIALS})){{0,8}}+"
+
+_ET_AL = compiled(rf"\s{ET_AL}{_POSSESSIVE}[\s~]*+")
+_TEAM = compiled(rf"{_PEOPLE}(?:\s?,?\s{AND}\s{_PERSON})?+\s?,?$")
+_SEVERAL = compiled(rf"{_PEOPLE}\s?,?\s(?P<and>{AND})\s{_PERSON}{_POSSESSIVE}{_AT_END}")
+_KNOWN = compiled(rf"(?<!\w)(?:{_SIGNED}|{_NOBLE}){_POSSESSIVE}{_AT_END}")
+_OWNER = compiled(rf"(?<!\w){SURNAME}['’]s?{_AT_END}")
+_LONE = compiled(rf"(?<!\w){_BARE}{_AT_END}")
+_AUTHORS = compiled(rf"(?<!\w){AUTHORS}{_AT_END}")
+_LAST_WORD = re.compile(r"(\w)[\w'’\u0300-\u036f\u2010\u2011.-]*[\s~]{0,2}$")
+
+_CAPITALISED = re.compile(r"([^\W\d_]\w*)[\s~]+$")
+_THING_BEFORE = re.compile(
+    r"\b(?:on|in|using|with|via|like|such as|than|between|over|our|the|an?|for|including"
+    r"|(?<!according )to)\s$",
+    re.IGNORECASE,
+)
+_THING_AFTER = re.compile(
+    r"\s(?:is|are|was|were|has been|have be\w+|can|provides?|offers?|allows?|enables?|achieves?"
+    r"|(?:\w+\s)?(?:models?|networks?|algorithms?|datasets?|corpus|corpora|collections?|systems?"
+    r"|tracks?|toolkits?|embeddings?|metrics?|measures?|tests?|scores?))\b"
+)
+_AUTHOR_BEFORE = re.compile(
+    r"(?:\b(?:propos|introduc|present|describ|suggest|report|defin|discuss|argu|not|observ|investigat"
+    r"|examin|conduct|coin|pioneer|formulat|advocat|demonstrat|analy[sz]|survey|propound)ed\sby"
+    r"|\b(?:shown|given|done|made|seen|studied|put forward|carried out|pointed out)\sby"
+    r"|\baccording to|\bfollowing|\b(?:works?|papers?|ideas?|findings|proposals?|surveys?"
+    r"|stud(?:y|ies)|views?|suggestions?|definitions?) (?:of|by|from))\s$",
+    re.IGNORECASE,
+)
+_AUTHOR_AFTER = re.compile(
+    r",?\s(?:(?:also|first|firstly|later|then|further|originally|have|has|had|both|\w+ly)\s){0,2}"
+    r"(?:(?:propose|argue|suggest|claim|note|observe|investigate|examine|hypothesi[sz]e|conjecture"
+    r"|conclude|describe|believe|criticize|advocate|posit|explore|analy[sz]e|survey|report|discuss"
+    r"|stud(?:y|ie)|point(?:s|ed)? out|f(?:i|ou)nd)(?:s|d|ed)?"
+    r"|introduced|presented|developed|showed|shown|demonstrated|considered|defined|compared"
+    r"|evaluated|extended|applied|used|employed|designed|conducted|derived|proved|formulated"
+    r"|commented|identified|addressed|focused|tried|built)\b"
+)
+# As many characters as a few long names take.
+_FAR = 90
+
+Span = tuple[int, int]
+
+
+def anonymise(text: str) -> str:
+    """The text without the names of those whom it cites; see above for what counts as a name."""
+    pieces, at = [], 0
+    for start, end in sorted({*_teams(text), *_named(text), *_inside_brackets(text)}):
+        if end > at:
+            pieces.append(text[at : max(at, start)])
+            at = end
+    return "".join([*pieces, text[at:]])
+
+
+def _teams(text: str) -> Iterator[Span]:
+    """Names with "et al."."""
+    for match in _ET_AL.finditer(text):
+        far = _far(text, match.start())
+        before = text[far : match.start()]
+        if (team := _TEAM.search(before)) is not None:
+            yield far + skip_starters(before, *team.span()), match.end()
+
+
+def _named(text: str) -> Iterator[Span]:
+    """Names right before a marker, where there is evidence that they are names."""
+    for marker in markers(text):
+        far = _far(text, marker.start)
+        before = text[far : marker.start]
+        last = _LAST_WORD.search(before)
+        if last is None or last[1].islower():
+            continue
+        if LONE_YEARS.fullmatch(text, marker.start, marker.end):
+            found = _AUTHORS.search(before)
+        else:
+            found = _cited_person(before, text[marker.end : marker.end + 40])
+        if found is not None:
+            yield far + skip_starters(before, *found.span()), marker.start
+
+
+def _far(text: str, at: int) -> int:
+    """How far back from ``at`` names may begin: there are no brackets in them."""
+    far = max(0, at - _FAR)
+    return max(far, text.rfind("]", far, at) + 1, text.rfind(")", far, at) + 1)
+
+
+def _cited_person(before: str, after: str) -> re.Match[str] | None:
+    """The names that end what stands before a marker, if they are those of people."""
+    if (several := _SEVERAL.search(before)) is not None and not _longer(before, several):
+        thing = _THING_BEFORE.search(before[: several.start()]) or _THING_AFTER.match(after)
+        return several if several["and"] != "and" or not thing else None
+    if (known := _KNOWN.search(before)) is not None:
+        return known
+    if (owner := _OWNER.search(before)) is not None and not _longer(before, owner):
+        return owner
+    if (lone := _LONE.search(before)) is None or _longer(before, lone):
+        return None
+    start = skip_starters(before, *lone.span())
+    author = _AUTHOR_AFTER.match(after) or _AUTHOR_BEFORE.search(before[:start])
+    return lone if author else None
+
+
+def _longer(before: str, found: re.Match[str]) -> bool:
+    """Whether a capitalised word stands before the names: then they are part of a longer name."""
+    word = _CAPITALISED.search(before[: found.start()])
+    return word is not None and word[1][0].isupper() and word[1] not in NOT_NAMES
+
+
+_BRACKETS = compiled(r"[(\[]([^()\[\]]*+)[)\]]")
+_NAMES = compiled(rf"(?:(?<=[(\[;])|(?<=[;,:] )|(?<=\w ))\s?{AUTHORS}\s?,?\s?(?={YEARS})")
+
+
+def _inside_brackets(text: str) -> Iterator[Span]:
+    """The names inside brackets that hold nothing but names and years."""
+    for match in _BRACKETS.finditer(text):
+        if names_and_years(match[1]) is not None:
+            for names in _NAMES.finditer(text, match.start(), match.end()):
+                if may_be_authors(names[0], comma=True):
+                    lead = len(names[0]) - len(names[0].lstrip())
+                    yield names.start() + lead, names.end()

@@ -1,0 +1,238 @@
+"""Citation markers: where a text cites, and what.
+
+What counts as a marker:
+
+- numbers in square brackets: ``[3]``, ``[13, 14]``, ``[1-3]``, ``[1]–[4]``, ``[12, p. 5]``;
+- keys in square brackets: ``[Smith19]``, ``[SJ+99]``, and the masks ``[CIT]``, ``[REF]``, ``[?]``;
+- names and years: ``(Smith, 2019)``, ``[Smith et al., 2019; Lee 2020a,b]``, ``(e.g., Smith 2019)``;
+- the year after a name in the text: in ``Smith et al. (2019)`` it is ``(2019)``;
+- ``\\cite{…}`` and its family, Markdown's ``[@key]``, superscript digits after a word;
+- round brackets around nothing but markers: ``(see [3])``.
+
+What does not, though it looks alike:
+
+- ``[0, 1]``: no reference has the number 0; nor two numbers after a word or sign that announces an
+  interval (``in the range [1, 5]``, ``x ∈ [1, 5]``), nor a range of 200 numbers and more;
+- ``a[1]``, ``f(x)[2]``: a bracket that touches a word of one or two letters is an index;
+- ``(2004)`` after anything but a name with small letters: ``at TREC (2004)`` is a date;
+- ``(3)``: more often an equation or an item than a reference;
+- ``x²``, ``km²``: superscripts after fewer than four letters are powers.
+
+A text is read once by each expression, whatever is in it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from citebed.patterns import compiled
+from citebed.text.bracketed import (
+    AUTHORS,
+    CUE,
+    DASH,
+    LOCATOR,
+    LONE_YEARS,
+    cites_of,
+    dated,
+    may_be_authors,
+    names_and_years,
+    numbers,
+)
+from citebed.text.names import YEAR, skip_starters
+
+
+@dataclass(frozen=True)
+class Marker:
+    """A place where a text cites: ``text[start:end]``.
+
+    ``cites`` has what it points to, in its order: numbers and keys as they are written, ranges
+    written out (``[1-3]`` cites 1, 2, 3), names with their year (``Smith et al. 2019``), and
+    nothing for a mask.
+    """
+
+    start: int
+    end: int
+    cites: tuple[str, ...]
+
+
+def markers(text: str) -> list[Marker]:
+    """The citation markers of a text, in their order; none lies inside another."""
+    found = _outermost([*_latex(text), *_square(text), *_superscript(text), *_years(text)])
+    return _outermost([*found, *_round(text), *_round_around(text, found)])
+
+
+def _outermost(found: Iterable[Marker]) -> list[Marker]:
+    kept: list[Marker] = []
+    for marker in sorted(found, key=lambda marker: (marker.start, -marker.end)):
+        if not kept or marker.start >= kept[-1].end:
+            kept.append(marker)
+    return kept
+
+
+# --- LaTeX and superscripts -----------------------------------------------------------------
+
+_CITE = compiled(
+    r"\\(?=[A-Za-z]{0,12}cite)[A-Za-z]{4,24}+\*?+"
+    r"(?:\s{0,2}+(?:\[[^\[\]{}]*+\]\s{0,2}+){0,2}+\{[^{}]*+\})++",
+    re.IGNORECASE,
+)
+_BRACED = re.compile(r"\{([^{}]*)\}")
+_DIGIT = "[⁰¹²³⁴-⁹]"
+_LETTER = r"[^\W\d_⁰¹²³⁴-⁹]"
+_PLAIN = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+_RAISED = compiled(
+    rf"(?={_DIGIT})(?:(?<={_LETTER}{{4}})|(?<={_LETTER}{{3}}[.,;:!?”’]))"
+    rf"{_DIGIT}{{1,3}}+(?!{_DIGIT})(?:[,⁻–-]{_DIGIT}{{1,3}}+(?!{_DIGIT}))*+"
+)
+
+
+def _latex(text: str) -> Iterator[Marker]:
+    for match in _CITE.finditer(text):
+        keys = (key.strip() for group in _BRACED.findall(match[0]) for key in group.split(","))
+        yield Marker(match.start(), match.end(), tuple(key for key in keys if key))
+
+
+def _superscript(text: str) -> Iterator[Marker]:
+    for match in _RAISED.finditer(text):
+        if (cites := numbers(match[0].translate(_PLAIN))) is not None:
+            yield Marker(match.start(), match.end(), cites)
+
+
+# --- Square brackets ------------------------------------------------------------------------
+
+_BRACKET = compiled(r"\[([^\[\]]*+)\]")
+_TO = re.compile(rf"\s?{DASH}{{1,2}}\s?")
+_YEAR = re.compile(YEAR)
+_INDEXED = re.compile(r"(?:(?<![^\W\d_])[^\W\d_]{1,2}|[\d_)}])$")
+_INTERVAL = re.compile(
+    r"(?:\b(?:ranges?|interval|scale|values?|domain|between|within|from|bounded|normali[sz]ed)"
+    r"(?: (?:of|is|in|to|by|from))?|[∈=×<>≤≥])\s?$"
+)
+
+
+def _square(text: str) -> list[Marker]:
+    found: list[Marker] = []
+    no_marker = -1
+    for match in _BRACKET.finditer(text):
+        cites = _cites_in_text(text, match) if match.start() != no_marker else None
+        if cites is None:
+            no_marker = match.end()  # what touches it is none either: ``m[2][3]``
+            continue
+        marker = Marker(match.start(), match.end(), cites)
+        last = found.pop() if found else None
+        found += [marker] if last is None else _joined(text, last, marker)
+    return found
+
+
+def _cites_in_text(text: str, match: re.Match[str]) -> tuple[str, ...] | None:
+    """What square brackets cite where they stand; ``None`` if they are no marker there."""
+    if (cites := cites_of(match[1])) is None:
+        return None
+    before = text[max(0, match.start() - 40) : match.start()]
+    if _INDEXED.search(before[-3:]) or _is_interval(before, match[1], cites):
+        return None
+    return cites
+
+
+def _is_interval(before: str, inside: str, cites: tuple[str, ...]) -> bool:
+    """Whether the numbers are no references: an interval, a list with 0, a year."""
+    if "0" in cites or (len(cites) == 1 and _YEAR.fullmatch(cites[0])):
+        return True
+    return len(cites) == 2 and "," in inside and _INTERVAL.search(before) is not None
+
+
+def _joined(text: str, left: Marker, right: Marker) -> list[Marker]:
+    """``[1]–[4]`` as one marker, others as they are."""
+    between = text[left.end : right.start] if right.start - left.end <= 4 else ""
+    if left.cites and right.cites and _TO.fullmatch(between):
+        middle = numbers(f"{left.cites[-1]}-{right.cites[0]}")
+        if middle is not None and len(middle) > 1:
+            return [Marker(left.start, right.end, left.cites[:-1] + middle + right.cites[1:])]
+    return [left, right]
+
+
+# --- Names and years ------------------------------------------------------------------------
+
+_PARENTHESIS = compiled(r"\(([^()]*+)\)")
+_NAMED = compiled(rf"(?P<authors>{AUTHORS})[\s~]{{0,2}}$")
+_LITTLE = compiled(rf"(?:(?:{CUE}|and|or|{LOCATOR})(?!\w)|[\s,;:.&]++)*+", re.IGNORECASE)
+
+
+def _round(text: str) -> Iterator[Marker]:
+    for match in _PARENTHESIS.finditer(text):
+        if (cites := names_and_years(match[1])) is not None:
+            yield Marker(match.start(), match.end(), cites)
+
+
+def _years(text: str) -> Iterator[Marker]:
+    """Years in brackets after the names that they belong to."""
+    for match in LONE_YEARS.finditer(text):
+        before = text[max(0, match.start() - 90) : match.start()]
+        if (named := _NAMED.search(before)) is not None:
+            authors = before[skip_starters(before, *named.span("authors")) : named.end("authors")]
+            if may_be_authors(authors):
+                cites = tuple(dated(authors, match["years"]))
+                yield Marker(match.start(), match.end(), cites)
+
+
+def _round_around(text: str, found: list[Marker]) -> Iterator[Marker]:
+    """Round brackets with markers in them, and nothing else but "see" and its like."""
+    starts = [marker.start for marker in found]
+    for match in _PARENTHESIS.finditer(text):
+        inner = found[bisect_left(starts, match.start()) : bisect_left(starts, match.end())]
+        if inner and inner[-1].end < match.end():
+            edges = [match.start() + 1, *(at for m in inner for at in (m.start, m.end))]
+            rest = [*zip(edges[::2], [*edges[1::2], match.end() - 1], strict=True)]
+            if all(_LITTLE.fullmatch(text, start, end) for start, end in rest):
+                cites = tuple(cite for marker in inner for cite in marker.cites)
+                yield Marker(match.start(), match.end(), cites)
+
+
+# --- Taking them out ------------------------------------------------------------------------
+
+_BLANKS = " \t\u00a0~"
+_BETWEEN = re.compile(r"\s?(?:[,;&]|,?\s?(?:and|or))?\s?")
+
+
+def remove_markers(text: str) -> str:
+    """The text without its citation markers, and without the blanks and commas they leave.
+
+    ``Text [3].`` becomes ``Text.``, and ``as in [3] and [4].`` becomes ``as in.``; of
+    ``Smith et al. (2019)`` the names stay.
+    """
+    pieces, at = [], 0
+    for start, end in _stretches(text):
+        pieces.append(text[at:start])
+        at = end
+    pieces.append(text[at:])
+    for number in range(1, len(pieces)):
+        pieces[number - 1 : number + 1] = _mended(pieces[number - 1], pieces[number])
+    return "".join(pieces)
+
+
+def _stretches(text: str) -> list[tuple[int, int]]:
+    """Where the markers are, those that only an "and" or a comma parts taken together."""
+    found: list[tuple[int, int]] = []
+    for marker in markers(text):
+        start, end = found[-1] if found else (0, -9)
+        if marker.start - end < 9 and _BETWEEN.fullmatch(text, end, marker.start):
+            found[-1] = (start, marker.end)
+        else:
+            found.append((marker.start, marker.end))
+    return found
+
+
+def _mended(left: str, right: str) -> tuple[str, str]:
+    """Both sides of what was taken out, with one blank between them where there is need of one."""
+    bare_left, bare_right = left.rstrip(_BLANKS), right.lstrip(_BLANKS)
+    if not bare_left or not bare_right:
+        return bare_left, bare_right
+    if bare_left[-1] in ",;" and bare_right[0] in ",;.:":
+        bare_left = bare_left[:-1]
+    parted = (left, right) != (bare_left, bare_right)
+    if parted and bare_left[-1:] not in "([{“\n" and bare_right[0] not in ".,;:!?)]}”\n":
+        bare_left += " "
+    return bare_left, bare_right

@@ -1,0 +1,120 @@
+"""Sentences of scholarly text.
+
+A sentence ends at a full stop, question or exclamation mark, with the quotation marks and brackets
+that close there, if a blank follows and then what may begin a sentence: a capital, a digit, an
+opening bracket or quotation mark. It does not end after an abbreviation (``e.g.``, ``Fig. 4``,
+``et al.``), an initial (``J. Smith``), or the number of a list's item (``1. First``); after some
+abbreviations that do end sentences (``etc.``, ``et al.``) it ends if the next word is one that
+sentences begin with (``The``, ``However``). A marker after the stop (``shown.[12] We``,
+``shown. [12] We``) belongs to the sentence before it, except where it is the subject of the next
+(``shown. [12] propose``). An empty line, and a line that begins with a bullet or a number, begin a
+new sentence.
+"""
+
+from __future__ import annotations
+
+import re
+
+from citebed.patterns import compiled
+from citebed.text.names import NOT_NAMES
+
+_MARK = r"\[[\d,; –-]{1,40}\]"
+_STOP = compiled(
+    rf"(?<![.!?…])(?P<stop>[.!?…]++)(?P<close>[\"'”’)\]}}»]*+)(?P<mark>(?:{_MARK})*+)"
+    r"(?P<blank>\s++)(?P<next>\S)"
+)
+_NEW_LINE = compiled(r"\n[^\S\n]*+(?:\n\s*+|(?=(?:[•▪◦‣∙*–—-]|\(?\d{1,2}[.)]|\([a-z]\)) ))")
+_WORD_BEFORE = re.compile(r"[^\s(\[{\"“‘'/–—]*$")
+_WORD_AFTER = compiled(r"\w++(?!\.)")
+_MIXED = re.compile(r"[^\W\d_]+[A-Z\d]")
+_MARK_OF_LAST = re.compile(rf"{_MARK}\s+(?=[A-Z\"“])")
+
+# Never the end of a sentence.
+_GOES_ON = frozenset(
+    (
+        *("e.g", "eg", "i.e", "ie", "cf", "vs", "viz", "resp", "approx", "ca", "w.r.t", "s.t"),
+        *("fig", "figs", "tab", "sect", "eq", "eqs", "eqn", "eqns", "ref", "refs", "thm", "chap"),
+        *("dr", "prof", "mr", "mrs", "st", "proc", "conf", "symp", "trans", "univ", "dept"),
+        *("incl", "esp", "a.k.a", "jan", "feb", "apr", "aug", "sept", "oct", "nov", "dec"),
+    )
+)
+# Goes on if a number follows: "no. 5", but "the answer is no. Then".
+_GOES_ON_TO_NUMBER = frozenset(
+    (
+        *("no", "nos", "vol", "p", "pp", "ch", "sec", "secs", "art", "app", "ex", "ed", "eds"),
+        *("def", "lem", "prop", "alg", "mar", "jun", "jul", "sep"),
+    )
+)
+# Goes on unless the next word is one that begins sentences: "et al. We", but "et al. Proceedings".
+_MAY_GO_ON = frozenset(
+    ("al", "inc", "ltd", "co", "corp", "jr", "sr", "ph.d", "u.s", "u.k", "u.s.a", "e.u", "ms")
+)
+_STARTERS = frozenset(NOT_NAMES)
+
+
+def split_sentences(text: str) -> list[str]:
+    """The sentences of a text, without the blanks around them; joined they are the text again,
+    up to blanks."""
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Where the sentences of a text begin and end."""
+    cuts = sorted({*_stops(text), *(match.end() for match in _NEW_LINE.finditer(text))})
+    spans = []
+    for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
+        piece = text[start:end]
+        first = start + len(piece) - len(piece.lstrip())
+        if piece.strip():
+            spans.append((first, first + len(piece.strip())))
+    return spans
+
+
+def _stops(text: str) -> list[int]:
+    """Where new sentences begin after a stop."""
+    cuts: list[int] = []
+    start = 0
+    for match in _STOP.finditer(text):
+        if _ends_here(text, start, match):
+            start = match.end("blank")
+            if not match["mark"] and (mark := _MARK_OF_LAST.match(text, start)) is not None:
+                start = mark.end()
+            cuts.append(start)
+    return cuts
+
+
+def _ends_here(text: str, start: int, match: re.Match[str]) -> bool:
+    """Whether the stop that was found ends the sentence that begins at ``start``."""
+    if not _may_begin(text, match.end("blank")):
+        return False
+    if match["stop"] != "." or match["close"] or match["mark"]:
+        return True
+    far = max(start, match.start() - 30)
+    before = _WORD_BEFORE.search(text, far, match.start())
+    word = before[0] if before is not None else ""
+    if word.isdigit() and len(word) <= 2:  # the number of an item begins its sentence
+        ahead = text[far : match.start() - len(word)].rstrip()
+        return not (ahead == "" or ahead.endswith(":"))
+    return not _goes_on(word, text, match.end("blank"))
+
+
+def _may_begin(text: str, at: int) -> bool:
+    """Whether a sentence may begin so: no small letter, but for names such as ``word2vec``."""
+    if text[at].islower():
+        return _MIXED.match(text, at) is not None
+    return text[at] not in ",;:.)]}%&+=/…"
+
+
+def _goes_on(word: str, text: str, at: int) -> bool:
+    """Whether a sentence goes on, at ``at``, after a word with a full stop."""
+    plain = word.lower().rstrip(".")
+    if plain in _GOES_ON:
+        return True
+    if plain in _GOES_ON_TO_NUMBER:
+        return text[at].isdigit()
+    if plain == "etc":
+        return not text[at].isalpha()
+    if plain in _MAY_GO_ON or (len(word) == 1 and word.isupper()):
+        after = _WORD_AFTER.match(text, at)
+        return after is None or after[0] not in _STARTERS
+    return False

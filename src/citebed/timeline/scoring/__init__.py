@@ -1,0 +1,1 @@
+"""Scores slice by slice: judged ranks, measures, weights, trends."""

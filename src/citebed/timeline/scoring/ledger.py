@@ -1,0 +1,143 @@
+"""The ledger of a timeline: what its scores rest on, and what was left out."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from citebed.evaluation.measures.rankings import Rankings
+from citebed.timeline.scoring.judged_ranks import Placing
+from citebed.timeline.scoring.query_slices import Cells
+from citebed.timeline.streams.tally import Skipped
+from citebed.wording import count
+
+
+class JudgedLedger(NamedTuple):
+    """What the judgements give: ``cells`` are pairs of query and slice with relevant documents.
+
+    ``empty_slices`` have no relevant document at all, ``empty_cells`` none for their query;
+    both are in no average. ``empty_queries`` have no relevant document in any slice.
+    """
+
+    queries: int
+    empty_queries: int
+    slices: int
+    empty_slices: int
+    cells: int
+    empty_cells: int
+    pairs: int
+    outside: int
+    several: int
+    disagree: int
+    untimed: int
+
+    def notes(self) -> list[str]:
+        """What a reader has to know, in sentences."""
+        cells = count(self.cells + self.empty_cells, "pair")
+        pairs = count(self.pairs, "judged pair")
+        found = {
+            f"{self.empty_slices:,} of {count(self.slices, 'slice')} without a relevant document, "
+            "in no average": self.empty_slices,
+            f"{self.empty_cells:,} of {cells} of query and slice without a relevant document, in "
+            "no average": self.empty_cells,
+            f"{self.empty_queries:,} of {count(self.queries, 'judged query')} without a relevant "
+            "document in any slice, left out": self.empty_queries,
+            f"{self.outside:,} of {pairs} outside all slices": self.outside,
+            f"{count(self.untimed, 'judged pair')} without a time, left out": self.untimed,
+            f"{self.several:,} of {pairs} with several assessors, who disagree on "
+            f"{self.disagree:,}": self.several,
+        }
+        return [note for note, number in found.items() if number]
+
+
+def judged_ledger(cells: Cells) -> JudgedLedger:
+    """Count what the judgements give."""
+    truth, queries = cells.truth, len(cells.truth.judged.query_ids)
+    with_relevant = len(cells.queries)
+    return JudgedLedger(
+        queries=queries,
+        empty_queries=queries - with_relevant,
+        slices=len(cells.slices),
+        empty_slices=len(cells.slices) - len(np.unique(cells.slice)),
+        cells=len(cells),
+        empty_cells=with_relevant * len(cells.slices) - len(cells),
+        pairs=truth.ledger.pairs,
+        outside=int((cells.slices.of(truth.times) < 0).sum()),
+        several=truth.ledger.several,
+        disagree=truth.ledger.disagree,
+        untimed=truth.ledger.untimed,
+    )
+
+
+class RunLedger(NamedTuple):
+    """What a run gave: its lines, and the documents that are in no measured cell.
+
+    ``outside`` documents are in no slice, ``elsewhere`` in one without relevant documents for
+    their query, ``unjudged`` of queries that nobody judged, ``untimed`` without a time.
+    ``silent`` cells of all ``cells`` got no document and score 0. ``judged`` of the measured
+    documents are judged; where none is, ``alike`` shows an id of the run and one of a judgement.
+    """
+
+    run: str
+    lines: int
+    measured: int
+    judged: int
+    elsewhere: int
+    outside: int
+    unjudged: int
+    unjudged_queries: int
+    untimed: int
+    cells: int
+    silent: int
+    examples: tuple[str, ...]
+    alike: tuple[str, str]
+
+    def notes(self) -> list[str]:
+        """What a reader has to know, in sentences."""
+        if not self.lines:
+            return ["the run returned nothing and scores 0"]
+        notes = []
+        if self.measured and not self.judged:
+            ours, theirs = self.alike
+            notes.append(
+                f"none of its {count(self.measured, 'document')} is judged. Are ids written alike? "
+                f"The run has '{ours}', the judgements '{theirs}'"
+            )
+        if self.unjudged:
+            more = " …" if self.unjudged_queries > len(self.examples) else ""
+            notes.append(
+                f"{self.unjudged:,} of {count(self.lines, 'document')} left out, of "
+                f"{count(self.unjudged_queries, 'query')} that nobody judged: "
+                f"{', '.join(self.examples)}{more}"
+            )
+        if self.untimed:
+            notes.append(f"{count(self.untimed, 'document')} without a time, left out")
+        if self.outside:
+            notes.append(f"{count(self.outside, 'document')} outside all slices, left out")
+        if self.silent:
+            notes.append(
+                f"it returned nothing in {self.silent:,} of {count(self.cells, 'pair')} of query "
+                "and slice, which score 0"
+            )
+        return notes
+
+
+def run_ledger(run: str, placing: Placing, found: Rankings, skipped: Skipped) -> RunLedger:
+    """Count what a run gave, with the rankings found in it."""
+    left_out = skipped.unjudged + skipped.untimed + placing.early_or_late + placing.elsewhere
+    return RunLedger(
+        run=run,
+        lines=skipped.lines,
+        measured=skipped.lines - left_out,
+        judged=len(found.rank),
+        elsewhere=placing.elsewhere,
+        outside=placing.early_or_late,
+        unjudged=skipped.unjudged,
+        unjudged_queries=len(skipped.queries),
+        untimed=skipped.untimed,
+        cells=len(placing.cells),
+        silent=int((found.retrieved == 0).sum()),
+        examples=tuple(sorted(skipped.queries)[:3]),
+        alike=(placing.example or "", str(placing.cells.truth.judged.doc_ids[0])),
+    )

@@ -1,0 +1,307 @@
+"""TREC KBA's official scoring of filters: confusion counts at every cut-off of the confidence.
+
+A document is accepted if its confidence is greater than the cut-off. P = TP/(TP+FP), R =
+TP/(TP+FN), F1 their harmonic mean, and scaled utility SU = (max(NU, -0.5) + 0.5)/1.5 with NU =
+(2·TP - FP)/(2·(TP+FN)). What divides by nothing is 0, but for NU of an entity without positives:
+it is 0 if nothing was accepted and -0.5 else. Frank et al., Building an entity-centric stream
+filtering test collection for TREC 2012; Robertson & Soboroff, The TREC 2002 filtering track report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from citebed.errors import CitebedError
+from citebed.runs.kba_files import HIGHEST
+from citebed.runs.tables import Floats, Ints
+from citebed.timeline.scoring.duplicates import Repeats, check_repeats
+from citebed.timeline.streams.stream_runs import StreamRun, without_times
+from citebed.timeline.streams.tally import Batch, Skipped, tally
+from citebed.timeline.streams.truth import Truth
+
+LEVELS = {"central": 2, "central+relevant": 1}
+"""What is a positive: the lowest grade of it."""
+
+ENTITIES = {"all": False, "with positives": True}
+SCORES = {
+    "run": pl.String,
+    "positives": pl.String,
+    "entities": pl.String,
+    "average": pl.String,
+    "cutoff": pl.Int64,
+    "precision": pl.Float64,
+    "recall": pl.Float64,
+    "f1_of_means": pl.Float64,
+    "mean_f1": pl.Float64,
+    "su": pl.Float64,
+    "su_of_nothing": pl.Float64,
+}
+"""The columns of a table of official scores."""
+
+
+class Confusion(NamedTuple):
+    """True and false positives and false negatives: entities down, cut-offs across."""
+
+    tp: Ints
+    fp: Ints
+    fn: Ints
+
+    def of(self, entities: Ints) -> Confusion:
+        """The same for some entities."""
+        return Confusion(self.tp[entities], self.fp[entities], self.fn[entities])
+
+    def together(self) -> Confusion:
+        """All entities as if they were one."""
+        return Confusion(*(counts.sum(axis=0, keepdims=True) for counts in self))
+
+    @property
+    def positives(self) -> Ints:
+        """How many positives each entity has."""
+        return (self.tp + self.fn)[:, 0]
+
+
+def precision(counts: Confusion) -> Floats:
+    """TP / (TP + FP); 0 where nothing is accepted."""
+    return _over(counts.tp, counts.tp + counts.fp)
+
+
+def recall(counts: Confusion) -> Floats:
+    """TP / (TP + FN); 0 where there is no positive."""
+    return _over(counts.tp, counts.tp + counts.fn)
+
+
+def f1(precisions: Floats, recalls: Floats) -> Floats:
+    """The harmonic mean; 0 where both are 0."""
+    return _over(2 * precisions * recalls, precisions + recalls)
+
+
+def scaled_utility(counts: Confusion) -> Floats:
+    """SU: 1 is perfect, 1/3 what the run that returns nothing gets, 0 the worst."""
+    utility, best = 2 * counts.tp - counts.fp, 2 * (counts.tp + counts.fn)
+    normed = np.where(best > 0, _over(utility, best), np.where(utility < 0, -0.5, 0.0))
+    return (np.maximum(normed, -0.5) + 0.5) / 1.5
+
+
+def _over(above: Floats | Ints, below: Floats | Ints) -> Floats:
+    return np.divide(above, below, out=np.zeros(np.shape(above)), where=np.asarray(below) > 0)
+
+
+# --- counting -------------------------------------------------------------------------------
+
+
+class _Counting:
+    """How many positives, negatives and unjudged documents have a confidence above each cut-off.
+
+    ``reached`` has a row an entity: how many documents have so many cut-offs below their
+    confidence. Positives of each level come first, then what is judged, then everything.
+    """
+
+    def __init__(self, truth: Truth, cutoffs: Ints) -> None:
+        self.truth = truth
+        self.cutoffs = cutoffs
+        self.repeats = Repeats()
+        shape = (len(truth.judged.query_ids), len(cutoffs) + 1)
+        self.positive = {name: np.zeros(shape, np.int64) for name in LEVELS}
+        self.judged = np.zeros(shape, np.int64)
+        self.everything = np.zeros(shape, np.int64)
+        self.lowest, self.highest = np.inf, -np.inf
+
+    def add(self, batch: Batch) -> None:
+        """Count the documents of a batch."""
+        self.repeats.add(batch)
+        if not len(batch.score):
+            return
+        self.lowest = min(self.lowest, float(batch.score.min()))
+        self.highest = max(self.highest, float(batch.score.max()))
+        below = np.searchsorted(self.cutoffs, batch.score, "left")
+        self._count(self.everything, batch.query, below)
+        grade = self.truth.judged.relevance[batch.judgement]
+        row = batch.row[grade >= 0]  # below stands, in TREC's form, what nobody judged
+        query, below, grade = batch.query[row], below[row], grade[grade >= 0]
+        self._count(self.judged, query, below)
+        for name, level in LEVELS.items():
+            self._count(self.positive[name], query[grade >= level], below[grade >= level])
+
+    def close(self) -> None:
+        """Nothing to do: everything is counted."""
+
+    def absorb(self, other: _Counting) -> None:
+        """Add what another one counted."""
+        self.repeats.absorb(other.repeats)
+        self.lowest = min(self.lowest, other.lowest)
+        self.highest = max(self.highest, other.highest)
+        self.judged += other.judged
+        self.everything += other.everything
+        for name in LEVELS:
+            self.positive[name] += other.positive[name]
+
+    @staticmethod
+    def _count(into: Ints, query: Ints, below: Ints) -> None:
+        width = into.shape[1]
+        into += np.bincount(query * width + below, minlength=into.size).reshape(into.shape)
+
+    def confusion(self, level: str, unjudged_negative: bool) -> Confusion:
+        """The counts at every cut-off."""
+        tp = _accepted(self.positive[level])
+        returned = _accepted(self.everything if unjudged_negative else self.judged)
+        judged = self.truth.judged
+        positives = np.bincount(
+            judged.query, judged.relevance >= LEVELS[level], len(judged.query_ids)
+        ).astype(np.int64)
+        return Confusion(tp, returned - tp, positives[:, None] - tp)
+
+
+def _accepted(reached: Ints) -> Ints:
+    """Documents above cut-off c have c + 1 or more cut-offs below their confidence."""
+    return np.flip(np.cumsum(np.flip(reached, axis=1), axis=1), axis=1)[:, 1:]
+
+
+# --- averages -------------------------------------------------------------------------------
+
+
+class _Average(NamedTuple):
+    precision: Floats
+    recall: Floats
+    mean_f: Floats
+    utility: Floats
+
+
+def _micro(counts: Confusion) -> _Average:
+    """All entities' counts added up first."""
+    total = counts.together()
+    values = precision(total)[0], recall(total)[0]
+    return _Average(*values, f1(*values), scaled_utility(total)[0])
+
+
+def _macro(counts: Confusion) -> _Average:
+    """The mean over entities."""
+    return _weighted_by(counts, np.ones(len(counts.tp)))
+
+
+def _weighted(counts: Confusion) -> _Average:
+    """The mean over entities, weighted by their positives."""
+    return _weighted_by(counts, counts.positives.astype(np.float64))
+
+
+def _weighted_by(counts: Confusion, weights: Floats) -> _Average:
+    share = weights / max(weights.sum(), 1e-300)
+    precisions, recalls = precision(counts), recall(counts)
+    rows = (precisions, recalls, f1(precisions, recalls), scaled_utility(counts))
+    return _Average(*(share @ row for row in rows))
+
+
+AVERAGES: dict[str, Callable[[Confusion], _Average]] = {
+    "micro": _micro,
+    "macro": _macro,
+    "weighted": _weighted,
+}
+
+
+# --- scoring --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class OfficialScores:
+    """A run's official scores: a table with a row a cut-off, average, and choice of entities.
+
+    ``f1_of_means`` is the F1 of the mean precision and mean recall, ``mean_f1`` the mean of the
+    entities' F1 (the same for micro). ``su_of_nothing`` is what a run that returns nothing gets.
+    ``judged`` of the run's documents are judged.
+    """
+
+    run: str
+    table: pl.DataFrame
+    skipped: Skipped
+    judged: int
+
+    def best(self, by: str = "f1_of_means") -> pl.DataFrame:
+        """The row with the highest score of each kind; the lowest cut-off if several have it."""
+        kinds = ["run", "positives", "entities", "average"]
+        return (
+            self.table.sort(by, "cutoff", descending=[True, False], maintain_order=True)
+            .group_by(kinds, maintain_order=True)
+            .first()
+            .sort(*(pl.col(name).map_elements(_place, pl.Int64) for name in kinds[1:]))
+        )
+
+
+def _place(name: str) -> int:
+    return [*LEVELS, *ENTITIES, *AVERAGES].index(name)
+
+
+def cutoffs_of(step: int) -> Ints:
+    """0 to 999 by steps."""
+    if not 1 <= step <= HIGHEST - 1:
+        raise CitebedError(f"the step of the cut-offs is {step}; expected from 1 to 999.")
+    return np.arange(0, HIGHEST, step)
+
+
+def score_official(
+    run: StreamRun,
+    truth: Truth,
+    *,
+    step: int = 1,
+    unjudged_negative: bool = False,
+    require_positives: bool | None = None,
+) -> OfficialScores:
+    """Score a run at all cut-offs.
+
+    Only judged pairs count, unless ``unjudged_negative`` takes all others for negatives.
+    ``require_positives`` leaves out entities without positives (True) or not (False); as
+    published figures differ by it, both are given unless one is asked for. Times play no part.
+    """
+    run = without_times(run)
+    cutoffs = cutoffs_of(step)
+    counted, skipped = tally(run, truth.judged, None, lambda: _Counting(truth, cutoffs))
+    check_repeats(run, truth.judged, None, counted.repeats.suspects())
+    _check_confidences(run.name, counted)
+    rows = []
+    for level in LEVELS:
+        counts = counted.confusion(level, unjudged_negative)
+        for entities, needs in ENTITIES.items():
+            chosen = np.flatnonzero((counts.positives > 0) | (not needs))
+            if require_positives in (None, needs) and len(chosen):
+                rows += _rows((run.name, level, entities), counts.of(chosen), cutoffs)
+    return OfficialScores(run.name, pl.concat(rows), skipped, int(counted.judged.sum()))
+
+
+def _check_confidences(name: str, counted: _Counting) -> None:
+    if counted.lowest <= 0 or counted.highest > HIGHEST:
+        raise CitebedError(
+            f"{name}: scores go from {counted.lowest:g} to {counted.highest:g}; the official "
+            f"scoring needs confidences above 0 and up to {HIGHEST}. Rescale them."
+        )
+
+
+def _rows(kind: tuple[str, str, str], counts: Confusion, cutoffs: Ints) -> list[pl.DataFrame]:
+    nothing = scaled_utility(
+        Confusion(*(np.zeros_like(counts.tp[:, :1]),) * 2, (counts.tp + counts.fn)[:, :1])
+    )
+    found = []
+    for name, average in AVERAGES.items():
+        if name == "weighted" and not counts.positives.any():
+            continue  # there is nothing to weigh by
+        values = average(counts)
+        means = f1(values.precision, values.recall)
+        columns = dict(zip(SCORES, (*kind, name), strict=False))
+        found.append(
+            pl.DataFrame(
+                {
+                    **{column: [value] * len(cutoffs) for column, value in columns.items()},
+                    "cutoff": cutoffs,
+                    "precision": values.precision,
+                    "recall": values.recall,
+                    "f1_of_means": means,
+                    "mean_f1": values.mean_f,
+                    "su": values.utility,
+                    "su_of_nothing": np.full(len(cutoffs), float(nothing.mean())),
+                },
+                schema=SCORES,
+            )
+        )
+    return found

@@ -1,0 +1,254 @@
+"""Does a system degrade? The trend of its slice scores, and how stable rankings of systems are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from citebed.evaluation.statistics import Interval, kendall_tau
+from citebed.evaluation.statistics.ranks import average_ranks
+from citebed.runs.tables import Floats, Ints
+from citebed.runs.times import DAY
+
+_NORMAL = NormalDist()
+_CELLS = 1 << 20
+_MOST_POINTS = 250
+UNITS = {"day": DAY, "week": 7 * DAY, "month": 30.4375 * DAY, "year": 365.25 * DAY}
+
+
+class MannKendall(NamedTuple):
+    """S, its variance with ties accounted for, Z with continuity correction, and p two-sided."""
+
+    s: int
+    variance: float
+    z: float
+    p: float
+
+
+@dataclass(frozen=True)
+class Trend:
+    """How a series of slice scores goes: nan where there are too few slices to say.
+
+    ``slope`` is Theil's and Sen's, per ``unit`` of time, with its interval at ``level``;
+    ``test`` is corrected by the factor ``correction`` for neighbouring slices being alike.
+    ``first`` and ``last`` are the means of the first and last thirds of the slices, ``drop``
+    what is lost between them as a share of the first.
+    """
+
+    slices: int
+    unit: str
+    slope: float
+    low: float
+    high: float
+    level: float
+    test: MannKendall
+    correction: float
+    first: float
+    last: float
+    drop: float
+
+    def significant(self, alpha: float = 0.05) -> bool:
+        """Whether the Mann-Kendall test finds a trend."""
+        return self.test.p < alpha
+
+
+def mann_kendall(values: Sequence[float] | Floats, correction: float = 1.0) -> MannKendall:
+    """The Mann-Kendall test for a trend, up or down, of values in the order of time.
+
+    S = Σ_{i<j} sign(x_j - x_i); Var S = (n(n-1)(2n+5) - Σ t(t-1)(2t+5)) / 18 over groups of t
+    equal values, times ``correction`` (`serial_correction`). The normal approximation is good
+    from ten values on. nan below three values.
+    Mann (1945), Nonparametric Tests Against Trend; Kendall (1975), Rank Correlation Methods.
+    """
+    x = np.asarray(values, np.float64)
+    n = len(x)
+    if n < 3:
+        return MannKendall(0, math.nan, math.nan, math.nan)
+    before, after = np.triu_indices(n, 1)
+    s = int(np.sign(x[after] - x[before]).sum())
+    sizes = np.unique(x, return_counts=True)[1].astype(np.float64)
+    ties = float((sizes * (sizes - 1) * (2 * sizes + 5)).sum())
+    variance = correction * (n * (n - 1) * (2 * n + 5) - ties) / 18
+    z = (s - (s > 0) + (s < 0)) / math.sqrt(variance) if variance else 0.0
+    return MannKendall(s, variance, z, min(1.0, 2 * _NORMAL.cdf(-abs(z))))
+
+
+def serial_correction(x: Floats, y: Floats) -> float:
+    """By how much the variance of Mann's and Kendall's S grows as neighbours are alike; 1 or more.
+
+    1 + 2/(n(n-1)(n-2)) · Σ_k (n-k)(n-k-1)(n-k-2)·ρ(k), ρ(k) the autocorrelation at lag k of the
+    ranks of the values less their trend, over the first lags at which it is significantly
+    positive (above 1.96/√n). Bursts that last for several slices make neighbours alike, and the
+    uncorrected test then finds trends where there are none. Hamed & Rao (1998), A modified
+    Mann-Kendall trend test for autocorrelated data.
+    """
+    n = len(y)
+    if n < 5:
+        return 1.0
+    ranks = average_ranks(y - theil_sen(x, y) * x)
+    ranks = ranks - ranks.mean()
+    total, spread = 0.0, float(ranks @ ranks)
+    for k in range(1, n - 2):
+        alike = float(ranks[:-k] @ ranks[k:]) / spread if spread else 0.0
+        if alike <= 1.96 / math.sqrt(n):
+            break
+        total += (n - k) * (n - k - 1) * (n - k - 2) * alike
+    return 1 + 2 * total / (n * (n - 1) * (n - 2))
+
+
+def theil_sen(x: Floats, y: Floats) -> float:
+    """The median of the slopes between all pairs of points; nan with fewer than two."""
+    return float(_slopes(x, np.asarray(y, np.float64)[None, :])[0]) if len(x) > 1 else math.nan
+
+
+def _slopes(x: Floats, series: Floats) -> Floats:
+    """The Theil-Sen slope of each row."""
+    n = len(x)
+    pairs = n * (n - 1) // 2
+    ends = np.cumsum(np.arange(n - 1, 0, -1))  # of the pairs that are 1, 2, … points apart
+    spans = np.concatenate([x[lag:] - x[:-lag] for lag in range(1, n)])
+    rows = max(1, _CELLS // pairs)
+    room = np.empty((min(rows, len(series)), pairs))
+    found = np.empty(len(series))
+    for at in range(0, len(series), rows):
+        part = series[at : at + rows]
+        slopes = room[: len(part)]
+        for lag, end in enumerate(ends, 1):
+            np.subtract(part[:, lag:], part[:, :-lag], out=slopes[:, end - (n - lag) : end])
+        slopes /= spans
+        found[at : at + rows] = _medians(slopes)
+    return found
+
+
+def _medians(rows: Floats) -> Floats:
+    """The median of each row, whose order is lost."""
+    half = rows.shape[1] // 2
+    rows.partition(half, axis=1)
+    upper = rows[:, half]
+    return upper if rows.shape[1] % 2 else (rows[:, :half].max(axis=1) + upper) / 2
+
+
+def slope_interval(
+    x: Floats, y: Floats, *, level: float = 0.95, samples: int = 1000, seed: int = 0
+) -> Interval:
+    """An interval for the Theil-Sen slope by a moving-block bootstrap of the residuals.
+
+    Blocks of l = ⌈n^(1/3)⌉ neighbouring residuals, drawn with replacement from the circle, are
+    put on the fitted line: what is alike in neighbouring slices stays together. The limits are
+    the slope less the quantiles of the resampled slopes' deviations from it. Residuals are
+    smaller than errors, by √((n-2)/n), and few blocks vary less than they should: both are made
+    up for, the latter by Student's t with n/l - 1 degrees of freedom in place of the normal.
+    nan with fewer than five points. Künsch (1989); Politis & Romano (1992).
+    """
+    n = len(x)
+    if n < 5:
+        return Interval(math.nan, math.nan, "block bootstrap")
+    slope = theil_sen(x, y)
+    line = slope * x + np.median(y - slope * x)
+    length = math.ceil(n ** (1 / 3))
+    drawn = _block_rows(n, length, samples, np.random.default_rng(seed))
+    slopes = _slopes(x, line + (y - line)[drawn])
+    tails = ((1 - level) / 2, (1 + level) / 2)
+    stretch = student_quantile(tails[1], n / length - 1) / _NORMAL.inv_cdf(tails[1])
+    low, high = np.quantile(slopes - slope, tails) * stretch * math.sqrt(n / (n - 2))
+    return Interval(slope - float(high), slope - float(low), "block bootstrap")
+
+
+def student_quantile(level: float, df: float) -> float:
+    """Student's t by the normal's expansion in 1/df: within 2% from two degrees of freedom on.
+
+    That is near enough here, and spares every start the import of scipy. Abramowitz & Stegun
+    (1964), 26.7.5.
+    """
+    z = _NORMAL.inv_cdf(level)
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92_160,
+    )
+    return z + sum(term / df**power for power, term in enumerate(terms, 1))
+
+
+def _block_rows(n: int, length: int, samples: int, rng: np.random.Generator) -> Ints:
+    """For each sample, which residual each point gets."""
+    starts = rng.integers(0, n, (samples, math.ceil(n / length)))
+    rows = (starts[:, :, None] + np.arange(length)) % n
+    return rows.reshape(samples, -1)[:, :n]
+
+
+def unit_of(middles: Floats) -> str:
+    """The unit in which to tell a slope: the longest that is no longer than slices usually are."""
+    step = float(np.median(np.diff(middles))) if len(middles) > 1 else DAY
+    fitting = [name for name, size in UNITS.items() if size <= step * 1.1]
+    return fitting[-1] if fitting else "day"
+
+
+def trend(
+    middles: Floats, scores: Floats, *, level: float = 0.95, samples: int = 1000, seed: int = 0
+) -> Trend:
+    """The trend of slice scores (nan for slices without relevant documents, which are left out).
+
+    ``middles`` are the middles of the slices in epoch seconds. Of more than 250 slices so many
+    neighbours are joined to means that no more are left: all pairs of more would take minutes.
+    """
+    kept = ~np.isnan(scores)
+    unit = unit_of(middles)
+    x = (middles[kept] - middles[0]) / UNITS[unit]
+    y = scores[kept]
+    slices, third = len(y), len(y) // 3
+    first, last = (
+        (float(y[:third].mean()), float(y[-third:].mean())) if third else (math.nan, math.nan)
+    )
+    drop = (first - last) / abs(first) if first else math.nan
+    x, y = _joined(x), _joined(y)
+    limits = slope_interval(x, y, level=level, samples=samples, seed=seed)
+    correction = serial_correction(x, y)
+    return Trend(
+        slices, unit, theil_sen(x, y), limits.low, limits.high, level,
+        mann_kendall(y, correction), correction, first, last, drop,
+    )  # fmt: skip
+
+
+def _joined(values: Floats) -> Floats:
+    """Means of as many neighbours as it takes."""
+    starts = np.arange(0, len(values), max(1, math.ceil(len(values) / _MOST_POINTS)))
+    sizes = np.diff(starts, append=len(values))
+    return np.add.reduceat(values, starts) / sizes if len(values) else values
+
+
+class Stability(NamedTuple):
+    """How alike systems are ranked across slices, by Kendall's τ; nan where nothing is to rank.
+
+    ``with_overall`` is the mean τ of each slice's ranking with that of the means over slices,
+    ``with_next`` with the ranking of the slice that follows. ``slices`` could be ranked.
+    """
+
+    with_overall: float
+    with_next: float
+    slices: int
+
+
+def stability(by_slice: Mapping[str, Floats]) -> Stability:
+    """The stability of the ranking of systems, from their scores slice by slice.
+
+    Slices in which all systems score the same rank nothing and are left out.
+    """
+    matrix = np.stack(list(by_slice.values())) if by_slice else np.empty((0, 0))
+    kept = matrix[:, ~np.isnan(matrix).any(axis=0)]
+    told = kept[:, (kept != kept[:1]).any(axis=0)] if len(kept) > 1 else kept[:, :0]
+    overall = kept.mean(axis=1) if told.shape[1] else np.empty(0)
+    whole = [kendall_tau(column, overall) for column in told.T]
+    following = [kendall_tau(a, b) for a, b in pairwise(told.T)]
+    return Stability(_mean(whole), _mean(following), told.shape[1])
+
+
+def _mean(values: list[float]) -> float:
+    known = [value for value in values if not math.isnan(value)]
+    return sum(known) / len(known) if known else math.nan

@@ -1,0 +1,1 @@
+"""Streams of documents, runs over them, and their judgements with times."""

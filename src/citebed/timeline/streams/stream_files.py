@@ -1,0 +1,240 @@
+"""A stream of documents: JSON Lines in the order of time, read block by block.
+
+A line is ``{"doc_id": "d1", "time": 1323450574, "title": …, "abstract": …, "text": …}``; of the
+three texts one must be there. The time is in seconds since 1970, or ISO 8601 with a zone; it may
+be missing if the id starts with it. A source gives the same bytes whenever it is opened, so that
+a place in it is a number of bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from citebed.files.line_blocks import Block, line_blocks, pieces_of
+from citebed.files.packed import polars_misreads
+from citebed.files.reading import opened
+from citebed.records import Problem
+from citebed.wording import printable
+
+__all__ = [
+    "Block",
+    "Decoded",
+    "Source",
+    "blocks",
+    "checksum",
+    "decode",
+    "file_source",
+    "table_source",
+]
+
+TEXTS = ("title", "abstract", "text")
+"""The columns of a document's text."""
+
+_LINES = dict.fromkeys(("doc_id", "time", *TEXTS), pl.String())
+_EPOCH = r"^(-?[0-9]{5,12})-."
+_WORD = r"[^\s\x00\x1c-\x1f\x85]+"  # polars makes half a character, \ud800, a NUL
+_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
+_LAST = 253_402_300_799  # the end of the year 9999; what is later is likely milliseconds
+_FIRST = -62_135_596_800  # the beginning of the year 1
+_WIDTH = 60  # of what is quoted from a line that is wrong
+_BOM = b"\xef\xbb\xbf"
+
+
+class Source(NamedTuple):
+    """Where documents come from: a name for messages, and its bytes piece by piece."""
+
+    name: str
+    pieces: Callable[[], Iterator[bytes]]
+
+
+class Decoded(NamedTuple):
+    """The documents of a block (``line``, ``doc_id``, ``time``, texts), and the lines left out,
+    of which ``repeated`` are documents that came before."""
+
+    table: pl.DataFrame
+    problems: tuple[Problem, ...]
+    repeated: int = 0
+
+
+def file_source(path: str | Path, piece: int = 1 << 20) -> Source:
+    """A file of JSON Lines, plain or packed, or a pipe of them, which may have no end."""
+    path = Path(path)
+
+    def pieces() -> Iterator[bytes]:
+        with opened(path, endless=True) as stream:
+            yield from pieces_of(stream, piece)
+
+    return Source(printable(path), pieces)
+
+
+def table_source(name: str, table: pl.DataFrame, rows: int = 1000) -> Source:
+    """Documents in a table, as the lines that they would be in a file."""
+
+    def pieces() -> Iterator[bytes]:
+        for part in table.iter_slices(rows):
+            yield part.write_ndjson().encode()
+
+    return Source(name, pieces)
+
+
+def blocks(source: Source, size: int, first_line: int = 1, skip: int = 0) -> Iterator[Block]:
+    """The stream from byte ``skip`` on, cut at line ends into blocks of about ``size`` bytes."""
+    return line_blocks(_after(source, skip), source.name, size, first_line)
+
+
+def _after(source: Source, skip: int) -> Iterator[bytes]:
+    for piece in source.pieces():
+        if skip < len(piece):
+            yield piece[skip:] if skip else piece
+        skip = max(0, skip - len(piece))
+
+
+def checksum(source: Source, length: int) -> int | None:
+    """The CRC-32 of the first bytes of a source; ``None`` if it has fewer."""
+    crc = 0
+    for piece in source.pieces():
+        crc = zlib.crc32(piece[:length], crc)
+        length -= len(piece)
+        if length <= 0:
+            return crc
+    return crc if length == 0 else None
+
+
+# --- decoding -------------------------------------------------------------------------------
+
+
+def decode(block: Block, naive_is_utc: bool) -> Decoded:
+    """The documents of a block; lines that are none are listed.
+
+    A time without a zone is a problem unless ``naive_is_utc``.
+    """
+    data = block.data.removeprefix(_BOM) if block.first_line == 1 else block.data
+    problems: list[tuple[int, str]] = []
+    try:
+        raw = _read(data)
+        # Lines need a number of their own only where some of them are blank.
+        numbers = None if raw.height == block.lines else _numbered(data)
+    except pl.exceptions.PolarsError:
+        raw, numbers, problems = _decode_lines(data)
+    line = pl.Series(numbers, dtype=pl.Int64) if numbers is not None else _range(raw.height)
+    table = raw.with_columns((line + block.first_line).alias("line"))
+    table = table.with_columns(_times(table["time"], table["doc_id"], naive_is_utc))
+    wrong = table.filter(~_is_document())
+    found = [Problem(at + block.first_line, what) for at, what in problems]
+    if wrong.height:
+        found += [Problem(row["line"], _wrong(row)) for row in wrong.iter_rows(named=True)]
+        table = table.filter(_is_document())
+    return Decoded(table.drop("given"), tuple(sorted(found)))
+
+
+def _read(data: bytes) -> pl.DataFrame:
+    return pl.read_ndjson(b"\n" + data if polars_misreads(data) else data, schema=_LINES)
+
+
+def _range(height: int) -> pl.Series:
+    return pl.int_range(height, dtype=pl.Int64, eager=True)
+
+
+def _numbered(data: bytes) -> list[int]:
+    return [number for number, line in enumerate(data.split(b"\n")) if line.strip()]
+
+
+def _decode_lines(data: bytes) -> tuple[pl.DataFrame, list[int], list[tuple[int, str]]]:
+    """Like reading at once, for a block with lines that cannot be read: halved until they are
+    found. Gives the rows, the line of each, and the lines that are wrong, counted from 0."""
+    lines = data.split(b"\n")
+    parts: list[pl.DataFrame] = [pl.DataFrame(schema=_LINES)]
+    numbers: list[int] = []
+    problems: list[tuple[int, str]] = []
+    todo = [_numbered(data)]
+    while todo:
+        some = todo.pop()
+        try:
+            parts.append(_read(b"\n".join(lines[n] for n in some)))
+            numbers += some
+        except pl.exceptions.PolarsError as error:
+            if len(some) == 1:
+                why = _no_object(lines[some[0]]) or str(error).splitlines()[0]
+                problems.append((some[0], f"no JSON object in UTF-8 ({why})"))
+            else:
+                half = len(some) // 2
+                todo += [some[half:], some[:half]]
+    return pl.concat(parts), numbers, problems
+
+
+def _no_object(line: bytes) -> str:
+    """Why a line is no JSON object, in words; nothing if Python's own reader can read it."""
+    try:
+        value = json.loads(line.decode("utf-8"))
+    except json.JSONDecodeError as error:
+        return f"{error.msg} at character {error.pos + 1}"
+    except UnicodeDecodeError as error:
+        return f"byte {error.start + 1} is not UTF-8"
+    except (ValueError, RecursionError) as error:
+        return str(error)
+    return "" if isinstance(value, dict) else f"but {_shown(value)}"
+
+
+def _is_document() -> pl.Expr:
+    has_text = pl.any_horizontal(pl.col(name).is_not_null() for name in TEXTS)
+    word = pl.col("doc_id").str.contains(f"^{_WORD}$").fill_null(False)
+    return word & pl.col("time").is_not_null() & has_text
+
+
+def _wrong(row: dict[str, object]) -> str:
+    if not re.fullmatch(_WORD, str(row["doc_id"] or "")):
+        return f"the doc_id {_shown(row['doc_id'])} is not one word, which a filter run needs"
+    if row["time"] is None and row["given"] is None:
+        return "no 'time', and the doc_id does not start with an epoch second and '-'"
+    if row["time"] is None:
+        return (
+            f"the time {_shown(row['given'])} is neither seconds since 1970 nor ISO 8601 with a "
+            "zone, as in 2011-12-09T17:09:34Z (for times in UTC without a zone, say so: --utc)"
+        )
+    return f"none of {', '.join(TEXTS)} is there"
+
+
+def _shown(value: object) -> str:
+    """A value on one line, and not too much of it."""
+    text = repr(value)
+    return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}…"
+
+
+def _times(given: pl.Series, ids: pl.Series, naive_is_utc: bool) -> list[pl.Series]:
+    """The times in seconds, null where they cannot be read; and as they were ``given``."""
+    kept = given.alias("given")
+    time = given.cast(pl.Int64, strict=False)
+    if time.null_count():
+        others = given.filter(time.is_null()).unique().drop_nulls()
+        read = [_seconds(text, naive_is_utc) for text in others]
+        by_text = given.replace_strict(others, read, default=None, return_dtype=pl.Int64)
+        time = time.fill_null(by_text) if len(others) else time
+        from_id = ids.str.extract(_EPOCH).cast(pl.Int64)
+        time = time.zip_with(given.is_not_null(), from_id)
+    time = time.zip_with(time.is_between(_FIRST, _LAST), pl.Series([None], dtype=pl.Int64))
+    return [time.alias("time"), kept]
+
+
+def _seconds(text: str, naive_is_utc: bool) -> int | None:
+    """A time other than a whole number, in whole seconds since 1970."""
+    if _NUMBER.fullmatch(text):
+        number = float(text)
+        return math.floor(number) if _FIRST <= number <= _LAST else None
+    try:
+        time = datetime.fromisoformat(text)
+        if time.tzinfo is None:
+            if not naive_is_utc:
+                return None
+            time = time.replace(tzinfo=UTC)
+        return math.floor(time.timestamp())
+    except (ValueError, OverflowError):
+        return None

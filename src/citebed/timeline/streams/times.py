@@ -1,0 +1,93 @@
+"""Times of documents from a file: lines of an id and its time, or a stream of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import polars as pl
+
+from citebed.errors import CitebedError, FormatError
+from citebed.files.line_blocks import numbered_lines
+from citebed.runs.times import TIMES, format_time, parse_time
+from citebed.timeline.streams.stream_files import blocks, decode, file_source
+from citebed.wording import count, printable
+
+
+def read_times(path: str | Path, *, utc: bool = False) -> pl.DataFrame:
+    """A file of lines ``doc_id time`` as a table; a bad line, or two times of one id, is an error.
+
+    The file may also be a stream in JSON, of which lines that are no documents have no time; and
+    packed. Zones may be mixed: every time is made UTC.
+    """
+    path = Path(path)
+    first = next((line for _, line in _text_lines(path) if line), "")
+    pairs = list(_of_stream(path, utc) if first.startswith("{") else _lines(path, utc))
+    if not pairs:
+        raise FormatError(path, None, "there is nothing in it; expected lines of 'doc_id time'.")
+    return times_table(pairs, printable(path))
+
+
+def joined_times(lines: pl.LazyFrame, times: pl.DataFrame) -> pl.LazyFrame:
+    """Lines with the ``time`` of their ``doc_id`` in a table; null where it has none.
+
+    A filter run puts the epoch second in front of an id, with ten places or as it is: such a
+    document is the one without.
+    """
+    plain = times.lazy().select("doc_id", "time", known="doc_id")
+    written = (pl.col("time").cast(pl.String), pl.col("time").cast(pl.String).str.zfill(10))
+    stream_ids = [plain.with_columns(doc_id=pl.format("{}-{}", time, "doc_id")) for time in written]
+    known = pl.concat([plain, *stream_ids]).unique("doc_id", keep="first", maintain_order=True)
+    return (
+        lines.drop("time", strict=False)
+        .join(known, on="doc_id", how="left", maintain_order="left")
+        .with_columns(doc_id=pl.coalesce("known", "doc_id"))
+        .drop("known")
+    )
+
+
+def times_table(pairs: Iterable[tuple[str, int]], name: str) -> pl.DataFrame:
+    """Pairs of a document and its time as a table, each document once."""
+    table = pl.DataFrame(list(pairs), schema=TIMES, orient="row").unique(maintain_order=True)
+    twice = table.filter(pl.col("doc_id").is_duplicated())
+    if twice.height:
+        doc_id = twice["doc_id"][0]
+        times = twice.filter(pl.col("doc_id") == doc_id)["time"].to_list()
+        raise CitebedError(
+            f"{name}: '{doc_id}' has two times, {format_time(times[0])} and "
+            f"{format_time(times[1])}. Keep one."
+        )
+    return table
+
+
+def _lines(path: Path, utc: bool) -> Iterator[tuple[str, int]]:
+    for number, text in _text_lines(path):
+        if not text or text.startswith("#"):
+            continue
+        try:
+            doc_id, time = _of_fields(text)
+            yield doc_id, parse_time(time, utc=utc)
+        except CitebedError as error:
+            raise FormatError(path, number, str(error)) from None
+
+
+def _text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    for number, line in numbered_lines(path):
+        try:
+            yield number, line.decode("utf-8").strip()
+        except UnicodeDecodeError as error:
+            what = f"byte 0x{line[error.start]:02x} is not UTF-8 text. Save the file as UTF-8."
+            raise FormatError(path, number, what) from None
+
+
+def _of_fields(text: str) -> tuple[str, str]:
+    fields = text.split()
+    if len(fields) not in (2, 3):
+        raise CitebedError(f"found {count(len(fields), 'field')}, expected two: 'doc_id time'.")
+    return fields[0], " ".join(fields[1:])
+
+
+def _of_stream(path: Path, utc: bool) -> Iterator[tuple[str, int]]:
+    """The times of a stream's documents, as filters read it."""
+    for block in blocks(file_source(path), 1 << 24):
+        yield from decode(block, utc).table.select("doc_id", "time").iter_rows()

@@ -1,0 +1,154 @@
+"""Judgements of a stream: who judged what relevant, and when it came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from citebed.errors import CitebedError
+from citebed.runs.judged_files import read_judged
+from citebed.runs.ranking import Judged, prepare
+from citebed.runs.tables import Ints, Qrels, checked_columns, name_of
+from citebed.runs.times import epochs, time_column
+from citebed.runs.trec_files import QRELS
+from citebed.timeline.slices.base import Range
+from citebed.timeline.streams.assessors import OFFICIAL, disagreements, merge_assessors
+from citebed.timeline.streams.times import joined_times
+
+NO_TIMES_HELP = (
+    "Expected ids that start with an epoch second, like 1323450574-47f28b762b24; or give times "
+    "as lines 'doc_id time', the stream itself or a collection (--times)."
+)
+
+
+class Reading(NamedTuple):
+    """How judgements are read.
+
+    ``rule`` merges several assessors (`citebed.timeline.streams.assessors`). Grades below ``rel``
+    are not relevant and become 0; ``binary`` makes all others 1, as in the paper's experiments.
+    """
+
+    rule: str = OFFICIAL
+    rel: int = 1
+    binary: bool = False
+
+
+class TruthLedger(NamedTuple):
+    """What was read: judgements (lines), pairs of query and document, pairs with ``several``
+    assessors and those on which they ``disagree``, pairs ``untimed`` and so left out."""
+
+    lines: int
+    pairs: int
+    several: int
+    disagree: int
+    untimed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """Judgements ready to be met by runs; ``times`` go with ``judged``'s rows.
+
+    Relevant is what has grade 1 or more: lower grades than asked for have been made 0.
+    """
+
+    judged: Judged
+    times: Ints
+    ledger: TruthLedger
+
+    def range(self, start: int | None = None, end: int | None = None) -> Range:
+        """The time to be sliced."""
+        relevant = np.sort(self.times[self.judged.relevance > 0])
+        return Range(int(self.times.min()), int(self.times.max()), relevant, start, end)
+
+
+def read_truth(
+    path: str | Path, times: pl.DataFrame | None = None, reading: Reading | None = None
+) -> Truth:
+    """Judgements from a TREC qrels file (or Parquet) with times, or in KBA's forms.
+
+    ``times`` is a table of ``doc_id`` and ``time``; without it ids start with an epoch second.
+    """
+    path = Path(path)
+    return truth_of(read_judged(path), name_of(path), times, reading)
+
+
+def truth_of(
+    table: pl.DataFrame,
+    name: str = "qrels",
+    times: pl.DataFrame | None = None,
+    reading: Reading | None = None,
+) -> Truth:
+    """Judgements from a table: ``query_id, doc_id, relevance`` and, if it has them, ``time``."""
+    reading = reading or Reading()
+    timed = with_times(_checked(table, name), times)
+    if not timed.height:
+        raise CitebedError(f"{name}: there is no judgement in it.")
+    if timed["time"].null_count() == timed.height:
+        example = f", '{table['doc_id'][0]}' for one" if table.height else ""
+        raise CitebedError(f"{name}: no judged document has a time{example}. {NO_TIMES_HELP}")
+    if times is None and timed["time"].null_count():
+        doc_id = timed.filter(pl.col("time").is_null())["doc_id"][0]
+        raise CitebedError(f"{name}: no epoch second in the id '{doc_id}'. {NO_TIMES_HELP}")
+    merged = merge_assessors(timed, reading.rule, reading.rel)
+    kept = merged.drop_nulls("time")
+    repeated = merged.height < timed.height
+    several, disagree = disagreements(timed, reading.rel) if repeated else (0, 0)
+    ledger = TruthLedger(
+        table.height, merged.height, several, disagree, merged.height - kept.height
+    )
+    return _prepared(_graded(kept, reading), name, ledger)
+
+
+def _checked(table: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The columns of judgements, and ``time`` where there is one, of the types they should be."""
+    try:
+        checked = checked_columns(table, QRELS)
+        timed = "time" in table.columns
+        return checked.with_columns(time_column(table["time"])) if timed else checked
+    except CitebedError as error:
+        raise CitebedError(f"{name}: {error}") from None
+
+
+def timeless_truth(
+    table: pl.DataFrame,
+    name: str,
+    reading: Reading | None = None,
+    times: pl.DataFrame | None = None,
+) -> Truth:
+    """Judgements for a scoring that knows no time: all documents are of the same second.
+
+    Of ``times`` only the ids count, which are known again with a time in front.
+    """
+    lines = _checked(table.drop("time", strict=False), name).lazy()
+    lines = lines if times is None else joined_times(lines, times)
+    same = lines.with_columns(pl.lit(0, pl.Int64).alias("time")).collect()
+    return truth_of(same, name, None, reading)
+
+
+def with_times(table: pl.DataFrame, times: pl.DataFrame | None) -> pl.DataFrame:
+    """The table with a column ``time``: from ``times``, its own, or its ids; null where none is."""
+    if times is not None:
+        return joined_times(table.lazy(), times).collect()
+    if "time" in table.columns:
+        return table
+    return table.with_columns(epochs(table["doc_id"]))
+
+
+def _graded(table: pl.DataFrame, reading: Reading) -> pl.DataFrame:
+    grade = pl.col("relevance").cast(pl.Int64)
+    relevant = pl.lit(1, pl.Int64) if reading.binary else grade
+    low = pl.min_horizontal(grade, pl.lit(0, pl.Int64))
+    return table.with_columns(
+        pl.when(grade >= max(reading.rel, 1)).then(relevant).otherwise(low).alias("relevance")
+    )
+
+
+def _prepared(table: pl.DataFrame, name: str, ledger: TruthLedger) -> Truth:
+    # In the order that `prepare` puts judgements in, so that times stay beside them.
+    table = table.sort("query_id", "relevance", descending=[False, True], maintain_order=True)
+    judged = prepare(Qrels(table.select("query_id", "doc_id", "relevance"), name))
+    return Truth(judged, table["time"].to_numpy(), ledger)

@@ -1,0 +1,314 @@
+"""TREC KBA's files: what is read, what is refused and where, and that writing reads back."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citebed.errors import CitebedError, FormatError
+from citebed.files import packed
+from citebed.runs.kba_files import (
+    SCHEMA,
+    FilterLine,
+    FilterRunWriter,
+    read_filter_run,
+    read_judgements,
+    stream_id,
+    write_filter_run,
+)
+from citebed.runs.times import FIRST_SECOND, LAST_SECOND
+
+HEADER = '#{"team_id": "CWI", "system_id": "dic", "corpus_id": "kba-2012"}\n'
+GOOD = (
+    "CWI dic 1323450574-47f28b76 Aharon_Barak 1000 2 1 2011-12-09-17\n"
+    "CWI dic 1323450575-936705de Mario_Garnero 1 -1 0 2011-12-09-17\n"
+    "CWI dic 1323450599-f11a2d5c Aharon_Barak 370.5 - -\n"
+)
+ROWS = [
+    ("Aharon_Barak", "1323450574-47f28b76", 1323450574, 1000.0, 2, True),
+    ("Mario_Garnero", "1323450575-936705de", 1323450575, 1.0, -1, False),
+    ("Aharon_Barak", "1323450599-f11a2d5c", 1323450599, 370.5, None, None),
+]
+
+
+def written(folder: Path, text: str | bytes, name: str = "a.run") -> Path:
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+# --- runs -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        HEADER + GOOD,
+        HEADER + "# a remark\n" + GOOD.replace("\n", "\n#{} \n", 1) + "\n\n#{}\n",
+        HEADER + GOOD.replace(" ", "\t"),
+        HEADER + GOOD.replace(" ", "  ").replace("\n", " \n"),
+        HEADER + GOOD.replace("\n", "\r\n"),
+        HEADER + GOOD.replace("CWI", "   CWI"),
+        HEADER + GOOD.replace("\nCWI", "\n  CWI", 1),
+        HEADER + GOOD.replace("\nCWI", "\n" + 12 * " " + "CWI", 1),
+        (HEADER + GOOD).removesuffix("\n"),
+    ],
+    ids=["plain", "remarks", "tabs", "blanks", "CRLF", "indented", "one indented", "far", "no end"],
+)
+def test_a_run_is_read_however_it_is_laid_out(tmp_path: Path, text: str) -> None:
+    for path in (
+        written(tmp_path, text),
+        written(tmp_path, gzip.compress(text.encode()), "packed"),
+    ):
+        run = read_filter_run(path)
+        assert run.table.rows() == ROWS
+        assert run.table.schema == SCHEMA
+        assert run.header["corpus_id"] == "kba-2012"
+        assert (run.team, run.system, run.problems) == ("CWI", "dic", ())
+
+
+def test_more_fields_than_seven_are_passed_over(tmp_path: Path) -> None:
+    text = GOOD.replace("-17\n", "-17 NULL -1 0-0\n", 1)
+    assert read_filter_run(written(tmp_path, text)).table.rows() == ROWS
+    assert read_filter_run(written(tmp_path, "".join(reversed(text.splitlines(True))))).header == {}
+
+
+def test_a_header_may_span_lines_and_a_broken_one_is_told(tmp_path: Path) -> None:
+    run = read_filter_run(written(tmp_path, '#{\n#  "team_id": "x"\n#}\n' + GOOD))
+    assert run.header == {"team_id": "x"}
+    run = read_filter_run(written(tmp_path, '#{"team_id": "x\n' + GOOD))
+    assert (run.header, run.table.height) == ({}, 3)
+    assert [(p.line, p.kind) for p in run.problems] == [(1, "mended")]
+
+
+def test_a_header_alone_is_a_run_that_returned_nothing(tmp_path: Path) -> None:
+    run = read_filter_run(written(tmp_path, HEADER))
+    assert run.table.height == 0
+    assert run.table.schema == SCHEMA
+    assert (run.team, run.system) == ("CWI", "dic")
+
+
+BAD = {
+    "confidence 0": ("CWI dic 1323450576-a E 0 1 1", "confidence '0'"),
+    "confidence 1001": ("CWI dic 1323450576-a E 1001 1 1", "confidence '1001'"),
+    "confidence below 0": ("CWI dic 1323450576-a E -5 1 1", "confidence '-5'"),
+    "confidence no number": ("CWI dic 1323450576-a E high 1 1", "confidence 'high'"),
+    "confidence nan": ("CWI dic 1323450576-a E nan 1 1", "confidence 'nan'"),
+    "confidence inf": ("CWI dic 1323450576-a E inf 1 1", "confidence 'inf'"),
+    "no epoch": ("CWI dic 47f28b76 E 500 1 1", "'47f28b76' does not start with an epoch"),
+    "a date is no epoch": ("CWI dic 2011-12-09-a E 500 1 1", "does not start with an epoch"),
+    "an epoch alone": ("CWI dic 1323450576- E 500 1 1", "does not start with an epoch"),
+    "six fields": ("CWI dic 1323450576-a E 500 1", "6 fields"),
+    "one field": ("CWI", "1 fields"),
+    "rating 3": ("CWI dic 1323450576-a E 500 3 1", "rating '3'"),
+    "rating no number": ("CWI dic 1323450576-a E 500 good 1", "rating 'good'"),
+}
+
+
+@pytest.mark.parametrize(("line", "what"), BAD.values(), ids=BAD)
+@pytest.mark.parametrize("separator", [" ", "\t"])
+def test_a_bad_line_is_an_error_with_its_place_or_a_counted_skip(
+    tmp_path: Path, line: str, what: str, separator: str
+) -> None:
+    first, rest = GOOD.split("\n", 1)
+    text = f"{HEADER}{first}\n\n{line}\n{rest}".replace(" ", separator)
+    path = written(tmp_path, text)
+    with pytest.raises(FormatError, match=f"a.run:4: .*{what}") as caught:
+        read_filter_run(path)
+    assert caught.value.line == 4
+    run = read_filter_run(path, strict=False)
+    assert run.table.rows() == ROWS
+    assert [(p.line, p.kind) for p in run.problems] == [(4, "skipped")]
+
+
+def test_bytes_that_are_not_utf_8_have_a_place(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD.encode() + b"CWI dic 1323450576-\xff E 5 1 1\n")
+    with pytest.raises(FormatError, match=r"a.run:4: bytes that are not UTF-8"):
+        read_filter_run(path)
+    assert read_filter_run(path, strict=False).table.rows() == ROWS
+
+
+def test_lines_that_only_returns_part_are_told_and_never_one(tmp_path: Path) -> None:
+    for text in (GOOD, HEADER + GOOD):
+        with pytest.raises(FormatError, match=r"a.run:1: a return within the line"):
+            read_filter_run(written(tmp_path, text.replace("\n", "\r")))
+
+
+def test_a_header_of_depths_without_end_is_passed_over(tmp_path: Path) -> None:
+    run = read_filter_run(written(tmp_path, "#" + '{"a":' * 100_000 + "\n" + GOOD))
+    assert (run.table.rows(), run.header) == (ROWS, {})
+    assert [(p.line, p.kind) for p in run.problems] == [(1, "mended")]
+
+
+def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packed, "BOMB_BYTES", 1 << 16)
+    path = written(tmp_path, gzip.compress(LONG.encode() * 30_000), "bomb.gz")
+    for read in (read_filter_run, read_judgements):
+        with pytest.raises(FormatError, match="decompression bomb"):
+            read(path)
+
+
+def test_an_empty_file_is_an_error(tmp_path: Path) -> None:
+    for text in ("", "\n\n"):
+        with pytest.raises(FormatError, match="empty; expected lines of 'team system stream_id"):
+            read_filter_run(written(tmp_path, text))
+
+
+def test_a_gzip_file_cut_short_is_an_error_or_keeps_what_is_there(tmp_path: Path) -> None:
+    lines = "".join(f"a b 13234505{n:02}-{n * 7919:x} E 500 1 1\n" for n in range(100))
+    whole = gzip.compress(lines.encode())
+    path = written(tmp_path, whole[: len(whole) // 2], "cut.gz")
+    with pytest.raises(FormatError, match=r"cut short.*Get it anew") as caught:
+        read_filter_run(path)
+    run = read_filter_run(path, strict=False)
+    assert 0 < run.table.height < 100
+    assert [p.line for p in run.problems][-1] == caught.value.line
+    with pytest.raises(FormatError, match="cut short"):
+        read_filter_run(written(tmp_path, whole[:12], "head.gz"))
+
+
+def test_a_name_with_brackets_is_no_pattern(tmp_path: Path) -> None:
+    assert read_filter_run(written(tmp_path, GOOD, "run[1]*.txt")).table.rows() == ROWS
+
+
+FIELD = st.sampled_from(
+    [
+        *("a", "1323450574-ab", "-000003600-x", "1323450574", "E", "#E", "é", "1000", "0", "1001"),
+        *("1", "2", "-1", "3", "-", "None", "+1", "1e2", ".5", "5.", "1_0", "inf", "nan", "07"),
+    ]
+)
+SOUND = st.tuples(
+    *(st.just("t"), st.just("s"), st.just("1323450574-ab"), FIELD, FIELD, FIELD, FIELD)
+)
+LINE = st.one_of(SOUND, SOUND, SOUND, st.lists(FIELD, max_size=9))
+SEPARATOR = st.sampled_from([" ", " ", " ", "  ", "\t", " \t "])
+
+
+@given(st.lists(st.tuples(LINE, SEPARATOR), max_size=6), st.sampled_from(["\n", "\r\n", " \n"]))
+def test_quick_reading_and_reading_with_care_agree(
+    tmp_path_factory: pytest.TempPathFactory, lines: list, end: str
+) -> None:
+    """Every line read alone, with a tab that only careful reading takes, gives the same rows."""
+    path = tmp_path_factory.mktemp("kba") / "x"
+    good = "t s 1323450574-ab E 5 1 1"
+    path.write_text("".join(s.join(f) + end for f, s in [(good.split(), " "), *lines]))
+    together = read_filter_run(path, strict=False)
+    expected = read_filter_run(written(path.parent, good)).table.rows()
+    for fields, _ in lines:
+        # A line that is wrong in front makes reading careful.
+        path.write_text("wrong\n" + "\t".join(fields) + "\n")
+        expected += read_filter_run(path, strict=False).table.rows()
+    assert together.table.rows() == expected
+    kept = [f for f, _ in lines if f and not f[0].startswith("#")]
+    assert together.table.height - 1 + len(together.problems) == len(kept)
+
+
+# --- judgements -----------------------------------------------------------------------------
+
+SHORT = "E1 1323450574-a 1000 2 1\nE1 1323450574-a 1000 -1 1\nE2 1323450575-b 1000 0 0\n"
+LONG = (
+    "NIST one 1323450574-a E1 1000 2 1 2011-12-09-17\n"
+    "NIST two 1323450574-a E1 1000 -1 1 2011-12-09-17\n"
+    "NIST two 1323450575-b E2 1000 0 0 2011-12-09-17\n"
+)
+
+
+@pytest.mark.parametrize("text", [SHORT, LONG, SHORT.replace(" ", "\t"), "# all\n" + LONG])
+def test_judgements_in_both_forms_are_kept_one_by_one(tmp_path: Path, text: str) -> None:
+    table = read_judgements(written(tmp_path, text)).table
+    assert table.columns == ["query_id", "doc_id", "time", "relevance"]
+    assert table.rows() == [
+        ("E1", "1323450574-a", 1323450574, 2),
+        ("E1", "1323450574-a", 1323450574, -1),
+        ("E2", "1323450575-b", 1323450575, 0),
+    ]
+
+
+def test_a_judgement_must_have_a_rating(tmp_path: Path) -> None:
+    path = written(tmp_path, SHORT + "E3 1323450574-a 1000 - 1\n")
+    with pytest.raises(FormatError, match=r"a.run:4: the rating '-'"):
+        read_judgements(path)
+    assert read_judgements(path, strict=False).table.height == 3
+
+
+def test_trec_qrels_are_no_judgements_of_kba(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"a.run:1: 4 fields, but a line has at least 5"):
+        read_judgements(written(tmp_path, "q 0 d 1\n"))
+
+
+def test_the_judgements_of_kba_2012(kba_2012: Path) -> None:
+    table = read_judgements(kba_2012).table
+    assert table.height == 9925
+    assert table["query_id"].n_unique() == 29
+    assert sorted(table["relevance"].unique()) == [1, 2]
+    by_pair = table.group_by("query_id", "doc_id").len()
+    assert by_pair.filter(pl.col("len") > 1).height == 1401
+    # October to December 2011
+    assert table["time"].min() >= 1317427200
+    assert table["time"].max() < 1325376000
+
+
+# --- writing --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["out.run", "out.run.gz"])
+def test_what_is_written_reads_back(tmp_path: Path, name: str) -> None:
+    table = pl.DataFrame(ROWS, schema=SCHEMA, orient="row")
+    write_filter_run(tmp_path / name, table, {"corpus_id": "é"}, "CWI", "dic")
+    run = read_filter_run(tmp_path / name)
+    assert run.table.equals(table)
+    assert (run.header, run.team, run.system) == ({"corpus_id": "é"}, "CWI", "dic")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    first = (tmp_path / name).read_bytes()
+    write_filter_run(tmp_path / name, table, {"corpus_id": "é"}, "CWI", "dic")
+    assert (tmp_path / name).read_bytes() == first
+
+
+def test_lines_are_as_in_the_wild(tmp_path: Path) -> None:
+    with FilterRunWriter(tmp_path / "a", {"team_id": "t"}, "t", "s") as writer:
+        writer.write([FilterLine("E", "1323450574-a", 1323450574, 500, 1, True)])
+        assert writer.flush() == (tmp_path / "a").stat().st_size
+        assert (tmp_path / "a").read_text() == (
+            '#{"team_id": "t"}\nt s 1323450574-a E 500 1 1 2011-12-09-17\n'
+        )
+
+
+@pytest.mark.parametrize("name", ["a", "a.gz"])
+def test_a_writer_goes_on_after_what_is_there(tmp_path: Path, name: str) -> None:
+    line = FilterLine("E", "1323450574-a", 1323450574, 500.0, 1, True)
+    for score in (500.0, 600.0):
+        with FilterRunWriter(tmp_path / name, {}, "t", "s") as writer:
+            writer.write([line._replace(score=score)])
+    assert read_filter_run(tmp_path / name).table["score"].to_list() == [500, 600]
+
+
+def test_names_and_ids_that_a_run_cannot_hold_are_refused(tmp_path: Path) -> None:
+    for team in ("", "a b", "#a"):
+        with pytest.raises(CitebedError, match="take one word"):
+            FilterRunWriter(tmp_path / "a", {}, team, "s")
+    table = pl.DataFrame([("E F", *ROWS[0][1:])], schema=SCHEMA, orient="row")
+    with pytest.raises(CitebedError, match="'E F' has a blank"):
+        write_filter_run(tmp_path / "a", table, {}, "t", "s")
+    assert not (tmp_path / "a").exists()
+
+
+def test_stream_ids_start_with_the_epoch() -> None:
+    assert stream_id("1323450574-ab", 1323450574) == "1323450574-ab"
+    assert stream_id("1323450574-ab", 1323450575) == "1323450575-1323450574-ab"
+    assert stream_id("10.1145/1", 1323450574) == "1323450574-10.1145/1"
+    assert stream_id("d", 0) == "0000000000-d"
+    assert stream_id("d", -3600) == "-000003600-d"
+
+
+@given(st.integers(FIRST_SECOND, LAST_SECOND - 1), st.text("ab-0", min_size=1, max_size=3))
+def test_the_time_of_a_stream_id_reads_back(
+    tmp_path_factory: pytest.TempPathFactory, time: int, doc_id: str
+) -> None:
+    path = tmp_path_factory.mktemp("ids") / "x"
+    path.write_text(f"t s {stream_id(doc_id, time)} E 5 1 1\n")
+    assert read_filter_run(path).table["time"].to_list() == [time]
