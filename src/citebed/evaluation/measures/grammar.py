@@ -10,8 +10,7 @@ from typing import Any
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures import MEASURES, Measure
 from citebed.evaluation.measures.trec_names import from_trec_name
-
-_WRITTEN = re.compile(r"(?P<name>[A-Za-z]\w*)(?:\((?P<inside>[^()]*)\))?(?:@(?P<cutoff>[\w.]+))?")
+from citebed.grammar import Call, SpecError, Value, parse_call, value_text
 
 
 def measure(text: str | Measure, unless_given: Mapping[str, Any] | None = None) -> Measure:
@@ -30,14 +29,24 @@ def measure(text: str | Measure, unless_given: Mapping[str, Any] | None = None) 
     found = from_trec_name(text)
     if found is not None:
         return replace(found, **(unless_given or {}))
-    match = _WRITTEN.fullmatch(text)
-    if not match:
-        raise CitebedError(
-            f"cannot read the measure '{text}'. Write it like nDCG@10, AP(rel=2) or RBP(p=0.9)."
-        )
-    kind = kind_of(match["name"])
-    given = _parameters(kind, match["inside"] or "")
-    return kind(**{**(unless_given or {}), **given}, **_cutoff(match["cutoff"]))
+    call, cutoff = _parts(text)
+    kind = kind_of(call.name)
+    return kind(**{**(unless_given or {}), **_parameters(kind, call)}, **_cutoff(cutoff))
+
+
+def _parts(text: str) -> tuple[Call, str | None]:
+    """What stands before the ``@``, and what behind it."""
+    what = "."
+    try:
+        call, rest = parse_call(text)
+        behind = re.fullmatch(r"(?:@([\w.]+))?", rest)
+        if behind:
+            return call, behind[1]
+    except SpecError:
+        what = ": expected name=value in the brackets." if "(" in text else "."
+    raise CitebedError(
+        f"cannot read the measure '{text}'{what} Write it like nDCG@10, AP(rel=2) or RBP(p=0.9)."
+    )
 
 
 def measures(
@@ -83,27 +92,21 @@ def _cutoff(text: str | None) -> dict[str, Any]:
         raise CitebedError(f"the cut-off '@{text}' is not a number (or R).") from None
 
 
-def _parameters(kind: type[Measure], inside: str) -> dict[str, Any]:
-    given = {}
+def _parameters(kind: type[Measure], call: Call) -> dict[str, Any]:
     types = {field.name: str(field.type) for field in fields(kind) if field.name != "cutoff"}
-    for part in filter(None, (piece.strip() for piece in inside.split(","))):
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals:
-            raise CitebedError(f"'{part}' in {kind.NAME}(…): expected name=value.")
-        if name not in types:
-            raise UnknownName(f"parameter of {kind.NAME}", name, types)
-        given[name] = _value(kind, name, value, types[name])
-    return given
+    given = call.known_params(kind.NAME, types)
+    return {name: _typed(kind, name, value, types[name]) for name, value in given.items()}
 
 
-def _value(kind: type[Measure], name: str, text: str, wanted: str) -> Any:
-    plain = text.strip("'\"")
+def _typed(kind: type[Measure], name: str, value: Value, wanted: str) -> Any:
+    """A value as the measure's field has it: ``wanted`` is its annotation."""
+    text = value if isinstance(value, str) else value_text(value)
     try:
         if wanted == "bool":
-            return {"true": True, "false": False}[plain.lower()]
+            return {"true": True, "false": False}[text.lower()]
         if wanted.startswith("int"):
-            return int(plain)
-        return float(plain) if wanted == "float" else plain
+            return int(text)
+        return float(text) if wanted == "float" else text
     except (ValueError, KeyError):
         raise CitebedError(
             f"{kind.NAME}({name}={text}): '{text}' is not {_IN_WORDS[wanted.split(maxsplit=1)[0]]}."

@@ -9,9 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from citebed.grammar import SpecError, Spelled, integer, path
 from citebed.retrieval.models.base import Floats, Model, Numbers, Statistics, floats
-from citebed.retrieval.models.grammar import SpecError
-from citebed.retrieval.models.parameters import Spelled, integer, path
 
 DOCS = 10
 """How many documents from the top are taken for relevant where nothing else is said."""

@@ -8,6 +8,7 @@ from itertools import islice
 
 import numpy as np
 
+from citebed.grammar import integer, number
 from citebed.retrieval.feedback.base import (
     Feedback,
     FeedbackDocuments,
@@ -16,7 +17,6 @@ from citebed.retrieval.feedback.base import (
     best,
 )
 from citebed.retrieval.models.base import Floats, Model, Statistics, distribution
-from citebed.retrieval.models.parameters import integer, number
 from citebed.retrieval.models.smoothing import background
 
 

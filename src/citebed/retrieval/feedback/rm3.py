@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from citebed.grammar import number
 from citebed.retrieval.feedback.base import (
     Feedback,
     FeedbackDocuments,
@@ -14,7 +15,6 @@ from citebed.retrieval.feedback.base import (
     best,
 )
 from citebed.retrieval.models.base import Floats, Model, Statistics, distribution, quotient
-from citebed.retrieval.models.parameters import number
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from citebed.grammar import SpecError, number
 from citebed.retrieval.feedback.base import (
     Feedback,
     FeedbackDocuments,
@@ -14,9 +15,7 @@ from citebed.retrieval.feedback.base import (
     best,
 )
 from citebed.retrieval.models.base import Floats, Model, Numbers, Statistics, floats
-from citebed.retrieval.models.grammar import SpecError
 from citebed.retrieval.models.okapi import Okapi
-from citebed.retrieval.models.parameters import number
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,13 @@ A model is one file and one line in ``MODELS``; ``model_of`` reads one.
 from __future__ import annotations
 
 from citebed.errors import UnknownName
+from citebed.grammar import Call, Spec, SpecError, only_call, parse
 from citebed.retrieval.models.base import Model, Postings, Statistics
 from citebed.retrieval.models.bm25 import Bm25
 from citebed.retrieval.models.bm25f import Bm25f
 from citebed.retrieval.models.cosine import Cosine
-from citebed.retrieval.models.grammar import Call, Spec, SpecError, parse
 from citebed.retrieval.models.kl import Kl
 from citebed.retrieval.models.okapi import Okapi
-from citebed.retrieval.models.parameters import only_call
 from citebed.retrieval.models.ql import Ql
 
 __all__ = [

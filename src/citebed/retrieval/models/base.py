@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.retrieval.models.parameters import Spelled
+from citebed.grammar import Spelled
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[Any]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from citebed.grammar import choice, number
 from citebed.retrieval.models.base import (
     Floats,
     Model,
@@ -16,7 +17,6 @@ from citebed.retrieval.models.base import (
     floats,
     quotient,
 )
-from citebed.retrieval.models.parameters import choice, number
 
 
 @dataclass(frozen=True)

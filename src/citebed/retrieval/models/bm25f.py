@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from citebed.grammar import number
 from citebed.retrieval.models.base import (
     Floats,
     Model,
@@ -17,7 +18,6 @@ from citebed.retrieval.models.base import (
     quotient,
 )
 from citebed.retrieval.models.bm25 import lucene_idf
-from citebed.retrieval.models.parameters import number
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from citebed.retrieval.models.grammar import value_text
-from citebed.retrieval.models.parameters import Parameter, Spelled
+from citebed.grammar import Parameter, Spelled, value_text
 
 
 def section(kind: type[Spelled]) -> str:

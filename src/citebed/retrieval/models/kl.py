@@ -7,10 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from citebed.grammar import SpecError, number
 from citebed.retrieval.models.base import Floats, Numbers, Statistics, floats
-from citebed.retrieval.models.grammar import SpecError
 from citebed.retrieval.models.language import LanguageModel
-from citebed.retrieval.models.parameters import number
 from citebed.retrieval.models.smoothing import DELTA, LAMBDA, MU, Smoothing, background
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from citebed.grammar import number
 from citebed.retrieval.models.base import (
     Floats,
     Model,
@@ -16,7 +17,6 @@ from citebed.retrieval.models.base import (
     quotient,
     relevance_idf,
 )
-from citebed.retrieval.models.parameters import number
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from citebed.grammar import number
 from citebed.retrieval.models.base import Floats, Numbers, Statistics
 from citebed.retrieval.models.language import LanguageModel
-from citebed.retrieval.models.parameters import number
 from citebed.retrieval.models.smoothing import MU, Smoothing, background
 
 

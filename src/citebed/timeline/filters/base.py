@@ -6,7 +6,6 @@ stream: it is shown the documents in the order of time, and each of them once.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import ClassVar, NamedTuple, Protocol
@@ -16,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, UnknownName
+from citebed.grammar import Call, SpecError, parse_call, value_text
 from citebed.runs.kba_files import FilterLine
 from citebed.timeline.filters.topics import Topic
 
@@ -24,8 +24,6 @@ State = dict[str, NDArray[np.generic]]
 
 RELEVANT = 1
 """The rating of every line that a filter writes; how sure it is, the confidence says."""
-
-_CALL = re.compile(r"(\w+)(?:\((.*)\))?", re.DOTALL)
 
 
 class Batch(NamedTuple):
@@ -82,9 +80,7 @@ class Filter:
     """How many bytes of a stream it is given at once; what is quick takes more."""
 
     def __str__(self) -> str:
-        values = {f.name: float(getattr(self, f.name)) for f in fields(self)}
-        shown = (f"{k}={int(v) if v.is_integer() else v}" for k, v in values.items())
-        return f"{self.name}({','.join(shown)})"
+        return str(Call(self.name, tuple((f.name, getattr(self, f.name)) for f in fields(self))))
 
     def check_below_one(self, *names: str) -> None:
         """Refuse a parameter of 1 or more where only a share makes sense."""
@@ -99,30 +95,21 @@ class Filter:
 
 def read_filter(text: str, known: Mapping[str, type[Filter]]) -> Filter:
     """The filter that a text describes: ``names``, or ``names(common=0.01)``."""
-    match = _CALL.fullmatch("".join(text.split()))
-    if match is None:
-        raise CitebedError(f"'{text}' is no model; write a name, or as in 'names(common=0.01)'")
-    kind = known.get(match[1].lower())
-    if kind is None:
-        raise UnknownName("filter", match[1], known)
-    defaults = {f.name: f.default for f in fields(kind)}
-    given = {}
-    for part in filter(None, (match[2] or "").split(",")):
-        name, _, value = part.partition("=")
-        if name not in defaults:
-            raise UnknownName(f"parameter of {kind.name}", name, defaults)
-        given[name] = _number(part, value)
-    return kind(**given)
-
-
-def _number(part: str, value: str) -> float:
     try:
-        number = float(value)
-    except ValueError:
-        number = float("nan")
-    if not 0 <= number < float("inf"):
-        raise CitebedError(f"'{part}' does not give a number of 0 or more")
-    return number
+        call, rest = parse_call(text)
+    except SpecError:
+        rest = text
+    if rest:
+        raise CitebedError(f"'{text}' is no model; write a name, or as in 'names(common=0.01)'")
+    kind = known.get(call.name.lower())
+    if kind is None:
+        raise UnknownName("filter", call.name, known)
+    given = call.known_params(kind.name, [f.name for f in fields(kind)])
+    for name, value in given.items():
+        if isinstance(value, str) or value < 0:
+            shown = f"{name}={value_text(value)}"
+            raise CitebedError(f"'{shown}' does not give a number of 0 or more")
+    return kind(**{name: float(value) for name, value in given.items()})
 
 
 def confidence(share: float) -> int:

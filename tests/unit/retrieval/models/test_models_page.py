@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from citebed.grammar import Spelled
 from citebed.retrieval.feedback import FEEDBACK, retrieval_of
 from citebed.retrieval.models import MODELS
 from citebed.retrieval.models.explaining import section
-from citebed.retrieval.models.parameters import Spelled
 
 PAGE = (Path(__file__).resolve().parents[4] / "docs" / "models.md").read_text("utf-8")
 
