@@ -1,0 +1,145 @@
+"""A folder with everything that the pages of the documentation name, made from the demo."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+import shutil
+import tarfile
+import zipfile
+from importlib import resources
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+
+import citebed
+from citebed.cli.app import main
+from citebed.collection.demo import import_demo, write_topics
+from citebed.runs.times import date_time
+
+MODELS = {"bm25": "bm25", "ql": "ql", "rm3": "bm25+rm3", "rocchio": "bm25+rocchio", "dense": "kl"}
+
+TEX = r"""\documentclass{article}
+\begin{document}
+\section{Introduction}
+Language models with smoothing rank documents well \cite{ponte1998language}.
+
+Pseudo-relevance feedback adds terms from the documents that were found first.
+\bibliography{library}
+\end{document}
+"""
+MARKDOWN = """# Ours
+
+Relevance feedback expands queries [@rocchio1971relevance].
+
+Test collections need judgements, and pooling says whose.
+"""
+RIS = """TY  - JOUR
+TI  - A Paper that Stands in No Other File
+AU  - Oak, Ann
+PY  - 2001
+ER  -
+"""
+TOPICS = """<top><num> Number: 1 <title> vector space model <desc> Description: vectors </top>
+<top><num> Number: 2 <title> relevance feedback <desc> Description: feedback </top>
+"""
+
+
+CONTEXT = {
+    "citing": "other",
+    "context": "As in the vector space model [CIT].",
+    "cited": ["10.1145/361219.361220"],
+}
+
+
+def make_place(folder: Path) -> None:
+    """Fill ``folder``: collections, runs, judgements, drafts, a stream and its topics."""
+    import_demo(folder / "mine")
+    run("index", folder / "mine")
+    for name in ("acm-cr", "demo-collection"):
+        shutil.copytree(folder / "mine", folder / name)
+    _sources(folder)
+    _runs(folder)
+    _judgements(folder)
+    _stream(folder)
+
+
+def run(*words: object) -> None:
+    """A command that must do its work."""
+    assert main([str(word) for word in words]) == 0, words
+
+
+def _sources(folder: Path) -> None:
+    with resources.as_file(resources.files("citebed") / "demo") as demo:
+        shutil.copy(demo / "landmarks.bib", folder / "library.bib")
+        shutil.copytree(demo / "papers", folder / "papers")
+    for name in ("export.ris", "references.ris"):
+        (folder / name).write_text(RIS)
+    with zipfile.ZipFile(folder / "downloads.zip", "w") as archive:
+        archive.write(folder / "library.bib", "library.bib")
+    for name in ("dump.tar.xz", "acm-dl.tar.xz"):
+        with tarfile.open(folder / name, "w:xz") as packed:
+            packed.add(folder / "library.bib", "library.bib")
+    (folder / "paper.tex").write_text(TEX)
+    (folder / "paper.md").write_text(MARKDOWN)
+    (folder / "notes.txt").write_text("Smoothing matters for language models.\n")
+    (folder / "topics.xml").write_text(TOPICS)
+    for name in ("not-these.txt", "blacklist.txt"):
+        (folder / name).write_text("10.1145/361219.361220\n")
+    with lzma.open(folder / "contexts.jsonl.xz", "wt") as contexts:
+        contexts.write(f"{json.dumps(CONTEXT)}\n")
+    (folder / "my-queries.tsv").write_text("q1\tvector space model\n")
+
+
+def _runs(folder: Path) -> None:
+    """Runs over all queries of both sets, so that they serve for either."""
+    (folder / "runs").mkdir()
+    for name, model in MODELS.items():
+        parts = []
+        for queries in ("paragraphs", "sentences"):
+            path = folder / f"{queries}.part"
+            run("search", folder / "mine", "--queries", queries, "--model", model, "-o", path)
+            parts.append(path.read_text())
+            path.unlink()
+            path.with_name(f"{path.name}.json").unlink(missing_ok=True)
+        (folder / f"{name}.run").write_text("".join(parts))
+    for name in ("bm25", "ql", "rocchio"):
+        shutil.copy(folder / f"{name}.run", folder / "runs")
+
+
+def _judgements(folder: Path) -> None:
+    judged = folder / "mine" / "qrels"
+    for name in ("paragraphs", "sentences"):
+        shutil.copy(judged / f"{name}.qrels", folder)
+    for name in ("all", "j", "j12", "s", "authors", "cranfield"):
+        shutil.copy(judged / "paragraphs.qrels", folder / f"{name}.qrels")
+    run("qrels", "sample", folder / "all.qrels", "--share", "0.5", "-o", folder / "j1.qrels")
+    mine = citebed.open(folder / "mine")
+    queries = mine.queries("paragraphs")["query_id"].to_list()
+    (folder / "wanted.txt").write_text("".join(f"{name}\n" for name in queries[:5]))
+    (folder / "judged.qrels").write_text("1 0 10.1145/361219.361220 1\n")
+    pairs = pairwise(mine.documents["doc_id"])
+    (folder / "pairs.txt").write_text("".join(f"{one} {two} 3\n" for one, two in pairs))
+    (folder / "experts.qrels").write_text(f"{queries[0]} 0 one 1\n{queries[0]} 0 two 2\n")
+    (folder / "teams.txt").write_text("bm25 ours\nql ours\nrocchio theirs\n")
+
+
+def _stream(folder: Path) -> None:
+    topics, judged = write_topics(folder / "stream")
+    shutil.copy(topics, folder / "topics.jsonl")
+    documents = citebed.open(folder / "mine").documents.filter(pl.col("year").is_not_null())
+    rows = [
+        {"doc_id": doc_id, "time": date_time(str(year)), "title": title}
+        for doc_id, title, year in documents.select("doc_id", "title", "year").iter_rows()
+    ]
+    rows.sort(key=lambda row: (row["time"], row["doc_id"]))
+    (folder / "stream.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    times = {row["doc_id"]: row["time"] for row in rows}
+    lines = [line.split() for line in judged.read_text().splitlines()]
+    known = [(q, f"{times[doc]:010d}-{doc}", grade) for q, _, doc, grade in lines if doc in times]
+    (folder / "kba.qrels").write_text("".join(f"{q} 0 {doc} {grade}\n" for q, doc, grade in known))
+    (folder / "judged.txt").write_text("".join(f"{q} {doc} 1000 2 1\n" for q, doc, _ in known))
+    shutil.copy(folder / "paragraphs.qrels", folder / "big.qrels")
+    (folder / "big.run.gz").write_bytes(gzip.compress((folder / "bm25.run").read_bytes()))

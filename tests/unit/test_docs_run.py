@@ -1,0 +1,105 @@
+"""What the pages say runs: every shell and Python block, on the demo collection.
+
+A block runs in the folder of its page, after those before it. Left out are commands that need a
+network, a package or a program that is not ours, and are named here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import glob
+import io
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.docs_place import make_place, run
+
+from citebed.cli.app import main
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+STREAMS = {"timeline.md", "timeline-report.md"}
+"""Pages whose ``*.run`` are filter runs; those of search are made on its page."""
+NOT_OURS = re.compile(r"\s*(make|pip|hf|pdftotext|python bench/|citebed fetch)\b")
+NEEDS_A_DOWNLOAD = (
+    "acm-cr/acm-cr.tar.gz",
+    "cran.tar.gz",
+    "minilm",
+    "contexts.jsonl.xz",
+    "big.qrels",
+)
+PYTHON_ELSEWHERE = ("import pyterrier", "import duckdb", "load_encoder", "import citebed_demo")
+"""What these blocks need is not installed with the tests, or a test of its own makes it."""
+SETTING = re.compile("[A-Z_]+=")
+
+
+@pytest.fixture(scope="session")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("docs") / "place"
+    folder.mkdir()
+    make_place(folder)
+    return folder
+
+
+@pytest.fixture
+def here(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "here"
+    shutil.copytree(place, folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_block_runs(page: Path, here: Path) -> None:
+    if page.name in (*STREAMS, "search.md"):
+        for path in here.glob("*.run"):
+            path.unlink()
+    if page.name in STREAMS:
+        _filter_runs()
+    names: dict[str, object] = {"__name__": "page"}
+    for language, block in FENCE.findall(page.read_text("utf-8")):
+        if language == "toml":
+            (here / block.split()[1]).write_text(block)
+        if language in ("sh", "") and page.name != "commands.md":
+            _shell(block)
+        if language == "python" and not any(word in block for word in PYTHON_ELSEWHERE):
+            _python(block, page, names)
+
+
+def _filter_runs() -> None:
+    for model, name in (("names", "names"), ("relevance_model", "lsis")):
+        run("filter", "stream.jsonl", "--topics", "topics.jsonl", "--model", model,
+            "-o", f"{name}.run", "--quiet")  # fmt: skip
+
+
+def _shell(block: str) -> None:
+    for line in block.replace("\\\n", " ").splitlines():
+        command = line.split(" #")[0].strip()
+        if not command or NOT_OURS.match(command) or any(w in command for w in NEEDS_A_DOWNLOAD):
+            continue
+        words = [word for word in shlex.split(command) if not SETTING.match(word)]
+        assert words[0] == "citebed", command
+        expanded = [name for word in words[1:] for name in _expanded(word)]
+        told = io.StringIO()
+        with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
+            code = main(expanded)
+        assert code == 0, f"{command}\n{told.getvalue()}"
+
+
+def _expanded(word: str) -> list[str]:
+    return sorted(glob.glob(word)) or [word] if "*" in word and "/data/" not in word else [word]
+
+
+def _python(block: str, page: Path, names: dict[str, object]) -> None:
+    if block.lstrip().startswith(">>>"):
+        test = doctest.DocTestParser().get_doctest(block, names, page.name, str(page), 0)
+        assert not doctest.DocTestRunner().run(test, clear_globs=False).failed
+        names.update(test.globs)
+    else:
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(block, page.name, "exec"), names)
