@@ -10,15 +10,13 @@ from typing import IO, Any
 import polars as pl
 
 from citebed.collection.collection import Collection
+from citebed.records import Document
 from citebed.wording import printable
 
 DERIVED_SETS = ("paragraphs", "sentences")
 """The query sets that an import makes from the citing papers; others came as files."""
 
-BIBLIOGRAPHIC = (
-    "type", "title", "authors", "editors", "year", "date", "venue", "volume", "number", "pages",
-    "publisher", "doi", "url", "abstract", "keywords", "language",
-)  # fmt: skip
+BIBLIOGRAPHIC = Document._fields[1 : Document._fields.index("bibtex")]
 """The columns that describe a document, whatever it was read from."""
 
 
