@@ -10,7 +10,7 @@ import polars as pl
 
 from citebed.report.grid import Grid
 from citebed.timeline.scoring.stream_scores import StreamScores
-from citebed.timeline.scoring.trends import Stability, Trend
+from citebed.timeline.scoring.trends import Stability, Trend, stability
 from citebed.wording import count
 
 
@@ -138,6 +138,18 @@ def trend_row(run: str, measure: str, found: Trend, alpha: float) -> dict[str, A
         name: None if isinstance(value, float) and math.isnan(value) else value
         for name, value in row.items()
     }
+
+
+def stability_sentences(runs: Sequence[StreamScores]) -> list[str]:
+    """For each measure how alike systems are ranked from slice to slice; two are no ranking."""
+    if len(runs) < 3:
+        return []
+    return [
+        stability_sentence(
+            str(each), stability({scores.run: scores.by_slice(each) for scores in runs})
+        )
+        for each in runs[0].measures
+    ]
 
 
 def stability_sentence(measure: str, found: Stability) -> str:

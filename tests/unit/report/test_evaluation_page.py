@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jinja2 import UndefinedError
 from lxml import etree, html
 
 from citebed.errors import CitebedError
@@ -22,8 +23,9 @@ from citebed.evaluation.scoring.summaries import Resampling
 from citebed.report.evaluation_page import Front, evaluation_page
 from citebed.report.evaluation_queries import query_data
 from citebed.report.evaluation_study import Plan, Study, study
-from citebed.report.html import element, escaped, inline_svg, json_block, svg_link
-from citebed.runs.converting import as_qrels, as_run
+from citebed.report.html.inline_svg import figure_of, inline_svg
+from citebed.report.html.page import environment
+from citebed.runs.reading import as_qrels, as_run
 from citebed.runs.tables import Run
 
 Ranking = Mapping[str, Sequence[str]]
@@ -253,7 +255,8 @@ NAMESPACES = {"xlink": "http://www.w3.org/1999/xlink"}
 
 @given(st.text())
 def test_any_text_comes_out_as_it_went_in(text: str) -> None:
-    whole = str(element("p", escaped(text), title=text))
+    template = environment().from_string('<p title="{{ text }}">{{ text }}</p>')
+    whole = template.render(text=text)
     part = html.fragment_fromstring(whole.encode(), parser=html.HTMLParser(encoding="utf-8"))
     kept = re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]", "\ufffd", text)
     assert (part.text or "").replace("\r", "\n") == kept.replace("\r\n", "\n").replace("\r", "\n")
@@ -262,9 +265,7 @@ def test_any_text_comes_out_as_it_went_in(text: str) -> None:
 
 @given(st.dictionaries(st.text(), st.text() | st.integers() | st.none()))
 def test_data_cannot_leave_its_element(data: dict[str, Any]) -> None:
-    whole = str(json_block("data", data))
-    inside = whole.removeprefix('<script type="application/json" id="data">')
-    inside = inside.removesuffix("</script>")
+    inside = environment().from_string("{{ data | tojson }}").render(data=data)
     assert not set("<>&\u2028\u2029") & set(inside)
     assert json.loads(inside) == data
 
@@ -300,6 +301,14 @@ def test_an_inline_figure_has_no_styles_and_ids_of_its_own() -> None:
 
 
 def test_a_figure_is_saved_as_it_was_drawn() -> None:
-    link = html.fragment_fromstring(svg_link(b"<svg/>", "x.svg"))
-    assert base64.b64decode(link.get("href").partition(",")[2]) == b"<svg/>"
-    assert link.get("download") == "x.svg"
+    drawn = figure_of(b"<svg><b/></svg>", "one", "says", "a label", "x<b>")
+    template = environment().get_template("parts.html.j2").module
+    made = html.fragment_fromstring(str(template.figures([drawn])).strip())  # type: ignore[attr-defined]
+    (link,) = made.iter("a")
+    assert base64.b64decode(link.get("href").partition(",")[2]) == b"<svg><b/></svg>"
+    assert (link.get("download"), link.get("aria-label")) == ("x<b>.svg", "Save x<b>.svg")
+
+
+def test_a_value_that_nobody_gave_is_an_error() -> None:
+    with pytest.raises(UndefinedError, match="nobody"):
+        environment().from_string("{{ nobody }}").render()

@@ -76,6 +76,14 @@ def test_trends_are_told_in_words(page: html.HtmlElement) -> None:
     assert ", significant " in told[1]
 
 
+def test_where_slices_are_too_few_for_a_trend_that_is_said(tmp_path: Path) -> None:
+    call(*write(tmp_path), "--slice", "all", "--report", str(tmp_path / "out.html"))
+    page = html.document_fromstring((tmp_path / "out.html").read_text())
+    told = [item.text_content() for item in page.xpath("//section[@id='over-time']//li")]
+    assert told == ["No trends: only 1 slice with relevant documents."]
+    assert page.xpath("//section[@id='over-time']//table") == []
+
+
 def test_the_command_names_files_and_not_where_they_are(page: html.HtmlElement, made: Path) -> None:
     command = page.xpath("//pre")[0].text_content()
     assert command.startswith(

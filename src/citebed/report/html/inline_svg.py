@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import base64
 import re
+from typing import NamedTuple
 
 from lxml import etree
+from markupsafe import Markup
 
 from citebed.report.drawing import INK, LIGHT, MARK, RULE
-from citebed.report.html.escaping import Html, element, escaped
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _LINK = "{http://www.w3.org/1999/xlink}href"
@@ -26,7 +27,25 @@ _COLOURS = {
 }
 
 
-def inline_svg(svg: bytes, name: str, says: str) -> Html:
+class Figure(NamedTuple):
+    """A figure in a page: its markup, the label of its box, and the file it can be saved as.
+
+    ``link`` leads to the figure as it was drawn, which the markup is not.
+    """
+
+    svg: Markup
+    label: str
+    file: str
+    link: str
+
+
+def figure_of(svg: bytes, name: str, says: str, label: str, file: str) -> Figure:
+    """A drawn figure made ready for a page; ``name`` and ``says`` as for `inline_svg`."""
+    link = f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
+    return Figure(inline_svg(svg, name, says), label, f"{file}.svg", link)
+
+
+def inline_svg(svg: bytes, name: str, says: str) -> Markup:
     """A figure as part of a page; ``name`` keeps its ids apart, ``says`` is read to the blind."""
     root = etree.fromstring(svg, etree.XMLParser(resolve_entities=False, no_network=True))
     for part in list(root.iter(*_DROPPED)):
@@ -38,7 +57,7 @@ def inline_svg(svg: bytes, name: str, says: str) -> Html:
     root.set("aria-label", says)
     etree.cleanup_namespaces(root)
     text = etree.tostring(root, encoding="unicode")
-    return Html(re.sub(r"\s*\n\s*", " ", text))
+    return Markup(re.sub(r"\s*\n\s*", " ", text))
 
 
 def _plain_style(part: etree._Element) -> None:
@@ -66,15 +85,3 @@ def _own_ids(part: etree._Element, name: str) -> None:
         _drop(part, _LINK)
     if clip := part.get("clip-path"):
         part.set("clip-path", clip.replace("(#", f"(#{name}-"))
-
-
-def svg_link(svg: bytes, file_name: str) -> Html:
-    """A link that saves the figure as it was drawn, as a file."""
-    content = base64.b64encode(svg).decode()
-    return element(
-        "a",
-        escaped("Save as SVG"),
-        href=f"data:image/svg+xml;base64,{content}",
-        download=file_name,
-        aria_label=f"Save {file_name}",
-    )

@@ -1,78 +1,127 @@
-"""The skeleton of a page: one file with its style and script, and a policy that allows no more.
+"""Pages from the templates of this folder: one file with its style, script and data.
 
-The Content-Security-Policy lets the browser load nothing at all, and run only the one style and
-the one script of this file, which it knows by their hashes.
+Templates escape whatever they are given but `Markup`, which only `inline_svg` makes. The page's
+Content-Security-Policy lets the browser load nothing at all, and run only the one style and the
+one script of this file, which it knows by their hashes.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib import resources
+import json
+import math
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import metadata, resources
+from typing import Any, NamedTuple
 
-from citebed.report.html.escaping import Html, element, escaped, join
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
 
-_POLICY = (
-    "default-src 'none'; style-src '{style}'; script-src '{script}'; img-src data:; "
-    "base-uri 'none'; form-action 'none'"
-)
+from citebed._version import __version__
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-@dataclass(frozen=True)
-class Page:
-    """A page: its title, what stands under it, and its sections by their ids.
+class Column(NamedTuple):
+    """A column: its head, what it means (shown on demand), and whether it holds numbers."""
 
-    ``sections`` are ``(id, heading, body)``; ``data`` is what scripts read (`json_block`), and
-    ``scripts`` names the script files of this package that the page needs.
+    head: str
+    title: str | None = None
+    number: bool = True
+
+
+class Cell(NamedTuple):
+    """A cell: its text, a smaller text beside it, and the number to sort by (else the text).
+
+    ``mark`` is set apart behind the text, a dagger for example; ``kind`` is a class of its own.
     """
 
-    title: str
-    lead: Html
-    sections: Sequence[tuple[str, str, Html]]
-    foot: Html
-    data: Html
-    scripts: tuple[str, ...]
+    text: str
+    small: str = ""
+    value: float | None = None
+    mark: str = ""
+    kind: str = ""
 
 
-def render(page: Page) -> str:
-    """The page as one self-contained HTML file."""
-    style, script = _file("page.css"), "\n".join(map(_file, page.scripts))
-    policy = _POLICY.format(style=_hash(style), script=_hash(script))
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        Html(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="generator", content="citebed"),
-        element("meta", name="referrer", content="no-referrer"),
-        element("link", rel="icon", href="data:,"),
-        element("title", escaped(page.title)),
-        Html(f"<style>{style}</style>"),
-    )
-    body = element("body", _body(page), page.data, Html(f"<script>{script}</script>"))
-    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+class Table(NamedTuple):
+    """A table with its caption; the first cell of a row names it."""
+
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
 
 
-def _body(page: Page) -> Html:
-    links = join(
-        element("li", element("a", escaped(heading), href=f"#{name}"))
-        for name, heading, _ in page.sections
-    )
-    sections = join(
-        element("section", element("h2", escaped(heading)), inside, id=name)
-        for name, heading, inside in page.sections
-    )
-    return join(
-        (
-            element("a", escaped("Skip to the results"), href="#main", class_="skip"),
-            element("header", element("h1", element("bdi", escaped(page.title))), page.lead),
-            element("nav", element("ul", links), aria_label="Sections"),
-            element("main", sections, id="main"),
-            element("footer", page.foot),
-        )
-    )
+def number_cell(value: float, how: str, small: str = "", mark: str = "") -> Cell:
+    """A number in a format, with a real minus sign; a dash where there is none."""
+    return Cell(number_text(value, how), small, known(value), mark)
+
+
+def known(value: float) -> float | None:
+    """The number to sort by; none for nan."""
+    return None if math.isnan(value) else value
+
+
+def number_text(value: float, how: str) -> str:
+    """As in a cell: ``−0.0123``, or a dash for nan."""
+    return "–" if math.isnan(value) else format(value, how).replace("-", "−")
+
+
+def limits_text(low: float, high: float, how: str = "+.4f") -> str:
+    """The limits of an interval, ``[−0.0123, +0.0045]``; nothing where it has none."""
+    known = not (math.isnan(low) or math.isnan(high))
+    return f"[{number_text(low, how)}, {number_text(high, how)}]" if known else ""
+
+
+def count_cells(numbers: Sequence[int]) -> list[Cell]:
+    """Whole numbers, a cell each."""
+    return [Cell(f"{number:,}", value=number) for number in numbers]
+
+
+def render(
+    template: str, sections: Mapping[str, str], scripts: Sequence[str], **values: Any
+) -> str:
+    """A template of this folder as a page.
+
+    ``sections`` are the headings of its parts by their ids, which the template has a block each
+    for; ``scripts`` are the files of this folder that the page needs. ``libraries``, a title, the
+    ``command`` and all else that the template shows are ``values``.
+    """
+    style, script = _file("page.css"), "\n".join(map(_file, scripts))
+    versions = {name: metadata.version(name) for name in values.pop("libraries")}
+    return environment().get_template(template).render(
+        sections=sections, citebed=__version__,
+        versions={"Python": platform.python_version(), **versions},
+        style=Markup(style), style_hash=_hash(style),
+        script=Markup(script), script_hash=_hash(script), **values,
+    )  # fmt: skip
+
+
+@cache
+def environment() -> Environment:
+    """Where templates are read: escaping always, and a name that nobody gave is an error."""
+    made = Environment(
+        autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(_file),
+        finalize=_plain, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    made.policies.update({"json.dumps_function": _json, "json.dumps_kwargs": {}})
+    return made
+
+
+def _plain(value: Any) -> Any:
+    """Control characters and halves of characters, which no page may hold, become U+FFFD."""
+    is_text = isinstance(value, str) and not isinstance(value, Markup)
+    return _CONTROLS.sub("\ufffd", value) if is_text else value
+
+
+def _json(data: Any) -> str:
+    """Compact; what a page may not hold is written by its number (the rest the filter does)."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def _file(name: str) -> str:
