@@ -33,7 +33,7 @@ from citebed.evaluation.contrasts.pool import read_teams
 from citebed.evaluation.judgements.clusters import read_clusters
 from citebed.evaluation.measures.grammar import measure
 from citebed.files.reading import is_packed
-from citebed.files.reading import read_lines as small_lines
+from citebed.files.reading import trec_lines as small_lines
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.index.citing_text import citing_text, names_of
 from citebed.retrieval.index.index import open_index
@@ -45,12 +45,11 @@ from citebed.retrieval.rerank.torch_pickle import read_torch_pickle
 from citebed.retrieval.rerank.weights import read_safetensors
 from citebed.retrieval.running import RunOptions, run_queries
 from citebed.retrieval.search.fields import fields_of
-from citebed.runs.judged_files import read_judged
 from citebed.runs.kba_files import read_filter_run, read_judgements
 from citebed.runs.query_files import query_texts
-from citebed.runs.tables import read_qrels, read_run
+from citebed.runs.reading import read_judged, read_qrels, read_run
 from citebed.runs.times import parse_time
-from citebed.runs.trec_files import QRELS, RUN, Layout, read_lines, read_trec, run_tag
+from citebed.runs.trec_files import QRELS, RUN, Layout, read_trec, run_tag, trec_lines
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.feedback import labels_of
 from citebed.timeline.filters.topics import read_topics
@@ -116,7 +115,7 @@ def _trec(layout: Layout, read: Callable[[Path], Any]) -> Callable[[Path], Any]:
     """
 
     def slowly(path: Path) -> pl.DataFrame | None:
-        rows = [row[1:] for row in read_lines(path, layout)]
+        rows = [row[1:] for row in trec_lines(path, layout)]
         schema = {name: layout.schema[name] for name in layout.kept}
         return pl.DataFrame(rows, schema, orient="row") if rows else None
 

@@ -20,7 +20,7 @@ def test_a_call_and_what_stands_behind_it() -> None:
 
 @pytest.mark.parametrize("written", ["AP(rel=1,rel=2)", "AP(rel=1", "AP(rel=(1))", "AP(,)"])
 def test_a_measure_that_cannot_be_read_says_how_it_is_written(written: str) -> None:
-    with pytest.raises(CitebedError, match="cannot read the measure .* Write it like nDCG@10"):
+    with pytest.raises(CitebedError, match=r"cannot read the measure .* Write it like nDCG@10"):
         measure(written)
 
 

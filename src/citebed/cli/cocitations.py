@@ -132,7 +132,7 @@ def _lists(collection: Collection) -> pl.DataFrame:
 def _queries(collection: Collection, qrels: Path, name: str | None) -> pl.DataFrame | None:
     """The queries named, or those that the judgements of the collection belong to."""
     from citebed.retrieval.queries import read_queries
-    from citebed.runs.tables import name_of
+    from citebed.runs.reading import name_of
 
     if name is None:
         own = os.path.realpath(collection.folder / "qrels")

@@ -124,7 +124,7 @@ def contrast(
         contrast as contrast_sets,
     )
     from citebed.evaluation.scoring.comparing import Design
-    from citebed.runs.tables import read_runs, read_sets
+    from citebed.runs.reading import read_runs, read_sets
 
     style = style_of(format, as_json, as_csv)
     if pair is not None and plots is None:
@@ -286,7 +286,7 @@ def pool_bias(
         pool_bias as leave_out,
     )
     from citebed.evaluation.scoring.comparing import Design
-    from citebed.runs.tables import read_runs
+    from citebed.runs.reading import read_runs
 
     style = style_of(format, as_json, as_csv)
     options = PoolOptions(

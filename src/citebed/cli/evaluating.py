@@ -111,7 +111,7 @@ def evaluate(
     from citebed.evaluation.scoring.evaluating import score_run
     from citebed.evaluation.scoring.summaries import summarise
     from citebed.runs.ranking import prepare
-    from citebed.runs.tables import read_qrels, read_runs
+    from citebed.runs.reading import read_qrels, read_runs
 
     style = style_of(format, as_json, as_csv)
     if ledger and style not in ("table", "json", "csv"):
@@ -252,7 +252,7 @@ def compare(
     from citebed.evaluation.scoring.comparing import Design
     from citebed.evaluation.scoring.comparing import compare as compare_runs
     from citebed.evaluation.scoring.evaluating import evaluate as evaluate_runs
-    from citebed.runs.tables import read_runs
+    from citebed.runs.reading import read_runs
 
     style = style_of(format, as_json, as_csv)
     named = None if baseline is None else run_named(baseline, runs)

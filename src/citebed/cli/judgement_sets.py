@@ -59,7 +59,7 @@ def stats(
     Example: citebed qrels stats paragraphs.qrels sentences.qrels
     """
     from citebed.evaluation.judgements.sets import describe
-    from citebed.runs.tables import read_sets
+    from citebed.runs.reading import read_sets
 
     style = style_of(None, as_json, as_csv)
     found = [describe(one, rel) for one in read_sets(files)]
@@ -106,7 +106,7 @@ def sample(
     Example: citebed qrels sample cranfield.qrels --share 0.5 --seed 1 -o half.qrels
     """
     from citebed.evaluation.judgements.sets import sample as draw
-    from citebed.runs.tables import read_qrels
+    from citebed.runs.reading import read_qrels
 
     given = read_qrels(qrels)
     kept = draw(given, share, seed, by.value)
@@ -140,7 +140,7 @@ def subset(
     Example: citebed qrels subset all.qrels bm25.run ql.run --depth 20 -o pool20.qrels
     """
     from citebed.evaluation.judgements import sets as judgement_sets
-    from citebed.runs.tables import read_qrels, read_run
+    from citebed.runs.reading import read_qrels, read_run
 
     if (depth is None) != (not runs):
         raise CitebedError("--depth and runs belong together: give both, or neither.")
@@ -205,7 +205,7 @@ def merge(
     Example: citebed qrels merge authors.qrels experts.qrels --rule max --map experts:1=2 -o m.qrels
     """
     from citebed.evaluation.judgements import sets as judgement_sets
-    from citebed.runs.tables import read_sets
+    from citebed.runs.reading import read_sets
 
     style, maps = style_of(None, as_json, as_csv), _maps(grades or [])
     sets = read_sets(files)
@@ -299,7 +299,7 @@ def expand(
 
     from citebed.cli.cocitations import from_collection, from_file
     from citebed.evaluation.judgements import cocitation as expanding
-    from citebed.runs.tables import read_qrels
+    from citebed.runs.reading import read_qrels
 
     how = expanding.Expansion(at_least=at_least, grade=grade, rel=rel)
     given = read_qrels(qrels)

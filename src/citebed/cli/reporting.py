@@ -98,7 +98,7 @@ def report(
     from citebed.report.evaluation_page import Front, evaluation_page
     from citebed.report.evaluation_study import Plan
     from citebed.report.evaluation_study import study as make_study
-    from citebed.runs.tables import read_qrels, read_runs
+    from citebed.runs.reading import read_qrels, read_runs
 
     read = [qrels, *runs, *([queries] if queries else []), *([Path(cluster)] if cluster else [])]
     _check_output(output, read)

@@ -142,9 +142,9 @@ def check_queries(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def run_named(wanted: str, runs: Sequence[Path]) -> str:
     """A run's name among all; it may be given as its path or its file name too."""
-    from citebed.runs.tables import names_of
+    from citebed.runs.reading import distinct_names
 
-    names = names_of(runs)
+    names = distinct_names(runs)
     if wanted in names:
         return wanted
     for ways in ([abspath(path) for path in runs], [path.name for path in runs]):

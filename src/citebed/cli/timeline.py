@@ -198,7 +198,7 @@ def timeline(
         level=level, samples=samples, seed=seed, alpha=alpha,
     )  # fmt: skip
     from citebed.files.reading import at_hand
-    from citebed.runs.judged_files import read_judged
+    from citebed.runs.reading import read_judged
     from citebed.timeline.streams.stream_runs import without_times
 
     # Judgements are short, and are read while nothing else keeps the processors busy.
@@ -292,13 +292,13 @@ def _names(paths: list[Path]) -> dict[Path, str | Path]:
     """Names that tell runs apart; a path stands for its own, found when it is needed."""
     if len({path.name.partition(".")[0] for path in paths}) == len(paths):
         return {path: path for path in paths}
-    from citebed.runs.tables import names_of
+    from citebed.runs.reading import distinct_names
 
-    return dict(zip(paths, names_of(paths), strict=True))
+    return dict(zip(paths, distinct_names(paths), strict=True))
 
 
 def _truth(asked: _Asked, times: pl.DataFrame | None, reading: Reading) -> Truth:
-    from citebed.runs.tables import name_of
+    from citebed.runs.reading import name_of
     from citebed.timeline.streams.truth import truth_of
 
     return truth_of(asked.judged, name_of(asked.qrels), times, reading)

@@ -93,7 +93,7 @@ def official_truth(
     judged: pl.DataFrame, qrels: Path, times: pl.DataFrame | None, rule: str
 ) -> Truth:
     """Judgements without times; those of ``times`` tell how ids are written."""
-    from citebed.runs.tables import name_of
+    from citebed.runs.reading import name_of
     from citebed.timeline.streams.truth import Reading, timeless_truth
 
     # What the rule "any" says, for all grades at once.

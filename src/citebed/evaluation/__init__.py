@@ -41,13 +41,10 @@ if TYPE_CHECKING:
         Summary as Summary,
         summarise as summarise,
     )
-    from citebed.runs.converting import as_qrels as as_qrels, as_run as as_run, as_runs as as_runs
+    from citebed.runs.reading import as_qrels as as_qrels, as_run as as_run, as_runs as as_runs
+    from citebed.runs.fusion import Fusion as Fusion, fuse as fuse
     from citebed.runs.ranking import prepare as prepare, rank as rank
-    from citebed.runs.tables import (
-        Qrels as Qrels,
-        Run as Run,
-        read_qrels as read_qrels,
-        read_run as read_run,
-    )
+    from citebed.runs.tables import Qrels as Qrels, Run as Run
+    from citebed.runs.reading import read_qrels as read_qrels, read_run as read_run
 
 __getattr__, __dir__ = names_on_first_use(__name__)

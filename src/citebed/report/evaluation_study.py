@@ -9,8 +9,9 @@ from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.comparing import Comparison, Design, compare
 from citebed.evaluation.scoring.evaluating import Evaluation, Settings, score_each
 from citebed.evaluation.scoring.summaries import Resampling, Summary, summarise
-from citebed.runs.ranking import Judged, prepare
-from citebed.runs.tables import Qrels, Run, check_names
+from citebed.runs.ranking import PreparedQrels, prepare
+from citebed.runs.reading import check_names
+from citebed.runs.tables import Qrels, Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +29,7 @@ class Study:
     """Runs with their scores, summaries (a list a run) and comparisons (none of one run)."""
 
     plan: Plan
-    judged: Judged
+    judged: PreparedQrels
     runs: tuple[Run, ...]
     evaluation: Evaluation
     summaries: tuple[list[Summary], ...]

@@ -15,12 +15,12 @@ from citebed.errors import CitebedError
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import file_hash
 from citebed.retrieval.search.hits import NOTHING, Hits
-from citebed.runs.trec_files import QRELS, read_lines
+from citebed.runs.trec_files import QRELS, trec_lines
 from citebed.wording import printable
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedFeedback:
     """Judgements by query: documents judged relevant, and not; and the file they come from."""
 
     by_query: Mapping[str, tuple[Hits, Hits]]
@@ -42,7 +42,7 @@ class Judged:
         return {name for name, pairs in sets.items() if pairs & mine}
 
 
-def read_judged(collection: Collection, index: Index, source: str) -> Judged:
+def read_judged(collection: Collection, index: Index, source: str) -> JudgedFeedback:
     """The judgements of a qrels file, or of a set of the collection."""
     path = Path(source)
     if not path.is_file() and source in collection.query_sets:
@@ -57,7 +57,7 @@ def read_judged(collection: Collection, index: Index, source: str) -> Judged:
     others: dict[str, list[int]] = {}
     pairs = set()
     missing = 0
-    for _, query_id, doc_id, relevance in read_lines(path, QRELS):
+    for _, query_id, doc_id, relevance in trec_lines(path, QRELS):
         if relevance > 0:
             pairs.add((query_id, doc_id))
         number = index.ids.find(doc_id)
@@ -70,7 +70,7 @@ def read_judged(collection: Collection, index: Index, source: str) -> Judged:
         for name in relevant.keys() | others.keys()
     }
     facts = {"file": printable(path.name), "sha256": file_hash(path), "not_in_index": missing}
-    return Judged(both, frozenset(pairs), facts)
+    return JudgedFeedback(both, frozenset(pairs), facts)
 
 
 def _hits(numbers: list[int]) -> Hits:

@@ -10,37 +10,24 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from citebed._version import __version__
-from citebed.files.writing import whole_files
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import DESCRIPTION, file_hash
 from citebed.retrieval.pipeline import Pipeline
-from citebed.retrieval.running import Run, RunOptions
-from citebed.runs.writing import check_ids
-from citebed.wording import json_text
+from citebed.retrieval.running import RunOptions
+from citebed.runs.tables import Run
+from citebed.runs.writing import write_ranked
 
 _PACKAGES = ("numpy", "polars", "numba", "PyStemmer", "onnxruntime", "tokenizers", "torch")
 
 
 def write_run(path: Path, run: Run, tag: str, facts: dict[str, Any]) -> list[Path]:
-    """Write a run (Parquet if the name ends so, else TREC) and ``NAME.json`` beside it."""
-    is_table = path.suffix.lower() == ".parquet"
-    if not is_table:
-        check_ids(run.table, path)
-    sidecar = path.with_name(path.name + ".json")
-    with whole_files(path, sidecar) as (draft, about):
-        with draft.open("wb") as handle:
-            if is_table:
-                run.table.write_parquet(handle)
-            else:
-                _trec(run.table, "".join(tag.split())).write_csv(
-                    handle, include_header=False, separator=" ", quote_style="never"
-                )
-        facts = {**facts, "run": path.name, "sha256": file_hash(draft)}
-        about.write_text(json_text(facts, indent=2) + "\n", "utf-8")
-    return [path, sidecar]
+    """Write a run (Parquet or gzip if the name ends so, else TREC) and ``NAME.json`` beside it."""
+
+    def told(draft: Path) -> dict[str, Any]:
+        return {**facts, "run": path.name, "sha256": file_hash(draft)}
+
+    return write_ranked(path, run.table, tag, told)
 
 
 def run_facts(
@@ -80,9 +67,3 @@ def _versions() -> dict[str, str]:
         with contextlib.suppress(PackageNotFoundError):
             found[name.lower()] = version(name)
     return found
-
-
-def _trec(table: pl.DataFrame, tag: str) -> pl.DataFrame:
-    return table.select(
-        "query_id", pl.lit("Q0").alias("iteration"), "doc_id", "rank", "score", pl.lit(tag)
-    )

@@ -12,12 +12,18 @@ contains_mention``. The files are described in Frank et al., "Building an entity
 filtering test collection for TREC 2012".
 
 Files are read in blocks of lines, each by polars' CSV reader where it is in order, and line by
-line where not (`citebed.runs.kba_lines`).
+line where not. Both ways give the same. polars is only shown lines whose fields stand between
+single blanks, as many as it gives rows, and every row must be sound; whatever it cannot vouch for
+(a field too few, an odd number, a return within a line) is read one by one, so that errors have a
+place. `citebed.runs.writing` writes filter runs.
 """
 
 from __future__ import annotations
 
+import io
 import json
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,34 +31,48 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from citebed.errors import FormatError
-from citebed.files.line_blocks import file_blocks, numbered_lines
+from citebed.files.line_blocks import Block, file_blocks, numbered, numbered_lines
+from citebed.files.packed import polars_misreads
 from citebed.records import Problem
-from citebed.runs.kba_lines import (
-    HIGHEST,
-    RATINGS,
-    RUN_FORM,
-    SCHEMA,
-    SHORT_FORM,
-    Form,
-    read_at_once,
-    read_one_by_one,
-    shape,
-)
-from citebed.runs.kba_writing import FilterLine, FilterRunWriter, stream_id, write_filter_run
+from citebed.runs.plain_text import separators_in
+from citebed.runs.times import FIRST_SECOND, LAST_SECOND, short
 
-__all__ = [
-    "HIGHEST",
-    "RATINGS",
-    "SCHEMA",
-    "FilterJudgements",
-    "FilterLine",
-    "FilterRun",
-    "FilterRunWriter",
-    "read_filter_run",
-    "read_judgements",
-    "stream_id",
-    "write_filter_run",
-]
+Fields = tuple[str, ...]
+SHORT_FORM: Fields = ("query_id", "doc_id", "score", "rating", "contains_mention")
+RUN_FORM: Fields = (
+    "team",
+    "system",
+    "doc_id",
+    *("query_id", "score", "rating", "contains_mention"),
+)
+SCHEMA: dict[str, pl.DataType] = {
+    "query_id": pl.String(),
+    "doc_id": pl.String(),
+    "time": pl.Int64(),
+    "score": pl.Float64(),
+    "rating": pl.Int8(),
+    "contains_mention": pl.Boolean(),
+}
+"""The columns of a filter run; ``time`` is in seconds since 1970, UTC."""
+
+HIGHEST = 1000
+RATINGS = (-1, 0, 1, 2)
+_NO_RATING = ("-", "None", "none", "null", "NULL", "NA")
+_EPOCH = r"^(-?[0-9]{5,12})-."
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,3}")
+_BLANKS = bytes.maketrans(b"\t\v\f", b"   ")
+_REMARK = re.compile(rb"\n#[^\n]*")
+
+_ID = pl.col("doc_id")
+_TEN = _ID.str.slice(0, 10).cast(pl.Int64, strict=False)
+_TEN_DIGITS = pl.when(
+    (_TEN >= 10**9) & (_ID.str.slice(10, 1) == "-") & (_ID.str.len_bytes() > 11)
+).then(_TEN)
+"""The time of an id that starts with an epoch second of these decades: quicker than any."""
+_FOUND = _ID.str.extract(_EPOCH).cast(pl.Int64)
+_ANY_EPOCH = pl.when(_FOUND.is_between(FIRST_SECOND, LAST_SECOND, closed="left")).then(_FOUND)
+
 
 _BLOCK = 1 << 25
 
@@ -123,7 +143,7 @@ class _Head(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def _read_head(path: Path, form: Form) -> _Head:
+def _read_head(path: Path, form: Fields) -> _Head:
     comments: list[str] = []
     first: list[str] = []
     try:
@@ -157,7 +177,7 @@ def _header(comments: list[str]) -> tuple[dict[str, Any], tuple[Problem, ...]]:
 
 
 def _read(
-    path: Path, form: Form, strict: bool, *, rated: bool = False
+    path: Path, form: Fields, strict: bool, *, rated: bool = False
 ) -> tuple[pl.DataFrame, tuple[Problem, ...]]:
     """The table, and what was left out; with ``strict`` the first of that is an error."""
     parts = [pl.DataFrame(schema=SCHEMA)]
@@ -176,3 +196,166 @@ def _read(
             raise
         problems.append(Problem(error.line, error.what))
     return pl.concat(parts), tuple(problems)
+
+
+def shape(form: Fields) -> str:
+    """A form in words."""
+    if form is SHORT_FORM:
+        return "'entity stream_id confidence rating contains_mention', or those of a filter run"
+    return "'team system stream_id entity confidence rating contains_mention …'"
+
+
+# --- at once --------------------------------------------------------------------------------
+
+
+def read_at_once(data: bytes, form: Fields, rated: bool) -> pl.DataFrame | None:
+    """The table of lines that are all right; ``None`` for any others."""
+    if b"\0" in data or not _is_utf_8(data):
+        return None
+    for text in _texts(data):
+        if not text:
+            return pl.DataFrame(schema=SCHEMA)
+        if separators_in(io.BytesIO(text), b" ") is None or polars_misreads(text):
+            continue
+        for time in (_TEN_DIGITS, _ANY_EPOCH):
+            made = _scanned(text, form, _columns(time, rated))
+            if made is not None and made["sound"].all() and made.height == _count(text):
+                return made.drop("sound")
+    return None
+
+
+def _is_utf_8(data: bytes) -> bool:
+    try:
+        return data.isascii() or bool(data.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def _count(text: bytes) -> int:
+    return text.count(b"\n") + (not text.endswith(b"\n"))
+
+
+def _texts(data: bytes) -> Iterator[bytes]:
+    """The lines as they are; with other white space made blanks; and with single blanks alone,
+    without remarks and blank lines. Each of them costs more than the last.
+
+    A return that does not end a line is left to those who read one by one.
+    """
+    if b"\r" not in data:
+        yield _after_remarks(data)
+    text = data.replace(b"\r\n", b"\n").translate(_BLANKS)
+    if b"\r" in text:
+        return
+    yield _after_remarks(text)
+    while b"  " in text:
+        text = text.replace(b"  ", b" ")
+    text = b"\n%b\n" % text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
+    text = _REMARK.sub(b"", text)
+    while b"\n\n" in text:
+        text = text.replace(b"\n\n", b"\n")
+    yield text.strip(b"\n")
+
+
+def _after_remarks(text: bytes) -> bytes:
+    start = 0
+    while text.startswith(b"#", start):
+        start = text.find(b"\n", start) + 1 or len(text)
+    return text[start:]
+
+
+def _scanned(text: bytes, form: Fields, columns: list[pl.Expr]) -> pl.DataFrame | None:
+    try:
+        raw = pl.scan_csv(
+            text,
+            separator=" ",
+            has_header=False,
+            quote_char=None,
+            truncate_ragged_lines=True,
+            extra_columns="ignore",
+            schema=dict.fromkeys(form, pl.String()),
+        )
+        return raw.select(columns).collect(engine="streaming")
+    except pl.exceptions.PolarsError:
+        return None
+
+
+def _columns(time: pl.Expr, rated: bool) -> list[pl.Expr]:
+    """The columns of the table, and whether each row is ``sound``: no less than ``_row`` asks."""
+    score = pl.col("score").cast(pl.Float64, strict=False)
+    levels = [str(rating) for rating in RATINGS]
+    mention = pl.col("contains_mention")
+    sound = (
+        (score > 0)
+        & (score <= HIGHEST)
+        & pl.col("rating").is_in(levels if rated else [*levels, *_NO_RATING])
+        & time.is_not_null()
+        & mention.is_not_null()
+    )
+    known = pl.when(mention == "1").then(True).when(mention == "0").then(False)
+    return [
+        pl.col("query_id"),
+        pl.col("doc_id"),
+        time.alias("time"),
+        score,
+        pl.col("rating").cast(pl.Int8, strict=False),
+        known.alias("contains_mention"),
+        sound.fill_null(False).alias("sound"),
+    ]
+
+
+# --- one by one -----------------------------------------------------------------------------
+
+
+def read_one_by_one(block: Block, form: Fields, rated: bool) -> tuple[pl.DataFrame, list[Problem]]:
+    """The table of the lines that are right, and what is wrong with the others."""
+    rows: list[tuple[Any, ...]] = []
+    problems: list[Problem] = []
+    for number, line in numbered(block):
+        row = _row(line.strip(), form, rated)
+        if isinstance(row, str):
+            problems.append(Problem(number, row))
+        elif row is not None:
+            rows.append(row)
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row"), problems
+
+
+def _row(line: bytes, form: Fields, rated: bool) -> tuple[Any, ...] | str | None:
+    """A line as a row of the table, or what is wrong with it; ``None`` where nothing is said."""
+    if b"\r" in line:
+        return "a return within the line; end lines with line feeds"
+    if not line or line.startswith(b"#"):
+        return None
+    if b"\0" in line:
+        return f"this is not text; expected lines of {shape(form)}"
+    try:
+        fields = [field.decode("utf-8") for field in line.split()]
+    except UnicodeDecodeError:
+        return "bytes that are not UTF-8; convert the file, or take the line out"
+    if len(fields) < len(form):
+        return f"{len(fields)} fields, but a line has at least {len(form)}: {shape(form)}"
+    named = dict(zip(form, fields, strict=False))
+    time = re.match(_EPOCH, named["doc_id"])
+    if time is None or not FIRST_SECOND <= int(time[1]) < LAST_SECOND:
+        return (
+            f"the stream id '{short(named['doc_id'])}' does not start with an epoch second and "
+            "'-', as in 1323450574-47f28b762b24"
+        )
+    text = named["score"]
+    score = float(text) if _NUMBER.fullmatch(text) else 0.0
+    if not 0 < score <= HIGHEST:
+        return f"the confidence '{short(text)}' is not a number above 0 and up to {HIGHEST}"
+    rating = _rating(named["rating"], rated)
+    if isinstance(rating, str):
+        return rating
+    mention = {"1": True, "0": False}.get(named["contains_mention"])
+    return named["query_id"], named["doc_id"], int(time[1]), score, rating, mention
+
+
+def _rating(text: str, rated: bool) -> int | str | None:
+    """The rating, ``None`` where there is none, or what is wrong with it."""
+    if text in _NO_RATING and not rated:
+        return None
+    if _INTEGER.fullmatch(text) and int(text) in RATINGS:
+        return int(text)
+    none = "" if rated else " (or - for none)"
+    return f"the rating '{short(text)}' is none of -1, 0, 1, 2{none}"

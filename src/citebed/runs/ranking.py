@@ -116,7 +116,8 @@ def _in_32_bits(run: Run, table: pl.DataFrame) -> Floats:
     with np.errstate(over="ignore"):  # told here
         scores = table["score"].to_numpy().astype(np.float32)
     if not np.isfinite(scores).all():
-        query, document, score = table.row(int(np.flatnonzero(~np.isfinite(scores))[0]))
+        row = table.row(int(np.flatnonzero(~np.isfinite(scores))[0]), named=True)
+        query, document, score = row["query_id"], row["doc_id"], row["score"]
         raise CitebedError(
             f"{run.source or run.name}: the score {score:g} of document '{document}' for query "
             f"'{query}' is beyond what 32 bits hold, {np.finfo(np.float32).max:.2g}. "
@@ -237,7 +238,7 @@ def spread(codes: Ints) -> Hashes:
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class PreparedQrels:
     """Judgements made ready to be met by any number of runs.
 
     ``query_ids`` are sorted by their bytes; rows by query, then by relevance, best first, and
@@ -257,7 +258,7 @@ class Judged:
         return np.repeat(np.arange(len(self.query_ids)), np.diff(self.starts))
 
 
-def prepare(qrels: Qrels) -> Judged:
+def prepare(qrels: Qrels) -> PreparedQrels:
     """Judgements in order; a document judged twice for a query is an error."""
     table = qrels.table
     query_ids = table["query_id"].unique().sort()
@@ -272,7 +273,7 @@ def prepare(qrels: Qrels) -> Judged:
         if ids.is_duplicated().any():
             duplicate(qrels, query_ids[query], doc_ids[row])
     relevance = table["relevance"].to_numpy()[order]
-    return Judged(qrels.name, query_ids, starts, doc_ids, relevance, keys(codes, hashes))
+    return PreparedQrels(qrels.name, query_ids, starts, doc_ids, relevance, keys(codes, hashes))
 
 
 def _by_query_and_grade(codes: Ints, relevance: Ints) -> Ints:

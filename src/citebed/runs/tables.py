@@ -5,37 +5,27 @@ Both are values: made once, checked once, never changed. Ids are strings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from os.path import abspath
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files.parquet import read_parquet
-from citebed.files.reading import at_hand
-from citebed.runs.trec_files import (
-    DOC_HASH,
-    QRELS,
-    QUERY_HASH,
-    RUN,
-    Layout,
-    read_lines,
-    read_trec,
-    run_tag,
-)
+from citebed.runs.trec_files import DOC_HASH, QRELS, QUERY_HASH, RUN, Layout, trec_lines
 from citebed.wording import printable
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Hashes = npt.NDArray[np.uint64]
-Flags = npt.NDArray[np.bool_]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
-_ENDINGS = {".gz", ".run", ".txt", ".trec", ".parquet", ".qrels", ".res", ".results", ".tsv"}
+    Ints = npt.NDArray[np.int64]
+    Floats = npt.NDArray[np.float64]
+    Hashes = npt.NDArray[np.uint64]
+    Flags = npt.NDArray[np.bool_]
+else:  # only type checkers look, and numpy takes long to load
+    Ints = Floats = Hashes = Flags = Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +46,8 @@ class Qrels:
 class Run:
     """What a system retrieved: columns ``query_id``, ``doc_id``, ``score`` (finite numbers).
 
-    ``tag`` is what the run calls itself in its file.
+    ``tag`` is what the run calls itself in its file. Of a run that was made here, ``notes`` are
+    what there is to say of it and ``facts`` how it was made; its table has a column ``rank`` too.
     """
 
     table: pl.DataFrame
@@ -64,26 +55,12 @@ class Run:
     source: Path | None = None
     hashes: pl.DataFrame | None = None
     tag: str | None = None
+    notes: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def read_qrels(path: str | Path) -> Qrels:
-    """Judgements from a TREC file (plain or gzip, or a pipe) or from Parquet."""
-    path = Path(path)
-    with at_hand(path) as file:
-        table = _read(file, QRELS)
-    return Qrels(table.select(QRELS.kept), name_of(path), path, _hashes(table))
-
-
-def read_run(path: str | Path) -> Run:
-    """A run from a TREC file (plain or gzip, or a pipe) or from Parquet."""
-    path = Path(path)
-    with at_hand(path) as file:
-        table = _read(file, RUN)
-        tag = None if _is_table(file) else run_tag(file)
-    return Run(table.select(RUN.kept), name_of(path), path, _hashes(table), tag)
-
-
-def _hashes(table: pl.DataFrame) -> pl.DataFrame | None:
+def known_hashes(table: pl.DataFrame) -> pl.DataFrame | None:
+    """The hashes that reading has computed on the way, if it has."""
     names = [name for name in (QUERY_HASH, DOC_HASH) if name in table.columns]
     return table.select(names) if names else None
 
@@ -97,88 +74,9 @@ def hashes_of(of: Qrels | Run) -> pl.DataFrame:
     )
 
 
-def read_runs(paths: Sequence[Path]) -> Iterator[Run]:
-    """Runs one at a time, under names that tell them apart."""
-    for path, name in zip(paths, names_of(paths), strict=True):
-        yield replace(read_run(path), name=name)
-
-
-def read_sets(paths: Sequence[Path]) -> list[Qrels]:
-    """Sets of judgements under names that tell them apart."""
-    names = names_of(paths)
-    return [replace(read_qrels(path), name=name) for path, name in zip(paths, names, strict=True)]
-
-
-def names_of(paths: Sequence[Path]) -> list[str]:
-    """Names that tell files apart: each file's name without endings, where that is enough.
-
-    Files in one folder that differ by their endings keep them (``bm25.run``, ``bm25.txt``);
-    files of one name in several folders have as many folders in front as it takes
-    (``old/bm25``, ``new/bm25``). The same file twice is an error.
-    """
-    alike: dict[str, dict[Path, Path]] = {}
-    places = [Path(abspath(path)) for path in paths]
-    for path, place in zip(paths, places, strict=True):
-        known = alike.setdefault(name_of(place), {})
-        if place in known:
-            same = "" if path == known[place] else f": as '{printable(known[place])}' too"
-            raise CitebedError(f"the file '{printable(path)}' is given twice{same}.")
-        known[place] = path
-    return [_name_among(place, list(alike[name_of(place)])) for place in places]
-
-
-def _name_among(place: Path, alike: Sequence[Path]) -> str:
-    """The name of a file among those that have the same one without endings."""
-    beside = [x for x in alike if x.parent == place.parent]
-    name = place.name if len(beside) > 1 else name_of(place)
-    ours, others = place.parts[:-1], {x.parts[:-1] for x in alike} - {place.parts[:-1]}
-    depth = 0
-    while any(_last(depth, parts) == _last(depth, ours) for parts in others):
-        depth += 1
-    return printable(Path(*_last(depth, ours), name).as_posix())
-
-
-def _last(number: int, parts: tuple[str, ...]) -> tuple[str, ...]:
-    return parts[max(len(parts) - number, 0) :]
-
-
-def check_names(names: Sequence[str]) -> None:
-    """Runs are told apart by their names, so each must have its own."""
-    if not names:
-        raise CitebedError("no runs were given.")
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise CitebedError(
-            f"two runs are called '{twice}', and results are told apart by that. "
-            "Give them different names."
-        )
-
-
-def name_of(path: Path) -> str:
-    """A run's name: its file name without endings."""
-    name = printable(path.name)
-    while Path(name).suffix.lower() in _ENDINGS and Path(name).stem:
-        name = Path(name).stem
-    return name
-
-
-def _read(path: Path, layout: Layout) -> pl.DataFrame:
-    return _read_parquet(path, layout) if _is_table(path) else read_trec(path, layout)
-
-
-def _is_table(path: Path) -> bool:
+def is_parquet(path: Path) -> bool:
+    """Whether a file is a table, by its name."""
     return path.suffix.lower() == ".parquet"
-
-
-def _read_parquet(path: Path, layout: Layout) -> pl.DataFrame:
-    table = read_parquet(path)
-    try:
-        checked = checked_columns(table, layout)
-    except CitebedError as error:
-        raise FormatError(path, None, str(error)) from None
-    if not checked.height:
-        raise FormatError(path, None, "the table has no rows.")
-    return checked
 
 
 _SYNONYMS = {
@@ -252,7 +150,7 @@ def duplicate(of: Qrels | Run, query: str, document: str) -> NoReturn:
         f"document '{document}' is {what} twice for query '{query}'. "
         "Keep one of the two lines: which one counts is not ours to guess."
     )
-    if of.source is None or _is_table(of.source) or not of.source.is_file():
+    if of.source is None or is_parquet(of.source) or not of.source.is_file():
         raise CitebedError(f"{printable(of.source or of.name)}: {message}")
-    lines = [n for n, q, d, _ in read_lines(of.source, layout) if (q, d) == (query, document)]
+    lines = [n for n, q, d, _ in trec_lines(of.source, layout) if (q, d) == (query, document)]
     raise FormatError(of.source, lines[-1], f"{message} First in line {lines[0]}.")

@@ -188,12 +188,12 @@ def _checked(table: pl.DataFrame, layout: Layout) -> pl.DataFrame | None:
 
 
 def _line_by_line(path: Path, layout: Layout) -> pl.DataFrame:
-    rows = [row[1:] for row in read_lines(path, layout)]
+    rows = [row[1:] for row in trec_lines(path, layout)]
     schema = {name: layout.schema[name] for name in layout.kept}
     return pl.DataFrame(rows, schema=schema, orient="row").with_columns(_asides(layout)[:2])
 
 
-def read_lines(path: Path, layout: Layout) -> Iterator[tuple[int, str, str, float | int]]:
+def trec_lines(path: Path, layout: Layout) -> Iterator[tuple[int, str, str, float | int]]:
     """Every line as (number, query, document, value); the slow way, which names a bad line.
 
     White space is what C takes for it: no other character of Unicode parts fields.

@@ -1,22 +1,27 @@
 """Runs and judgements to files: TREC's text form (gzip or not) or Parquet, whole or not at all.
 
 The ending of the name chooses: ``.parquet``, ``.gz``, anything else is plain text. The same table
-gives the same bytes.
+gives the same bytes. KBA's filter runs are written line by line as a filter goes, or a whole table
+at once.
 """
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO, NamedTuple
 
 import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.files.writing import whole_files
 from citebed.runs.pair_codes import in_rank_order
-from citebed.runs.tables import Qrels, Run
+from citebed.runs.tables import Qrels, Run, is_parquet
 from citebed.wording import json_text, printable
 
 # A blank ends a field, a NUL is no text; a line that starts with # is a comment, and a mark at
@@ -24,12 +29,15 @@ from citebed.wording import json_text, printable
 _UNFIT = {"query_id": r"[\s\x00\x1c-\x1f]|^$|^[#\x{feff}]", "doc_id": r"[\s\x00\x1c-\x1f]|^$"}
 _LEVEL = 6
 
+Facts = Mapping[str, Any] | Callable[[Path], Mapping[str, Any]]
+"""How a file was made, for ``NAME.json`` beside it; or what tells it from the finished file."""
+
 
 def write_qrels(
     path: str | Path,
     qrels: Qrels,
     label: str = "0",
-    facts: Mapping[str, Any] | None = None,
+    facts: Facts | None = None,
 ) -> list[Path]:
     """Write judgements in the order of their table; gives the files written.
 
@@ -39,7 +47,7 @@ def write_qrels(
     """
     path = Path(path)
     _check_label(label)
-    if _is_table(path):
+    if is_parquet(path):
         extra = [pl.lit(label).alias("label")] if label != "0" else []
         return _write(path, qrels.table.with_columns(extra), facts)
     fields = ("query_id", pl.lit(label).alias("label"), "doc_id", "relevance")
@@ -50,20 +58,25 @@ def write_run(
     path: str | Path,
     run: Run,
     tag: str | None = None,
-    facts: Mapping[str, Any] | None = None,
+    facts: Facts | None = None,
 ) -> list[Path]:
     """Write a run in rank order, queries ascending; gives the files written.
 
     Ranks count from 1 in the one order of a ranking. The tag is the run's name if none is given.
     Scores are written with all their digits, so that reading gives the same numbers.
     """
-    path = Path(path)
-    ordered = in_rank_order(run)
-    if _is_table(path):
-        return _write(path, ordered.select("query_id", "doc_id", "rank", "score"), facts)
-    name = "".join(printable(tag or run.name).split()) or "run"
+    return write_ranked(Path(path), in_rank_order(run), tag or run.name, facts)
+
+
+def write_ranked(
+    path: Path, ranked: pl.DataFrame, tag: str, facts: Facts | None = None
+) -> list[Path]:
+    """Write a run that is in rank order already: ``query_id, doc_id, rank, score``."""
+    if is_parquet(path):
+        return _write(path, ranked.select("query_id", "doc_id", "rank", "score"), facts)
+    name = "".join(printable(tag).split()) or "run"
     fields = ("query_id", pl.lit("Q0").alias("Q0"), "doc_id", "rank", "score", pl.lit(name))
-    return _write(path, ordered.select(fields), facts)
+    return _write(path, ranked.select(fields), facts)
 
 
 def refuse_input(out: Path, *inputs: Path) -> None:
@@ -75,10 +88,6 @@ def refuse_input(out: Path, *inputs: Path) -> None:
                     f"{printable(made)} is one of the files that were read; it would be lost. "
                     "Give another name for the result."
                 )
-
-
-def _is_table(path: Path) -> bool:
-    return path.suffix.lower() == ".parquet"
 
 
 def _check_label(label: str) -> None:
@@ -98,31 +107,165 @@ def check_ids(table: pl.DataFrame, path: Path) -> None:
             )
 
 
-def _write(path: Path, table: pl.DataFrame, facts: Mapping[str, Any] | None) -> list[Path]:
-    if not _is_table(path):
+def _write(path: Path, table: pl.DataFrame, facts: Facts | None) -> list[Path]:
+    if not is_parquet(path):
         check_ids(table, path)
     paths = [path] if facts is None else [path, path.with_name(f"{path.name}.json")]
     with whole_files(*paths) as drafts:
         with drafts[0].open("wb") as handle:
             _fill(path, table, handle)
         if facts is not None:
-            text = json_text({**facts, "file": path.name}, indent=2)
-            drafts[1].write_text(text + "\n", "utf-8")
+            told = facts(drafts[0]) if callable(facts) else {**facts, "file": path.name}
+            drafts[1].write_text(json_text(told, indent=2) + "\n", "utf-8")
     return paths
 
 
 def _fill(path: Path, table: pl.DataFrame, handle: IO[bytes]) -> None:
-    if _is_table(path):
+    if is_parquet(path):
         table.write_parquet(handle)
     elif path.suffix.lower() == ".gz":
-        # Neither name nor time in the gzip header: the same table gives the same bytes.
-        with gzip.GzipFile("", "wb", _LEVEL, handle, mtime=0) as zipped:
-            _write_text(table, zipped)
+        with _zipped(handle) as zipped:
+            write_lines(table, zipped)
     else:
-        _write_text(table, handle)
+        write_lines(table, handle)
 
 
-def _write_text(table: pl.DataFrame, handle: Any) -> None:
+def _zipped(handle: IO[bytes]) -> gzip.GzipFile:
+    """A gzip file without name and time in its header: equal tables give equal bytes."""
+    return gzip.GzipFile("", "wb", _LEVEL, handle, mtime=0)
+
+
+def write_lines(table: pl.DataFrame, handle: Any) -> None:
+    """The rows as TREC has them: a line each, single blanks between the fields."""
     table.write_csv(
         handle, include_header=False, separator=" ", quote_style="never", batch_size=65536
     )
+
+
+# --- KBA's filter runs ----------------------------------------------------------------------
+
+_EPOCH_START = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class FilterLine(NamedTuple):
+    """A line of a filter run: how sure a system is that a document is worth citing."""
+
+    query_id: str
+    doc_id: str
+    time: int
+    score: int | float
+    rating: int | None = None
+    contains_mention: bool | None = None
+
+
+class FilterRunWriter:
+    """Writes a filter run line by line, after what is there already; gzip if the name ends so.
+
+    A new file starts with the header. ``flush`` makes sure that a reader sees all lines so far.
+    A file that is open is written to, and stays open; ``packed`` says whether it is gzip.
+    """
+
+    def __init__(
+        self,
+        file: str | Path | BinaryIO,
+        header: dict[str, Any],
+        team: str,
+        system: str,
+        *,
+        packed: bool | None = None,
+    ) -> None:
+        self._names = f"{_word(team, 'team')} {_word(system, 'system')}"
+        self._opened = ExitStack()
+        if isinstance(file, str | Path):
+            packed = Path(file).suffix == ".gz" if packed is None else packed
+            file = self._opened.enter_context(Path(file).open("ab"))  # noqa: SIM115 - until close
+        self._raw = file
+        is_new = not os.fstat(self._raw.fileno()).st_size
+        self._zip = _zipped(self._raw) if packed else None
+        self._file: IO[bytes] = self._zip or self._raw  # type: ignore[assignment]
+        if is_new:
+            self._file.write(header_line(header))
+
+    def write(self, lines: Iterable[FilterLine]) -> None:
+        """Append lines."""
+        names = self._names
+        self._file.write("".join(_line(names, line) for line in lines).encode("utf-8"))
+
+    def flush(self) -> int:
+        """Hand everything to the operating system; gives the file's length in bytes."""
+        self._file.flush()
+        self._raw.flush()
+        return os.fstat(self._raw.fileno()).st_size
+
+    def close(self) -> None:
+        """End the file."""
+        if self._zip is not None:
+            self._zip.close()
+        self._raw.flush()
+        self._opened.close()
+
+    def __enter__(self) -> FilterRunWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def write_filter_run(
+    path: str | Path, table: pl.DataFrame, header: dict[str, Any], team: str, system: str
+) -> None:
+    """Write a whole table (columns as ``read_filter_run`` gives them), or nothing."""
+    path = Path(path)
+    for column in ("query_id", "doc_id"):
+        blank = table.filter(pl.col(column).str.contains(r"[\s\x00\x1c-\x1f]|^$"))
+        if blank.height:
+            raise CitebedError(
+                f"the {column} '{blank[column][0]}' has a blank in it or nothing, which a filter "
+                "run cannot hold"
+            )
+    with (
+        whole_files(path) as (draft,),
+        FilterRunWriter(draft, header, team, system, packed=path.suffix == ".gz") as writer,
+    ):
+        for part in table.select(FilterLine._fields).iter_slices(100_000):
+            writer.write(FilterLine(*row) for row in part.iter_rows())
+
+
+def header_line(header: dict[str, Any]) -> bytes:
+    """The first line of a filter run: ``#`` and a JSON object."""
+    return f"#{json_text(header)}\n".encode()
+
+
+def stream_id(doc_id: str, time: int) -> str:
+    """The id of a document in a filter run: it starts with the document's epoch second.
+
+    An id that does so already is kept as it is.
+    """
+    epoch = f"{time:010d}-"
+    own = f"{time}-"
+    return doc_id if doc_id.startswith((epoch, own)) and len(own) > 5 else epoch + doc_id
+
+
+def date_hour(time: int) -> str:
+    """The hour of an epoch second as KBA names its folders: ``2011-12-09-17``, UTC."""
+    return _hour(time // 3600)
+
+
+@lru_cache(maxsize=1024)
+def _hour(hours: int) -> str:
+    return (_EPOCH_START + timedelta(hours=hours)).strftime("%Y-%m-%d-%H")
+
+
+def _line(names: str, line: FilterLine) -> str:
+    query, doc, time, score, rating, mention = line
+    level = "-" if rating is None else rating
+    seen = "-" if mention is None else int(mention)
+    number = int(score) if score == int(score) else score
+    return f"{names} {doc} {query} {number} {level} {seen} {date_hour(time)}\n"
+
+
+def _word(text: str, what: str) -> str:
+    if text.replace("\0", " ").split() != [text] or text.startswith("#") or text != printable(text):
+        shown = printable(text)
+        raise CitebedError(f"the {what} '{shown}' cannot stand in a filter run; take one word")
+    return text

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from citebed.cli.app import main
-from citebed.runs.tables import read_qrels
+from citebed.runs.reading import read_qrels
 
 Call = Callable[..., tuple[int, str, str]]
 

@@ -20,7 +20,7 @@ from citebed.evaluation.contrasts.contrasting import Contrast, ContrastOptions, 
 from citebed.evaluation.contrasts.sets import align
 from citebed.evaluation.scoring.comparing import Design
 from citebed.evaluation.scoring.summaries import Resampling
-from citebed.runs.converting import as_qrels
+from citebed.runs.reading import as_qrels
 from citebed.runs.tables import Qrels
 
 Judgements = dict[str, dict[str, int]]
@@ -167,7 +167,7 @@ def test_counts_and_namesakes_are_refused() -> None:
 
 
 def as_named(name: str, *runs: Any) -> list[Any]:
-    from citebed.runs.converting import as_run
+    from citebed.runs.reading import as_run
     from citebed.runs.tables import Run
 
     return [Run(as_run(run).table, name) for run in runs]

@@ -20,8 +20,8 @@ from citebed.evaluation.contrasts.pool import (
 from citebed.evaluation.contrasts.pool_bias import PoolOptions, pool_bias
 from citebed.evaluation.contrasts.unjudged import worst_case
 from citebed.evaluation.scoring.comparing import Design
-from citebed.runs.converting import as_qrels, as_run
 from citebed.runs.ranking import Ranked, rank
+from citebed.runs.reading import as_qrels, as_run
 from citebed.runs.tables import Qrels, Run
 
 Judgements = dict[str, dict[str, int]]

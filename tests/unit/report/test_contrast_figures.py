@@ -19,7 +19,7 @@ from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.contrasting import Contrast, contrast
 from citebed.report import contrast_figures
 from citebed.report.contrast_figures import draw_contrast, scatter, spread
-from citebed.runs.converting import as_qrels
+from citebed.runs.reading import as_qrels
 
 MEASURES = ["AP", "P@5", "GMAP"]
 

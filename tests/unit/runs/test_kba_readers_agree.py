@@ -14,12 +14,13 @@ from citebed.errors import FormatError
 from citebed.files.line_blocks import file_blocks
 from citebed.runs import kba_files as kba_format
 from citebed.runs import plain_text
-from citebed.runs.kba_files import read_filter_run, read_judgements
-from citebed.runs.kba_lines import (
+from citebed.runs.kba_files import (
     RUN_FORM,
     SHORT_FORM,
-    Form,
+    Fields,
     read_at_once,
+    read_filter_run,
+    read_judgements,
     read_one_by_one,
 )
 
@@ -86,7 +87,7 @@ HEADS = [b"", b"", b"", b"", BOM, b'#{"team_id": "x"}\n', b"\n", b"# a\r\n", b" 
          b"  \n  ", b"#" + b'{"a":' * 5000 + b"\n", b"# a\r", b"#{\n#}\n#x\n"]  # fmt: skip
 
 
-def line_of(draw: random.Random, form: Form, blank: bytes, odd: float) -> bytes:
+def line_of(draw: random.Random, form: Fields, blank: bytes, odd: float) -> bytes:
     """A line of a form in which here and there something is out of order."""
 
     def one_of(usual: list[bytes], rare: list[bytes]) -> bytes:
@@ -109,7 +110,7 @@ def line_of(draw: random.Random, form: Form, blank: bytes, odd: float) -> bytes:
     return indent + fields[0] + b"".join(one_of([blank], BLANKS) + field for field in fields[1:])
 
 
-def file_of(draw: random.Random, form: Form) -> bytes:
+def file_of(draw: random.Random, form: Fields) -> bytes:
     """A small file, odd in few places or in many."""
     odd = draw.choice([0, 0.01, 0.03, 0.1])
     blank, end = draw.choice([b" ", b" ", b"\t", b"  "]), draw.choice([b"\n", b"\n", b"\r\n"])

@@ -13,7 +13,7 @@ import pytest
 from citebed.errors import FormatError
 from citebed.files import line_blocks
 from citebed.runs import plain_text, trec_files
-from citebed.runs.trec_files import QRELS, RUN, Layout, read_lines, read_trec
+from citebed.runs.trec_files import QRELS, RUN, Layout, read_trec, trec_lines
 
 FILES = 1000
 BOM = b"\xef\xbb\xbf"
@@ -88,7 +88,7 @@ def test_fast_and_slow_agree(seed: int, tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.setattr(line_blocks, "pieces_of", in_pieces(draw.choice([1, 20, 1 << 20])))
         text = file_of(draw, layout)
         path.write_bytes(text)
-        slow = outcome(lambda: [row[1:] for row in read_lines(path, layout)])  # noqa: B023
+        slow = outcome(lambda: [row[1:] for row in trec_lines(path, layout)])  # noqa: B023
         sample = text[: trec_files._SAMPLE]  # read_trec refuses one with a NUL
         straight = None if b"\0" in sample else trec_files._straight(path, layout, sample)
         tidied = trec_files._tidied(path, layout)

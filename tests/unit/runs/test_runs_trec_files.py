@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from citebed.errors import CitebedError, FormatError
 from citebed.evaluation import evaluate
-from citebed.runs.tables import name_of, names_of, read_qrels, read_run
-from citebed.runs.trec_files import QRELS, RUN, read_lines, read_trec, run_tag
+from citebed.runs.reading import distinct_names, name_of, read_qrels, read_run
+from citebed.runs.trec_files import QRELS, RUN, read_trec, run_tag, trec_lines
 
 GOOD = b"q1 Q0 a 1 2.5 t\nq1 Q0 b 2 1.5 t\nq2 Q0 c 1 -1e3 t\n"
 ROWS = [("q1", "a", 2.5), ("q1", "b", 1.5), ("q2", "c", -1000.0)]
@@ -119,7 +119,7 @@ def test_any_white_space_reads_as_the_slow_way(
     path.write_bytes(end.join(blank.join(line) for line in lines).encode())
     expected = [(line[0], line[2], float(line[4])) for line in lines]
     assert read_trec(path, RUN).select(RUN.kept).rows() == expected
-    assert [row[1:] for row in read_lines(path, RUN)] == expected
+    assert [row[1:] for row in trec_lines(path, RUN)] == expected
 
 
 def test_hashes_of_a_file_and_of_a_table_agree(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def read_run_of(folder: Path, text: bytes):  # type: ignore[no-untyped-def]
     ],
 )
 def test_names_tell_files_apart(given: str, names: str) -> None:
-    assert names_of([Path(each) for each in given.split()]) == names.split()
+    assert distinct_names([Path(each) for each in given.split()]) == names.split()
 
 
 PATHS = st.tuples(
@@ -179,7 +179,7 @@ PATHS = st.tuples(
 def test_names_are_never_the_same(parts: list[tuple[list[str], str, str]]) -> None:
     endings = {"r": ".run", "t": ".txt"}
     paths = [Path("/", *folders, stem + endings[end]) for folders, stem, end in parts]
-    found = names_of(paths)
+    found = distinct_names(paths)
     assert len(set(found)) == len(paths)
     for path, name in zip(paths, found, strict=True):
         assert str(path).startswith(name) or f"/{name}" in str(path)
@@ -187,9 +187,9 @@ def test_names_are_never_the_same(parts: list[tuple[list[str], str, str]]) -> No
 
 def test_the_same_file_twice_is_an_error() -> None:
     with pytest.raises(CitebedError, match=r"the file 'x\.run' is given twice"):
-        names_of([Path("x.run"), Path("y.run"), Path("x.run")])
+        distinct_names([Path("x.run"), Path("y.run"), Path("x.run")])
     with pytest.raises(CitebedError, match=r"'a/\.\./x.run' is given twice: as 'x.run' too"):
-        names_of([Path("x.run"), Path("a/../x.run")])
+        distinct_names([Path("x.run"), Path("a/../x.run")])
 
 
 def test_runs_given_as_a_list_of_files_are_told_apart(tmp_path: Path) -> None:
@@ -341,9 +341,9 @@ def test_a_name_that_is_not_utf_8_is_one_that_can_be_printed(name: bytes, tmp_pa
     run = read_run(path)
     assert (run.name, run.table.rows()) == ("caf\\xe9", ROWS)
     other = tmp_path / "other" / path.name
-    assert names_of([path, other]) == [f"{tmp_path.name}/caf\\xe9", "other/caf\\xe9"]
+    assert distinct_names([path, other]) == [f"{tmp_path.name}/caf\\xe9", "other/caf\\xe9"]
     with pytest.raises(CitebedError, match=r"caf\\xe9[a-z.]+' is given twice"):
-        names_of([path, path])
+        distinct_names([path, path])
 
 
 def test_remarks_may_be_of_any_bytes_and_a_first_one_may_follow_a_mark(tmp_path: Path) -> None:

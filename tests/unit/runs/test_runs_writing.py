@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.errors import CitebedError
-from citebed.runs.converting import as_qrels, as_run
 from citebed.runs.ranking import rank
-from citebed.runs.tables import Qrels, Run, read_qrels, read_run
+from citebed.runs.reading import as_qrels, as_run, read_qrels, read_run
+from citebed.runs.tables import Qrels, Run
 from citebed.runs.writing import refuse_input, whole_files, write_qrels, write_run
 
 QRELS = as_qrels({"q2": {"b": 0, "a": 2}, "q1": {"c": -1}})

@@ -26,9 +26,8 @@ from citebed.evaluation.scoring.evaluating import (
     score_run,
 )
 from citebed.evaluation.scoring.summaries import Resampling
-from citebed.runs.converting import as_qrels, as_runs
 from citebed.runs.ranking import prepare
-from citebed.runs.tables import check_names
+from citebed.runs.reading import as_qrels, as_runs, check_names
 from citebed.wording import count
 
 CONTRASTED = ("AP", "P@5", "Rprec", "GMAP", "Bpref")

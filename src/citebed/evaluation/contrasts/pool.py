@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.runs.groups import read_groups
+from citebed.evaluation.judgements.clusters import read_groups
 from citebed.runs.ranking import Ranked
 from citebed.runs.tables import Qrels
 

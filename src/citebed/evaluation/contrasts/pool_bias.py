@@ -29,9 +29,9 @@ from citebed.evaluation.scoring.comparing import Design, compare
 from citebed.evaluation.scoring.evaluating import Evaluation, Settings, score_run
 from citebed.evaluation.scoring.summaries import Resampling
 from citebed.evaluation.statistics import kendall_tau, tau_ap
-from citebed.runs.converting import as_qrels, as_runs
 from citebed.runs.ranking import Ranked, prepare, rank
-from citebed.runs.tables import Flags, Floats, Qrels, check_names
+from citebed.runs.reading import as_qrels, as_runs, check_names
+from citebed.runs.tables import Flags, Floats, Qrels
 
 DEPTH = 100
 CUTOFFS = (5, 10, 20, 100)

@@ -1,11 +1,11 @@
-"""Which queries belong together: those of one paper, one author, one day."""
+"""Which queries belong together: those of one paper, one author, one day; and runs of a team."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from citebed.errors import CitebedError, FormatError
-from citebed.runs.groups import read_groups
+from citebed.files.reading import read_lines
 from citebed.runs.query_files import queries_beside, query_rows
 
 
@@ -37,4 +37,23 @@ def _fields(path: Path, wanted: str) -> dict[str, str]:
             known = ", ".join(sorted(row))
             raise FormatError(path, number, f"the query has no '{wanted}'. Found: {known}.")
         found[query] = str(row[name])
+    return found
+
+
+def read_groups(path: Path, name: str, group: str) -> dict[str, str]:
+    """The group of each name; blank lines and ``#`` comments are skipped.
+
+    ``name`` and ``group`` are what the two fields are called in messages.
+    """
+    found: dict[str, str] = {}
+    for number, line in read_lines(path):
+        parts = line.split()
+        if not parts or parts[0].startswith("#"):
+            continue
+        if len(parts) != 2:
+            raise FormatError(
+                path, number, f"found {len(parts)} fields, expected two: {name} and {group}."
+            )
+        if found.setdefault(parts[0], parts[1]) != parts[1]:
+            raise FormatError(path, number, f"the {name} '{parts[0]}' is in a second {group}.")
     return found

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from citebed.runs.ranking import Judged, Ranked, codes_of, spread
+from citebed.runs.ranking import PreparedQrels, Ranked, codes_of, spread
 from citebed.runs.tables import Flags, Floats, Ints
 
 
@@ -140,7 +140,7 @@ class Rankings:
         return worst._rows(np.lexsort((worst.rank, worst.query)))
 
 
-def match(judged: Judged, ranked: Ranked) -> Rankings:
+def match(judged: PreparedQrels, ranked: Ranked) -> Rankings:
     """Lay a run beside the judgements."""
     codes = codes_of(ranked.query_ids, judged.query_ids)
     retrieved = np.zeros(len(judged.query_ids), np.int64)
@@ -167,7 +167,7 @@ def match(judged: Judged, ranked: Ranked) -> Rankings:
     )
 
 
-def _meet(judged: Judged, ranked: Ranked, codes: Ints) -> tuple[Ints, Ints]:
+def _meet(judged: PreparedQrels, ranked: Ranked, codes: Ints) -> tuple[Ints, Ints]:
     """Rows of the run and of the judgements that are the same query and document.
 
     They are found by hash, and then compared letter by letter.

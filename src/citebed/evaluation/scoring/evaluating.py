@@ -14,8 +14,8 @@ from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.grammar import measures as parse_measures
 from citebed.evaluation.measures.rankings import Rankings, match
 from citebed.evaluation.scoring.ledger import Ledger, ledger_of
-from citebed.runs.converting import as_qrels, as_runs
-from citebed.runs.ranking import Judged, Ranked, ScoreType, check_twice, prepare, rank
+from citebed.runs.ranking import PreparedQrels, Ranked, ScoreType, check_twice, prepare, rank
+from citebed.runs.reading import as_qrels, as_runs
 from citebed.runs.tables import Flags, Floats, Run
 
 _MANY_ROWS = 1_000_000
@@ -133,7 +133,7 @@ def evaluate(
 
 
 def score_each(
-    judged: Judged, runs: Iterable[Run], measures: Sequence[Measure], settings: Settings
+    judged: PreparedQrels, runs: Iterable[Run], measures: Sequence[Measure], settings: Settings
 ) -> Iterator[RunScores]:
     """Score runs one after the other, holding one at a time."""
     for run in runs:
@@ -141,7 +141,7 @@ def score_each(
 
 
 def score_run(
-    judged: Judged, run: Run, measures: Sequence[Measure], settings: Settings = TREC_EVAL
+    judged: PreparedQrels, run: Run, measures: Sequence[Measure], settings: Settings = TREC_EVAL
 ) -> RunScores:
     """Score one run under judgements that are ready."""
     ranked = rank(run, settings.score_type)
@@ -155,7 +155,7 @@ def score_run(
     return RunScores(run.name, tuple(measures), kept, values[:, counted], ledger)
 
 
-def _matched(judged: Judged, ranked: Ranked) -> Rankings:
+def _matched(judged: PreparedQrels, ranked: Ranked) -> Rankings:
     """Match, and look for documents that stand twice: beside it where there are many."""
     if len(ranked.scores) < _MANY_ROWS:
         check_twice(ranked)
@@ -169,7 +169,7 @@ def _matched(judged: Judged, ranked: Ranked) -> Rankings:
     return rankings
 
 
-def _nothing_shared(judged: Judged, run: str, query_ids: pl.Series) -> str:
+def _nothing_shared(judged: PreparedQrels, run: str, query_ids: pl.Series) -> str:
     if not len(query_ids) or not len(judged.query_ids):
         return f"the {'judgements' if len(query_ids) else f'run {run!r}'} are empty."
     ours, theirs = (

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.grammar import Call, SpecError, parse_call, value_text
-from citebed.runs.kba_files import FilterLine
+from citebed.runs.writing import FilterLine
 from citebed.timeline.filters.topics import Topic
 
 State = dict[str, NDArray[np.generic]]

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from citebed.records import Problem
-from citebed.runs.kba_files import stream_id
+from citebed.runs.writing import stream_id
 from citebed.timeline.filters.base import State
 from citebed.timeline.streams.stream_files import Decoded
 

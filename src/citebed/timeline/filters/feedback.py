@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from citebed.runs.judged_files import read_judged
+from citebed.runs.reading import read_judged
 from citebed.runs.tables import checked_columns
 from citebed.runs.trec_files import QRELS
 from citebed.timeline.filters.base import State

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from citebed.runs.kba_files import FilterLine, stream_id
+from citebed.runs.writing import FilterLine, stream_id
 from citebed.timeline.filters.base import RELEVANT, Batch, State, Tools
 from citebed.timeline.filters.feedback import Labels, Lesson, Lessons
 from citebed.timeline.filters.hashing import Numbers, Values, checked_buckets, counted

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.runs.kba_files import FilterLine, stream_id
+from citebed.runs.writing import FilterLine, stream_id
 from citebed.timeline.filters.base import (
     RELEVANT,
     Batch,

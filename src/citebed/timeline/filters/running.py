@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, NamedTuple
 from citebed.errors import CitebedError, FormatError
 from citebed.files.writing import told
 from citebed.records import Problem
-from citebed.runs.kba_files import FilterLine, FilterRunWriter
+from citebed.runs.writing import FilterLine, FilterRunWriter
 from citebed.timeline.filters import checkpoint
 from citebed.timeline.filters.base import Batch, Filter, Filtering, State, Tools
 from citebed.timeline.filters.checkpoint import LISTED, Progress

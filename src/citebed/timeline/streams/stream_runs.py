@@ -20,8 +20,9 @@ from citebed.files.line_blocks import file_blocks
 from citebed.files.packed import polars_misreads
 from citebed.files.parquet import read_parquet
 from citebed.files.reading import is_packed, opened
-from citebed.runs.forms import Form, form_of
 from citebed.runs.plain_text import separators, separators_in
+from citebed.runs.reading import Form, form_of, name_of
+from citebed.runs.tables import checked_columns
 from citebed.runs.times import ten_digits, time_column
 from citebed.runs.trec_files import RUN, read_trec
 from citebed.timeline.streams.times import joined_times
@@ -55,8 +56,6 @@ class StreamRun:
     @property
     def name(self) -> str:
         """The name it was given, or its file's name without endings."""
-        from citebed.runs.tables import name_of
-
         return name_of(self.called) if isinstance(self.called, Path) else self.called
 
 
@@ -67,9 +66,9 @@ class NotPlain(Exception):
 def open_run(path: str | Path) -> StreamRun:
     """A run in TREC's form, in KBA's, or Parquet; the file is recognised, not yet read."""
     path = Path(path)
-    if path.suffix == ".parquet":
-        return StreamRun(path, lambda: [_parquet(path)])
     form = form_of(path)
+    if form is Form.PARQUET:
+        return StreamRun(path, lambda: [_parquet(path)])
     if form is Form.KBA:
         return StreamRun(path, lambda: [_kba(path)])
     if form is Form.TREC_RUN:
@@ -103,8 +102,6 @@ def without_times(run: StreamRun, times: pl.DataFrame | None = None) -> StreamRu
 
 def run_of(table: pl.DataFrame, name: str = "run") -> StreamRun:
     """A run from a table: ``query_id, doc_id, score`` and perhaps ``time``."""
-    from citebed.runs.tables import checked_columns
-
     checked = checked_columns(table, RUN)
     if "time" in table.columns:
         checked = checked.with_columns(time_column(table["time"]))

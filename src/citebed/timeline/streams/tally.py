@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from citebed.errors import FormatError
-from citebed.runs.ranking import Judged, spread
+from citebed.runs.ranking import PreparedQrels, spread
 from citebed.runs.tables import Floats, Hashes, Ints
 from citebed.runs.times import epochs
 from citebed.runs.trec_files import RUN
@@ -80,7 +80,7 @@ _WORKERS = min(4, os.cpu_count() or 1)
 
 
 def tally(
-    run: StreamRun, judged: Judged, times: pl.DataFrame | None, make: Callable[[], T]
+    run: StreamRun, judged: PreparedQrels, times: pl.DataFrame | None, make: Callable[[], T]
 ) -> tuple[T, Skipped]:
     """Read a run through and let tallies count; gives them as one, and what was skipped."""
     try:
@@ -92,7 +92,7 @@ def tally(
 
 
 def _tally(
-    run: StreamRun, judged: Judged, times: pl.DataFrame | None, make: Callable[[], T]
+    run: StreamRun, judged: PreparedQrels, times: pl.DataFrame | None, make: Callable[[], T]
 ) -> tuple[T, Skipped]:
     index = _Index(judged)
 
@@ -198,7 +198,7 @@ class _Codes:
 class _Index:
     """Judgements by their keys, behind a sieve that lets few others through."""
 
-    def __init__(self, judged: Judged) -> None:
+    def __init__(self, judged: PreparedQrels) -> None:
         self.judged = judged
         self.query = judged.query
         self.codes = _Codes(judged.query_ids)

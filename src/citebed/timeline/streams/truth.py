@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.runs.judged_files import read_judged
-from citebed.runs.ranking import Judged, prepare
-from citebed.runs.tables import Ints, Qrels, checked_columns, name_of
+from citebed.runs.ranking import PreparedQrels, prepare
+from citebed.runs.reading import name_of, read_judged
+from citebed.runs.tables import Ints, Qrels, checked_columns
 from citebed.runs.times import epochs, time_column
 from citebed.runs.trec_files import QRELS
 from citebed.timeline.slices.base import Range
@@ -55,7 +55,7 @@ class Truth:
     Relevant is what has grade 1 or more: lower grades than asked for have been made 0.
     """
 
-    judged: Judged
+    judged: PreparedQrels
     times: Ints
     ledger: TruthLedger
 

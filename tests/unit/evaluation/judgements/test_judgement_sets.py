@@ -28,7 +28,7 @@ from citebed.evaluation.judgements.sets import (
     sample,
     subset,
 )
-from citebed.runs.converting import as_qrels, as_run
+from citebed.runs.reading import as_qrels, as_run
 from citebed.runs.tables import Qrels
 
 Pairs = dict[tuple[str, str], int]

@@ -12,7 +12,7 @@ from tests.unit.timeline.filters.bursts import TOPICS, filtered, stream, write
 from tests.unit.timeline.filters.test_restarting import MODELS, OPTIONS, Killed, breaking, task_of
 
 from citebed.errors import FormatError
-from citebed.runs.kba_files import stream_id
+from citebed.runs.writing import stream_id
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
 from citebed.timeline.filters.duplicates import Repeats, stream_ids

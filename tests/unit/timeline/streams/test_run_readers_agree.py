@@ -13,8 +13,8 @@ from tests.unit.timeline.streams.test_runs import Collected, judged
 
 from citebed.errors import FormatError
 from citebed.runs import plain_text
-from citebed.runs.forms import Form, form_of
-from citebed.runs.trec_files import RUN, read_lines
+from citebed.runs.reading import Form, form_of
+from citebed.runs.trec_files import RUN, trec_lines
 from citebed.timeline.streams import stream_runs as runs
 from citebed.timeline.streams import tally as streams
 from citebed.timeline.streams.stream_runs import open_run, without_times
@@ -50,7 +50,7 @@ def test_quickly_and_line_by_line_agree(
         monkeypatch.setattr(plain_text, "_BLOCK", draw.choice([1, 50, 1 << 18]))
         monkeypatch.setattr(runs, "_BLOCK", draw.choice([1, 50, 1 << 25]))
         monkeypatch.setattr(runs, "_ROWS", draw.choice([1, 3, 100_000]))
-        slow = outcome(lambda: sorted(row[1:] for row in read_lines(path, RUN)))
+        slow = outcome(lambda: sorted(row[1:] for row in trec_lines(path, RUN)))
         try:
             if form_of(path) is not Form.TREC_RUN:
                 raise FormatError(path, None, "of another form")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from citebed.errors import CitebedError, FormatError
 from citebed.files import packed
-from citebed.runs.kba_writing import stream_id
 from citebed.runs.times import date_time, epochs, format_span, format_time, parse_time
+from citebed.runs.writing import stream_id
 from citebed.timeline.streams.times import joined_times, read_times
 
 

@@ -1,0 +1,360 @@
+"""The one door for runs and judgements: files, tables, dicts and what other libraries hold.
+
+``form_of`` recognises a file: TREC's text form, KBA's, or Parquet. ``read_qrels`` and ``read_run``
+read one, ``as_qrels`` and ``as_runs`` take whatever a user has: files, polars and pandas tables,
+dicts of dicts, iterables (lists or generators) of records with ``query_id``, ``doc_id`` and
+``score`` or ``relevance`` (ir_measures and ir_datasets give such), of dicts with these fields and
+of plain triples, ir_datasets' data sets and ranx's objects themselves.
+
+Nothing here waits for numpy, so that judgements can be read before the rest of a program loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from enum import Enum
+from itertools import chain
+from numbers import Real
+from os.path import abspath
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from citebed.errors import CitebedError, FormatError
+from citebed.files.line_blocks import numbered_lines
+from citebed.files.parquet import read_parquet
+from citebed.files.reading import at_hand
+from citebed.runs.tables import Qrels, Run, checked_columns, is_parquet, known_hashes
+from citebed.runs.trec_files import QRELS, RUN, Layout, read_trec, run_tag
+from citebed.wording import count, printable
+
+_ENDINGS = {".gz", ".run", ".txt", ".trec", ".parquet", ".qrels", ".res", ".results", ".tsv"}
+
+
+# --- what a file is -------------------------------------------------------------------------
+
+
+class Form(Enum):
+    """Parquet by its name; TREC's forms by their fields, 4 and 6; KBA's with 5, or 7 and more."""
+
+    PARQUET = "a table"
+    TREC_QRELS = "TREC judgements"
+    TREC_RUN = "a TREC run"
+    KBA_SHORT = "KBA judgements"
+    KBA = "a KBA filter run"
+
+
+_BY_FIELDS = {4: Form.TREC_QRELS, 5: Form.KBA_SHORT, 6: Form.TREC_RUN}
+
+
+def form_of(path: Path) -> Form:
+    """The form of a file, plain or packed; one of comments only is an empty filter run."""
+    if is_parquet(path):
+        return Form.PARQUET
+    fields = _first_fields(path)
+    if fields is None or len(fields) > 6:
+        return Form.KBA
+    if len(fields) not in _BY_FIELDS:
+        raise FormatError(
+            path,
+            None,
+            f"the first line has {count(len(fields), 'field')}. Expected 4 (TREC judgements: "
+            "query 0 doc_id relevance), 6 (TREC run), 5 (KBA judgements) or 7 and more (KBA "
+            "filter run).",
+        )
+    return _BY_FIELDS[len(fields)]
+
+
+def _first_fields(path: Path) -> list[bytes] | None:
+    """The fields of the first line of data; ``None`` where there are only comments."""
+    anything = False
+    for _, line in numbered_lines(path):
+        text = line.strip()
+        anything = anything or bool(text)
+        if text and not text.startswith(b"#"):
+            return text.split()
+    if not anything:
+        raise FormatError(path, None, "the file is empty; expected a run or judgements.")
+    return None
+
+
+# --- files ----------------------------------------------------------------------------------
+
+
+def read_qrels(path: str | Path) -> Qrels:
+    """Judgements from a TREC file (plain or gzip, or a pipe) or from Parquet."""
+    path = Path(path)
+    with at_hand(path) as file:
+        table = _read(file, QRELS)
+    return Qrels(table.select(QRELS.kept), name_of(path), path, known_hashes(table))
+
+
+def read_run(path: str | Path) -> Run:
+    """A run from a TREC file (plain or gzip, or a pipe) or from Parquet."""
+    path = Path(path)
+    with at_hand(path) as file:
+        table = _read(file, RUN)
+        tag = None if is_parquet(file) else run_tag(file)
+    return Run(table.select(RUN.kept), name_of(path), path, known_hashes(table), tag)
+
+
+def _read(path: Path, layout: Layout) -> pl.DataFrame:
+    if not is_parquet(path):
+        return read_trec(path, layout)
+    table = read_parquet(path)
+    try:
+        checked = checked_columns(table, layout)
+    except CitebedError as error:
+        raise FormatError(path, None, str(error)) from None
+    if not checked.height:
+        raise FormatError(path, None, "the table has no rows.")
+    return checked
+
+
+def read_runs(paths: Sequence[Path]) -> Iterator[Run]:
+    """Runs one at a time, under names that tell them apart."""
+    for path, name in zip(paths, distinct_names(paths), strict=True):
+        yield replace(read_run(path), name=name)
+
+
+def read_sets(paths: Sequence[Path]) -> list[Qrels]:
+    """Sets of judgements under names that tell them apart."""
+    names = distinct_names(paths)
+    return [replace(read_qrels(path), name=name) for path, name in zip(paths, names, strict=True)]
+
+
+def read_judged(path: Path) -> pl.DataFrame:
+    """``query_id, doc_id, relevance`` and, if the file has them, ``time``.
+
+    In KBA's scale -1 is garbage, a judgement, and becomes 0; in TREC's it says that nobody
+    judged, and stays.
+    """
+    form = form_of(path)
+    if form is Form.PARQUET:
+        return read_parquet(path)
+    if form in (Form.KBA_SHORT, Form.KBA):
+        from citebed.runs.kba_files import read_judgements
+
+        return read_judgements(path).table.with_columns(pl.col("relevance").clip(lower_bound=0))
+    if form is Form.TREC_QRELS:
+        return read_trec(path, QRELS).select(QRELS.kept)
+    raise FormatError(
+        path,
+        None,
+        "this looks like a run where judgements should stand. Expected 'query 0 doc_id "
+        "relevance', or KBA's 'entity stream_id confidence rating contains_mention'.",
+    )
+
+
+# --- names ----------------------------------------------------------------------------------
+
+
+def distinct_names(paths: Sequence[Path]) -> list[str]:
+    """Names that tell files apart: each file's name without endings, where that is enough.
+
+    Files in one folder that differ by their endings keep them (``bm25.run``, ``bm25.txt``);
+    files of one name in several folders have as many folders in front as it takes
+    (``old/bm25``, ``new/bm25``). The same file twice is an error.
+    """
+    alike: dict[str, dict[Path, Path]] = {}
+    places = [Path(abspath(path)) for path in paths]
+    for path, place in zip(paths, places, strict=True):
+        known = alike.setdefault(name_of(place), {})
+        if place in known:
+            same = "" if path == known[place] else f": as '{printable(known[place])}' too"
+            raise CitebedError(f"the file '{printable(path)}' is given twice{same}.")
+        known[place] = path
+    return [_name_among(place, list(alike[name_of(place)])) for place in places]
+
+
+def _name_among(place: Path, alike: Sequence[Path]) -> str:
+    """The name of a file among those that have the same one without endings."""
+    beside = [x for x in alike if x.parent == place.parent]
+    name = place.name if len(beside) > 1 else name_of(place)
+    ours, others = place.parts[:-1], {x.parts[:-1] for x in alike} - {place.parts[:-1]}
+    depth = 0
+    while any(_last(depth, parts) == _last(depth, ours) for parts in others):
+        depth += 1
+    return printable(Path(*_last(depth, ours), name).as_posix())
+
+
+def _last(number: int, parts: tuple[str, ...]) -> tuple[str, ...]:
+    return parts[max(len(parts) - number, 0) :]
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Runs are told apart by their names, so each must have its own."""
+    if not names:
+        raise CitebedError("no runs were given.")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise CitebedError(
+            f"two runs are called '{twice}', and results are told apart by that. "
+            "Give them different names."
+        )
+
+
+def name_of(path: Path) -> str:
+    """A run's name: its file name without endings."""
+    name = printable(path.name)
+    while Path(name).suffix.lower() in _ENDINGS and Path(name).stem:
+        name = Path(name).stem
+    return name
+
+
+# --- whatever a user has --------------------------------------------------------------------
+
+
+def as_qrels(given: Any, name: str = "qrels") -> Qrels:
+    """Judgements from whatever holds them."""
+    if isinstance(given, Qrels):
+        return given
+    if isinstance(given, str | Path):
+        return read_qrels(given)
+    if hasattr(given, "qrels_iter"):
+        given = given.qrels_iter()
+    return Qrels(_table(given, QRELS), name)
+
+
+def as_run(given: Any, name: str = "run") -> Run:
+    """A run from whatever holds it."""
+    if isinstance(given, Run):
+        return given
+    if isinstance(given, str | Path):
+        return read_run(given)
+    if isinstance(getattr(given, "table", None), pl.DataFrame):
+        given = given.table
+    if hasattr(given, "scoreddocs_iter"):
+        given = given.scoreddocs_iter()
+    return Run(_table(given, RUN), name)
+
+
+def as_runs(given: Any) -> Iterator[Run]:
+    """One run, several (a list or a generator) or a dict of them by name, one at a time."""
+    if isinstance(given, Mapping) and not _is_nested(given):
+        for name, run in given.items():
+            found = as_run(run, str(name))
+            yield Run(found.table, str(name), found.source)
+        return
+    several = isinstance(given, list | tuple) and bool(given) and not _is_row(given[0])
+    if isinstance(given, Iterator):
+        several, given = _peeked(given)
+    if isinstance(given, list | tuple) and given and all(isinstance(x, str | Path) for x in given):
+        yield from read_runs([Path(x) for x in given])
+    elif several:
+        for number, run in enumerate(given, 1):
+            yield as_run(run, f"run{number}")
+    else:
+        yield as_run(given)
+
+
+def _peeked(given: Iterator[Any]) -> tuple[bool, Iterator[Any]]:
+    """Whether an iterator gives runs, not rows; and it with its first item put back."""
+    for first in given:
+        return not _is_row(first), chain([first], given)
+    return False, given
+
+
+def _is_nested(given: Mapping[Any, Any]) -> bool:
+    """Whether it is a dict of queries, not of runs."""
+    if not given:
+        return True
+    first = next(iter(given.values()))
+    return isinstance(first, Mapping) and not any(isinstance(x, Mapping) for x in first.values())
+
+
+def _is_row(given: Any) -> bool:
+    """Whether it is a line of a run: a record, a dict of fields or a triple."""
+    if isinstance(given, Mapping):
+        return any(name in given for name in ("query_id", "qid")) and not any(
+            isinstance(value, Mapping) for value in given.values()
+        )
+    return hasattr(given, "query_id") or (
+        isinstance(given, tuple | list)
+        and len(given) == 3
+        and isinstance(given[0], str | int)
+        and isinstance(given[2], Real)
+    )
+
+
+def _table(given: Any, layout: Layout) -> pl.DataFrame:
+    try:
+        return checked_columns(_converted(given, layout), layout)
+    except UnicodeEncodeError as error:
+        raise CitebedError(f"{error.object!a} holds half a character; no table can.") from None
+
+
+def _converted(given: Any, layout: Layout) -> pl.DataFrame:
+    if isinstance(given, pl.LazyFrame):
+        return given.collect()
+    if isinstance(given, pl.DataFrame):
+        return given
+    if hasattr(given, "columns") and hasattr(given, "iloc"):  # pandas, without importing it
+        return _from_pandas(given)
+    if not isinstance(given, Mapping) and hasattr(given, "to_dict"):  # ranx's Qrels and Run
+        given = given.to_dict()
+    if isinstance(given, Mapping):
+        return _from_dicts(given, layout)
+    if isinstance(given, Iterable):
+        return _from_rows(given, layout)
+    raise CitebedError(
+        f"cannot read {layout.what} from a {type(given).__name__}. Give a file, a table with "
+        f"columns {', '.join(layout.kept)}, or a dict of dicts."
+    )
+
+
+_NUMBERS = ("score", "relevance", "label", "rel")
+
+
+def _from_pandas(given: Any) -> pl.DataFrame:
+    """A pandas table as a polars one; a missing value is one, whatever pandas writes for it.
+
+    pandas turns whole numbers into fractions where one is missing; ids are turned back.
+    """
+    columns = {}
+    for name in given.columns:
+        values, gone = given[name].tolist(), given[name].isna()
+        if str(name) not in _NUMBERS and given[name].dtype.kind == "f":
+            values = [
+                int(x) if not no and x.is_integer() else x
+                for x, no in zip(values, gone, strict=True)
+            ]
+        if gone.any():
+            values = [None if no else x for x, no in zip(values, gone, strict=True)]
+        columns[str(name)] = values
+    return pl.DataFrame(columns, strict=False)
+
+
+def _from_dicts(given: Mapping[Any, Any], layout: Layout) -> pl.DataFrame:
+    queries: list[str] = []
+    documents: list[str] = []
+    values: list[Any] = []
+    for query, found in given.items():
+        if not isinstance(found, Mapping):
+            raise CitebedError(
+                f"query '{query}' has a {type(found).__name__}; expected a dict from document "
+                f"to {layout.kept[2]}."
+            )
+        queries.extend([str(query)] * len(found))
+        documents.extend(map(str, found))
+        values.extend(found.values())
+    columns = dict(zip(layout.kept, (queries, documents, values), strict=True))
+    return pl.DataFrame(columns, strict=False)
+
+
+def _from_rows(given: Iterable[Any], layout: Layout) -> pl.DataFrame:
+    rows = list(given)
+    if rows and all(isinstance(row, Mapping) for row in rows):
+        return pl.from_dicts(rows, strict=False)
+    if rows and hasattr(rows[0], layout.kept[2]):
+        columns = {name: [getattr(row, name) for row in rows] for name in layout.kept}
+    else:
+        try:
+            columns = {name: [row[at] for row in rows] for at, name in enumerate(layout.kept)}
+        except (TypeError, IndexError, KeyError):
+            raise CitebedError(
+                f"expected rows of {', '.join(layout.kept)}; found {rows[0]!r:.80}."
+            ) from None
+    return pl.DataFrame(columns, strict=False)
