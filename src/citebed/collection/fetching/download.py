@@ -1,149 +1,267 @@
-"""Opening an address on the web or on disk, from a given byte on.
+"""Downloading a file with its checksum, again and again if need be, whole or not at all.
 
-A file on disk answers as a server does that knows ranges, so that whoever reads need not care.
+What has arrived waits in ``<name>.part``, and ``<name>.part.json`` says what it is the beginning
+of: the next try, or the next run, goes on from there if the origin still has the same content.
 """
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import hashlib
 import http.client
 import io
+import json
 import os
 import re
 import socket
 import ssl
-import time
 import urllib.error
-import urllib.parse
 import urllib.request
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from email.message import Message
-from typing import IO, Protocol
+from pathlib import Path
+from time import sleep
+from typing import Any, NamedTuple, TypeVar
 
 from citebed._version import __version__
 from citebed.errors import CitebedError
 from citebed.files.network import refuse_offline
+from citebed.files.reading import read_small
+from citebed.files.writing import append_own, is_own, sweep, sync_folder, write_own
+from citebed.wording import printable
 
+_TIMEOUT = 30.0
+_WAITS = (1.0, 2.0, 4.0, 8.0)
+_CHUNK = 1 << 18
 _PASSING = (408, 425, 429, 500, 502, 503, 504)
+_MEANINGS = {404: "not found there; it may have moved", 410: "no longer there"}
+_MEANINGS |= {401: "access is refused", 403: "access is refused"}
+_HANDLERS = (  # of the standard ones all but ftp and data, to which a redirect could lead
+    urllib.request.ProxyHandler,
+    urllib.request.UnknownHandler,
+    urllib.request.HTTPHandler,
+    urllib.request.HTTPSHandler,
+    urllib.request.FileHandler,
+    urllib.request.HTTPDefaultErrorHandler,
+    urllib.request.HTTPRedirectHandler,
+    urllib.request.HTTPErrorProcessor,
+)
+_T = TypeVar("_T")
 
 
-class Stream(Protocol):
-    """What an answer is read from."""
+class Expected(NamedTuple):
+    """What a file should be: its checksum and who says so, its size; "" and ``None``: not known."""
 
-    def read(self, size: int, /) -> bytes: ...
-    def close(self) -> None: ...
+    sha256: str = ""
+    said_by: str = ""
+    bytes: int | None = None
 
-
-@dataclass(frozen=True)
-class Answer:
-    """What an address gave.
-
-    ``start``: which byte of the whole comes first, -1 where it does not say. ``total``: bytes
-    of the whole, where known. ``mark``: changes when the content does, "" where there is none.
-    """
-
-    start: int
-    total: int | None
-    mark: str
-    stream: Stream
-
-
-class Broken(Exception):
-    """A failure that may pass: worth another try."""
+    def mismatch(self, size: int, found: str) -> str:
+        """What is wrong with a file of that size and checksum, "" for nothing."""
+        if self.bytes is not None and size != self.bytes:
+            return f"found {size} bytes, expected {self.bytes}"
+        if self.sha256 and found != self.sha256:
+            return f"found sha256 {found}, expected {self.sha256} (from {self.said_by})"
+        return ""
 
 
 class Missing(CitebedError):
     """Nothing is at that address."""
 
 
-class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirects to http and https only; the standard handler would follow ftp too."""
-
-    def redirect_request(
-        self,
-        req: urllib.request.Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: http.client.HTTPMessage,
-        newurl: str,
-    ) -> urllib.request.Request | None:
-        if urllib.parse.urlsplit(newurl).scheme not in ("http", "https"):
-            what = f"redirection to {newurl} is not allowed"
-            raise urllib.error.HTTPError(req.full_url, code, what, headers, fp)
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
+class _Broken(Exception):
+    """A failure that may pass: worth another try."""
 
 
-@dataclass(frozen=True)
-class Opener:
-    """How addresses are opened: http, https and file, nothing else; offline, only file.
+class _Offer(NamedTuple):
+    """What an address has: ``mark`` changes with the content; "" and ``None``: not told."""
 
-    ``timeout``: seconds without a sign of life. ``attempts``: tries for one file, with a growing
-    wait (``sleep``) between them.
+    url: str = ""
+    mark: str = ""
+    total: int | None = None
+
+    def goes_on(self, other: _Offer) -> bool:
+        """Whether another offer is of the same content, as far as is told."""
+        marks = not (self.mark and other.mark) or self.mark == other.mark
+        return marks and (None in (self.total, other.total) or self.total == other.total)
+
+
+@contextmanager
+def downloaded(
+    url: str, target: Path, expected: Expected, tell: Callable[[int, int | None], None]
+) -> Iterator[tuple[int, str]]:
+    """Size and checksum of what an address gives; ``target`` is in place at the end of the block.
+
+    ``tell`` is told the bytes that are there and those of the whole, where known.
     """
-
-    timeout: float = 30.0
-    attempts: int = 5
-    sleep: Callable[[float], None] = time.sleep
-
-    def open(self, url: str, start: int = 0, mark: str = "") -> Answer:
-        """The content from byte ``start`` on if it still has that mark, else all of it."""
-        scheme = url.partition(":")[0].lower()
-        if scheme == "file":
-            return _open_file(url, start, mark)
-        if scheme in ("http", "https"):
-            instead = "Get it on another machine, and give its folder here: --mirror file:///FOLDER"
-            refuse_offline(f"cannot fetch {url}", instead)
-            return self._open_http(url, start, mark)
-        raise CitebedError(
-            f"cannot fetch from '{url}': expected a file://, http:// or https:// address, "
-            "for a folder such as file:///srv/mirror"
-        )
-
-    def _open_http(self, url: str, start: int, mark: str) -> Answer:
-        headers = {"User-Agent": f"citebed/{__version__}", "Accept-Encoding": "identity"}
-        if start:
-            headers["Range"] = f"bytes={start}-"
-        if start and mark:
-            headers["If-Range"] = mark
+    part, notes = (target.with_name(f"{target.name}.{end}") for end in ("part", "part.json"))
+    with told(part):
+        part.parent.mkdir(parents=True, exist_ok=True)
+        sweep(part.parent)
+        out = append_own(part)
+    with out:
+        _lock(part, out)
         try:
-            request = urllib.request.Request(url, headers=headers)
-            response = _director().open(request, timeout=self.timeout)
-        except urllib.error.HTTPError as error:
-            with error:
-                return _refused(url, error, start)
-        except (OSError, http.client.HTTPException) as error:
-            raise _unreachable(url, error) from None
-        except ValueError as error:
-            raise CitebedError(f"cannot fetch {url}: not a usable address: {error}") from None
-        if response.status not in (200, 206):
-            response.close()
-            raise CitebedError(f"cannot fetch {url}: found HTTP status {response.status}")
-        first, total = _extent(response.status, response.headers)
-        return Answer(first, total, _mark(response.headers), response)
+            with told(part):
+                _tried(url, lambda: _go_on(url, out, notes, bool(expected.sha256), tell))
+                os.fsync(out.fileno())
+            size, found = digest(part)
+            if problem := expected.mismatch(size, found):
+                out.truncate(0)
+                raise CitebedError(f"{url}: {problem}. What was fetched has been removed.")
+            yield size, found
+            with told(target):
+                part.replace(target)
+                notes.unlink(missing_ok=True)
+                sync_folder(target.parent)
+        finally:
+            if part.exists() and os.fstat(out.fileno()).st_size == 0:
+                part.unlink()
+                notes.unlink(missing_ok=True)
 
 
-def _director() -> urllib.request.OpenerDirector:
+def _lock(part: Path, out: io.FileIO) -> None:
+    with suppress(BlockingIOError, FileNotFoundError):
+        fcntl.flock(out, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Whoever had the lock before may have renamed the file that we opened.
+        if os.path.samestat(part.stat(), os.fstat(out.fileno())):
+            return
+    raise CitebedError(f"{part}: another fetch is writing it. Wait until it is done.")
+
+
+def digest(path: Path) -> tuple[int, str]:
+    """The size and the SHA-256 of a file."""
+    with told(path), path.open("rb") as stream:
+        found = hashlib.file_digest(stream, "sha256").hexdigest()
+        return stream.tell(), found
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """Turn what the disk says about a path into words; what has arrived is left there."""
+    try:
+        yield
+    except OSError as error:
+        what = error.strerror or str(error)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            what = "the disk is full. Make room and run the same again; it goes on from there"
+        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            what = f"{error.strerror}. Fetch into a folder that you may write to"
+        raise CitebedError(f"cannot write {printable(path)}: {what}.") from None
+
+
+def download_text(url: str, most: int) -> str:
+    """The beginning of a small text at an address."""
+
+    def get() -> str:
+        _, offer, stream = _open(url)
+        with closing(stream):
+            content = _read(stream, most)
+        if offer.total is not None and len(content) < min(offer.total, most):
+            raise _Broken(f"{len(content)} of {offer.total} bytes arrived")
+        return content.decode("utf-8", "replace")
+
+    return _tried(url, get)
+
+
+def _tried(url: str, action: Callable[[], _T]) -> _T:
+    """The result of the action, tried again after a growing wait while failures may pass."""
+    for wait in (*_WAITS, None):
+        try:
+            return action()
+        except _Broken as error:
+            cause = error
+        if wait is not None:
+            sleep(wait)
+    raise CitebedError(
+        f"cannot fetch {url}: {cause} (tried {len(_WAITS) + 1} times). "
+        "Run the same again later; it goes on from what has arrived."
+    )
+
+
+def _go_on(
+    url: str,
+    out: io.FileIO,
+    notes: Path,
+    checked: bool,
+    tell: Callable[[int, int | None], None],
+) -> None:
+    """One try to complete a file, from where it ends if that is safe."""
+    offer = _Offer()
+    with suppress(CitebedError, OSError, ValueError, TypeError, RecursionError):
+        offer = _Offer(**json.loads(read_small(notes))) if is_own(notes) else offer
+    # Without a mark only a checksum would tell that two halves do not belong together.
+    safe = offer.url == url and bool(offer.mark or checked)
+    start = os.fstat(out.fileno()).st_size if safe else 0
+    done, found, stream = _open(url, start, offer.mark)
+    with closing(stream):
+        if done == 0:
+            out.truncate(0)
+            write_own(notes, json.dumps(found._asdict()) + "\n")
+            offer = found
+        elif done != start or not offer.goes_on(found):
+            out.truncate(0)
+            raise _Broken("the content there has changed since the first part was fetched")
+        tell(done, offer.total)
+        while chunk := _read(stream, _CHUNK):
+            rest = memoryview(chunk)
+            while rest:
+                rest = rest[out.write(rest) :]
+            done += len(chunk)
+            tell(done, offer.total)
+    if offer.total is not None and done != offer.total:
+        if done > offer.total:
+            out.truncate(0)
+        raise _Broken(f"found {done} bytes, expected {offer.total}")
+
+
+def _open(url: str, start: int = 0, mark: str = "") -> tuple[int, _Offer, Any]:
+    """The content from byte ``start`` on if it still has that mark, else all of it.
+
+    Gives the first byte (-1 where that is not told), what is offered, and a stream.
+    """
+    if re.match(r"file://(?:localhost)?/|https?://", url, re.IGNORECASE) is None:
+        raise CitebedError(
+            f"cannot fetch from '{url}': expected a file:// address with three slashes, such as "
+            "file:///srv/mirror, or http:// or https://"
+        )
+    if not url.lower().startswith("file:"):
+        instead = "Get it on another machine, and give its folder here: --mirror file:///FOLDER"
+        refuse_offline(f"cannot fetch {url}", instead)
+    headers = {"User-Agent": f"citebed/{__version__}", "Accept-Encoding": "identity"}
+    headers |= {"Range": f"bytes={start}-"} if start else {}
+    headers |= {"If-Range": mark} if start and mark else {}
     director = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.ProxyHandler(),
-        urllib.request.HTTPHandler(),
-        urllib.request.HTTPSHandler(),
-        urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.HTTPErrorProcessor(),
-        _Redirects(),
-    ):
-        director.add_handler(handler)
-    return director
+    for handler in _HANDLERS:
+        director.add_handler(handler())
+    try:
+        answer: Any = director.open(urllib.request.Request(url, headers=headers), timeout=_TIMEOUT)
+    except urllib.error.HTTPError as error:
+        if error.code != 416 or not start:  # which says that nothing more is to come
+            raise _failure(url, error) from None
+        error.close()
+        answer = error
+    except (OSError, http.client.HTTPException) as error:
+        raise _failure(url, error) from None
+    except ValueError as error:
+        raise CitebedError(f"cannot fetch {url}: not a usable address: {error}") from None
+    if answer.status not in (None, 200, 206, 416):  # a file has none
+        answer.close()
+        raise CitebedError(f"cannot fetch {url}: found HTTP status {answer.status}")
+    first, total = _extent(answer.headers, whole=answer.status in (None, 200))
+    stream = io.BytesIO() if answer.status == 416 else answer  # an error's text is not content
+    return first, _Offer(url, _mark(answer.headers), total), stream
 
 
-def _extent(status: int, headers: Message) -> tuple[int, int | None]:
+def _extent(headers: Message, *, whole: bool) -> tuple[int, int | None]:
     """The first byte and the size of the whole that the headers tell."""
-    if status == 200:
+    if whole:
         length = str(headers.get("Content-Length", ""))
         return 0, int(length) if re.fullmatch(r"[0-9]{1,18}", length) else None
-    told = str(headers.get("Content-Range", ""))
-    found = re.fullmatch(r"bytes (?:([0-9]{1,18})-[0-9]+|\*)/([0-9]{1,18}|\*)", told)
+    range_ = str(headers.get("Content-Range", ""))
+    found = re.fullmatch(r"bytes (?:([0-9]{1,18})-[0-9]+|\*)/([0-9]{1,18}|\*)", range_)
     total = int(found[2]) if found and found[2] != "*" else None
     if found and found[1]:
         return int(found[1]), total
@@ -156,64 +274,40 @@ def _mark(headers: Message) -> str:
     return tag if tag.startswith('"') else str(headers.get("Last-Modified", ""))
 
 
-def _refused(url: str, error: urllib.error.HTTPError, start: int) -> Answer:
-    """The answer to an HTTP error: nothing more to come (416), or an exception."""
-    if error.code == 416 and start:
-        first, total = _extent(416, error.headers)
-        return Answer(first, total, _mark(error.headers), io.BytesIO())
-    found = " ".join(f"HTTP {error.code} {error.reason}".split())
-    if error.code in _PASSING:
-        raise Broken(found)
-    if error.code in (404, 410):
-        raise Missing(f"cannot fetch {url}: not found there ({found}). It may have moved.")
-    if error.code in (401, 403):
-        raise CitebedError(f"cannot fetch {url}: access is refused ({found})")
-    raise CitebedError(f"cannot fetch {url}: {found}")
-
-
-def _unreachable(url: str, error: Exception) -> Exception:
-    """What a failure to connect means, in words."""
+def _failure(url: str, error: Exception) -> Exception:
+    """What went wrong, in words: for good, or worth another try."""
     reason = error.reason if isinstance(error, urllib.error.URLError) else error
-    host = urllib.parse.urlsplit(url).hostname
-    if isinstance(reason, ssl.SSLCertVerificationError):
-        what = f"the certificate of {host} is not valid: {reason.verify_message}"
-        return CitebedError(f"cannot fetch {url}: {what}")
-    if isinstance(reason, socket.gaierror):
-        return Broken(f"the host {host} cannot be found; is there a network?")
-    return Broken(_words(reason))
+    if isinstance(error, urllib.error.HTTPError):
+        error.close()
+        found = " ".join(f"HTTP {error.code} {reason}".split())
+        if error.code in _PASSING:
+            return _Broken(found)
+        kind = Missing if error.code in (404, 410) else CitebedError
+        meaning = _MEANINGS.get(error.code)
+        return kind(f"cannot fetch {url}: {f'{meaning} ({found})' if meaning else found}")
+    if isinstance(reason, FileNotFoundError):
+        return Missing(f"cannot fetch {url}: there is no file {reason.filename}")
+    if isinstance(reason, str | ssl.SSLCertVerificationError) or url.lower().startswith("file:"):
+        return CitebedError(f"cannot fetch {url}: {_words(reason)}")
+    return _Broken(_words(reason))
 
 
-def read(stream: Stream, size: int) -> bytes:
+def _read(stream: Any, size: int) -> bytes:
     """Up to so many bytes; a connection that breaks is worth another try."""
     try:
-        return stream.read(size)
+        return bytes(stream.read(size))
     except (OSError, http.client.HTTPException) as error:
-        raise Broken(_words(error)) from None
+        raise _Broken(_words(error)) from None
 
 
 def _words(reason: object) -> str:
     if isinstance(reason, TimeoutError):
         return "no answer in time"
+    if isinstance(reason, socket.gaierror):
+        return "the host cannot be found; is there a network?"
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        return f"its certificate is not valid: {reason.verify_message}"
     if isinstance(reason, http.client.IncompleteRead):
         return "the connection ended too early"
     text = reason.strerror if isinstance(reason, OSError) and reason.strerror else str(reason)
     return text or type(reason).__name__
-
-
-def _open_file(url: str, start: int, mark: str) -> Answer:
-    """A file as a server would give it: its size and time of change are the mark."""
-    host, slash, rest = url[len("file://") :].partition("/")
-    if not url.lower().startswith("file://") or host not in ("", "localhost") or not slash:
-        raise CitebedError(f"cannot fetch {url}: a file address has three slashes, file:///…")
-    path = urllib.request.url2pathname(slash + rest)
-    try:
-        stream = open(path, "rb")  # noqa: SIM115  (it belongs to the answer)
-    except FileNotFoundError:
-        raise Missing(f"cannot fetch {url}: there is no file {path}") from None
-    except OSError as error:
-        raise CitebedError(f"cannot fetch {url}: {_words(error)}") from None
-    state = os.fstat(stream.fileno())
-    own = f"{state.st_size}-{state.st_mtime_ns}"
-    first = 0 if mark and mark != own else min(start, state.st_size)
-    stream.seek(first)
-    return Answer(first, state.st_size, own, stream)

@@ -11,10 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.collection.fetching.test_fetching import CONTENT, HALF, OTHER, Try, enter, sha256
+from tests.unit.collection.fetching.test_fetching import (
+    CONTENT,
+    HALF,
+    OTHER,
+    Try,
+    enter,
+    sha256,
+    states,
+)
 
 from citebed._version import __version__
-from citebed.collection.fetching.fetching import CATALOGUE, RemoteFile
+from citebed.collection.fetching.catalogue import CATALOGUE, RemoteFile
 from citebed.errors import CitebedError
 
 
@@ -59,7 +67,7 @@ class Handler(BaseHTTPRequestHandler):
     def give(self, site: Site, first: int) -> None:
         size = len(site.content)
         if first >= size:
-            return self.simple(416, b"", **{"Content-Range": f"bytes */{size}"})
+            return self.simple(416, b"no more", **{"Content-Range": f"bytes */{size}"})
         rest = site.content[first:]
         self.protocol_version = "HTTP/1.1"
         self.send_response(206 if first else 200)
@@ -115,12 +123,12 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 
 
 @pytest.fixture
-def attempt(tmp_path: Path) -> Try:
-    return Try(tmp_path / "out")
+def attempt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Try:
+    return Try(tmp_path / "out", monkeypatch)
 
 
 def test_from_the_web(site: Site, attempt: Try) -> None:
-    assert attempt().complete
+    assert states(attempt()) == ["fetched"]
     assert (attempt.folder / "a.bin").read_bytes() == CONTENT
     assert site.seen[0]["user-agent"] == f"citebed/{__version__}"
     assert attempt.waits == []
@@ -131,13 +139,13 @@ def test_a_mirror_on_the_web(site: Site, attempt: Try) -> None:
     with pytest.raises(CitebedError, match="SHA256SUMS"):
         attempt(mirror=site.url)
     site.sums = f"{sha256(CONTENT)}  a.bin\n"
-    assert attempt(mirror=site.url).complete
+    assert states(attempt(mirror=site.url)) == ["fetched"]
     assert [request["path"] for request in site.seen] == ["/a.bin", "/a.bin"]
 
 
 def test_a_cut_connection_goes_on(site: Site, attempt: Try) -> None:
     site.cuts = [HALF, 1000]
-    assert attempt().complete
+    assert states(attempt()) == ["fetched"]
     assert [request.get("range") for request in site.seen] == [
         None, f"bytes={HALF}-", f"bytes={HALF + 1000}-",
     ]  # fmt: skip
@@ -183,7 +191,7 @@ def test_halves_of_two_contents_are_not_joined(
 
 def test_another_range_than_asked_for(site: Site, attempt: Try) -> None:
     site.cuts, site.shift = [HALF, 10], 5
-    assert attempt().complete
+    assert states(attempt()) == ["fetched"]
     assert [request.get("range") for request in site.seen] == [None, f"bytes={HALF}-", None]
     assert (attempt.folder / "a.bin").read_bytes() == CONTENT
 
@@ -193,12 +201,12 @@ def test_without_a_mark_only_a_checksum_allows_to_go_on(
     site: Site, attempt: Try, monkeypatch: pytest.MonkeyPatch, etag: str
 ) -> None:
     site.etag, site.cuts = etag, [HALF]
-    assert attempt().complete
+    assert states(attempt()) == ["fetched"]
     assert [request.get("range") for request in site.seen] == [None, None]
     [file] = CATALOGUE["tiny"].files
     enter(monkeypatch, replace(file, path="b.bin", sha256=sha256(CONTENT)))
     site.seen, site.cuts = [], [HALF]
-    assert attempt().complete
+    assert states(attempt()) == ["fetched"]
     assert [request.get("range") for request in site.seen] == [None, f"bytes={HALF}-"]
     assert "if-range" not in site.seen[1]
 
@@ -207,14 +215,14 @@ def test_nothing_more_to_come_is_done(site: Site, attempt: Try) -> None:
     with pytest.raises(KeyboardInterrupt):
         attempt(stop_at=len(CONTENT))
     site.seen.clear()
-    assert attempt().complete
+    assert states(attempt()) == ["fetched"]
     assert [request["range"] for request in site.seen] == [f"bytes={len(CONTENT)}-"]
     assert (attempt.folder / "a.bin").read_bytes() == CONTENT
 
 
 def test_chunks_that_end_too_early(site: Site, attempt: Try) -> None:
     site.chunked, site.cuts = True, [HALF]
-    assert attempt().complete
+    assert states(attempt()) == ["fetched"]
     assert attempt.shown[0] == ("a.bin", 0, None)
     assert (attempt.folder / "a.bin").read_bytes() == CONTENT
 
@@ -249,7 +257,7 @@ def test_refusals(site: Site, attempt: Try, status: int, message: str, tries: in
 
 def test_a_redirect_is_followed_with_the_range(site: Site, attempt: Try) -> None:
     site.location, site.cuts = f"{site.url}/moved", [HALF]
-    assert attempt().complete
+    assert states(attempt()) == ["fetched"]
     assert site.seen[-1]["path"] == "/moved"
     assert site.seen[-1]["range"] == f"bytes={HALF}-"
 
@@ -259,7 +267,7 @@ def test_a_redirect_is_followed_with_the_range(site: Site, attempt: Try) -> None
     [
         ("/origin.bin", "infinite loop"),
         ("file:///etc/passwd", "not allowed"),
-        ("ftp://127.0.0.1/a.bin", "not allowed"),
+        ("ftp://127.0.0.1/a.bin", "unknown url type: ftp"),
         ("http://[bad", "not a usable address"),
     ],
 )
