@@ -1,8 +1,21 @@
-"""Markdown (CommonMark with pandoc's additions) to blocks of prose."""
+"""Markdown (CommonMark with pandoc's additions) to blocks of prose.
+
+markdown-it-py tells the blocks apart. What stands within a block is read in ``markdown_inline``:
+the library knows nothing of pandoc's citations and notes, and takes twice the time for the rest.
+"""
 
 from __future__ import annotations
 
+import functools
 import re
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.ruler import RuleOptionsType
+from markdown_it.rules_block import StateBlock, blockquote, fence, list_block
+from markdown_it.token import Token
 
 from citebed.drafts.findings import PLACE, Block, Findings
 from citebed.drafts.identifiers import doi_in
@@ -12,135 +25,91 @@ from citebed.drafts.references import entries_in, is_references_heading
 from citebed.patterns import compiled
 from citebed.text.normalise import fold
 
-_FENCE = re.compile(r" {0,3}(?:[-*+>] )?(`{3,}|~{3,})([^`]*)$")
 # A comment ends before another begins: one that is never closed costs no second look.
 _COMMENT = compiled(r"<!--(?:[^<-]++|<(?!!--)|-(?!->))*+-->")
-_DISPLAY = compiled(r"\$\$[^$]*+\$\$")
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?[ \t]*#*[ \t]*$")
 _ATTRIBUTES = re.compile(r"\s*\{[^{}]*\}\s*$")
-_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
-_RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
-_DIV = re.compile(r"[ \t]*:{3,}")
-_QUOTE = re.compile(r" {0,3}(?:> ?)+")
-_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)]|\(\d{1,3}\)|:)[ \t]+(?:\[[ xX]\][ \t]+)?")
-_NOTE = re.compile(r" {0,3}\[\^[^][\s]{1,80}\]:[ \t]*")
-_DEFINITION = re.compile(r" {0,3}\[[^][^@]{1,200}\]:[ \t]*\S+")
-_ROW = re.compile(r"[ \t]*(?:\||\+[-=+:]{3,})")
-_DELIMITER = re.compile(r"(?=.*-{2})(?=.*[| ].)[ \t]*[-|:+= \t]+$")
+_TASK = re.compile(r"\A\[[ xX]\][ \t]+")
+_GRID = re.compile(r"[ \t]*(?:\||\+[-=+:]{3,})")
+_CONTAINER = re.compile(r"(?:\[\^[^][\s]{1,80}\]:|:(?=[ \t])|\(\d{1,3}\)(?=[ \t]))[ \t]*")
+_SILENT = compiled(r":{3,}[^\n]*+|\$\$[^$]*+\$\$[ \t]*+(?:\{[^{}\n]*+\}[ \t]*+)?(?=\n|\Z)")
+_DEEPEST = 40
+
+_Rule = Callable[[StateBlock, int, int, bool], bool]
 
 
 def read_markdown(text: str, findings: Findings) -> None:
     """Read Markdown into ``findings``."""
     lines = text.split("\n")
     front = read_front(lines, findings)
-    body = "\n".join([""] * front + _without_code(lines[front:], findings))
-    for pattern in (_COMMENT, _DISPLAY):
-        body = pattern.sub(lambda match: "\n" * match[0].count("\n") or " ", body)
-    reader = _Reader(findings)
-    for number, line in enumerate(body.split("\n"), start=1):
-        reader.read(line, number)
+    body = "\n".join([""] * front + lines[front:])
+    body = textwrap.dedent(_COMMENT.sub(lambda match: "\n" * match[0].count("\n") or " ", body))
+    env: dict[str, Any] = {}
+    reader = _Reader(findings, body.split("\n"))
+    for token in _parser().parse(body, env):
+        reader.read(token)
     reader.end()
-
-
-def _without_code(lines: list[str], findings: Findings) -> list[str]:
-    """The lines, those of fenced code blank; a fence that is never closed is passed over."""
-    kept, at = [], 0
-    hopeless: dict[str, int] = {}  # by the fence's character: so long a one has no end
-    while at < len(lines):
-        fence = _FENCE.match(lines[at])
-        if fence is None:
-            kept.append(lines[at])
-            at += 1
-            continue
-        mark, length = fence[1][0], len(fence[1])
-        end = None
-        if length < hopeless.get(mark, 1 << 30):
-            end = _fence_end(lines, at + 1, mark, length)
-        if end is None:
-            hopeless[mark] = min(length, hopeless.get(mark, length))
-            findings.note(f"code that begins with {fence[1][:3]} but never ends was read as text")
-            end = at
-        kept += [""] * (end + 1 - at)
-        at = end + 1
-    return kept
-
-
-def _fence_end(lines: list[str], at: int, mark: str, length: int) -> int | None:
-    for index in range(at, len(lines)):
-        line = lines[index].strip()
-        if line.startswith(mark * length) and not line.strip(mark):
-            return index
-    return None
+    for mark, _ in env.get("unclosed", ()):
+        findings.note(f"code that begins with {mark} but never ends was read as text")
+    for link in env.get("references", {}).values():
+        findings.cite_nowhere(filter(None, [doi_in(link["href"])]))
 
 
 class _Reader:
-    """Gathers lines into blocks."""
+    """Turns tokens into blocks."""
 
-    def __init__(self, findings: Findings) -> None:
+    def __init__(self, findings: Findings, lines: list[str]) -> None:
         self._findings = findings
-        self._lines: list[str] = []
-        self._start = 1
+        self._lines = lines
+        self._within = ""  # a heading or a table, while its tokens come
         self._section = ""
-        self._references: list[str] | None = None
-        self._level = 0
         self._heads: list[tuple[int, str]] = []
+        self._level = 0  # of the heading of the references, while they come
+        self._entries: list[str] = []
+        self._since = 0
 
-    def read(self, line: str, number: int) -> None:
-        """Take the next line."""
-        if heading := _HEADING.match(line):
-            self._flush()
-            self._head(len(heading[1]), heading[2] or "")
-        elif self._references is not None:
-            self._references.append(entry_text(line))
-        elif len(self._lines) == 1 and (under := _UNDERLINE.match(line)):
-            title = self._lines.pop()
-            self._head(1 if under[1][0] == "=" else 2, title)
-        elif not line.strip() or _DIV.match(line) or _RULE.match(line):
-            self._flush()
-        else:
-            self._text(line, number)
+    def read(self, token: Token) -> None:
+        """Take the next token."""
+        if token.type in ("heading_open", "table_open"):
+            self._within = token.tag
+        elif token.type in ("heading_close", "table_close"):
+            self._within = ""
+        elif token.type == "fence" and token.map:
+            start, end = token.map
+            self._lines[start:end] = [""] * (end - start)
+        elif token.type == "inline" and token.map:
+            if self._within.startswith("h"):
+                self._head(int(self._within[1]), token.content, *token.map)
+            elif not self._level:
+                self._prose(token.content, token.map[0] + 1)
 
-    def _text(self, line: str, number: int) -> None:
-        if quote := _QUOTE.match(line):
-            line = line[quote.end() :]
-        if not self._lines and _DEFINITION.match(line) and not _NOTE.match(line):
-            self._findings.cite_nowhere(filter(None, [doi_in(line)]))
-            return
-        if start := _ITEM.match(line) or _NOTE.match(line):
-            self._flush()
-            line = line[start.end() :]
-        if not self._lines:
-            self._start = number
-        self._lines.append(line)
+    def _prose(self, raw: str, line: int) -> None:
+        text, notes = inline_text(_TASK.sub("", raw), self._findings)
+        is_table = self._within or all(map(_GRID.match, raw.split("\n")))
+        texts = [*([] if is_table else [text]), *notes]
+        blocks = [Block(text, line, self._section) for text in texts if text.strip()]
+        self._findings.blocks += blocks
 
-    def _head(self, level: int, raw: str) -> None:
+    def _head(self, level: int, raw: str, start: int, end: int) -> None:
         text = fold(PLACE.sub("", inline_text(_ATTRIBUTES.sub("", raw), Findings())[0]))
-        if self._references is not None and level <= self._level:
-            self._end_references()
+        if self._level:
+            self._entries += self._lines[self._since : start]
+            self._since = end
+            if level <= self._level:
+                self._end_references()
         if is_references_heading(text):
-            self._references, self._level = [], level
-        elif self._references is None:
+            self._level, self._since = level, end
+        elif not self._level:
             self._heads.append((level, text))
             self._section = text
 
     def _end_references(self) -> None:
-        self._findings.entries += entries_in(self._references or [])
-        self._references = None
-
-    def _flush(self) -> None:
-        lines, self._lines = self._lines, []
-        if not lines:
-            return
-        text, notes = inline_text("\n".join(lines), self._findings)
-        is_table = all(map(_ROW.match, lines)) or any(map(_DELIMITER.match, lines))
-        texts = [*([] if is_table else [text]), *notes]
-        blocks = [Block(text, self._start, self._section) for text in texts if text.strip()]
-        self._findings.blocks += blocks
+        self._findings.entries += entries_in([entry_text(line) for line in self._entries])
+        self._level, self._entries = 0, []
 
     def end(self) -> None:
         """The text has ended. A single top heading, at the very start, was its title."""
-        self._flush()
-        if self._references is not None:
+        if self._level:
+            self._entries += self._lines[self._since :]
             self._end_references()
         tops = [text for level, text in self._heads if level == 1]
         if not self._findings.title and len(tops) == 1 and self._heads[0][0] == 1:
@@ -154,3 +123,93 @@ class _Reader:
             if block.section != title:
                 break
             blocks[index] = block._replace(section="")
+
+
+# --- What pandoc adds to the blocks of CommonMark -------------------------------------------
+
+
+class _Blocks(MarkdownIt):
+    """The library's parser, for blocks only; addresses of links stay as they are written."""
+
+    def validateLink(self, url: str) -> bool:  # noqa: ARG002 - as the library calls it
+        return True
+
+    def normalizeLink(self, url: str) -> str:
+        return url
+
+
+@functools.cache
+def _parser() -> MarkdownIt:
+    parser = _Blocks("commonmark", {"maxNesting": 2 * _DEEPEST})
+    parser.enable("table").disable("html_block")  # tags are passed over, what they hold is read
+    parser.core.ruler.enableOnly(["normalize", "block"])
+    rules = parser.block.ruler
+    ends: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    rules.at("fence", _fence, ends)
+    rules.at("blockquote", _shallow(blockquote), ends)
+    rules.at("list", _shallow(list_block), {"alt": ends["alt"][:3]})
+    rules.before("list", "silent", _silent, ends)
+    rules.before("list", "container", _shallow(_container), ends)
+    return parser
+
+
+def _shallow(rule: _Rule) -> _Rule:
+    """A rule that takes no more than some depth: beyond it the library would leave out all text."""
+    return lambda state, start, end, silent: (
+        state.level < _DEEPEST and rule(state, start, end, silent)
+    )
+
+
+def _fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Fenced code; a fence that is never closed is passed over, and what follows is text."""
+    if silent:
+        return fence(state, start, end, silent)
+    at = state.bMarks[start] + state.tShift[start]
+    mark, length = state.src[at : at + 3], state.skipCharsStr(at, state.src[at]) - at
+    unclosed: dict[tuple[str, int], int] = state.env.setdefault("unclosed", {})
+    hopeless = length >= unclosed.get((mark, end), 1 << 30)  # no other look for an end
+    if not fence(state, start, end, hopeless):
+        return False
+    if not hopeless:
+        if state.line < end or (end - 1 > start and _is_fence(state, end - 1, mark[0], length)):
+            return True
+        state.tokens.pop()
+        unclosed[mark, end] = length
+    state.line = start + 1
+    return True
+
+
+def _is_fence(state: StateBlock, line: int, mark: str, length: int) -> bool:
+    text = state.src[state.bMarks[line] : state.eMarks[line]].strip()
+    return len(text) >= length and not text.strip(mark)
+
+
+def _silent(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """The fences of a div, a formula that stands alone: they end a paragraph and say nothing."""
+    at = state.bMarks[start] + state.tShift[start]
+    match = None if state.is_code_block(start) else _SILENT.match(state.src, at)
+    if match is None or (silent and state.src.count("$$", state.bMarks[state.line], at) % 2):
+        return False  # it may also be the end of a formula that began within the paragraph
+    if not silent:
+        state.line = min(end, start + 1 + match[0].count("\n"))
+    return True
+
+
+def _container(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """``[^1]: …``, ``: …``, ``(1) …``: what they begin goes on in lines four blanks further in."""
+    at = state.bMarks[start] + state.tShift[start]
+    indented = state.is_code_block(start)
+    match = None if indented else _CONTAINER.match(state.src, at, state.eMarks[start])
+    if match is None or silent:
+        return match is not None
+    marks = (state.bMarks, state.tShift, state.sCount)
+    before = [mark[start] for mark in marks]
+    state.push("container_open", "", 1)
+    state.blkIndent += 4
+    state.bMarks[start], state.tShift[start], state.sCount[start] = match.end(), 0, state.blkIndent
+    state.md.block.tokenize(state, start, end)
+    state.blkIndent -= 4
+    for mark, value in zip(marks, before, strict=True):
+        mark[start] = value
+    state.push("container_close", "", -1)
+    return True

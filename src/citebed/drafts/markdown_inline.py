@@ -7,7 +7,7 @@ import re
 
 from citebed.drafts.findings import Findings
 from citebed.drafts.identifiers import arxiv_in, doi_in
-from citebed.drafts.maths import maths_as_text
+from citebed.drafts.maths import DISPLAY, maths_as_text
 from citebed.drafts.tex_cites import place_commands
 from citebed.patterns import compiled
 
@@ -33,15 +33,19 @@ _KEY = compiled(
 )
 _CROSS_REFERENCE = re.compile(r"(?:fig|tbl|tab|eq|sec|lst|thm|lem)[:-]")
 _TAG = compiled(r"</?[A-Za-z][A-Za-z0-9-]*+(?:\s[^<>]*+)?/?>")
+# The leading class lets the search skip plain text quickly.
 _EMPHASIS = re.compile(
-    r"\*{1,3}(?=\S)|(?<=\S)\*{1,3}|(?<!\w)_{1,3}(?=\S)|(?<=\S)_{1,3}(?!\w)|~~|=="
+    r"[*_~=](?:(?<=\*)\*{0,2}(?=\S)|(?<=\S\*)\*{0,2}"
+    r"|(?<=_)(?<!\w_)_{0,2}(?=\S)|(?<=\S_)_{0,2}(?!\w)|(?<=~)~|(?<==)=)"
 )
 
 
 def inline_text(text: str, findings: Findings) -> tuple[str, list[str]]:
     """The words of a paragraph, its citations as places; and the notes written within it."""
-    text = _ESCAPED.sub(lambda m: chr(_SHIFT + ord(m[1])), _CODE.sub(" ", text))
-    text = _MATHS.sub(lambda m: maths_as_text(m[1]), text)
+    text = _CODE.sub(" ", text) if "`" in text else text
+    text = _ESCAPED.sub(lambda m: chr(_SHIFT + ord(m[1])), text) if "\\" in text else text
+    if "$" in text:
+        text = _MATHS.sub(lambda m: maths_as_text(m[1]), DISPLAY["$"].sub(" ", text))
     notes = [_words(match[1], findings) for match in _INLINE_NOTE.finditer(text)]
     return _words(_INLINE_NOTE.sub("", text), findings), notes
 

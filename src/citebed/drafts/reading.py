@@ -10,7 +10,6 @@ from citebed.drafts.bibfiles import is_key, read_bibliographies
 from citebed.drafts.files import Neighbours, bytes_of, text_of
 from citebed.drafts.findings import Findings, without_places
 from citebed.drafts.identifiers import arxiv_of_doi
-from citebed.drafts.markdown import read_markdown
 from citebed.drafts.plain import read_plain
 from citebed.drafts.prose import passages_of
 from citebed.drafts.records import Cited, Draft
@@ -79,6 +78,8 @@ def _read(text: str, form: Form, path: Path | None, notes: list[str]) -> Draft:
     if form == "tex":
         read_tex(text, findings, neighbours)
     elif form == "markdown":
+        from citebed.drafts.markdown import read_markdown  # its library takes time to import
+
         read_markdown(text, findings)
     else:
         read_plain(text, findings)

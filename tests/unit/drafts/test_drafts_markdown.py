@@ -156,3 +156,68 @@ def test_a_bibliography_beside_the_file(tmp_path: Path) -> None:
     path = tmp_path / "draft.md"
     path.write_text("---\nbibliography: refs.bib\n---\nWords @a.\n")
     assert read_draft(path).cited.titles == ("A Title of Words",)
+
+
+# --- Blocks ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("markdown", "texts"),
+    [
+        ("Words.\n\n    code(@a)\n\n\tmore code\n\nMore.", [(1, "Words."), (7, "More.")]),
+        ("Words\n    that go on.", [(1, "Words that go on.")]),
+        ("- An item\n\n    that goes on.", [(1, "An item"), (3, "that goes on.")]),
+        ("[^1]: A note\n\n    that goes on.\n\nWords.",
+         [(1, "A note"), (3, "that goes on."), (5, "Words.")]),
+        ("Term\n:   What it is\n\n    and more.\n\n        code\n",
+         [(1, "Term"), (2, "What it is"), (4, "and more.")]),
+        ("(1) One\n(2) two.", [(1, "One"), (2, "two.")]),
+        ("- [ ] To do\n- [x] done", [(1, "To do"), (2, "done")]),
+        ("    All of it\n    stands in.\n\n    As in a notebook.",
+         [(1, "All of it stands in."), (4, "As in a notebook.")]),
+        ("::: {.note}\nWords.\n:::\nMore.", [(2, "Words."), (4, "More.")]),
+        ("<div>\nWords.\n</div>", [(1, "Words.")]),
+        ("- " * 60 + "Deep.\n\nWords.", [(1, "- " * 40 + "Deep."), (3, "Words.")]),
+    ],
+)  # fmt: skip
+def test_blocks(markdown: str, texts: list[tuple[int, str]]) -> None:
+    draft = parse_draft(markdown, "markdown")
+    assert [(passage.line, passage.text) for passage in draft.passages] == texts
+    assert draft.cited.keys == ()
+
+
+@pytest.mark.parametrize(
+    ("markdown", "texts"),
+    [
+        ("We have\n$$\nx\n=\ny\n$$ {#eq:a}\nfor all.", ["We have", "for all."]),
+        ("We have $$\nx\n$$ for all\n$$\ny\n$$\nthen.", ["We have for all", "then."]),
+        ("It has $$x$$ and\n\n$$y$$\n\nmore.", ["It has and", "more."]),
+        ("```\nkill $$\n```\nWords.\n```\nkill $$\n```", ["Words."]),
+    ],
+)
+def test_formulas_of_their_own(markdown: str, texts: list[str]) -> None:
+    assert [passage.text for passage in parse_draft(markdown, "markdown").passages] == texts
+
+
+def test_tables_cite_but_are_no_prose() -> None:
+    text = "Words.\na | b\n--- | ---\n@one | 2\n\n+-----+\n| @two|\n+-----+\n\n| @three |\n"
+    draft = parse_draft(text, "markdown")
+    assert [passage.text for passage in draft.passages] == ["Words."]
+    assert draft.cited.keys == ("one", "two", "three")
+
+
+def test_a_definition_of_a_link_cites() -> None:
+    draft = parse_draft("See [it][a].\n\n[a]: https://doi.org/10.1145/12.34 'It'", "markdown")
+    assert [passage.text for passage in draft.passages] == ["See it."]
+    assert draft.cited.dois == ("10.1145/12.34",)
+
+
+def test_fences_end_where_their_container_does() -> None:
+    draft = parse_draft("- ```\n  a\n\nOne.\n\n> ```\n> two\n\n```\nb\n```\n", "markdown")
+    assert [passage.text for passage in draft.passages] == ["One.", "two"]
+    assert len(draft.notes) == 1
+
+
+def test_code_among_the_references_is_no_entry() -> None:
+    text = "# One\n\nWords.\n\n# References\n\n- A. Smith. Title.\n\n```\n- code\n```\n"
+    assert [e.text for e in parse_draft(text, "markdown").cited.entries] == ["A. Smith. Title."]
