@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         ImportOptions as ImportOptions,
         import_sources as import_sources,
     )
-    from citebed.collection.reading.reader import Progress as Progress
+    from citebed.collection.progress import Progress as Progress
     from citebed.collection.storing.import_report import ImportReport as ImportReport
 
 __getattr__, __dir__ = names_on_first_use(__name__)

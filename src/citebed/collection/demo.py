@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 
 from citebed.collection.importing import ImportOptions, import_sources
-from citebed.collection.reading.reader import SILENT, Progress
+from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing.import_report import ImportReport
 from citebed.files.writing import several_files
 

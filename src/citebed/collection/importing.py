@@ -21,7 +21,8 @@ from citebed.collection import tables
 from citebed.collection.building import citing, crossref, merging
 from citebed.collection.building.canonical import canonical_records
 from citebed.collection.building.given_sets import given_sets, judgement_problems
-from citebed.collection.reading.reader import SILENT, Progress, Reader, all_or_nothing
+from citebed.collection.progress import SILENT, Progress
+from citebed.collection.reading.reader import Reader, all_or_nothing
 from citebed.collection.reading.source_names import SourceNames
 from citebed.collection.reading.sources import NotAFile, SourceFile, find_files
 from citebed.collection.rules import Rules, reasons

@@ -6,7 +6,9 @@ where it is known for certain; archives of a moving branch have none by nature.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
+from pathlib import Path
 
 from citebed.errors import UnknownName
 
@@ -45,6 +47,16 @@ class PublicCollection:
     exclude: str = ""
     importable: tuple[str, ...] = ()
     members: tuple[str, ...] = ()
+
+    def import_command(self, folder: Path) -> str:
+        """The command that imports the collection, fetched to ``folder``, into one beside it."""
+        words = ["citebed", "import", f"{folder}-collection"]
+        words += [str(folder / path) for path in self.importable]
+        words += ["--profile", self.profile] if self.profile else []
+        words += ["--exclude", str(folder / self.exclude)] if self.exclude else []
+        for member in self.members:
+            words += ["--only", f"*/{member}*"]
+        return shlex.join(words)
 
 
 # The documents are in the repository itself, as BibTeX under data/acm-dl; no other archive is

@@ -26,6 +26,7 @@ from time import sleep
 from typing import Any, NamedTuple, TypeVar
 
 from citebed._version import __version__
+from citebed.collection.progress import Progress
 from citebed.errors import CitebedError
 from citebed.files.network import refuse_offline
 from citebed.files.reading import read_small
@@ -90,12 +91,9 @@ class _Offer(NamedTuple):
 
 @contextmanager
 def downloaded(
-    url: str, target: Path, expected: Expected, tell: Callable[[int, int | None], None]
+    url: str, target: Path, expected: Expected, progress: Progress
 ) -> Iterator[tuple[int, str]]:
-    """Size and checksum of what an address gives; ``target`` is in place at the end of the block.
-
-    ``tell`` is told the bytes that are there and those of the whole, where known.
-    """
+    """Size and checksum of what an address gives; at the end of the block it is ``target``."""
     part, notes = (target.with_name(f"{target.name}.{end}") for end in ("part", "part.json"))
     with told(part):
         part.parent.mkdir(parents=True, exist_ok=True)
@@ -105,7 +103,7 @@ def downloaded(
         _lock(part, out)
         try:
             with told(part):
-                _tried(url, lambda: _go_on(url, out, notes, bool(expected.sha256), tell))
+                _tried(url, lambda: _go_on(url, out, notes, bool(expected.sha256), progress))
                 os.fsync(out.fileno())
             size, found = digest(part)
             if problem := expected.mismatch(size, found):
@@ -181,13 +179,7 @@ def _tried(url: str, action: Callable[[], _T]) -> _T:
     )
 
 
-def _go_on(
-    url: str,
-    out: io.FileIO,
-    notes: Path,
-    checked: bool,
-    tell: Callable[[int, int | None], None],
-) -> None:
+def _go_on(url: str, out: io.FileIO, notes: Path, checked: bool, progress: Progress) -> None:
     """One try to complete a file, from where it ends if that is safe."""
     offer = _Offer()
     with suppress(CitebedError, OSError, ValueError, TypeError, RecursionError):
@@ -204,13 +196,14 @@ def _go_on(
         elif done != start or not offer.goes_on(found):
             out.truncate(0)
             raise _Broken("the content there has changed since the first part was fetched")
-        tell(done, offer.total)
+        progress.step(notes.name.removesuffix(".part.json"), offer.total or 0)
+        progress.add(done)
         while chunk := _read(stream, _CHUNK):
             rest = memoryview(chunk)
             while rest:
                 rest = rest[out.write(rest) :]
             done += len(chunk)
-            tell(done, offer.total)
+            progress.add(len(chunk))
     if offer.total is not None and done != offer.total:
         if done > offer.total:
             out.truncate(0)

@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import re
 import urllib.parse
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +23,10 @@ from citebed.collection.fetching.download import (
     downloaded,
     told,
 )
+from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import read_small
 from citebed.files.writing import write_own
-
-Progress = Callable[[str, int, int | None], None]
-"""Told the path, the bytes that are there and the bytes of the whole, where known."""
 
 RECORD = "fetched.json"
 SUMS = "SHA256SUMS"
@@ -65,7 +62,7 @@ def fetch(
     folder: str | Path,
     *,
     mirror: str | None = None,
-    progress: Progress = lambda *_: None,
+    progress: Progress = SILENT,
 ) -> FetchReport:
     """Fetch the files of a public collection into a folder.
 
@@ -87,8 +84,8 @@ def _file(
         return _kept(file, target, _expected(file, sums, record))
     url = f"{mirror.rstrip('/')}/{urllib.parse.quote(file.path)}" if mirror else file.url
     # A record of a file that is gone is compared with, not enforced.
-    expected, tell = _expected(file, sums, {}), partial(progress, file.path)
-    with downloaded(url, target, expected, tell) as (size, found):
+    expected = _expected(file, sums, {})
+    with downloaded(url, target, expected, progress) as (size, found):
         # A file under its own name always has its checksum on record.
         entry = {"sha256": found, "bytes": size, "url": url}
         text = json.dumps({"files": {**record, file.path: entry}}, indent=1)

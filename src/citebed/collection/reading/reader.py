@@ -6,13 +6,13 @@ import fnmatch
 import hashlib
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
+from citebed.collection.progress import Progress
 from citebed.collection.reading.chunks import Piece, pieces
 from citebed.collection.reading.parsing import parse_all, read_tables
 from citebed.collection.reading.sources import BAD_DATA, Member, SourceFile, members, told
@@ -21,17 +21,6 @@ from citebed.errors import CitebedError
 from citebed.files.writing import system_error
 from citebed.records import Problem
 from citebed.wording import printable
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where an import tells how far it is: ``step`` names what is done, ``add`` counts bytes."""
-
-    step: Callable[[str, int], None] = lambda *_: None
-    add: Callable[[int], None] = lambda *_: None
-
-
-SILENT = Progress()
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from citebed._version import __version__
 from citebed.collection import Collection
-from citebed.collection.reading.reader import SILENT, Progress
+from citebed.collection.progress import SILENT, Progress
 from citebed.collection.reading.workers import run_all
 from citebed.collection.storing.store import locked
 from citebed.errors import CitebedError, CollectionError

@@ -18,6 +18,7 @@ import pytest
 from citebed.collection.fetching import download
 from citebed.collection.fetching.catalogue import CATALOGUE, PublicCollection, RemoteFile
 from citebed.collection.fetching.fetching import FetchReport, fetch
+from citebed.collection.progress import Progress
 from citebed.collection.rules import profiles
 from citebed.errors import CitebedError, FormatError, UnknownName
 from citebed.files.writing import DRAFT
@@ -57,18 +58,24 @@ class Try:
     folder: Path
     monkeypatch: pytest.MonkeyPatch
     waits: list[float] = field(default_factory=list)
+    now: tuple[str, int, int | None] = ("", 0, None)
     shown: list[tuple[str, int, int | None]] = field(default_factory=list)
 
     def __call__(self, stop_at: int | None = None, **options: Any) -> FetchReport:
-        def progress(path: str, done: int, total: int | None) -> None:
-            self.shown.append((path, done, total))
-            if stop_at is not None and done >= stop_at:
+        def step(path: str, total: int) -> None:
+            self.now = (path, 0, total or None)
+
+        def add(size: int) -> None:
+            path, done, total = self.now
+            self.now = (path, done + size, total)
+            self.shown.append(self.now)
+            if stop_at is not None and done + size >= stop_at:
                 raise KeyboardInterrupt
 
         self.waits.clear()
         self.shown.clear()
         self.monkeypatch.setattr(download, "sleep", self.waits.append)
-        return fetch("tiny", self.folder, progress=progress, **options)
+        return fetch("tiny", self.folder, progress=Progress(step, add), **options)
 
     def left(self) -> list[str]:
         return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*"))
