@@ -1,16 +1,11 @@
-"""The weights of a model, read from ``model.safetensors`` or ``pytorch_model.bin`` by name.
+"""The weights of a model, read from ``model.safetensors`` by name, and what they are called.
 
-The safetensors format is a length, a JSON header and raw little-endian numbers, so it is read
-here without a package of its own; PyTorch's pickles are in ``torch_pickle``.
+PyTorch's pickles are in ``torch_pickle``.
 """
 
 from __future__ import annotations
 
-import json
-import math
-import mmap
 import re
-import struct
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,86 +13,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.errors import FormatError
+from citebed.errors import FormatError, MissingExtra
 
 Weights = Mapping[str, NDArray[Any]]
 
-_DTYPES = {
-    "F64": "<f8",
-    "F32": "<f4",
-    "F16": "<f2",
-    "BF16": "<u2",
-    "I64": "<i8",
-    "I32": "<i4",
-    "I16": "<i2",
-    "I8": "i1",
-    "U8": "u1",
-    "BOOL": "?",
-}
-_LARGEST_HEADER = 100_000_000
+_KINDS = frozenset(("F64", "F32", "F16", "I64", "I32", "I16", "I8", "U8", "BOOL"))
 
 
 def read_safetensors(path: Path) -> dict[str, NDArray[Any]]:
-    """The tensors of a safetensors file, mapped into memory; half precision comes as float32.
+    """The tensors of a safetensors file; half precision comes as float32.
 
-    Every offset is checked against the file before anything is read, so a truncated or damaged
-    file is a ``FormatError`` and never a wrong tensor. Tensors of a kind that no encoder has
-    (8-bit floats) are left out.
+    A truncated or damaged file is a ``FormatError`` and never a wrong tensor. Tensors of a kind
+    that no encoder has (8-bit floats) are left out.
     """
-    size = path.stat().st_size
-    if size < 8:
-        raise FormatError(path, None, f"{size} bytes are too few for a safetensors file")
-    with path.open("rb") as file:
-        data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    (length,) = struct.unpack("<Q", data[:8])
-    header = _header(path, data, length)
-    body = data[8 + length :]
-    found = {}
-    for name, entry in header.items():
-        if name != "__metadata__":
-            array = _tensor(path, name, entry, body)
-            if array is not None:
-                found[name] = array
+    try:
+        from safetensors import SafetensorError, deserialize, safe_open
+    except ImportError as error:
+        raise MissingExtra("neural", "safetensors") from error
+    try:
+        with safe_open(path, "numpy") as file:
+            names = file.keys()  # a method of the library's own: the file is no mapping
+            kinds = {name: file.get_slice(name).get_dtype() for name in names}
+            plain = [name for name, kind in kinds.items() if kind in _KINDS]
+            found = {name: upcast(file.get_tensor(name)) for name in plain}
+        if "BF16" in kinds.values():  # numpy has no such numbers: their bytes are taken
+            for name, entry in deserialize(path.read_bytes()):
+                if kinds[name] == "BF16":
+                    bits = np.frombuffer(entry["data"], "<u2").reshape(entry["shape"])
+                    found[name] = bfloat16_to_float32(bits)
+    except SafetensorError as error:
+        what = f"truncated, or not a safetensors file ({error}). Download the model again"
+        raise FormatError(path, None, what) from error
     return found
-
-
-def _header(path: Path, data: memoryview, length: int) -> dict[str, Any]:
-    if length > min(len(data) - 8, _LARGEST_HEADER):
-        raise FormatError(
-            path,
-            None,
-            f"the header should have {length:,} bytes, the file has {len(data):,}: truncated, or "
-            "not a safetensors file. Download the model again",
-        )
-    try:
-        header = json.loads(bytes(data[8 : 8 + length]))
-    except ValueError as error:
-        raise FormatError(path, None, f"the header is not JSON ({error})") from error
-    if not isinstance(header, dict):
-        raise FormatError(path, None, "the header is not a JSON object")
-    return header
-
-
-def _tensor(path: Path, name: str, entry: Any, body: memoryview) -> NDArray[Any] | None:
-    try:
-        kind, shape = str(entry["dtype"]), tuple(int(n) for n in entry["shape"])
-        start, end = (int(n) for n in entry["data_offsets"])
-    except (TypeError, KeyError, ValueError) as error:
-        raise FormatError(path, None, f"the entry of tensor '{name}' is not understood") from error
-    if kind not in _DTYPES:
-        return None
-    dtype = np.dtype(_DTYPES[kind])
-    if min(shape, default=0) < 0 or end - start != math.prod(shape) * dtype.itemsize or start < 0:
-        raise FormatError(path, None, f"tensor '{name}' has {end - start:,} bytes for {shape}")
-    if end > len(body):
-        raise FormatError(
-            path,
-            None,
-            f"truncated: tensor '{name}' should end at byte {end:,} of {len(body):,}. "
-            "Download the model again",
-        )
-    array = np.frombuffer(body[start:end], dtype).reshape(shape)
-    return bfloat16_to_float32(array) if kind == "BF16" else upcast(array)
 
 
 def bfloat16_to_float32(bits: NDArray[Any]) -> NDArray[np.float32]:

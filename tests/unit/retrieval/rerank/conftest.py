@@ -154,5 +154,5 @@ def write_safetensors() -> Callable[..., bytes]:
 @pytest.fixture(scope="session")
 def neural() -> None:
     """The extra ``neural``; the test is reported as not run without it."""
-    for package in ("onnxruntime", "onnx", "tokenizers"):
+    for package in ("onnxruntime", "onnx", "tokenizers", "safetensors"):
         pytest.importorskip(package, reason=f"{package} is not installed: citebed[neural]")
