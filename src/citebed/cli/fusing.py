@@ -43,16 +43,15 @@ def fuse(
 
     Example: citebed fuse bm25.run dense.run --method rrf -k 1000 -o fused.run
     """
-    from citebed.evaluation import fusing
-    from citebed.runs.tables import name_of, read_run
+    from citebed.runs.fusion import Fusion
+    from citebed.runs.fusion import fuse as fused_of
+    from citebed.runs.reading import name_of, read_run
     from citebed.runs.writing import refuse_input, write_run
 
-    how = fusing.Fusion(
-        method=method, normalise=normalise, weights=_weights(weights), depth=depth, k0=k0
-    )
+    how = Fusion(method=method, normalise=normalise, weights=_weights(weights), depth=depth, k0=k0)
     refuse_input(out, *runs)
     given = [read_run(path) for path in runs]
-    fused = fusing.fuse(given, how, name_of(out))
+    fused = fused_of(given, how, name_of(out))
     facts = {**made_of(runs), "tool": "fuse", "method": str(how), "depth": depth}
     write_run(out, fused, tag, facts)
     everyone = fused.table["query_id"].n_unique()

@@ -119,9 +119,8 @@ def search(
 
     Example: citebed search acm-cr/ --queries paragraphs --model bm25 --depth 1000 -o bm25.run
     """
-    from citebed.retrieval.index.layout import file_hash
     from citebed.retrieval.pipeline import pipeline_of
-    from citebed.retrieval.queries import read_queries
+    from citebed.retrieval.queries import query_facts, read_queries
     from citebed.retrieval.run_files import run_facts, write_run
     from citebed.retrieval.running import RunOptions, run_queries
     from citebed.retrieval.search.fields import fields_of
@@ -138,11 +137,9 @@ def search(
         raise typer.BadParameter(f"{there}; add --overwrite to replace it")
     with progress_bar(quiet, unit="queries") as progress:
         run = run_queries(opened, its_index, table, pipeline, options, progress)
-    own = queries in opened.query_sets
-    source = opened.folder / "queries" / f"{queries}.jsonl" if own else Path(queries)
-    about = {"set": queries, "number": table.height, "sha256": file_hash(source)}
+    about = query_facts(opened, queries, table)
     facts = run_facts(its_index, pipeline, options, run, about, ["citebed", *sys.argv[1:]])
-    written = write_run(path, run, str(pipeline).replace(" ", ""), facts)
+    written = write_run(path, run, str(pipeline), facts)
     if quiet:
         return
     for note in run.notes:
@@ -201,14 +198,20 @@ def recommend(
 
     Example: citebed recommend acm-cr/ "BM25 is hard to beat." -k 5
     """
-    from citebed.cli.recommending import Asked, print_recommendations
+    from citebed.cli.recommending import draft_to_ask, print_recommendations
+    from citebed.retrieval.dates import checked_date
+    from citebed.retrieval.recommending import Recommender
 
     if bibtex and as_json:
         raise typer.BadParameter("--bibtex and --json were given. Choose one.")
     opened, its_index = _open(collection, quiet=False)
-    asked = Asked(text=text, k=k, each=each, before=before, keep_cited=keep_cited)
-    form = "bibtex" if bibtex else "json" if as_json else "text"
-    print_recommendations(opened, its_index, model, fields, asked, form)
+    if before is not None:
+        checked_date(before)
+    draft, unit = draft_to_ask(text)
+    found = Recommender(opened, its_index, model, fields).recommend_for(
+        draft, k, each=each or unit, before=before, keep_cited=keep_cited
+    )
+    print_recommendations(opened, found, "bibtex" if bibtex else "json" if as_json else "text")
 
 
 def _open(folder: Path, quiet: bool) -> tuple[Collection, Index]:

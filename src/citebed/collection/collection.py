@@ -330,6 +330,9 @@ def _contexts(rows: list[dict[str, Any]]) -> tuple[Context, ...]:
     )
 
 
-def open_collection(folder: str | Path) -> Collection:
-    """Open the collection at ``folder``; raises ``CollectionError`` if there is none."""
-    return Collection(folder)
+def open_collection(folder: str | Path | Collection) -> Collection:
+    """Open the collection at ``folder``; raises ``CollectionError`` if there is none.
+
+    One that is open already is given back, so that names, paths and collections do alike.
+    """
+    return folder if isinstance(folder, Collection) else Collection(folder)

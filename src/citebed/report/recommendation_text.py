@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator
 
 from citebed.drafts import Passage
-from citebed.retrieval.recommending import Recommendation
+from citebed.retrieval.recommendations import Recommendation
 
 _NARROWEST, _WIDEST = 20, 100
 _LONGEST = 1000

@@ -19,18 +19,15 @@ if TYPE_CHECKING:
     )
     from citebed.retrieval.index.index import Index as Index, open_index as open_index
     from citebed.retrieval.pipeline import Pipeline as Pipeline, pipeline_of as pipeline_of
-    from citebed.retrieval.recommending import (
+    from citebed.retrieval.recommendations import (
         Recommendation as Recommendation,
-        Recommender as Recommender,
-        recommend as recommend,
+        Recommendations as Recommendations,
     )
+    from citebed.retrieval.recommending import Recommender as Recommender, recommend as recommend
     from citebed.retrieval.run_files import write_run as write_run
-    from citebed.retrieval.running import (
-        Run as Run,
-        RunOptions as RunOptions,
-        run_queries as run_queries,
-    )
+    from citebed.retrieval.running import RunOptions as RunOptions, run_queries as run_queries
     from citebed.retrieval.search.fields import Fields as Fields, fields_of as fields_of
     from citebed.retrieval.search.searcher import Searcher as Searcher
+    from citebed.runs.tables import Run as Run
 
 __getattr__, __dir__ = names_on_first_use(__name__)

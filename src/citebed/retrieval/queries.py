@@ -13,6 +13,7 @@ from citebed.errors import CitebedError, FormatError, UnknownName
 from citebed.files.json_lines import json_object
 from citebed.files.reading import read_lines
 from citebed.retrieval.dates import checked_date
+from citebed.retrieval.index.layout import file_hash
 from citebed.text.hyphens import join_hyphens
 from citebed.text.markers import remove_markers
 from citebed.wording import printable
@@ -24,11 +25,6 @@ _IDS = ("query_id", "_id", "id")
 def query_text(text: str) -> str:
     """Citing text without its citation markers and line-end hyphens."""
     return remove_markers(join_hyphens(text))
-
-
-def is_telling(term: str) -> bool:
-    """Whether a term tells a topic: a single letter or digit does not."""
-    return len(term) > 1 or not term.isascii()
 
 
 def read_queries(collection: Collection, name: str) -> pl.DataFrame:
@@ -48,6 +44,13 @@ def read_queries(collection: Collection, name: str) -> pl.DataFrame:
     if not rows:
         raise FormatError(path, None, f"has no queries. {_EXPECTED}")
     return pl.DataFrame(list(rows.values()), schema=QUERIES)
+
+
+def query_facts(collection: Collection, name: str, queries: pl.DataFrame) -> dict[str, Any]:
+    """What a run says of its queries: the set or file, how many, and its hash."""
+    own = collection.folder / "queries" / f"{name}.jsonl"
+    source = own if name in collection.query_sets else Path(name)
+    return {"set": name, "number": queries.height, "sha256": file_hash(source)}
 
 
 def _row(path: Path, number: int, line: str) -> dict[str, Any]:

@@ -4,54 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Collection as Some
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from citebed.collection import Collection
+from citebed.collection import Collection, open_collection
 from citebed.errors import CitebedError
 from citebed.records import Document
-from citebed.retrieval.dates import allowed_before, checked_date
-from citebed.retrieval.feedback.base import TermWeights
+from citebed.retrieval.analysis import is_telling
+from citebed.retrieval.dates import checked_date
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import Pipeline, pipeline_of
-from citebed.retrieval.queries import is_telling, query_text
-from citebed.retrieval.search.feeding import better_query
-from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
-from citebed.retrieval.search.hits import NOTHING, Hits
-from citebed.retrieval.search.searcher import Searcher, usable
+from citebed.retrieval.recommendations import Recommendation, Recommendations
+from citebed.retrieval.running import Answer, Runner, RunOptions
+from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields, fields_of
+from citebed.retrieval.search.searcher import usable
 from citebed.text.sentences import split_sentences
+
+if TYPE_CHECKING:
+    from citebed.drafts import Passage
+    from citebed.retrieval.questions import Given, Questions
 
 _REASONS = 6
 _SHOWN = ("doc_id", "title", "authors", "year", "venue", "doi")
+_WARM_FROM = 20
+"""From so many passages on, making the recommender ready pays."""
 
 
 class NothingToAsk(CitebedError):
     """A text of which no word can be searched for."""
-
-
-@dataclass(frozen=True)
-class Recommendation:
-    """A document, and why: ``terms`` are the words of the text that asked for it, best first.
-
-    ``sentence`` is the sentence of the text that asked most for it.
-    """
-
-    rank: int
-    doc_id: str
-    score: float
-    title: str
-    authors: tuple[str, ...]
-    year: int | None
-    venue: str
-    doi: str
-    terms: tuple[str, ...]
-    sentence: str
 
 
 class Recommender:
@@ -63,26 +49,30 @@ class Recommender:
 
     def __init__(
         self,
-        collection: Collection,
-        index: Index,
+        collection: str | Path | Collection,
+        index: Index | None = None,
         pipeline: str | Pipeline = "bm25",
-        fields: Fields = DEFAULT_FIELDS,
+        fields: str | Fields = DEFAULT_FIELDS,
         *,
         warm: bool = False,
     ) -> None:
-        self.collection = collection
-        self.index = index
+        self.collection = open_collection(collection)
+        self.index = index or open_index(self.collection, verified=True)
         self.pipeline = pipeline_of(pipeline) if isinstance(pipeline, str) else pipeline
         if self.pipeline.feedback is not None and self.pipeline.feedback.judged:
             raise CitebedError(
                 "recommending knows no judgements: leave out from=… so that the feedback takes "
                 "the first documents found"
             )
-        self._searcher = Searcher(index, self.pipeline.model, fields)
-        self._dates: dict[str, NDArray[np.bool_] | None] = {}
+        options = RunOptions(fields=fields_of(fields) if isinstance(fields, str) else fields)
+        self._runner = Runner(self.collection, self.index, self.pipeline, options)
         if warm:
-            self._searcher.prepare()
-            self._cards  # noqa: B018 - read now, not with the first text
+            self.prepare()
+
+    def prepare(self) -> None:
+        """Make ready for many texts."""
+        self._runner.searcher.prepare()
+        self._cards  # noqa: B018 - read now, not with the first text
 
     def recommend(
         self,
@@ -92,20 +82,74 @@ class Recommender:
         exclude: Iterable[str] = (),
         before: str | None = None,
         sentences: Sequence[str] = (),
-    ) -> list[Recommendation]:
+    ) -> Recommendations:
         """The ``k`` documents that ``text`` should cite most, never those in ``exclude``.
 
         ``before`` leaves out what is later than a date; ``sentences`` are the text's, where
-        they are known already.
+        they are known already. The text is prose: ``recommend_for`` reads drafts.
         """
-        clean = query_text(text)
-        query = self._searcher.query(clean)
-        if not len(query.ids):
-            raise NothingToAsk(self._nothing_to_ask(clean))
-        numbers = [self.index.ids.find(name) for name in exclude]
-        excluded = np.array([number for number in numbers if number >= 0], np.int64)
-        query, hits = self._search(query, clean, k, excluded, self._allowed(before))
-        return self._explained(query, hits, sentences or split_sentences(clean))
+        before = None if before is None else checked_date(before)
+        asked = self._runner.asked(text, exclude=exclude, before=before)
+        if not len(asked.terms.ids):
+            raise NothingToAsk(self._nothing_to_ask(asked.text))
+        (answer,) = self._runner.answers([asked], k)
+        found = self._explained(answer, sentences or split_sentences(asked.text))
+        return Recommendations(tuple(found))
+
+    def recommend_for(
+        self,
+        texts: Given | Sequence[Given],
+        k: int = 10,
+        *,
+        each: str | None = None,
+        before: str | None = None,
+        exclude: Iterable[str] = (),
+        keep_cited: bool = False,
+    ) -> Recommendations:
+        """What texts and drafts should cite: ``k`` documents for each ``text`` (as a whole),
+        ``paragraph`` or ``sentence``; by default for each paragraph of a draft.
+
+        Left out is what a draft cites already (unless ``keep_cited``), and its own paper. The
+        passages of several texts are numbered through.
+        """
+        from citebed.drafts import Draft
+        from citebed.retrieval.questions import questions_of
+
+        before = None if before is None else checked_date(before)
+        asked = [
+            questions_of(self.collection, given, each, keep_cited=keep_cited)
+            for given in ([texts] if isinstance(texts, str | Path | Draft) else texts)
+        ]
+        if sum(len(questions.passages) for questions in asked) >= _WARM_FROM:
+            self.prepare()
+        return self._answered(asked, k, before, frozenset(exclude))
+
+    def _answered(
+        self, asked: list[Questions], k: int, before: str | None, exclude: frozenset[str]
+    ) -> Recommendations:
+        notes = [note for questions in asked for note in questions.notes]
+        pairs = [(p, questions.left_out) for questions in asked for p in questions.passages]
+        passages: list[Passage] = []
+        found: list[Recommendation] = []
+        for number, (passage, cited) in enumerate(pairs, 1):
+            try:
+                best = self.recommend(
+                    passage.text,
+                    k,
+                    exclude=exclude | cited,
+                    before=before,
+                    sentences=passage.sentences,
+                )
+            except NothingToAsk as error:
+                if len(pairs) == 1:
+                    raise
+                notes.append(f"line {passage.line}: {error}")
+                continue
+            passages.append(replace(passage, number=number))
+            line, section = passage.line, passage.section
+            found += [replace(one, passage=number, line=line, section=section) for one in best]
+        left_out = frozenset().union(*(questions.left_out for questions in asked))
+        return Recommendations(tuple(found), tuple(passages), left_out, tuple(notes))
 
     def document(self, doc_id: str) -> Document:
         """The whole record of a document."""
@@ -122,63 +166,10 @@ class Recommender:
             f"{self.collection.folder}: is it in another language, or on another subject?"
         )
 
-    def _allowed(self, before: str | None) -> NDArray[np.bool_] | None:
-        if before is None:
-            return None
-        before = checked_date(before)
-        if before not in self._dates:
-            self._dates[before] = allowed_before(self.collection, self.index, before)
-        return self._dates[before]
-
-    def _search(
-        self,
-        query: TermWeights,
-        text: str,
-        k: int,
-        excluded: NDArray[np.int64],
-        allowed: NDArray[np.bool_] | None,
-    ) -> tuple[TermWeights, Hits]:
-        search, feedback, stage = self._searcher.search, *self._later_parts
-        if feedback is not None:
-            first = search(query, feedback.docs or 0, excluded=excluded, allowed=allowed)
-            query = better_query(self._searcher.view, feedback, query, first, NOTHING)
-        depth = k if stage is None else max(k, stage.top)
-        hits = search(query, depth, excluded=excluded, allowed=allowed)
-        if stage is not None:
-            hits = self._reordered(text, hits)
-        return query, Hits(hits.docs[:k], hits.scores[:k])
-
-    @property
-    def _later_parts(self) -> tuple[Any, Any]:
-        return self.pipeline.feedback, self.pipeline.stage
-
-    @cached_property
-    def _encoder(self) -> Any:
-        from citebed.retrieval.rerank import load_reranker
-
-        return load_reranker(self.pipeline.stage.encoder) if self.pipeline.stage else None
-
-    def _reordered(self, text: str, hits: Hits) -> Hits:
-        from citebed.collection.reading.reader import SILENT
-        from citebed.retrieval.second_stage import second_stage
-
-        if self.pipeline.stage is None or not len(hits.docs):
-            return hits
-        names = [self.index.ids[int(number)] for number in hits.docs]
-        table = pl.DataFrame(
-            {"query_id": [""] * len(names), "doc_id": names, "score": hits.scores}
-        ).with_columns(pl.int_range(1, pl.len() + 1).alias("rank"))
-        again, _ = second_stage(
-            self.collection, self.pipeline.stage, table, {"": text}, SILENT, self._encoder
-        )
-        numbers = [self.index.ids.find(name) for name in again["doc_id"]]
-        return Hits(np.array(numbers, np.int64), again["score"].to_numpy())
-
-    def _explained(
-        self, query: TermWeights, hits: Hits, sentences: Sequence[str]
-    ) -> list[Recommendation]:
-        final = usable(query, self._searcher.view)
-        shares = self._searcher.contributions(final.ids, hits.docs) * final.weights
+    def _explained(self, answer: Answer, sentences: Sequence[str]) -> list[Recommendation]:
+        searcher, hits = self._runner.searcher, answer.hits
+        final = usable(answer.terms, searcher.view)
+        shares = searcher.contributions(final.ids, hits.docs) * final.weights
         words, terms, places = self._words(final.ids, sentences)
         # A term's share goes to the sentences that have it, in parts.
         often = np.bincount(terms, minlength=len(words))[terms]
@@ -251,11 +242,19 @@ def _asking_most(
     return sentences[int(sums.argmax())] if sums.max(initial=0.0) > 0 else ""
 
 
-def recommend(folder: str | Path, text: str, k: int = 10, **options: Any) -> list[Recommendation]:
-    """The ``k`` papers of the collection at ``folder`` that ``text`` should cite.
+def recommend(
+    collection: str | Path | Collection,
+    texts: Given | Sequence[Given],
+    k: int = 10,
+    *,
+    model: str | Pipeline = "bm25",
+    fields: str | Fields = DEFAULT_FIELDS,
+    **options: Any,
+) -> Recommendations:
+    """The ``k`` papers of a collection that a text should cite, or each paragraph of a draft.
 
-    For one text; a ``Recommender`` is quicker for many, and takes the same options.
+    ``texts`` is a text, the path of a draft (LaTeX, Markdown, plain text), or a list of either;
+    the options are those of ``Recommender.recommend_for``. A ``Recommender`` that is kept is
+    quicker for many.
     """
-    collection = Collection(folder)
-    index = open_index(collection.folder, verified=True)
-    return Recommender(collection, index).recommend(text, k, **options)
+    return Recommender(collection, None, model, fields).recommend_for(texts, k, **options)

@@ -1,33 +1,41 @@
-"""Running queries: a set of queries, a pipeline, and out of them a run."""
+"""A pipeline at work on queries, one or many: analysis, search, feedback, dates, re-ranking.
+
+``Runner`` is the one way from a text to its documents; ``run_queries`` makes a run of it, and
+recommending explains what it finds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from citebed.collection import Collection
-from citebed.collection.reading.reader import SILENT, Progress
-from citebed.errors import CitebedError
-from citebed.files.writing import own_folder
-from citebed.retrieval.dates import allowed_before
+from citebed.collection import Collection, open_collection
+from citebed.retrieval.analysis import is_telling
+from citebed.retrieval.dates import Dates
 from citebed.retrieval.feedback.base import Feedback, TermWeights
-from citebed.retrieval.index.index import Index
-from citebed.retrieval.judged import Judged, read_judged
-from citebed.retrieval.pipeline import Pipeline
-from citebed.retrieval.queries import is_telling, query_text
+from citebed.retrieval.index.index import Index, open_index
+from citebed.retrieval.pipeline import Pipeline, Stage, pipeline_of
+from citebed.retrieval.queries import query_text, read_queries
 from citebed.retrieval.search.feeding import better_query
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from citebed.retrieval.search.hits import NOTHING, Hits
 from citebed.retrieval.search.searcher import Searcher
 
+if TYPE_CHECKING:
+    from citebed.collection import Progress
+    from citebed.retrieval.judged import JudgedFeedback
+    from citebed.retrieval.rerank import CrossEncoder, Encoder
+    from citebed.runs.tables import Run
+
 Docs = NDArray[np.int64]
-RUN_COLUMNS = ("query_id", "doc_id", "rank", "score")
+RUN_COLUMNS = {"query_id": pl.String, "doc_id": pl.String, "rank": pl.Int32, "score": pl.Float64}
 _PREPARE_FROM = 200_000_000
 """From so much work on (queries times postings), preparing pays."""
 
@@ -46,91 +54,82 @@ class RunOptions:
 
 
 @dataclass(frozen=True)
-class Run:
-    """A run: ``query_id``, ``doc_id``, ``rank``, ``score``, and what there is to say about it."""
+class Asked:
+    """A query made ready: terms, what it must not find, and whose citing text does not count.
 
-    table: pl.DataFrame
-    notes: tuple[str, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """A query made ready: terms, what it must not find, and whose citing text does not count."""
+    ``whole`` is whether all citing text counts after all.
+    """
 
     query_id: str
     text: str
-    paper: str | None
-    whole: bool
     terms: TermWeights
     excluded: Docs
-    before: str | None
+    before: str | None = None
+    paper: str | None = None
+    whole: bool = True
 
 
-def run_queries(
-    collection: Collection,
-    index: Index,
-    queries: pl.DataFrame,
-    pipeline: Pipeline,
-    options: RunOptions | None = None,
-    progress: Progress = SILENT,
-) -> Run:
-    """Search for every query; the table is in the queries' order, each ranking best first."""
-    options = options or RunOptions()
-    runner = _Runner(collection, index, pipeline, options, progress)
-    return runner.run(queries)
+class Answer(NamedTuple):
+    """The best documents for a query, and the terms that found them: feedback may have changed
+    the query's own."""
+
+    terms: TermWeights
+    hits: Hits
 
 
-@dataclass
-class _Runner:
-    collection: Collection
-    index: Index
-    pipeline: Pipeline
-    options: RunOptions
-    progress: Progress
-    notes: list[str] = field(default_factory=list)
-    facts: dict[str, Any] = field(default_factory=dict)
+class Runner:
+    """A collection, its index and a pipeline, ready for queries.
 
-    def run(self, queries: pl.DataFrame) -> Run:
-        """All of it."""
-        self.searcher = Searcher(self.index, self.pipeline.model, self.options.fields)
-        if queries.height * self.index.description.postings >= _PREPARE_FROM:
-            self.progress.step("preparing", 0)
-            self.searcher.prepare()
-        self.progress.step("searching", queries.height)
-        asked = [self._asked(row) for row in queries.iter_rows(named=True)]
-        empty = [query.query_id for query in asked if not len(query.terms.ids)]
-        if empty:
-            some = ", ".join(empty[:3])
-            self.notes.append(f"{len(empty)} queries have no word that is in the index: {some}")
-        if self.pipeline.feedback is not None:
-            asked = self._fed(asked, self.pipeline.feedback)
-        table = self._table(asked, self._search(asked, self.options.depth))
-        if self.pipeline.stage is not None:
-            table = self._second_stage(asked, table)
-        return Run(table, tuple(self.notes), self.facts)
+    ``notes`` and ``facts`` are what there is to say of the queries that were run.
+    """
 
-    def _asked(self, row: Mapping[str, Any]) -> _Asked:
-        text = row["text"] or ""
-        if not self.options.as_is:
-            text = query_text(text)
-        view = self.searcher.without(row["paper_id"])
-        keep = bool if self.options.as_is else is_telling
-        numbers = [self.index.ids.find(name) for name in row["exclude"] or ()]
-        return _Asked(
-            query_id=row["query_id"],
-            text=text,
-            paper=row["paper_id"],
-            whole=view.is_whole,
-            terms=self.searcher.query(text, view, keep=keep),
-            excluded=np.array([number for number in numbers if number >= 0], np.int64),
-            before=row["before"],
-        )
+    def __init__(
+        self,
+        collection: Collection,
+        index: Index,
+        pipeline: Pipeline,
+        options: RunOptions,
+        progress: Progress | None = None,
+    ) -> None:
+        self.collection, self.index, self.pipeline = collection, index, pipeline
+        self.options, self.progress = options, progress
+        self.searcher = Searcher(index, pipeline.model, options.fields)
+        self.notes: list[str] = []
+        self.facts: dict[str, Any] = {}
+        self._dates = Dates(collection, index)
 
-    def _search(self, asked: Sequence[_Asked], depth: int) -> list[Hits]:
+    def asked(
+        self,
+        text: str,
+        query_id: str = "",
+        *,
+        exclude: Iterable[str] = (),
+        before: str | None = None,
+        paper: str | None = None,
+    ) -> Asked:
+        """A text as a query; ``exclude`` are documents by id, ``paper`` the one that asks."""
+        text = text if self.options.as_is else query_text(text)
+        view = self.searcher.without(paper)
+        terms = self.searcher.query(text, view, keep=bool if self.options.as_is else is_telling)
+        numbers = (self.index.ids.find(name) for name in exclude)
+        excluded = np.array([number for number in numbers if number >= 0], np.int64)
+        return Asked(query_id, text, terms, excluded, before, paper, view.is_whole)
+
+    def answers(self, asked: Sequence[Asked], depth: int) -> list[Answer]:
+        """The best ``depth`` documents for each query; a second stage orders no more than its
+        ``top``."""
+        feedback, stage = self.pipeline.feedback, self.pipeline.stage
+        if feedback is not None:
+            asked = self._fed(asked, feedback)
+        found = self._search(asked, depth if stage is None else max(depth, stage.top))
+        if stage is not None:
+            found = [cut(hits, depth) for hits in self._reranked(asked, found, stage)]
+        return [Answer(one.terms, hits) for one, hits in zip(asked, found, strict=True)]
+
+    def _search(self, asked: Sequence[Asked], depth: int) -> list[Hits]:
         found = [NOTHING] * len(asked)
         for before, places in _grouped(asked).items():
-            allowed = allowed_before(self.collection, self.index, before)
+            allowed = self._dates.allowed(before)
             whole = [place for place in places if asked[place].whole]
             hits = self.searcher.search_all(
                 [asked[place].terms for place in whole],
@@ -141,34 +140,33 @@ class _Runner:
             )
             for place, each in zip(whole, hits, strict=True):
                 found[place] = each
-            self.progress.add(len(whole))
+            self._add(len(whole))
             for place in sorted(set(places) - set(whole)):
                 one = asked[place]
                 view = self.searcher.without(one.paper)
                 found[place] = self.searcher.search_view(
                     view, one.terms, depth, one.excluded, allowed
                 )
-                self.progress.add(1)
+                self._add(1)
         return found
 
-    def _fed(self, asked: Sequence[_Asked], feedback: Feedback) -> list[_Asked]:
-        self.progress.step("feedback", len(asked))
-        judged = self._judged(feedback, asked) if feedback.source else None
-        if judged is None:
-            first = self._search(asked, feedback.docs or 0)
-            sources = [(hits, NOTHING) for hits in first]
+    def _fed(self, asked: Sequence[Asked], feedback: Feedback) -> list[Asked]:
+        self.step("feedback", len(asked))
+        if feedback.source is None:
+            sources = [(hits, NOTHING) for hits in self._search(asked, feedback.docs or 0)]
         else:
+            judged = self._judged(feedback.source, asked)
             sources = [judged.hits(one.query_id) for one in asked]
-        return [
-            replace(one, terms=self._better(one, feedback, documents))
+        better = (
+            better_query(self.searcher.without(one.paper), feedback, one.terms, *documents)
             for one, documents in zip(asked, sources, strict=True)
-        ]
+        )
+        return [replace(one, terms=terms) for one, terms in zip(asked, better, strict=True)]
 
-    def _better(self, one: _Asked, feedback: Feedback, documents: tuple[Hits, Hits]) -> TermWeights:
-        return better_query(self.searcher.without(one.paper), feedback, one.terms, *documents)
+    def _judged(self, source: str, asked: Sequence[Asked]) -> JudgedFeedback:
+        from citebed.retrieval.judged import read_judged
 
-    def _judged(self, feedback: Feedback, asked: Sequence[_Asked]) -> Judged:
-        judged = read_judged(self.collection, self.index, feedback.source or "")
+        judged = read_judged(self.collection, self.index, source)
         names = [one.query_id for one in asked]
         self.facts["feedback_from"] = judged.facts
         shared = judged.shared_with(self.collection, names)
@@ -184,60 +182,121 @@ class _Runner:
             self.notes.append(f"{without} queries have no judged document and stay as they are")
         return judged
 
-    def _table(self, asked: Sequence[_Asked], found: Sequence[Hits]) -> pl.DataFrame:
+    @cached_property
+    def encoder(self) -> Encoder | CrossEncoder:
+        """The second stage's model, loaded when it is first asked for."""
+        from citebed.retrieval.rerank import load_reranker
+
+        name = self.pipeline.stage.encoder if self.pipeline.stage else ""
+        self.step(f"loading {name}", 0)
+        return load_reranker(name)
+
+    def _reranked(self, asked: Sequence[Asked], found: Sequence[Hits], stage: Stage) -> list[Hits]:
+        from citebed.retrieval.rerank.second_stage import second_stage
+
+        model = self.encoder
+        first = self.table(asked, [cut(hits, stage.top) for hits in found])
+        texts = {one.query_id: one.text for one in asked}
+        self.step("re-ranking", first["doc_id"].n_unique())
+        again = second_stage(self.collection, stage, first, texts, model, self._add)
+        parts = again.partition_by("query_id", as_dict=True)
+        return [self._hits(parts.get((one.query_id,))) for one in asked]
+
+    def _hits(self, ranking: pl.DataFrame | None) -> Hits:
+        if ranking is None:
+            return NOTHING
+        numbers = [self.index.ids.find(name) for name in ranking["doc_id"]]
+        return Hits(np.array(numbers, np.int64), ranking["score"].to_numpy())
+
+    def table(self, asked: Sequence[Asked], found: Sequence[Hits]) -> pl.DataFrame:
+        """What was found as a run's table: ``query_id``, ``doc_id``, ``rank``, ``score``."""
         counts = [len(hits.docs) for hits in found]
         numbers = np.concatenate([np.zeros(0, np.int64), *(hits.docs for hits in found)])
-        names = np.array(list(self.index.ids), object)
-        return pl.DataFrame(
-            {
-                "query_id": np.repeat(np.array([a.query_id for a in asked], object), counts),
-                "doc_id": names[numbers],
-                "rank": np.concatenate([np.zeros(0, np.int64), *(np.arange(n) for n in counts)])
-                + 1,
-                "score": np.concatenate([np.zeros(0), *(hits.scores for hits in found)]),
-            },
-            schema={
-                "query_id": pl.String,
-                "doc_id": pl.String,
-                "rank": pl.Int32,
-                "score": pl.Float64,
-            },
-        )
+        ranks = np.concatenate([np.zeros(0, np.int64), *(np.arange(n) + 1 for n in counts)])
+        columns = {
+            "query_id": np.repeat(np.array([one.query_id for one in asked], object), counts),
+            "doc_id": self._names(numbers),
+            "rank": ranks,
+            "score": np.concatenate([np.zeros(0), *(hits.scores for hits in found)]),
+        }
+        return pl.DataFrame(columns, schema=RUN_COLUMNS)
 
-    def _second_stage(self, asked: Sequence[_Asked], table: pl.DataFrame) -> pl.DataFrame:
-        from citebed.retrieval.second_stage import second_stage
+    def _names(self, numbers: Docs) -> Any:
+        """The documents' ids; where many are asked for, all are read at once, which is quicker."""
+        if len(numbers) < len(self.index.ids):
+            return [self.index.ids[number] for number in numbers.tolist()]
+        return np.array(list(self.index.ids), object)[numbers]
 
-        if self.pipeline.stage is None:
-            raise CitebedError("there is no second stage to run")
-        texts = {one.query_id: one.text for one in asked}
-        reranked, facts = second_stage(
-            self.collection, self.pipeline.stage, table, texts, self.progress
-        )
-        self.facts["encoder"] = facts
-        order = pl.DataFrame({"query_id": list(texts)}, schema={"query_id": pl.String})
-        ranked = reranked.with_columns(
-            pl.int_range(1, pl.len() + 1, dtype=pl.Int32).over("query_id").alias("rank")
-        )
-        joined = order.join(ranked, on="query_id", how="inner", maintain_order="left_right")
-        return joined.select(RUN_COLUMNS)
+    def step(self, name: str, size: int) -> None:
+        """Tell what is done next."""
+        if self.progress is not None:
+            self.progress.step(name, size)
+
+    def _add(self, size: int) -> None:
+        if self.progress is not None:
+            self.progress.add(size)
 
 
-def _grouped(asked: Sequence[_Asked]) -> dict[str | None, list[int]]:
+def run_queries(
+    collection: str | Path | Collection,
+    index: Index | None,
+    queries: str | pl.DataFrame,
+    pipeline: str | Pipeline,
+    options: RunOptions | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Search for every query; the table is in the queries' order, each ranking best first.
+
+    ``queries`` are a table, or the name of a set of the collection or of a file; the index is
+    opened where none is given. The run is called as the pipeline was written.
+    """
+    from citebed.runs.tables import Run
+
+    collection = open_collection(collection)
+    queries = read_queries(collection, queries) if isinstance(queries, str) else queries
+    index = index or open_index(collection, verified=True)
+    options = options or RunOptions()
+    written = pipeline_of(pipeline) if isinstance(pipeline, str) else pipeline
+    runner = Runner(collection, index, written, options, progress)
+    asked, found = _run(runner, queries)
+    if written.stage is not None:
+        model = runner.encoder
+        about = {"name": model.name, "fingerprint": model.fingerprint, "runtime": model.runtime}
+        runner.facts["encoder"] = about
+    table = runner.table(asked, found)
+    return Run(table, str(pipeline), notes=tuple(runner.notes), facts=runner.facts)
+
+
+def _run(runner: Runner, queries: pl.DataFrame) -> tuple[list[Asked], list[Hits]]:
+    if queries.height * runner.index.description.postings >= _PREPARE_FROM:
+        runner.step("preparing", 0)
+        runner.searcher.prepare()
+    runner.step("searching", queries.height)
+    asked = [_asked(runner, row) for row in queries.iter_rows(named=True)]
+    empty = [query.query_id for query in asked if not len(query.terms.ids)]
+    if empty:
+        some = ", ".join(empty[:3])
+        runner.notes.append(f"{len(empty)} queries have no word that is in the index: {some}")
+    return asked, [answer.hits for answer in runner.answers(asked, runner.options.depth)]
+
+
+def _asked(runner: Runner, row: Mapping[str, Any]) -> Asked:
+    return runner.asked(
+        row["text"] or "",
+        row["query_id"],
+        exclude=row["exclude"] or (),
+        before=row["before"],
+        paper=row["paper_id"],
+    )
+
+
+def _grouped(asked: Sequence[Asked]) -> dict[str | None, list[int]]:
     groups: dict[str | None, list[int]] = {}
     for place, one in enumerate(asked):
         groups.setdefault(one.before, []).append(place)
     return groups
 
 
-def document_texts(collection: Collection, doc_ids: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Title, abstract and keywords of some documents, as one text each."""
-    wanted = collection.scan_documents().select("doc_id", "title", "abstract", "keywords")
-    chosen = wanted.filter(pl.col("doc_id").is_in(list(doc_ids))).collect()
-    for doc_id, title, abstract, keywords in chosen.iter_rows():
-        parts = (title, abstract, ", ".join(keywords or ()))
-        yield doc_id, ". ".join(part for part in parts if part)
-
-
-def vectors_folder(collection: Collection) -> Path:
-    """Where the collection keeps its documents' vectors."""
-    return own_folder(collection.folder / "vectors")
+def cut(hits: Hits, depth: int) -> Hits:
+    """The first documents."""
+    return Hits(hits.docs[:depth], hits.scores[:depth])

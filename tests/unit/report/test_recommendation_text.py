@@ -6,7 +6,7 @@ import pytest
 
 from citebed.drafts import Passage
 from citebed.report.recommendation_text import passage_lines
-from citebed.retrieval.recommending import Recommendation
+from citebed.retrieval.recommendations import Recommendation
 
 LONG = "a" * 1_000_000
 

@@ -12,7 +12,8 @@ from tests.unit.retrieval.index.making import write_collection
 
 from citebed.collection import Collection, open_collection
 from citebed.errors import CitebedError, FormatError, UnknownName
-from citebed.retrieval.queries import is_telling, query_text, read_queries
+from citebed.retrieval.analysis import is_telling
+from citebed.retrieval.queries import query_text, read_queries
 
 
 @pytest.fixture(scope="module")

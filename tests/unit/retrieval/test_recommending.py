@@ -15,9 +15,9 @@ import citebed
 from citebed.collection import open_collection
 from citebed.collection.building.citing import QUERIES
 from citebed.errors import CitebedError
-from citebed.retrieval import recommending, second_stage
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.recommendations import Recommendation
 from citebed.retrieval.recommending import NothingToAsk, Recommender, recommend
 from citebed.retrieval.running import RunOptions, run_queries
 from citebed.retrieval.search.fields import fields_of
@@ -51,7 +51,7 @@ def recommender(folder: Path, pipeline: str = "bm25", **options: Any) -> Recomme
     return Recommender(open_collection(folder), open_index(folder), pipeline, **options)
 
 
-def ids(found: Sequence[recommending.Recommendation]) -> list[str]:
+def ids(found: Sequence[Recommendation]) -> list[str]:
     return [each.doc_id for each in found]
 
 
@@ -176,7 +176,6 @@ def letters(monkeypatch: pytest.MonkeyPatch) -> type[Letters]:
         Letters.loaded += 1
         return Letters()
 
-    monkeypatch.setattr(second_stage, "load_reranker", load)
     monkeypatch.setattr("citebed.retrieval.rerank.load_reranker", load)
     monkeypatch.setattr(Letters, "loaded", 0)
     return Letters

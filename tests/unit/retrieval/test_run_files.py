@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from citebed.errors import CitebedError
 from citebed.retrieval.run_files import write_run
 from citebed.runs.reading import read_run
+from citebed.runs.tables import Run
 
 SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "rank": pl.Int32, "score": pl.Float64}
 

@@ -14,12 +14,13 @@ from tests.unit.retrieval.index.making import build, context, write_collection
 from citebed.collection import open_collection
 from citebed.collection.building.citing import QUERIES
 from citebed.errors import CitebedError, FormatError
-from citebed.retrieval.dates import allowed_before, checked_date
+from citebed.retrieval.dates import Dates, checked_date
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.judged import read_judged
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.running import RUN_COLUMNS, Run, RunOptions, run_queries
+from citebed.retrieval.running import RUN_COLUMNS, RunOptions, run_queries
 from citebed.retrieval.search.fields import fields_of
+from citebed.runs.tables import Run
 
 DOCUMENTS = (
     {"doc_id": "oak", "title": "Oak trees in the forest", "year": 2001},
@@ -57,7 +58,7 @@ def found(run: Run, query: str = "q1") -> list[str]:
 def test_a_run_is_a_table_in_the_order_of_the_queries(tmp_path: Path) -> None:
     folder = made(tmp_path)
     both = run(folder, {"query_id": "z", "text": "forest"}, {"query_id": "a", "text": "ash tree"})
-    assert tuple(both.table.columns) == RUN_COLUMNS
+    assert both.table.columns == list(RUN_COLUMNS)
     assert both.table.dtypes == [pl.String, pl.String, pl.Int32, pl.Float64]
     assert both.table["query_id"].to_list() == ["z", "z", "a", "a", "a"]
     assert both.table["rank"].to_list() == [1, 2, 1, 2, 3]
@@ -119,7 +120,7 @@ def test_what_is_later_than_a_date(tmp_path: Path, before: str, late: set[str]) 
     """As far as both are known: a document without a date is later than none."""
     folder = made(tmp_path)
     index = open_index(folder)
-    allowed = allowed_before(open_collection(folder), index, before)
+    allowed = Dates(open_collection(folder), index).allowed(before)
     assert {name for name, may in zip(index.ids, allowed, strict=True) if not may} == late
 
 

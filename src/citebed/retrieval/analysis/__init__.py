@@ -8,6 +8,6 @@ names of those who are cited).
 
 from __future__ import annotations
 
-from citebed.retrieval.analysis.analysers import ANALYSERS, Analyser, analyser_of
+from citebed.retrieval.analysis.analysers import ANALYSERS, Analyser, analyser_of, is_telling
 
-__all__ = ["ANALYSERS", "Analyser", "analyser_of"]
+__all__ = ["ANALYSERS", "Analyser", "analyser_of", "is_telling"]

@@ -60,6 +60,11 @@ class Analyser:
         return [term for word in words(text) if (term := self.term(word)) is not None]
 
 
+def is_telling(term: str) -> bool:
+    """Whether a term of citing text tells a topic: a single letter or digit does not."""
+    return len(term) > 1 or not term.isascii()
+
+
 ENGLISH = Analyser("english", "porter of Lucene", ENGLISH_STOP_WORDS, possessives=True)
 NONE = Analyser("none")
 ANALYSERS = {analyser.name: analyser for analyser in (ENGLISH, NONE)}

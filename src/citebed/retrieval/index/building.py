@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed._version import __version__
-from citebed.collection import Collection
+from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.reading.workers import run_all
 from citebed.collection.storing.store import locked
@@ -65,12 +65,15 @@ class IndexReport(NamedTuple):
 
 
 def build_index(
-    folder: Path, options: IndexOptions | None = None, progress: Progress = SILENT
+    collection: str | Path | Collection,
+    options: IndexOptions | None = None,
+    progress: Progress = SILENT,
 ) -> IndexReport:
-    """Index the collection at ``folder``, or bring its index up to date."""
+    """Index a collection (its path, or open), or bring its index up to date."""
     options = options or IndexOptions()
     options = replace(options, analyser=str(analyser_of(options.analyser)))
-    collection = Collection(folder)
+    collection = open_collection(collection)
+    folder = collection.folder
     with locked(folder):
         layout.sweep(own_folder(folder / FOLDER))
         old = None if options.rebuild else _usable(folder / FOLDER, options)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from citebed.collection import Collection
 from citebed.retrieval.analysis import Analyser, analyser_of
 from citebed.retrieval.index import checking, counting, layout
 from citebed.retrieval.index.columns import Column
@@ -153,13 +154,14 @@ def _in_parts(
     return np.repeat(places, parts), each
 
 
-def open_index(collection: Path, *, verified: bool = False) -> Index:
-    """The index of the collection at ``collection``; ``verified`` compares all checksums first.
+def open_index(collection: str | Path | Collection, *, verified: bool = False) -> Index:
+    """The index of a collection (its path, or open); ``verified`` compares all checksums first.
 
     A new index may take the place of the old one while that is being opened: then the new one
     is opened.
     """
-    folder = collection / FOLDER
+    path = collection.folder if isinstance(collection, Collection) else Path(collection)
+    folder = path / FOLDER
     before = layout.written(folder)
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Two-stage re-ranking: neural encoders, cross-encoders, cached vectors, and fusion of runs."""
+"""Two-stage re-ranking: neural encoders, cross-encoders, cached vectors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from citebed.retrieval.rerank.encoder import (
     load_encoder,
     load_reranker,
 )
-from citebed.retrieval.rerank.fusion import interpolate, reciprocal_rank, sum_scores
 from citebed.retrieval.rerank.names import SHORT_NAMES, find_model
 from citebed.retrieval.rerank.reranking import Candidate, cosines, rerank, rerank_run
 from citebed.retrieval.rerank.vector_cache import VectorCache
@@ -22,12 +21,9 @@ __all__ = [
     "VectorCache",
     "cosines",
     "find_model",
-    "interpolate",
     "load_cross_encoder",
     "load_encoder",
     "load_reranker",
-    "reciprocal_rank",
     "rerank",
     "rerank_run",
-    "sum_scores",
 ]

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
 from citebed.retrieval.rerank.encoder import CrossEncoder, Encoder, Progress, unit_rows
-from citebed.retrieval.rerank.fusion import RUN, in_rank_order
 from citebed.retrieval.rerank.vector_cache import VectorCache
+from citebed.runs.pair_codes import in_rank_order
+from citebed.runs.tables import Run
 
 DEPTH = 20  # of the seed of this method: ACM-CR re-ranks BM25's first 20
 
@@ -38,7 +39,7 @@ def rerank(
     """The candidates as ``(doc_id, score)``, best first; ties by ``doc_id`` descending.
 
     The score is the cosine of an encoder's vectors, or a cross-encoder's own; the first stage's
-    score does not count (``fusion`` adds it). ``cache`` keeps the vectors of the documents.
+    score does not count (``runs.fusion`` adds it). ``cache`` keeps the vectors of the documents.
     """
     run = pl.DataFrame(
         [("", doc_id, score) for doc_id, _, score in candidates],
@@ -65,7 +66,7 @@ def rerank_run(  # noqa: PLR0913 - a run, two sources of text, a model, and how 
     ``queries`` and ``texts`` give the texts of queries and documents by id. Every distinct text
     is encoded once, however many queries share it. What the run has below ``depth`` is left out.
     """
-    first = in_rank_order(run.select(RUN)).filter(pl.int_range(pl.len()).over("query_id") < depth)
+    first = _in_order(run).filter(pl.col("rank") <= depth)
     pairs = list(first.select("query_id", "doc_id").iter_rows())
     asked = [_text_of(query_id, queries, "query") for query_id, _ in pairs]
     found = [_text_of(doc_id, texts, "document") for _, doc_id in pairs]
@@ -73,7 +74,11 @@ def rerank_run(  # noqa: PLR0913 - a run, two sources of text, a model, and how 
         scores = model.scores(list(zip(asked, found, strict=True)), progress=progress)
     else:
         scores = cosines(asked, found, model, cache, progress)
-    return in_rank_order(first.with_columns(pl.Series("score", scores, pl.Float64)))
+    return _in_order(first.with_columns(pl.Series("score", scores, pl.Float64))).drop("rank")
+
+
+def _in_order(run: pl.DataFrame) -> pl.DataFrame:
+    return in_rank_order(Run(run.select("query_id", "doc_id", "score")))
 
 
 def cosines(

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.models.base import Model
-from citebed.retrieval.queries import is_telling
 from citebed.retrieval.search import exhaustive
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from citebed.retrieval.search.hits import NOTHING, Hits

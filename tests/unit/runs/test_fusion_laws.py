@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import polars as pl
 import pytest
@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.errors import CitebedError
-from citebed.retrieval.rerank import interpolate, reciprocal_rank, sum_scores
-from citebed.retrieval.rerank.fusion import NORMALISATIONS, in_rank_order
+from citebed.runs.fusion import NORMALISATIONS, Fusion, fuse
 
 Rows = list[tuple[str, str, float]]
 SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
@@ -20,6 +19,25 @@ SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
 
 def run(*rows: tuple[str, str, float]) -> pl.DataFrame:
     return pl.DataFrame(list(rows), SCHEMA, orient="row")
+
+
+def in_rank_order(table: pl.DataFrame) -> pl.DataFrame:
+    return table.sort("query_id", "score", "doc_id", descending=[False, True, True])
+
+
+def sum_scores(runs: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    return fuse(runs, Fusion(method="interpolate", normalise="max")).table
+
+
+def interpolate(
+    runs: Sequence[pl.DataFrame], weights: Sequence[float], normalise: str = "minmax"
+) -> pl.DataFrame:
+    how = Fusion(method="interpolate", normalise=normalise, weights=tuple(weights))
+    return fuse(runs, how).table
+
+
+def reciprocal_rank(runs: Sequence[pl.DataFrame], k: float = 60) -> pl.DataFrame:
+    return fuse(runs, Fusion(method="rrf", k0=k)).table
 
 
 def close(found: pl.DataFrame, expected: Rows) -> None:
@@ -200,14 +218,14 @@ def test_a_missing_document_never_gains(one: pl.DataFrame, other: pl.DataFrame) 
 BAD: list[tuple[Callable[[], object], str]] = [
     (lambda: sum_scores([]), "no run to fuse"),
     (lambda: reciprocal_rank([]), "no run to fuse"),
-    (lambda: interpolate([BM25], [1, 1]), "1 runs need as many weights; there are 2"),
+    (lambda: interpolate([BM25], [1, 1]), "found 2 weights for 1 run; give one a run"),
     (lambda: interpolate([BM25], [math.nan]), "weights are finite"),
-    (lambda: interpolate([BM25], [-1]), "not negative"),
+    (lambda: interpolate([BM25], [-1]), "not below 0"),
     (lambda: interpolate([BM25], [1], "best"), "unknown normalisation 'best'"),
-    (lambda: reciprocal_rank([BM25], k=-1), "k is a number"),
-    (lambda: sum_scores([BM25, BM25.drop("score")]), "run 2 lacks the column score"),
-    (lambda: sum_scores([run(("q", "a", math.nan))]), "no number as score of 'a' for query 'q'"),
-    (lambda: sum_scores([pl.concat([BM25, BM25])]), "run 1 has 'a' twice for query 'q1'"),
+    (lambda: reciprocal_rank([BM25], k=-1), "k0 is a number"),
+    (lambda: sum_scores([BM25, BM25.drop("score")]), "no column 'score'. Found: query_id, doc_id"),
+    (lambda: sum_scores([run(("q", "a", math.nan))]), "score of row 1, nan, is not a finite num"),
+    (lambda: sum_scores([pl.concat([BM25, BM25])]), r"run1: document '\w' is retrieved twice for"),
 ]
 
 

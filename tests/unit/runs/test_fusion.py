@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from tests.reference import fusing as reference
 
 from citebed.errors import CitebedError
-from citebed.evaluation.fusing import METHODS, NORMALISATIONS, Fusion, fuse
-from citebed.retrieval.rerank import interpolate, reciprocal_rank
-from citebed.runs.converting import as_run
+from citebed.runs.fusion import METHODS, NORMALISATIONS, Fusion, fuse
+from citebed.runs.reading import as_run
 from citebed.runs.tables import Run
 
 A = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}, "only": {"x": 5.0}}
@@ -326,18 +325,6 @@ def test_the_order_of_the_runs_does_not_matter(
     first = fused(how, *runs)
     for order in itertools.islice(itertools.permutations(runs), 6):
         assert list(fused(how, *order).items()) == list(first.items())
-
-
-@settings(max_examples=30)
-@given(RUNS)
-def test_re_ranking_fuses_by_the_same_formulas(runs: list[reference.Run]) -> None:
-    tables = [as_run(run).table for run in runs]
-    for scale in ("minmax", "zscore", "max", "none"):
-        weights = tuple(float(n + 1) for n in range(len(runs)))
-        how = Fusion(method="interpolate", normalise=scale, weights=weights)
-        theirs = interpolate(tables, weights, scale).rows()
-        assert fused(how, *runs) == pytest.approx({row[:2]: row[2] for row in theirs}, abs=1e-9)
-    assert fuse([as_run(run) for run in runs], Fusion()).table.equals(reciprocal_rank(tables))
 
 
 def test_scores_beyond_numbers_are_told() -> None:

@@ -1,0 +1,94 @@
+"""What to ask for a draft, and what to leave out: its passages, and what it cites already."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from citebed.collection import Collection
+from citebed.drafts import (
+    Draft,
+    Passage,
+    Unit,
+    already_cited,
+    draft_of,
+    is_the_paper,
+    parse_draft,
+    pieces,
+    read_draft,
+)
+from citebed.errors import CitebedError
+
+Given = str | Path | Draft
+"""A text, the path of a draft, or a draft that was read."""
+
+_ENDINGS = (".tex", ".md", ".markdown", ".txt", ".text", ".ltx", ".rst", ".pdf", ".docx", ".odt")
+_LONGEST_NAME = 255
+"""Bytes of the longest file name there can be; longer arguments are text."""
+
+
+class Questions(NamedTuple):
+    """The passages that ask, the documents that are no answer, and what reading had to say."""
+
+    passages: list[Passage]
+    left_out: frozenset[str]
+    notes: tuple[str, ...]
+
+
+def questions_of(
+    collection: Collection, given: Given, each: str | None, *, keep_cited: bool
+) -> Questions:
+    """What to ask for a text or a draft: by default for each paragraph of a draft, for a text
+    with the whole of it."""
+    draft, by_default = read_given(given)
+    unit: Any = each or by_default  # checked by those who cut the draft
+    passages = pieces(draft, unit)
+    if not passages:
+        raise CitebedError("there is no prose in the text; expected a sentence or a paragraph")
+    notes = () if isinstance(given, Draft) else draft.notes
+    return Questions(passages, frozenset() if keep_cited else left_out(collection, draft), notes)
+
+
+def read_given(given: Given) -> tuple[Draft, Unit]:
+    """The draft in a text or file, and the pieces of it that ask by default.
+
+    A single word with the ending of a draft (``paper.tex``) is the name of a file.
+    """
+    if isinstance(given, Draft):
+        return given, "paragraph"
+    if isinstance(given, Path):
+        return read_draft(given), "paragraph"
+    if may_be_path(given) and " " not in given and Path(given).suffix.lower() in _ENDINGS:
+        if not Path(given).exists():
+            raise CitebedError(f"there is no file '{given}'")
+        return read_draft(Path(given)), "paragraph"
+    if (data := _bytes_of(given)) is not None:
+        return draft_of(data, "the text"), "text"
+    return parse_draft(given), "text"
+
+
+def _bytes_of(text: str) -> bytes | None:
+    """The bytes of an argument that were no UTF-8; ``None`` for what is text."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        whole = re.sub("[\ud800-\udc7f\udd00-\udfff]", "\ufffd", text)  # half a character
+        return whole.encode("utf-8", "surrogateescape")
+    return None
+
+
+def may_be_path(text: str) -> bool:
+    """Whether a text could name a file at all."""
+    is_short = len(text.encode("utf-8", "surrogatepass")) <= _LONGEST_NAME
+    return bool(text) and is_short and "\n" not in text and "\0" not in text
+
+
+def left_out(collection: Collection, draft: Draft) -> frozenset[str]:
+    """The documents that a draft cites already, and those that are the draft's own paper."""
+    cited = draft.cited
+    if not (draft.title or cited.keys or cited.dois or cited.arxiv or cited.entries):
+        return frozenset()
+    columns = ("doc_id", "title", "doi", "url", "aliases")
+    documents = collection.scan_documents().select(columns).collect()
+    return frozenset(already_cited(cited, documents) | is_the_paper(draft.title, None, documents))

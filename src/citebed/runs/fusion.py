@@ -1,0 +1,320 @@
+"""Several runs into one: fusion by scores and by ranks.
+
+Scores are first brought to one scale, query by query; then each document's scores, or ranks,
+in the runs are combined. The result holds every document of every run in the one order of a
+ranking. A query that a run has not counts there as nothing.
+
+A document that a run did not retrieve for a query: in sums (``combsum``, ``combmnz``,
+``interpolate``) it counts as that run's worst, with 0, or with the lowest normalised score where
+that is below 0, so that it never gains on a document that was retrieved; ``combmin``, ``combmax``
+and ``combmed`` look only at the runs that retrieved it.
+
+``Fusion(method="interpolate", normalise="max")`` is how ACM-CR's ``BM25 + SciBERT`` was made
+(Boudin 2021): of a query's 20 documents each BM25 score is divided by the highest of them, each
+cosine likewise, and the halves of both are added. The paper does not say so; the code that it
+points to does. A best score below 0 (log probabilities), which would turn the order round, counts
+with its size; where it is 0, the lowest score's size takes its place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from citebed.errors import CitebedError, UnknownName
+from citebed.runs.pair_codes import Pairs, distinct, in_rank_order, pairs_of
+from citebed.runs.reading import as_run
+from citebed.runs.tables import Floats, Ints, Run
+from citebed.wording import count
+
+# --- one scale --------------------------------------------------------------------------------
+
+
+class _Ranking(NamedTuple):
+    """A run in rank order, query after query: scores, ranks from 1, and where queries start.
+
+    Sums go down the ranking, so that they do not depend on the order of the run's rows.
+    """
+
+    scores: Floats
+    ranks: Floats
+    starts: Ints
+
+    @property
+    def sizes(self) -> Ints:
+        """How many documents each query has."""
+        return np.diff(np.append(self.starts, len(self.scores)))
+
+    def each(self, of_query: Floats) -> Floats:
+        """A query's number on every one of its rows."""
+        return np.repeat(of_query, self.sizes)
+
+    def total(self, values: Floats) -> Floats:
+        """The sum over each query's rows, on every one of them."""
+        return self.each(np.add.reduceat(values, self.starts))
+
+    def lowest(self) -> Floats:
+        """The lowest score of each query, on every row."""
+        return self.each(np.minimum.reduceat(self.scores, self.starts))
+
+    def best(self) -> Floats:
+        """The best score of each query, on every row."""
+        return self.each(np.maximum.reduceat(self.scores, self.starts))
+
+
+def _share(above: Floats, below: Floats, otherwise: float | Floats) -> Floats:
+    """A division; where the divisor is not above 0, something else."""
+    safe = np.where(below > 0, below, 1.0)
+    return np.where(below > 0, above / safe, otherwise)
+
+
+def _of_best(run: _Ranking) -> Floats:
+    best, lowest = run.best(), run.lowest()
+    return _share(run.scores, np.where(best != 0, np.abs(best), np.abs(lowest)), 0.0)
+
+
+def _min_max(run: _Ranking) -> Floats:
+    lowest = run.lowest()
+    return _share(run.scores - lowest, run.best() - lowest, 1.0)
+
+
+def _z_score(run: _Ranking) -> Floats:
+    size = run.each(run.sizes.astype(np.float64))
+    centred = run.scores - run.total(run.scores) / size
+    spread = np.sqrt(run.total(centred**2) / size)
+    return np.where(run.best() > run.lowest(), _share(centred, spread, 0.0), 0.0)
+
+
+def _sum_to_one(run: _Ranking) -> Floats:
+    above = run.scores - run.lowest()
+    return _share(above, run.total(above), 1.0 / run.each(run.sizes.astype(np.float64)))
+
+
+def _by_rank(run: _Ranking) -> Floats:
+    return 1.0 - (run.ranks - 1) / run.each(run.sizes.astype(np.float64))
+
+
+NORMALISATIONS: dict[str, tuple[str, Callable[[_Ranking], Floats]]] = {
+    "minmax": ("from 0, the lowest score, to 1, the best; 1 where all are equal", _min_max),
+    "zscore": ("mean 0, population standard deviation 1; 0 where all are equal", _z_score),
+    "sum": ("the lowest score to 0, then divided so that they add up to 1", _sum_to_one),
+    "rank": ("1 − (rank − 1) / number of documents", _by_rank),
+    "max": ("divided by the size of the best score", _of_best),
+    "none": ("as they are", lambda run: run.scores),
+}
+
+
+# --- combining --------------------------------------------------------------------------------
+
+
+class _Columns(NamedTuple):
+    """A row a query and document, a column a run; NaN where the run has not the document.
+
+    ``worst`` is what a missing document counts; ``ranks`` are from 1; ``depth`` is how many
+    documents the run has for the query (0 if it has not the query), ``candidates`` how many all
+    runs together have.
+    """
+
+    scores: Floats
+    ranks: Floats
+    worst: Floats
+    depth: Floats
+    candidates: Floats
+    weights: Floats
+
+
+def _sum(parts: Floats) -> Floats:
+    # Added from small to large: the sum must not depend on the order of the runs, or documents
+    # that share a score would be ranked by the last digit of a rounding error.
+    return np.asarray(np.sort(parts, axis=1).sum(axis=1))
+
+
+def _found(columns: _Columns) -> Floats:
+    return np.asarray((~np.isnan(columns.ranks)).sum(axis=1), np.float64)
+
+
+def _comb_sum(columns: _Columns) -> Floats:
+    filled = np.where(np.isnan(columns.scores), columns.worst, columns.scores)
+    return _sum(filled * columns.weights)
+
+
+def _comb_mnz(columns: _Columns) -> Floats:
+    return _comb_sum(columns) * _found(columns)
+
+
+def _rrf(columns: _Columns, k: float) -> Floats:
+    return _sum(np.nan_to_num(columns.weights / (k + columns.ranks)))
+
+
+def _isr(columns: _Columns) -> Floats:
+    return _sum(np.nan_to_num(columns.weights / columns.ranks**2)) * _found(columns)
+
+
+def _borda(columns: _Columns) -> Floats:
+    points = columns.candidates[:, None] - columns.ranks + 1
+    shared = (columns.candidates[:, None] - columns.depth + 1) / 2
+    given = np.where(np.isnan(points), np.where(columns.depth > 0, shared, 0.0), points)
+    return _sum(given * columns.weights)
+
+
+class Method(NamedTuple):
+    """A way of fusing: what it does, whether it reads scores (or ranks), whether it weighs."""
+
+    what: str
+    combine: Callable[[_Columns, float], Floats]
+    by_score: bool
+    weighs: bool
+
+
+METHODS: dict[str, Method] = {
+    "rrf": Method("Σ 1/(k0 + rank) (Cormack, Clarke & Büttcher 2009)", _rrf, False, True),
+    "combsum": Method(
+        "the sum of scores (Fox & Shaw 1994)", lambda c, _: _comb_sum(c), True, True
+    ),
+    "combmnz": Method(
+        "the sum times the number of runs that have it (Fox & Shaw 1994)",
+        lambda c, _: _comb_mnz(c), True, True,
+    ),
+    "combmed": Method(
+        "the median score (Fox & Shaw 1994)",
+        lambda c, _: np.asarray(np.nanmedian(c.scores, axis=1)), True, False,
+    ),
+    "combmin": Method(
+        "the lowest score (Fox & Shaw 1994)",
+        lambda c, _: np.asarray(np.nanmin(c.scores, axis=1)), True, False,
+    ),
+    "combmax": Method(
+        "the best score (Fox & Shaw 1994)",
+        lambda c, _: np.asarray(np.nanmax(c.scores, axis=1)), True, False,
+    ),
+    "isr": Method(
+        "Σ 1/rank² times the number of runs that have it (Mourão, Martins & Magalhães 2015)",
+        lambda c, _: _isr(c), False, True,
+    ),
+    "borda": Method(
+        "of c candidates the first gets c points, the next c − 1 …; those a run has not share "
+        "what is left (Aslam & Montague 2001)",
+        lambda c, _: _borda(c), False, True,
+    ),
+    "interpolate": Method(
+        "the sum of scores by weights, 1/n each unless given", lambda c, _: _comb_sum(c), True, True
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fusion:
+    """How runs are fused.
+
+    ``normalise`` is for methods that read scores (``minmax`` unless named); ``weights`` are one
+    a run, for methods that add up. ``depth`` documents a query are kept, all if ``None``.
+    ``k0`` is reciprocal rank fusion's constant.
+    """
+
+    method: str = "rrf"
+    normalise: str | None = None
+    weights: tuple[float, ...] | None = None
+    depth: int | None = None
+    k0: float = 60.0
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise UnknownName("method of fusion", self.method, METHODS)
+        if self.normalise is not None:
+            if self.normalise not in NORMALISATIONS:
+                raise UnknownName("normalisation", self.normalise, NORMALISATIONS)
+            if not METHODS[self.method].by_score:
+                raise CitebedError(f"{self.method} reads ranks; it has no use for a normalisation.")
+        if self.weights is not None:
+            self._check_weights(self.weights)
+        if self.depth is not None and self.depth < 1:
+            raise CitebedError(f"the depth {self.depth} is not a rank from 1.")
+        if not (math.isfinite(self.k0) and self.k0 >= 0):
+            raise CitebedError(f"k0 is a number not below 0 (60 in the paper), not {self.k0}.")
+
+    def _check_weights(self, weights: tuple[float, ...]) -> None:
+        if not METHODS[self.method].weighs:
+            raise CitebedError(f"{self.method} does not add up, so it has no use for weights.")
+        if not all(math.isfinite(weight) and weight >= 0 for weight in weights):
+            raise CitebedError(f"weights are finite and not below 0; found {list(weights)}.")
+        if not any(weights):
+            raise CitebedError("all weights are 0, so no run would count. Give one more than 0.")
+
+    @property
+    def scale(self) -> str | None:
+        """The normalisation that counts; none where the method reads ranks."""
+        return (self.normalise or "minmax") if METHODS[self.method].by_score else None
+
+    def weights_of(self, runs: int) -> Floats:
+        """One weight a run."""
+        if self.weights is None:
+            return np.full(runs, 1.0 / runs if self.method == "interpolate" else 1.0)
+        if len(self.weights) != runs:
+            raise CitebedError(
+                f"found {count(len(self.weights), 'weight')} for {count(runs, 'run')}; "
+                "give one a run."
+            )
+        return np.array(self.weights, np.float64)
+
+    def __str__(self) -> str:
+        weights = None if self.weights is None else ",".join(f"{x:g}" for x in self.weights)
+        constant = f"k0={self.k0:g}" if self.method == "rrf" else None
+        return f"{self.method}({'; '.join(filter(None, (self.scale, weights, constant)))})"
+
+
+def fuse(runs: Sequence[Any], how: Fusion | str = "rrf", name: str = "fused") -> Run:
+    """One run of several (runs, tables, files); documents in the one order, queries ascending.
+
+    ``how`` may be just the name of a method.
+    """
+    if not runs:
+        raise CitebedError("there is no run to fuse.")
+    how = Fusion(method=how) if isinstance(how, str) else how
+    weights = how.weights_of(len(runs))
+    tables = [in_rank_order(as_run(run, f"run{at}")) for at, run in enumerate(runs, 1)]
+    pairs = pairs_of(*tables)
+    every = distinct(np.concatenate(pairs.keys))
+    with np.errstate(over="ignore", invalid="ignore"):  # told below
+        columns = _side_by_side(tables, pairs, every, how.scale, weights)
+        score = METHODS[how.method].combine(columns, how.k0)
+    if not np.isfinite(score).all():
+        raise CitebedError(
+            "the scores are too large to be fused so: their sums are no numbers any more. "
+            "Fuse ranks instead, e.g. with the method rrf."
+        )
+    # The greater the number of a pair, the greater its document's id.
+    order = np.lexsort((-every, -score, pairs.queries(every)))
+    fused = pairs.table(every[order]).with_columns(pl.Series("score", score[order]))
+    if how.depth is not None:
+        query = pairs.queries(every)  # ascending, so the order within stays this side of it
+        place = np.arange(len(every)) - np.searchsorted(query, query)
+        fused = fused.filter(pl.Series(place < how.depth))
+    return Run(fused, name)
+
+
+def _side_by_side(
+    tables: Sequence[pl.DataFrame], pairs: Pairs, every: Ints, scale: str | None, weights: Floats
+) -> _Columns:
+    """What each run has for every pair of a query and document."""
+    shape, query = (len(every), len(tables)), pairs.queries(every)
+    scores, ranks = np.full(shape, np.nan), np.full(shape, np.nan)
+    worst, depth = (np.zeros((len(pairs.query_ids), len(tables))) for _ in range(2))
+    for at, (table, keys) in enumerate(zip(tables, pairs.keys, strict=True)):
+        if not len(keys):
+            continue
+        place = table["rank"].to_numpy()
+        run = _Ranking(
+            table["score"].to_numpy(), place.astype(np.float64), np.flatnonzero(place == 1)
+        )
+        scaled = NORMALISATIONS[scale or "none"][1](run)
+        row, there = np.searchsorted(every, keys), pairs.queries(keys[run.starts])
+        scores[row, at], ranks[row, at] = scaled, run.ranks
+        worst[there, at] = np.minimum(np.minimum.reduceat(scaled, run.starts), 0.0)
+        depth[there, at] = run.sizes
+    candidates = np.bincount(query, minlength=len(pairs.query_ids)).astype(np.float64)
+    return _Columns(scores, ranks, worst[query], depth[query], candidates[query], weights)
