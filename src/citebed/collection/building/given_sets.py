@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 import polars as pl
 
 from citebed.collection.building.citing import QRELS, QUERIES, QuerySet
+from citebed.collection.formats.fields import FreeIds
 from citebed.collection.rules import Rules
 from citebed.records import Problem
 
@@ -35,17 +36,17 @@ def given_sets(
     partners = _partners(qrels, queries)
     lent = Counter(partners.values())
     named: dict[str, QuerySet] = {}
-    numbers: dict[str, int] = {}
+    names = FreeIds()
     for source, part in qrels.items():
         partner = partners[source]
         shared = partner is None or lent[partner] > 1
-        name = _name(source if shared or partner is None else partner, named, numbers)
+        name = _name(source if shared or partner is None else partner, names)
         own = queries[partner] if partner is not None else pl.DataFrame(schema=QUERIES)
         judged = own.join(part, on="query_id", how="semi", maintain_order="left") if shared else own
         named[name] = QuerySet(judged, part)
     for source, own in queries.items():
         if source not in lent:
-            named[_name(source, named, numbers)] = QuerySet(own, pl.DataFrame(schema=QRELS))
+            named[_name(source, names)] = QuerySet(own, pl.DataFrame(schema=QRELS))
     return named, problems
 
 
@@ -176,11 +177,7 @@ def _stem(source: str) -> str:
     return name.split(".")[0] or name
 
 
-def _name(source: str, taken: dict[str, QuerySet], numbers: dict[str, int]) -> str:
-    """A free name; ``numbers`` remembers how far each name has been counted."""
+def _name(source: str, names: FreeIds) -> str:
+    """A free name for the queries or judgements of a file."""
     stem = re.sub(r"[\\\x00-\x1f\x7f]+", "-", _stem(source)).lstrip(".")[:_NAME_LENGTH] or "set"
-    name = f"{stem}-given" if stem in _RESERVED else stem
-    while name in taken:
-        numbers[stem] = numbers.get(stem, 1) + 1
-        name = f"{stem}-{numbers[stem]}"
-    return name
+    return names.take(f"{stem}-given" if stem in _RESERVED else stem, stem=stem)

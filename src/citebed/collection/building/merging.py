@@ -13,6 +13,7 @@ from __future__ import annotations
 import polars as pl
 
 from citebed.collection.formats.bibtex import document_in, fields_of, with_fields, write_entry
+from citebed.collection.formats.fields import FreeIds
 from citebed.collection.tables import DOCUMENTS, SET_ASIDE
 from citebed.records import Document
 
@@ -142,17 +143,8 @@ def _unique_ids(documents: pl.DataFrame) -> pl.DataFrame:
     documents = documents.select(list(DOCUMENTS))
     if not documents["doc_id"].is_duplicated().any():
         return documents
-    taken = set(documents["doc_id"])
-    seen: set[str] = set()
-    numbers: dict[str, int] = {}  # how far each id has been counted
-    names = []
-    for name in documents["doc_id"]:
-        fresh = name
-        while fresh in seen or (fresh != name and fresh in taken):
-            numbers[name] = numbers.get(name, 1) + 1
-            fresh = f"{name}-{numbers[name]}"
-        seen.add(fresh)
-        names.append(fresh)
+    ids = FreeIds(documents["doc_id"])
+    names = [ids.take(name, owner=name) for name in documents["doc_id"]]
     fresh_ids = pl.Series("fresh", names, dtype=pl.String)
     renamed = pl.concat_list("doc_id", "aliases")
     return documents.with_columns(

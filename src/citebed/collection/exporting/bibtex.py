@@ -16,6 +16,7 @@ from citebed.collection.exporting.base import BIBLIOGRAPHIC, Exporter, Output, w
 from citebed.collection.exporting.notes import left_out
 from citebed.collection.formats.bibtex import document_of, entry_of, write_entry
 from citebed.collection.formats.bibtex_scan import RawEntry, scan
+from citebed.collection.formats.fields import FreeIds
 from citebed.records import Document
 from citebed.wording import count
 
@@ -71,7 +72,7 @@ class _Entries:
     """Entries that are put together here; the key is the id where BibTeX can hold that."""
 
     def __init__(self, ids: pl.Series) -> None:
-        self._taken = set(ids)
+        self._keys = FreeIds(ids)
         self._differs: Counter[str] = Counter()
         self._rewritten = 0
 
@@ -79,7 +80,12 @@ class _Entries:
         """The entry of one more document."""
         entry = entry_of(document)
         read = _read(entry)
-        if read is None or _differences(document, read[1]) or self._is_taken(read[0], document):
+        own = document.doc_id
+        if (
+            read is None
+            or _differences(document, read[1])
+            or not self._keys.is_free(read[0], owner=own)
+        ):
             self._rewritten += document.bibtex is not None
             entry = write_entry(document)
             read = _read(entry)
@@ -87,21 +93,9 @@ class _Entries:
             self._differs["entry"] += 1
             return entry
         self._differs.update(_differences(document, read[1]))
-        fresh = self._free_key(read[0], document)
+        fresh = self._keys.take(read[0], owner=own)  # the id then stands in a field
         kind, _, rest = entry.partition("{")
         return entry if fresh == read[0] else f"{kind}{{{fresh}{rest[len(read[0]) :]}"
-
-    def _is_taken(self, key: str, document: Document) -> bool:
-        return key != document.doc_id and key in self._taken
-
-    def _free_key(self, key: str, document: Document) -> str:
-        """The key, with a number behind it if it is taken; the id then stands in a field."""
-        fresh, number = key, 1
-        while self._is_taken(fresh, document):
-            number += 1
-            fresh = f"{key}-{number}"
-        self._taken.add(fresh)
-        return fresh
 
     def notes(self) -> list[str]:
         """What reads back differently, and which entries are not those that were given."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from citebed.text.normalise import family_name, fold
 from citebed.text.normalise import page_range as with_en_dash
@@ -33,19 +33,30 @@ def made_up_id(names: Sequence[str], year: int | str | None, title: str) -> str:
 
 
 class FreeIds:
-    """Gives out each id once: the second ``a`` is ``a-2``, the third ``a-3``."""
+    """Gives out each id once: the second ``a`` is ``a-2``, the third ``a-3``.
 
-    def __init__(self) -> None:
+    ``reserved`` ids are given out to their owners only.
+    """
+
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
+        self._reserved, self._given = frozenset(reserved), set[str]()
         self._copies: dict[str, int] = {}
 
-    def take(self, wanted: str) -> str:
-        """The wanted id if it is free, else the next copy of it that is."""
-        name = wanted
-        while name in self._copies:
-            self._copies[wanted] += 1
-            name = f"{wanted}-{self._copies[wanted]}"
-        self._copies[name] = 1
+    def take(self, wanted: str, owner: str | None = None, stem: str | None = None) -> str:
+        """The wanted id if it is free (or reserved for ``owner``), else the next copy that is.
+
+        Copies are made of ``stem``, the wanted id itself where none is given.
+        """
+        name, stem = wanted, stem or wanted
+        while not self.is_free(name, owner):
+            self._copies[stem] = self._copies.get(stem, 1) + 1
+            name = f"{stem}-{self._copies[stem]}"
+        self._given.add(name)
         return name
+
+    def is_free(self, name: str, owner: str | None = None) -> bool:
+        """Whether an id can be taken as it is."""
+        return name not in self._given and (name == owner or name not in self._reserved)
 
 
 # --- Names ----------------------------------------------------------------------------------

@@ -46,6 +46,14 @@ def test_each_id_is_given_out_once() -> None:
     ]
 
 
+def test_reserved_ids_go_to_their_owners() -> None:
+    ids = FreeIds(["a", "a-2", "b"])
+    wanted = ("a", "a", "a-2", "a", "b", "c")
+    assert [ids.take(name, owner=name) for name in wanted] == ["a", "a-3", "a-2", "a-4", "b", "c"]
+    assert [ids.take("b", owner="other"), ids.take("x-given", stem="x")] == ["b-2", "x-given"]
+    assert ids.take("x-given", stem="x") == "x-2"
+
+
 def test_names() -> None:
     assert [is_suffix(part) for part in ("Jr.", "III", "PhD", "Anna")] == [True, True, True, False]
     assert is_organisation("Fruit Research Group")
