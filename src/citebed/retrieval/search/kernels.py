@@ -41,7 +41,6 @@ _LEVELS = 4096
 _SUM_LEVELS = 4096
 _WIDTH = 64
 _CHUNK = 16
-_PLACE_BITS = 20
 
 kernel = compiled(nogil=True, error_model="numpy")
 
@@ -74,7 +73,27 @@ def kth(scores, n, k):
     """The k-th largest of the first ``n`` scores; minus infinity if there are fewer."""
     if n < k:
         return -np.inf
-    return np.partition(scores[:n], n - k)[n - k]
+    values = scores[:n].copy()
+    low, high = 0, n - 1
+    while low < high:  # quickselect: numpy's partition takes seconds to compile
+        pivot = values[(low + high) // 2]
+        left, right = low, high
+        while left <= right:
+            while values[left] > pivot:
+                left += 1
+            while values[right] < pivot:
+                right -= 1
+            if left <= right:
+                values[left], values[right] = values[right], values[left]
+                left += 1
+                right -= 1
+        if k - 1 <= right:
+            high = right
+        elif k - 1 >= left:
+            low = left
+        else:
+            break
+    return values[k - 1]
 
 
 @kernel
@@ -115,36 +134,44 @@ def member(c, i, chunk):
 
 
 @kernel
-def best_of(docs, scores, threshold, k):
-    """The best ``k`` in order; of equal scores the greatest document first.
+def _merge(order, start, middle, end, docs, scores, out):
+    """Merge two neighbouring stretches, best score first; of equal scores the greatest document."""
+    i, j = start, middle
+    for at in range(start, end):
+        left = i < middle
+        if left and j < end:
+            one, two = order[i], order[j]
+            left = scores[one] > scores[two] or (
+                scores[one] == scores[two] and docs[one] >= docs[two]
+            )
+        if left:
+            out[at] = order[i]
+            i += 1
+        else:
+            out[at] = order[j]
+            j += 1
 
-    Sorted are whole numbers that hold the upper bits of a score and its place; what these cannot
-    tell apart is put in order afterwards.
-    """
-    keep = np.flatnonzero(scores >= threshold)
-    docs, scores = docs[keep], scores[keep]
-    if docs.size >= 1 << _PLACE_BITS:
-        order = np.argsort(docs)[::-1]
-        order = order[np.argsort(-scores[order], kind="mergesort")][:k]
-        return docs[order], scores[order]
-    mask = np.int64((1 << _PLACE_BITS) - 1)
-    keys = (-scores).view(np.int64)
-    for i in range(keys.size):
-        if keys[i] < 0:
-            keys[i] ^= np.int64(0x7FFFFFFFFFFFFFFF)  # negative floats count down
-        keys[i] = (keys[i] & ~mask) | i
-    keys.sort()
-    order = keys & mask
-    start = 0
-    for i in range(1, order.size + 1):
-        if i == order.size or (keys[i] ^ keys[start]) & ~mask:
-            if i - start > 1:
-                run = order[start:i]
-                run = run[np.argsort(docs[run])[::-1]]
-                order[start:i] = run[np.argsort(-scores[run], kind="mergesort")]
-            start = i
-    order = order[:k]
-    return docs[order], scores[order]
+
+@kernel
+def best_of(docs, scores, threshold, k):
+    """The best ``k`` in order; of equal scores the greatest document first."""
+    order, n = np.empty(scores.size, np.int64), 0
+    for i in range(scores.size):
+        if scores[i] >= threshold:
+            order[n] = i
+            n += 1
+    out, width = np.empty(n, np.int64), 1
+    while width < n:
+        for start in range(0, n, 2 * width):
+            middle, end = min(start + width, n), min(start + 2 * width, n)
+            _merge(order, start, middle, end, docs, scores, out)
+        order, out = out, order
+        width *= 2
+    n = min(n, k)
+    best_docs, best_scores = np.empty(n, docs.dtype), np.empty(n, np.float64)
+    for i in range(n):
+        best_docs[i], best_scores[i] = docs[order[i]], scores[order[i]]
+    return best_docs, best_scores
 
 
 # --- adding up all impacts ---
@@ -234,7 +261,7 @@ def accumulate(prepared, terms, weights, extra, allowed, k, workspace):
     documents = banned.size
     at = offsets[terms]
     chunk_best = np.empty(SUMS // _CHUNK + 64, np.float64)
-    n_found, least = 0, -np.inf
+    n_found, least = np.int64(0), -np.inf
     excludes = allowed.size > 0 or banned.any()
     for first in range(0, documents, SUMS):
         last = min(first + SUMS, documents)
@@ -627,7 +654,7 @@ def search(prepared, block, terms, weights, extra, allowed, k, workspace):
 
     chunk = 64 if 8 * k * 64 <= documents else 16
     width = RANGE // block
-    n_found, threshold, wanted = 0, -np.inf, 0
+    n_found, threshold, wanted = np.int64(0), -np.inf, np.int64(0)
     for first in range(0, documents, RANGE):
         n_blocks = (min(RANGE, documents - first) + block - 1) // block
         n_chunks = 0
@@ -691,7 +718,8 @@ def search(prepared, block, terms, weights, extra, allowed, k, workspace):
             upper = need
     for t in range(n_terms):
         asked[terms[t] >> 5] = 0
-    row_weights[chosen] = -0.0
+    for j in range(chosen.size):
+        row_weights[chosen[j]] = -0.0
     return best_of(found_docs[:n_found], found_scores[:n_found], threshold, k)
 
 
@@ -746,6 +774,6 @@ def search_many(prepared, block, queries, excluded, allowed, k, workspace, out):
             )
         for i in range(excluded_starts[q], excluded_starts[q + 1]):
             banned[excluded_docs[i]] = 0
-        out_docs[q, : docs.size] = docs
-        out_scores[q, : docs.size] = scores
+        for i in range(docs.size):
+            out_docs[q, i], out_scores[q, i] = docs[i], scores[i]
         out_counts[q] = docs.size
