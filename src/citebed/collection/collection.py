@@ -29,6 +29,8 @@ from citebed.records import (
     Section,
     Sentence,
 )
+from citebed.runs import trec_files
+from citebed.runs.trec_files import read_own
 from citebed.wording import printable
 
 _LISTS = frozenset(("authors", "editors", "keywords"))
@@ -188,26 +190,19 @@ class Collection:
         if not data:
             return pl.DataFrame(schema=QUERIES)
         with store.damage_told(path):
-            return _whole(pl.read_ndjson(b"\n" + data, schema=QUERIES), "query_id", "text")
+            table = pl.read_ndjson(b"\n" + data, schema=QUERIES)
+            for column in ("query_id", "text"):
+                if table[column].null_count():
+                    raise ValueError(f"a line has no {column}")
+            return table
 
     def qrels(self, name: str) -> pl.DataFrame:
         """The judgements of a set: ``query_id``, ``doc_id``, ``relevance``."""
         path, data = self._set_file(name, "qrels", "qrels")
         if not data:
             return pl.DataFrame(schema=QRELS)
-        columns = {"query_id": pl.String(), "iteration": pl.String(), **QRELS}
-        order = ["query_id", "iteration", "doc_id", "relevance"]
         with store.damage_told(path):
-            table = pl.read_csv(
-                b"\n" + data,  # by the first bytes polars could take it for packed: `x^2 0 d 1`
-                skip_lines=1,
-                has_header=False,
-                separator=" ",
-                quote_char=None,
-                new_columns=order,
-                schema_overrides={name: columns[name] for name in order},
-            )
-            return _whole(table.select(list(QRELS)), *QRELS)
+            return read_own(data, trec_files.QRELS).cast(dict(QRELS))  # type: ignore[arg-type]
 
     def _set_file(self, name: str, folder: str, ending: str) -> tuple[Path, bytes]:
         if name not in self.query_sets:
@@ -273,14 +268,6 @@ class Collection:
         """The judgements of a set as records."""
         for query_id, doc_id, relevance in self.qrels(name).iter_rows():
             yield Judgement(query_id, doc_id, relevance)
-
-
-def _whole(table: pl.DataFrame, *names: str) -> pl.DataFrame:
-    """The table, if every row has a value in these columns."""
-    lacking = next((name for name in names if table[name].null_count()), None)
-    if lacking is not None:
-        raise ValueError(f"a line has no {lacking}")
-    return table
 
 
 def _grouped(table: pl.DataFrame, key: str) -> dict[str, list[dict[str, Any]]]:

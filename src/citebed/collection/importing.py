@@ -358,11 +358,7 @@ def _write_query_set(folder: Path, name: str, made: citing.QuerySet) -> None:
     if made.queries.height:
         store.write_jsonl(folder / "queries" / f"{name}.jsonl", made.queries)
     if made.qrels.height:
-        path = folder / "qrels" / f"{name}.qrels"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lines = made.qrels.select("query_id", pl.lit("0").alias("iteration"), "doc_id", "relevance")
-        with path.open("wb") as handle:
-            lines.write_csv(handle, include_header=False, separator=" ", quote_style="never")
+        store.write_qrels(folder / "qrels" / f"{name}.qrels", made.qrels)
 
 
 def _problem_frame(problems: list[tuple[str, Problem]]) -> pl.DataFrame:

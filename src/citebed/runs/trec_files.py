@@ -86,6 +86,18 @@ def read_trec(path: Path, layout: Layout) -> pl.DataFrame:
     return table
 
 
+def read_own(data: bytes, layout: Layout) -> pl.DataFrame:
+    """The kept columns of what ``write_lines`` wrote, where nothing is a remark.
+
+    Whatever cannot have been written so is a ``ValueError``.
+    """
+    # After a line of our own: by its first bytes polars could take it for packed.
+    table = _scanned(io.BytesIO(b"\n" + data), layout, skip=1)
+    if table is None:
+        raise ValueError(f"a line is not '{' '.join(layout.fields)}'")
+    return table.select(layout.kept)
+
+
 def _straight(path: Path, layout: Layout, sample: bytes) -> pl.DataFrame | None:
     """The whole file through polars, if its first lines are as plain as they should be."""
     begin = sample.rfind(b"\n") + 1
@@ -145,7 +157,12 @@ def _single(text: bytes, byte: bytes) -> bytes:
 
 
 def _scanned(
-    source: Path | io.BytesIO, layout: Layout, mark: bytes = b" ", *, comments: bool = False
+    source: Path | io.BytesIO,
+    layout: Layout,
+    mark: bytes = b" ",
+    *,
+    comments: bool = False,
+    skip: int = 0,
 ) -> pl.DataFrame | None:
     """What polars reads; ``None`` where a line is short or has no number.
 
@@ -159,6 +176,7 @@ def _scanned(
             schema=layout.schema,
             quote_char=None,
             comment_prefix="#" if comments else None,
+            skip_lines=skip,
             glob=False,
         )
         return _checked(frame.select(*layout.kept, *_asides(layout)).collect(), layout)

@@ -12,6 +12,7 @@ import polars as pl
 
 from citebed.collection.rules import Rules
 from citebed.collection.tables import CONTEXTS, PAPERS, REFERENCES
+from citebed.runs.times import is_later
 
 QUERIES: dict[str, pl.DataType] = {
     "query_id": pl.String(),
@@ -222,12 +223,3 @@ def _query_set(
         before=before,
     )
     return QuerySet(queries.select(list(QUERIES)), qrels.unique(maintain_order=True))
-
-
-def is_later(date: pl.Expr, other: pl.Expr) -> pl.Expr:
-    """Whether an ISO date is later than another, as far as both are known.
-
-    ``2020-05`` is later than neither ``2020`` nor ``2020-05-30``.
-    """
-    known = pl.min_horizontal(date.str.len_chars(), other.str.len_chars())
-    return date.str.slice(0, known) > other.str.slice(0, known)

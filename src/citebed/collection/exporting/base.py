@@ -88,9 +88,3 @@ class Exporter:
 def write_lines(file: IO[bytes], lines: pl.DataFrame, end: str = "\n") -> None:
     """Write a table of one text column as it stands, each value followed by ``end``."""
     lines.write_csv(file, include_header=False, quote_style="never", line_terminator=end)
-
-
-def write_trec_qrels(file: IO[bytes], qrels: pl.DataFrame) -> None:
-    """Write judgements in TREC's four columns, with iteration 0."""
-    lines = qrels.select("query_id", pl.lit("0").alias("iteration"), "doc_id", "relevance")
-    lines.write_csv(file, include_header=False, separator=" ", quote_style="never")

@@ -13,15 +13,10 @@ from typing import Any
 import polars as pl
 
 from citebed.collection.collection import Collection
-from citebed.collection.exporting.base import (
-    BIBLIOGRAPHIC,
-    DERIVED_SETS,
-    Exporter,
-    Output,
-    write_trec_qrels,
-)
+from citebed.collection.exporting.base import BIBLIOGRAPHIC, DERIVED_SETS, Exporter, Output
 from citebed.collection.exporting.ir_datasets_plugin import DOCS, METADATA, QRELS, QUERIES
 from citebed.collection.exporting.notes import left_out
+from citebed.collection.storing.store import write_qrels
 
 _MODULE = '''"""Tells ir_datasets of the collection {name}: ir_datasets.load("{example}")."""
 
@@ -43,8 +38,7 @@ def write_ir_datasets(collection: Collection, output: Output) -> None:
         queries, qrels = collection.queries(name), collection.qrels(name)
         with output.open(f"{name}/{QUERIES}", queries.height) as file:
             queries.write_ndjson(file)
-        with output.open(f"{name}/{QRELS}", qrels.height) as file:
-            write_trec_qrels(file, qrels)
+        write_qrels(output.file(f"{name}/{QRELS}", qrels.height), qrels)
         sets[name] = _metadata(name, queries, qrels)
     short = re.sub(r"[^A-Za-z0-9_.-]+", "-", collection.name).strip("-.") or "collection"
     about = {"name": short, "docs": {"count": documents.height}, "query_sets": sets}

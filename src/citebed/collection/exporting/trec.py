@@ -9,8 +9,10 @@ import polars as pl
 from citebed.collection.collection import Collection
 from citebed.collection.exporting.base import Exporter, Output
 from citebed.collection.exporting.notes import left_out
-from citebed.collection.formats.trec import write_documents, write_qrels, write_topics
+from citebed.collection.formats.trec import write_documents, write_topics
 from citebed.records import Document
+from citebed.runs.tables import Qrels
+from citebed.runs.writing import write_qrels
 
 _HELD = ("doc_id", "title", "abstract")
 
@@ -26,8 +28,7 @@ def write_trec(collection: Collection, output: Output) -> None:
             path = output.file(f"topics/{name}.topics", queries.height)
             path.write_text("".join(write_topics(collection.iter_queries(name))), "utf-8")
         if qrels.height:
-            path = output.file(f"qrels/{name}.qrels", qrels.height)
-            path.write_text("".join(write_qrels(collection.iter_judgements(name))), "utf-8")
+            write_qrels(output.file(f"qrels/{name}.qrels", qrels.height), Qrels(qrels))
     left_out(
         collection, output, "TREC's files",
         "fields", "full text", "links", "papers", "query details",

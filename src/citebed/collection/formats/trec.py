@@ -1,7 +1,7 @@
 """TREC's files: topics (SGML and XML), documents and relevance judgements (qrels).
 
 Identifiers made of digits lose their leading zeros, so that ``01`` and ``1`` are one query.
-Both readers and writers live here; what is written reads back equal.
+What is written of topics and documents reads back equal; ``citebed.runs`` writes judgements.
 """
 
 from __future__ import annotations
@@ -274,12 +274,6 @@ def _lists_pairs(rows: list[list[str]]) -> bool:
     """Whether the rows are CACM's; an iteration of 0 tells TREC's from them."""
     full = [row for row in rows if len(row) == 4]
     return bool(full) and all(row[2:] == ["0", "0"] and row[1] != "0" for row in full)
-
-
-def write_qrels(judgements: Iterable[Judgement]) -> Iterator[str]:
-    """Lines (with their ends) of a four-column qrels file, with iteration 0."""
-    for judged in judgements:
-        yield f"{_word(judged.query_id)} 0 {_word(judged.doc_id)} {judged.relevance}\n"
 
 
 TREC_TOPICS = Format("trec-topics", "TREC topics", sniff_topics, parse_topics, cut_topics)

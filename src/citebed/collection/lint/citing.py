@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from citebed.collection.building.citing import is_later, lookup_table
+from citebed.collection.building.citing import lookup_table
 from citebed.collection.lint.base import Check, Subject, found, nothing, place, shown
+from citebed.runs.times import is_later
 
 _IDENTIFIER = pl.coalesce(
     "doc_id", "doi", pl.col("target").str.to_lowercase(), pl.col("url").str.to_lowercase()

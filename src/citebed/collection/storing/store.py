@@ -31,6 +31,7 @@ from citebed.collection.tables import TABLES, Schema, check_types, check_values,
 from citebed.errors import CitebedError, CollectionError
 from citebed.files.reading import at_hand, read_text
 from citebed.files.writing import sync_file, sync_folder, whole_files
+from citebed.runs.writing import write_lines
 from citebed.wording import printable
 
 FORMAT = 1
@@ -360,6 +361,13 @@ def damage_told(path: Path) -> Iterator[None]:
         raise CollectionError(
             f"{printable(path)} is damaged ({reason}). Import the sources again."
         ) from None
+
+
+def write_qrels(path: Path, qrels: pl.DataFrame) -> None:
+    """Write judgements in TREC's four columns, with iteration 0."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as handle:
+        write_lines(qrels.select("query_id", pl.lit("0").alias("0"), "doc_id", "relevance"), handle)
 
 
 def write_jsonl(path: Path, table: pl.DataFrame) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,11 +17,13 @@ from citebed.collection.formats.trec import (
     TREC_QRELS,
     TREC_TOPICS,
     write_documents,
-    write_qrels,
     write_topics,
 )
 from citebed.errors import CitebedError
 from citebed.records import Document, Judgement, Problem, Query, Record
+from citebed.runs.tables import Qrels
+from citebed.runs.trec_files import QRELS
+from citebed.runs.writing import write_lines, write_qrels
 from citebed.text.normalise import fold
 
 FORMATS = (TREC_TOPICS, TREC_DOCUMENTS, TREC_QRELS)
@@ -321,7 +325,10 @@ NAMES = st.one_of(IDS, st.integers(0, 300).map(str))
 
 @given(st.lists(st.tuples(NAMES, NAMES, st.integers(-5, 100)).map(lambda row: Judgement(*row))))
 def test_qrels_read_back_equal(judgements: list[Judgement]) -> None:
-    text = "".join(write_qrels(judgements))
+    handle = io.BytesIO()
+    rows = [(judged.query_id, "0", judged.doc_id, judged.relevance) for judged in judgements]
+    write_lines(pl.DataFrame(rows, schema=QRELS.schema, orient="row"), handle)
+    text = handle.getvalue().decode()
     expected = [item._replace(line=line) for line, item in enumerate(judgements, 1)]
     assert read(TREC_QRELS, text) == expected
     assert not judgements or TREC_QRELS.sniff(text)
@@ -333,9 +340,10 @@ def test_plain_text_of_topics_is_written_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a\tb", " a", "#1"])
-def test_ids_that_trec_cannot_hold(name: str) -> None:
+def test_ids_that_trec_cannot_hold(name: str, tmp_path: Path) -> None:
+    table = pl.DataFrame({"query_id": [name], "doc_id": ["d"], "relevance": [1]})
     with pytest.raises(CitebedError, match="cannot hold"):
-        list(write_qrels([Judgement(name, "d", 1)]))
+        write_qrels(tmp_path / "x.qrels", Qrels(table))
     with pytest.raises(CitebedError, match="cannot hold"):
         list(write_topics([Query(name, "text")]))
     with pytest.raises(CitebedError, match="cannot hold"):
