@@ -121,6 +121,15 @@ def date_time(text: str) -> int:
     return int(datetime(int(year), int(month), int(day), tzinfo=UTC).timestamp())
 
 
+def is_later(date: pl.Expr, other: pl.Expr) -> pl.Expr:
+    """Whether an ISO date is later than another, as far as both are known.
+
+    ``2020-05`` is later than neither ``2020`` nor ``2020-05-30``.
+    """
+    known = pl.min_horizontal(date.str.len_chars(), other.str.len_chars())
+    return date.str.slice(0, known) > other.str.slice(0, known)
+
+
 def format_time(time: int) -> str:
     """An epoch second as ISO 8601: ``2011-10-07T00:00:00Z``."""
     return datetime.fromtimestamp(int(time), UTC).isoformat().replace("+00:00", "Z")
