@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         MissingExtra as MissingExtra,
         UnknownName as UnknownName,
     )
-    from citebed.evaluation import compare as compare, evaluate as evaluate
+    from citebed.evaluation import compare as compare, contrast as contrast, evaluate as evaluate
     from citebed.retrieval import (
         Recommender as Recommender,
         build_index as build_index,
@@ -37,5 +37,6 @@ if TYPE_CHECKING:
         recommend as recommend,
         run_queries as run_queries,
     )
+    from citebed.timeline import timeline as timeline
 
 __getattr__, __dir__ = names_on_first_use(__name__)

@@ -24,7 +24,9 @@ def names_on_first_use(package: str) -> tuple[Callable[[str], Any], Callable[[],
         if name.startswith("__") or name not in homes():
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
         module, inside = homes()[name]
-        value = getattr(import_module(module), inside)
+        home = import_module(module)
+        # A package that is called as its function of the same name stays what it is.
+        value = home if module == f"{package}.{name}" else getattr(home, inside)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from citebed.cli.output import print_csv, print_json
+from citebed.cli.scoring_options import print_rows
 from citebed.errors import CitebedError
 from citebed.wording import count
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from citebed.timeline.scoring.official import OfficialScores
-    from citebed.timeline.streams.stream_runs import StreamRun
-    from citebed.timeline.streams.truth import Truth
+    from citebed.timeline.timelines import OfficialTimeline
 
 _OFFICIAL = {"cutoff_step", "all_cutoffs", "unjudged_negative", "require_positives"}
 _PRINTED_SLICES = {"per_query", "per_slice", "trends"}
@@ -26,17 +20,6 @@ _SLICES = {
     "slicing", "since", "until", "weights", "measures", "rel", "binary", "threshold", "samples",
     "alpha", "level", "seed",
 }  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class Official:
-    """How the official scores are worked out and printed."""
-
-    step: int
-    unjudged_negative: bool
-    require_positives: bool | None
-    all_cutoffs: bool
-    style: str
 
 
 def check_options(context: typer.Context, official: bool, drawn: bool) -> None:
@@ -64,62 +47,25 @@ def _is_given(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def print_official(
-    truth: Truth, runs: Iterable[StreamRun], official: Official
-) -> dict[str, pl.DataFrame]:
-    """Score and print; gives the scores at the best cut-offs."""
-    import polars as pl
-
+def print_official(found: OfficialTimeline, style: str, all_cutoffs: bool) -> None:
+    """Print the scores at the best cut-offs, or at all."""
     from citebed.report.timeline_table import official_grid
 
-    kept = _scored(truth, runs, official)
-    kinds = {"f1_of_means": "F1 of means", "su": "SU"}
-    best = {kinds[by]: pl.concat([scores.best(by) for scores in kept]) for by in kinds}
-    every = {"": pl.concat([scores.table for scores in kept])}
-    parts = every if official.all_cutoffs else best
-    if official.style in ("json", "csv"):
-        _print_rows(parts, official.style)
+    parts = {"": found.table} if all_cutoffs else found.best
+    if style in ("json", "csv"):
+        rows = [
+            {**row, **({"best": by} if by else {})}
+            for by, table in parts.items()
+            for row in table.to_dicts()
+        ]
+        print_rows(rows, style)
     else:
         for by, table in parts.items():
-            if by and official.style == "table":
+            if by and style == "table":
                 typer.echo(f"Best cut-offs by {by}:")
-            typer.echo(official_grid(table).written(official.style))
-    for scores in kept:
-        _say_skipped(scores, err=official.style != "table")
-    return best
-
-
-def official_truth(
-    judged: pl.DataFrame, qrels: Path, times: pl.DataFrame | None, rule: str
-) -> Truth:
-    """Judgements without times; those of ``times`` tell how ids are written."""
-    from citebed.runs.reading import name_of
-    from citebed.timeline.streams.truth import Reading, timeless_truth
-
-    # What the rule "any" says, for all grades at once.
-    reading = Reading("max" if rule == "any" else rule)
-    return timeless_truth(judged, name_of(qrels), reading, times)
-
-
-def _scored(truth: Truth, runs: Iterable[StreamRun], official: Official) -> list[OfficialScores]:
-    from citebed.timeline.scoring.official import score_official
-
-    return [
-        score_official(
-            run, truth, step=official.step, unjudged_negative=official.unjudged_negative,
-            require_positives=official.require_positives,
-        )
-        for run in runs
-    ]  # fmt: skip
-
-
-def _print_rows(parts: dict[str, pl.DataFrame], style: str) -> None:
-    rows = [
-        {**row, **({"best": by} if by else {})}
-        for by, table in parts.items()
-        for row in table.to_dicts()
-    ]
-    (print_csv if style == "csv" else print_json)(rows)
+            typer.echo(official_grid(table).written(style))
+    for scores in found.runs:
+        _say_skipped(scores, err=style != "table")
 
 
 def _say_skipped(scores: OfficialScores, err: bool) -> None:

@@ -17,9 +17,8 @@ from citebed.wording import count, printable
 if TYPE_CHECKING:
     import polars as pl
 
-    from citebed.timeline.scoring.query_slices import Cells
-    from citebed.timeline.scoring.stream_scores import StreamScores
-    from citebed.timeline.scoring.trends import Trend
+    from citebed.report.timeline_figures import Picture
+    from citebed.timeline.timelines import Timeline
 
 Report = Annotated[
     Path | None,
@@ -40,19 +39,11 @@ class Look:
 
     page: Path | None
     plots: Path | None
-    focus: str | None
     command: str
     read: frozenset[str]
 
     def __bool__(self) -> bool:
         return bool(self.page or self.plots)
-
-    def check(self, cells: Cells) -> None:
-        """A wrong query is better known before a long run is read."""
-        if self.focus is not None:
-            from citebed.report.timeline_series import query_number
-
-            query_number(cells, self.focus)
 
 
 def look_of(
@@ -77,7 +68,7 @@ def look_of(
         )
     if plots and plots.exists() and not plots.is_dir():
         raise CitebedError(f"'{printable(plots)}' is a file; the pictures need a folder.")
-    return Look(page=page, plots=plots, focus=focus, command=typed(context), read=known)
+    return Look(page=page, plots=plots, command=typed(context), read=known)
 
 
 def _check_page(page: Path, read: frozenset[str]) -> None:
@@ -123,45 +114,35 @@ def _word(value: Any, path: bool) -> str:
     return printable(Path(plain).name or "." if path or Path(plain).is_file() else plain)
 
 
-def write_look(
-    look: Look,
-    runs: Sequence[StreamScores],
-    weights: Sequence[str],
-    trends: Sequence[tuple[StreamScores, str, Trend]],
-    alpha: float,
-    official: Mapping[str, pl.DataFrame],
-) -> None:
+def write_look(look: Look, found: Timeline, official: Mapping[str, pl.DataFrame]) -> None:
     """Draw and write; notes of what was written go to standard error."""
-    from citebed.report.drawing import write_files
     from citebed.report.timeline_figures import Choice, timeline_pictures
-    from citebed.report.timeline_page import TimelineStudy, timeline_page
+    from citebed.report.timeline_page import timeline_page
 
-    both = tuple(dict.fromkeys(("uniform", "burst", *weights)))
-    pictures = timeline_pictures(runs, Choice(weights=both, focus=look.focus))
+    both = tuple(dict.fromkeys(("uniform", "burst", *found.weights)))
+    pictures = timeline_pictures(found.runs, Choice(weights=both, focus=found.focus))
     if look.plots:
-        files = {name: whole for picture in pictures for name, whole in picture.files().items()}
-        for name in files:
-            if os.path.realpath(look.plots / name) in look.read:
-                raise CitebedError(
-                    f"'{printable(look.plots / name)}' is one of the files that are read, and a "
-                    "picture would replace it. Give another folder."
-                )
-        write_files(look.plots, files)
-        drawn = count(len(pictures), "picture")
-        typer.echo(f"{printable(look.plots)}: {drawn} as SVG and PNG", err=True)
+        _write_plots(look.plots, pictures, look.read)
     if look.page:
-        study = TimelineStudy(
-            runs=runs, weights=weights, pictures=pictures, alpha=alpha, official=official,
-            trends=[(scores.run, measure, found) for scores, measure, found in trends],
-        )  # fmt: skip
-        judged = runs[0].cells.truth.judged.name
-        title = f"{judged}: {count(len(runs), 'run')} over time"
-        _write(look.page, timeline_page(study, title, look.command))
+        from citebed.files.writing import write_whole
+
+        judged = found.cells.truth.judged.name
+        title = f"{judged}: {count(len(found.runs), 'run')} over time"
+        whole = timeline_page(found, pictures, official, title, look.command).encode("utf-8")
+        write_whole(look.page, whole)
+        typer.echo(f"{printable(look.page)}: {len(whole) / 1e6:.1f} MB", err=True)
 
 
-def _write(path: Path, page: str) -> None:
-    from citebed.files.writing import write_whole
+def _write_plots(folder: Path, pictures: Sequence[Picture], read: frozenset[str]) -> None:
+    from citebed.report.drawing import write_files
 
-    whole = page.encode("utf-8")
-    write_whole(path, whole)
-    typer.echo(f"{printable(path)}: {len(whole) / 1e6:.1f} MB", err=True)
+    files = {name: whole for picture in pictures for name, whole in picture.files().items()}
+    for name in files:
+        if os.path.realpath(folder / name) in read:
+            raise CitebedError(
+                f"'{printable(folder / name)}' is one of the files that are read, and a "
+                "picture would replace it. Give another folder."
+            )
+    write_files(folder, files)
+    drawn = count(len(pictures), "picture")
+    typer.echo(f"{printable(folder)}: {drawn} as SVG and PNG", err=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,8 +32,8 @@ from citebed.report.timeline_table import (
 from citebed.runs.times import format_time
 from citebed.timeline.scoring.ledger import judged_ledger
 from citebed.timeline.scoring.stream_scores import StreamScores
-from citebed.timeline.scoring.trends import Trend
 from citebed.timeline.scoring.weights import WEIGHTINGS
+from citebed.timeline.timelines import Timeline
 
 MOST_SLICES = 1000
 """More slices than this are not listed: the page would grow too large."""
@@ -42,37 +41,31 @@ MOST_SLICES = 1000
 MOST_SENTENCES = 12
 
 
-@dataclass(frozen=True, kw_only=True)
-class TimelineStudy:
-    """What a page is of: scored runs, not the runs themselves, and what was found about them.
+def timeline_page(
+    of: Timeline,
+    drawn: Sequence[Picture],
+    official: Mapping[str, pl.DataFrame],
+    title: str,
+    command: str,
+) -> str:
+    """The page: HTML with its style and script, which loads nothing from anywhere.
 
-    ``trends`` are ``(run, measure, trend)``, ``official`` the tables of official scores by what
-    their cut-offs are best for (none, unless they were asked for).
+    ``official`` are tables of official scores by what their cut-offs are best for; none, unless
+    they were asked for.
     """
-
-    runs: Sequence[StreamScores]
-    weights: Sequence[str]
-    trends: Sequence[tuple[str, str, Trend]]
-    pictures: Sequence[Picture]
-    alpha: float = 0.05
-    official: Mapping[str, pl.DataFrame] = field(default_factory=dict)
-
-
-def timeline_page(study: TimelineStudy, title: str, command: str) -> str:
-    """The page: HTML with its style and script, which loads nothing from anywhere."""
-    pictures = {kind: _figures(study.pictures, kind) for kind in ("volume", "scores", "areas")}
+    pictures = {kind: _figures(drawn, kind) for kind in ("volume", "scores", "areas")}
     sections = {
         "data": "Data", "scores": "Scores", "over-time": "Over time",
         "compared": "Two systems, slice by slice", "slices": "Scores by slice",
         "official": "Official scores of TREC KBA", "ledger": "What the scores rest on",
     }  # fmt: skip
-    missing = {"compared": not pictures["areas"], "official": not study.official}
+    missing = {"compared": not pictures["areas"], "official": not official}
     kept = {name: heading for name, heading in sections.items() if not missing.get(name)}
     return render(
         "timeline.html.j2", kept, ("tables.js",), title=title, command=command,
-        libraries=("numpy", "polars"), facts=_facts(study), pictures=pictures,
-        measure=str(study.runs[0].measures[0]), **_scores(study), **_trends(study),
-        **_slices(study.runs), official=_official(study.official), **_ledger(study.runs),
+        libraries=("numpy", "polars"), facts=_facts(of), pictures=pictures,
+        measure=str(of.runs[0].measures[0]), **_scores(of), **_trends(of),
+        **_slices(of.runs), official=_official(official), **_ledger(of.runs),
     )  # fmt: skip
 
 
@@ -87,8 +80,8 @@ def _figures(pictures: Sequence[Picture], kind: str) -> list[Figure]:
 # --- data and scores ------------------------------------------------------------------------
 
 
-def _facts(study: TimelineStudy) -> list[str]:
-    cells, ledger = study.runs[0].cells, judged_ledger(study.runs[0].cells)
+def _facts(of: Timeline) -> list[str]:
+    cells, ledger = of.runs[0].cells, judged_ledger(of.runs[0].cells)
     bounds = cells.slices.bounds
     return [
         f"Judgements {cells.truth.judged.name}: {ledger.queries:,} queries, {ledger.pairs:,} "
@@ -99,22 +92,22 @@ def _facts(study: TimelineStudy) -> list[str]:
         *(
             f"Run {scores.run}: {scores.ledger.lines:,} documents, {scores.ledger.measured:,} of "
             "them in scored slices."
-            for scores in study.runs
+            for scores in of.runs
         ),
     ]
 
 
-def _scores(study: TimelineStudy) -> dict[str, Any]:
-    grid = systems_grid(study.runs, study.weights)
+def _scores(of: Timeline) -> dict[str, Any]:
+    grid = systems_grid(of.runs, of.weights)
     abouts = [
         f"{_first_line(type(each).__doc__)} Slices weighted: {weight}."
-        for each in study.runs[0].measures
-        for weight in study.weights
+        for each in of.runs[0].measures
+        for weight in of.weights
     ]
     columns = [Column(grid.head[0], number=False), Column(grid.head[1])]
     columns += [Column(head, about) for head, about in zip(grid.head[2:], abouts, strict=True)]
     caption = "Means over queries of the weighted means over slices"
-    names = dict.fromkeys(weight.partition(":")[0] for weight in study.weights)
+    names = dict.fromkeys(weight.partition(":")[0] for weight in of.weights)
     return {
         "scores": Table(caption, columns, _number_rows(grid.rows, grid.left)),
         "weightings": [f"{name}: {_first_line(WEIGHTINGS[name].__doc__)}" for name in names],
@@ -136,26 +129,26 @@ def _first_line(text: str | None) -> str:
 # --- over time ------------------------------------------------------------------------------
 
 
-def _trends(study: TimelineStudy) -> dict[str, Any]:
+def _trends(of: Timeline) -> dict[str, Any]:
     """Sentences: for all trends or, where these would be too many to read, the significant ones.
 
     With too few slices for a trend there is no table of them.
     """
-    told = [found for found in study.trends if found[2].significant(study.alpha)]
-    few = len(study.trends) <= MOST_SENTENCES
-    said = (trend_sentence(*each, study.alpha) for each in (study.trends if few else told))
-    sentences = [*dict.fromkeys(said), *stability_sentences(study.runs)]
-    enough = any(not math.isnan(found.low) for _, _, found in study.trends)
-    lead = f"{len(told)} of {len(study.trends)} trends are significant; the table has all."
+    told = [found for found in of.trends_found if found[2].significant(of.alpha)]
+    few = len(of.trends_found) <= MOST_SENTENCES
+    said = (trend_sentence(*each, of.alpha) for each in (of.trends_found if few else told))
+    sentences = [*dict.fromkeys(said), *stability_sentences(of.runs)]
+    enough = any(not math.isnan(found.low) for _, _, found in of.trends_found)
+    lead = f"{len(told)} of {len(of.trends_found)} trends are significant; the table has all."
     return {
         "told_of": "" if few else lead,
         "sentences": [f"{sentence}." for sentence in sentences],
-        "trend_table": _trend_table(study) if enough else None,
+        "trend_table": _trend_table(of) if enough else None,
     }
 
 
-def _trend_table(study: TimelineStudy) -> Table:
-    unit = study.trends[0][2].unit
+def _trend_table(of: Timeline) -> Table:
+    unit = of.trends_found[0][2].unit
     columns = [
         Column("run", number=False), Column("measure", number=False),
         Column(f"change per {unit}", "Theil-Sen slope of the slice scores, with its interval"),
@@ -170,16 +163,16 @@ def _trend_table(study: TimelineStudy) -> Table:
             Cell(measure, kind="name"),
             number_cell(
                 found.slope, "+.4f", limits_text(found.low, found.high),
-                "†" if found.significant(study.alpha) else "",
+                "†" if found.significant(of.alpha) else "",
             ),
             Cell(p_text(found.test.p), value=known(found.test.p)),
             number_cell(found.first, ".3f"),
             number_cell(found.last, ".3f"),
             number_cell(-found.drop, "+.0%"),
         ]
-        for run, measure, found in study.trends
+        for run, measure, found in of.trends_found
     ]  # fmt: skip
-    caption = f"Trends of the slice scores; † marks those with p below {study.alpha:g}"
+    caption = f"Trends of the slice scores; † marks those with p below {of.alpha:g}"
     return Table(caption, columns, rows)
 
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from citebed.errors import UnknownName
 from citebed.evaluation.measures.base import Measure
 from citebed.report.drawing import label
 from citebed.runs.tables import Floats, Ints
@@ -38,14 +37,6 @@ def day_name(seconds: float) -> str:
     return f"{datetime.fromtimestamp(int(seconds), UTC):%Y-%m-%d}"
 
 
-def query_number(cells: Cells, query: str) -> int:
-    """The number of a query that has relevant documents in some slice; any other is an error."""
-    names = cells.query_ids.to_list()
-    if query not in names:
-        raise UnknownName("query with relevant documents", query, names)
-    return int(cells.queries[names.index(query)])
-
-
 # --- documents ------------------------------------------------------------------------------
 
 
@@ -73,7 +64,7 @@ def volume(cells: Cells, query: str | None = None) -> Volume:
     first, last = (int(end) // DAY for end in _ends(truth.times[inside]))
     kept = (truth.judged.relevance > 0) & inside
     if query is not None:
-        kept &= truth.judged.query == query_number(cells, query)
+        kept &= truth.judged.query == cells.query_number(query)
     unit, bounds = _units(first, last)
     counts = np.histogram(truth.times[kept] // DAY, bounds)[0]
     return Volume(bounds * DAY, counts, moving_average(counts), unit)
@@ -168,7 +159,7 @@ def areas(scores: StreamScores, measure: Measure, weight: str, query: str | None
     cells, queries = scores.cells, len(scores.cells.queries)
     share = weights_of(weight, cells) / (queries if query is None else 1)
     if query is not None:
-        share = np.where(cells.query == query_number(cells, query), share, 0.0)
+        share = np.where(cells.query == cells.query_number(query), share, 0.0)
     widths = np.bincount(cells.slice, share, len(cells.slices))
     parts = np.bincount(cells.slice, share * scores.of(measure), len(cells.slices))
     kept = np.flatnonzero(widths > 0)

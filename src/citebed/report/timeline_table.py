@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
 
@@ -114,30 +113,6 @@ def _thirds(found: Trend) -> str:
         f"; from {found.first:.3f} in the first third of the slices to {found.last:.3f} in the "
         f"last, {'unchanged' if share == '0%' else f'{way} {share}'}"
     )
-
-
-def trend_row(run: str, measure: str, found: Trend, alpha: float) -> dict[str, Any]:
-    """A trend as a flat row; ``None`` where it is not known."""
-    row = {
-        "run": run,
-        "measure": measure,
-        "slices": found.slices,
-        "unit": found.unit,
-        "slope": found.slope,
-        "low": found.low,
-        "high": found.high,
-        "s": None if math.isnan(found.test.p) else found.test.s,
-        "z": found.test.z,
-        "p": found.test.p,
-        "significant": found.significant(alpha),
-        "first": found.first,
-        "last": found.last,
-        "drop": found.drop,
-    }
-    return {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in row.items()
-    }
 
 
 def stability_sentences(runs: Sequence[StreamScores]) -> list[str]:

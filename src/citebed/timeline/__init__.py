@@ -1,13 +1,17 @@
 """Timeline: streams cut into slices, scored slice by slice, and filters that run on them.
 
-``read_truth`` and ``slices_of`` make the cells of query and slice, ``score_stream`` scores a run
-in them, ``trend`` says whether it degrades, ``score_official`` is TREC KBA's own scoring.
+``citebed.timeline(judgements, runs, slices="7d")`` does all of it: this package can be called, and
+is then the function `citebed.timeline.timelines.timeline`. ``read_truth`` and ``slices_of`` make
+the cells of query and slice, ``score_stream`` scores a run in them, ``trend`` says whether it
+degrades, ``score_official`` is TREC KBA's own scoring.
 """
 
 # ruff: isort: skip_file
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from citebed.lazy import names_on_first_use
 
@@ -27,5 +31,27 @@ if TYPE_CHECKING:
     from citebed.timeline.slices import Slices as Slices, slices_of as slices_of
     from citebed.timeline.streams.stream_runs import open_run as open_run
     from citebed.timeline.streams.truth import Truth as Truth, read_truth as read_truth
+    from citebed.timeline.timelines import (
+        OfficialTimeline as OfficialTimeline,
+        Timeline as Timeline,
+        official_timeline as official_timeline,
+        timeline as timeline,
+    )
 
 __getattr__, __dir__ = names_on_first_use(__name__)
+
+
+class _CallablePackage(ModuleType):
+    """What ``citebed.timeline`` is: the package and, when called, its one function."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self.timeline(*arguments, **options)
+
+    @property
+    def __signature__(self) -> Any:
+        from inspect import signature
+
+        return signature(self.timeline)
+
+
+sys.modules[__name__].__class__ = _CallablePackage

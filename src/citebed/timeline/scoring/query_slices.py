@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from citebed.errors import UnknownName
 from citebed.runs.tables import Floats, Ints
 from citebed.timeline.slices.base import Slices
 from citebed.timeline.streams.truth import Truth
@@ -57,6 +58,13 @@ class Cells:
     def query_ids(self) -> pl.Series:
         """The names of those queries."""
         return self.truth.judged.query_ids.gather(self.queries)
+
+    def query_number(self, query: str) -> int:
+        """The number of a query with relevant documents in some slice; any other is an error."""
+        names = self.query_ids.to_list()
+        if query not in names:
+            raise UnknownName("query with relevant documents", query, names)
+        return int(self.queries[names.index(query)])
 
     def per_query(self, amounts: Floats) -> Floats:
         """Sums over each query's cells, for the queries that have some."""

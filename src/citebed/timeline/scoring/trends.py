@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -56,6 +56,18 @@ class Trend:
     def significant(self, alpha: float = 0.05) -> bool:
         """Whether the Mann-Kendall test finds a trend."""
         return self.test.p < alpha
+
+    def row(self, run: str, measure: str, alpha: float) -> dict[str, Any]:
+        """As a flat row; ``None`` where it is not known."""
+        known = {
+            "slope": self.slope, "low": self.low, "high": self.high,
+            "s": math.nan if math.isnan(self.test.p) else self.test.s, "z": self.test.z,
+            "p": self.test.p, "significant": self.significant(alpha),
+            "first": self.first, "last": self.last, "drop": self.drop,
+        }  # fmt: skip
+        numbers = {name: None if math.isnan(value) else value for name, value in known.items()}
+        about = {"run": run, "measure": measure, "slices": self.slices, "unit": self.unit}
+        return {**about, **numbers}
 
 
 def mann_kendall(values: Sequence[float] | Floats, correction: float = 1.0) -> MannKendall:

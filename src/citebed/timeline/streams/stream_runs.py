@@ -8,10 +8,11 @@ from __future__ import annotations
 import io
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -19,9 +20,9 @@ from citebed.errors import CitebedError, FormatError
 from citebed.files.line_blocks import file_blocks
 from citebed.files.packed import polars_misreads
 from citebed.files.parquet import read_parquet
-from citebed.files.reading import is_packed, opened
+from citebed.files.reading import at_hand, is_packed, opened
 from citebed.runs.plain_text import separators, separators_in
-from citebed.runs.reading import Form, form_of, name_of
+from citebed.runs.reading import Form, as_runs, check_names, distinct_names, form_of, name_of
 from citebed.runs.tables import checked_columns
 from citebed.runs.times import ten_digits, time_column
 from citebed.runs.trec_files import RUN, read_trec
@@ -59,6 +60,10 @@ class StreamRun:
         return name_of(self.called) if isinstance(self.called, Path) else self.called
 
 
+_OURS = (str, Path, pl.DataFrame, StreamRun)
+"""Runs that are read in batches, and with their times; others are whole tables without."""
+
+
 class NotPlain(Exception):
     """The quick way of reading met something that the careful one has to look at."""
 
@@ -78,6 +83,40 @@ def open_run(path: str | Path) -> StreamRun:
         None,
         f"this looks like {form.value} where a run should stand. Are the files in the right order?",
     )
+
+
+@contextmanager
+def opened_runs(runs: Any, *, ahead: bool = False) -> Iterator[list[StreamRun]]:
+    """Runs under names that tell them apart: files (pipes too), tables, or what `as_runs` takes.
+
+    One, several, or several by name. With ``ahead`` the first is read while all else gets ready.
+    """
+    with ExitStack() as held:
+        found = list(_opened(runs, held))
+        check_names([run.name for run in found])
+        if ahead and found[0].careful and found[0].begun is None:
+            found[0] = held.enter_context(read_ahead(found[0]))
+        yield found
+
+
+def _opened(runs: Any, held: ExitStack) -> Iterator[StreamRun]:
+    one = isinstance(runs, _OURS)
+    by_name = dict(runs) if isinstance(runs, Mapping) else {}
+    several = [runs] if one else [*by_name.values()] if by_name else runs
+    if not isinstance(several, list | tuple) or not all(isinstance(x, _OURS) for x in several):
+        yield from (run_of(run.table, run.name) for run in as_runs(runs))
+        return
+    paths = [Path(run) for run in several if isinstance(run, str | Path)]
+    names = iter(by_name or distinct_names(paths))
+    files = iter([held.enter_context(at_hand(path)) for path in paths])
+    for number, given in enumerate(several, 1):
+        if isinstance(given, str | Path):
+            yield replace(open_run(next(files)), called=next(names))
+        elif isinstance(given, StreamRun):
+            yield given if not by_name else replace(given, called=next(names))
+        else:
+            usual = "run" if one else f"run{number}"
+            yield run_of(given, next(names) if by_name else usual)
 
 
 def without_times(run: StreamRun, times: pl.DataFrame | None = None) -> StreamRun:

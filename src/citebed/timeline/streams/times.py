@@ -1,17 +1,39 @@
-"""Times of documents from a file: lines of an id and its time, or a stream of documents."""
+"""Times of documents: lines of an id and its time, a stream of documents, or a collection."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from citebed.errors import CitebedError, FormatError
 from citebed.files.line_blocks import numbered_lines
-from citebed.runs.times import TIMES, format_time, parse_time
+from citebed.files.reading import at_hand
+from citebed.runs.tables import id_column
+from citebed.runs.times import TIMES, date_time, format_time, parse_time, time_column
 from citebed.timeline.streams.stream_files import blocks, decode, file_source
 from citebed.wording import count, printable
+
+
+def times_of(given: Any, *, utc: bool = False) -> pl.DataFrame | None:
+    """Times from a file (`read_times`), a table, or the dates of a collection's documents.
+
+    A year or month counts from its first day.
+    """
+    if given is None or (isinstance(given, pl.DataFrame) and given.schema == TIMES):
+        return given
+    if isinstance(given, pl.DataFrame):
+        ids, times = id_column(given["doc_id"]), time_column(given["time"])
+        return times_table(zip(ids, times, strict=True), "times")
+    if isinstance(given, str | Path):
+        with at_hand(Path(given)) as file:
+            return read_times(file, utc=utc)
+    rows = given.scan_documents().select("doc_id", "date", "year").collect()
+    dated = ((doc, date or (year and f"{year:04d}")) for doc, date, year in rows.iter_rows())
+    pairs = ((doc, date_time(date)) for doc, date in dated if date)
+    return times_table(pairs, printable(given.folder))
 
 
 def read_times(path: str | Path, *, utc: bool = False) -> pl.DataFrame:

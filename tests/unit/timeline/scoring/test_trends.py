@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.reference import timeline as reference
 
-from citebed.report.timeline_table import stability_sentence, trend_row, trend_sentence
+from citebed.report.timeline_table import stability_sentence, trend_sentence
 from citebed.runs.times import DAY
 from citebed.timeline.scoring.trends import (
     mann_kendall,
@@ -125,14 +125,14 @@ def test_a_trend_of_weeks() -> None:
     assert "), significant (Mann-Kendall p < 0.001)" in sentence
     assert sentence.endswith("from 0.850 in the first third of the slices to 0.250 in the last, "
                              "down 71%")  # fmt: skip
-    assert trend_row("lsisRFAI", "AP", found, 0.05)["significant"] is True
+    assert found.row("lsisRFAI", "AP", 0.05)["significant"] is True
 
 
 def test_too_few_slices_for_a_trend() -> None:
     found = trend(np.array([0.0, DAY]), np.array([0.5, 0.25]))
     assert not found.significant()
     assert "No trends: only" in trend_sentence("me", "AP", found, 0.05)
-    row = trend_row("me", "AP", found, 0.05)
+    row = found.row("me", "AP", 0.05)
     assert (row["low"], row["p"], row["slope"]) == (None, None, -0.25)
 
 

@@ -1,0 +1,217 @@
+"""Runs over a stream scored slice by slice: the one call that the command and notebooks share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from citebed.evaluation.measures.base import Measure
+from citebed.files.reading import at_hand
+from citebed.runs.reading import as_qrels, name_of, read_judged
+from citebed.runs.times import parse_time
+from citebed.timeline.scoring.measuring import DEFAULT_MEASURES, slice_measures
+from citebed.timeline.scoring.official import OfficialScores, score_official
+from citebed.timeline.scoring.query_slices import Cells
+from citebed.timeline.scoring.stream_scores import StreamScores, measured_cells, score_stream
+from citebed.timeline.scoring.trends import Trend, trend
+from citebed.timeline.scoring.weights import weights_of
+from citebed.timeline.slices import slices_of, usual_slicing
+from citebed.timeline.streams.assessors import OFFICIAL
+from citebed.timeline.streams.stream_runs import opened_runs, without_times
+from citebed.timeline.streams.times import times_of
+from citebed.timeline.streams.truth import Reading, timeless_truth, truth_of
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """Runs with their scores in every slice, under each of ``weights``, and their trends.
+
+    The intervals of trends are at ``level``, from so many ``samples`` drawn with ``seed``; a
+    p-value below ``alpha`` is significant. ``focus`` is the query to be looked at, if one is.
+    """
+
+    runs: tuple[StreamScores, ...]
+    weights: tuple[str, ...]
+    level: float = 0.95
+    samples: int = 1000
+    seed: int = 0
+    alpha: float = 0.05
+    focus: str | None = None
+
+    @property
+    def cells(self) -> Cells:
+        """The pairs of query and slice that are scored."""
+        return self.runs[0].cells
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """A row a run, measure and weighting: the mean over queries."""
+        return pl.concat([scores.systems(self.weights) for scores in self.runs])
+
+    @cached_property
+    def queries(self) -> pl.DataFrame:
+        """The same for every query."""
+        return pl.concat([scores.queries(self.weights) for scores in self.runs])
+
+    @cached_property
+    def slices(self) -> pl.DataFrame:
+        """A row a run, measure and slice with relevant documents: the mean over its queries."""
+        return pl.concat([scores.slices() for scores in self.runs])
+
+    @cached_property
+    def slice_queries(self) -> pl.DataFrame:
+        """A row a run, measure, query and slice: every score there is."""
+        return pl.concat([scores.slice_queries() for scores in self.runs])
+
+    @cached_property
+    def trends_found(self) -> list[tuple[str, str, Trend]]:
+        """The trend of each run under each measure, with their names."""
+        series = [(scores, measure) for scores in self.runs for measure in scores.measures]
+        with ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+            return list(pool.map(self._trend, *zip(*series, strict=True)))
+
+    def _trend(self, scores: StreamScores, measure: Measure) -> tuple[str, str, Trend]:
+        middles, values = scores.cells.slices.middles, scores.by_slice(measure)
+        how: dict[str, Any] = {"level": self.level, "samples": self.samples, "seed": self.seed}
+        return scores.run, str(measure), trend(middles, values, **how)
+
+    @cached_property
+    def trends(self) -> pl.DataFrame:
+        """A row a run and measure: does it degrade?"""
+        rows = [of.row(run, measure, self.alpha) for run, measure, of in self.trends_found]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def _shown(self, render: str) -> str:
+        """Runs down, measures and weightings across, in polars' own rendering."""
+        named = self.table.with_columns(pl.format("{}, {}", "measure", "weight").alias("of"))
+        wide = named.pivot("of", index="run", values="value")
+        with pl.Config(
+            tbl_rows=-1, tbl_cols=-1, float_precision=4, tbl_hide_dataframe_shape=True,
+            tbl_hide_column_data_types=True,
+        ):  # fmt: skip
+            return str(getattr(wide, render)())
+
+    def __repr__(self) -> str:
+        return self._shown("__str__")
+
+    def _repr_html_(self) -> str:
+        return self._shown("_repr_html_")
+
+
+def timeline(  # noqa: PLR0913 (a notebook completes and checks them by name)
+    judgements: Any,
+    runs: Any,
+    *,
+    slices: str | None = None,
+    weight: str | Sequence[str] = "uniform",
+    measures: Sequence[str | Measure] = DEFAULT_MEASURES,
+    start: str | None = None,
+    end: str | None = None,
+    times: Any = None,
+    utc: bool = False,
+    assessors: str = OFFICIAL,
+    rel: int = 1,
+    binary: bool = False,
+    threshold: float | None = None,
+    seed: int = 0,
+    level: float = 0.95,
+    samples: int = 1000,
+    alpha: float = 0.05,
+    focus: str | None = None,
+) -> Timeline:
+    """Score runs over a stream slice by slice: how good are they, and do they stay good?
+
+    Judgements and runs are files (TREC's, KBA's, Parquet), tables, or what ``evaluate`` takes;
+    ``runs`` one, several, or several by name. ``slices`` is a length such as ``7d`` or another
+    slicing (`slices_of`), weeks by default, from ``start`` to ``end``. ``weight`` is uniform,
+    burst or recency:30d, or several. Ids start with an epoch second, or ``times`` has them: a
+    file, a table of ``doc_id`` and ``time``, or an open collection. ``focus`` is a query to be
+    looked at, in pictures. The rest is as the options of ``citebed timeline`` say.
+    """
+    known = times_of(times, utc=utc)
+    with opened_runs(runs, ahead=known is None) as opened:
+        truth = truth_of(*_judged(judgements), known, Reading(assessors, rel, binary))
+        ends = (None if text is None else parse_time(text, utc=True) for text in (start, end))
+        over = truth.range(*ends)
+        cut = slices_of(slices or usual_slicing(over), over, seed=seed, utc=utc)
+        cells = measured_cells(truth, cut)
+        # What is wrong is better known before a long run is read.
+        weights = tuple(dict.fromkeys([weight] if isinstance(weight, str) else weight))
+        for each in weights:
+            weights_of(each, cells)
+        if focus is not None:
+            cells.query_number(focus)
+        chosen = slice_measures(measures)
+        scored = tuple(score_stream(run, cells, chosen, known, threshold) for run in opened)
+    return Timeline(scored, weights, level, samples, seed, alpha, focus)
+
+
+def _judged(given: Any) -> tuple[pl.DataFrame, str]:
+    """The table of judgements, with times where it has them, and their name."""
+    if isinstance(given, str | Path):
+        with at_hand(Path(given)) as file:
+            return read_judged(file), name_of(Path(given))
+    if isinstance(given, pl.DataFrame):
+        return given, "qrels"
+    qrels = as_qrels(given)
+    return qrels.table, qrels.name
+
+
+# --- TREC KBA's own scoring -----------------------------------------------------------------
+
+BEST = {"F1 of means": "f1_of_means", "SU": "su"}
+"""What a cut-off may be best for."""
+
+
+@dataclass(frozen=True, eq=False)
+class OfficialTimeline:
+    """Runs with their official scores at every cut-off."""
+
+    runs: tuple[OfficialScores, ...]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row a run, cut-off, average, and choice of positives and entities."""
+        return pl.concat([scores.table for scores in self.runs])
+
+    @property
+    def best(self) -> dict[str, pl.DataFrame]:
+        """The rows of the best cut-offs, by what they are best for."""
+        return {
+            name: pl.concat([scores.best(by) for scores in self.runs]) for name, by in BEST.items()
+        }
+
+
+def official_timeline(  # noqa: PLR0913 (as above)
+    judgements: Any,
+    runs: Any,
+    *,
+    times: Any = None,
+    utc: bool = False,
+    assessors: str = OFFICIAL,
+    step: int = 1,
+    unjudged_negative: bool = False,
+    require_positives: bool | None = None,
+) -> OfficialTimeline:
+    """Score runs as TREC KBA did, at confidence cut-offs (`score_official`).
+
+    Of ``times`` only the ids count: those with a time in front are known again.
+    """
+    known = times_of(times, utc=utc)
+    # For all grades at once, what the rule "any" says is the highest.
+    reading = Reading("max" if assessors == "any" else assessors)
+    truth = timeless_truth(*_judged(judgements), reading, known)
+    how: dict[str, Any] = {
+        "step": step, "unjudged_negative": unjudged_negative,
+        "require_positives": require_positives,
+    }  # fmt: skip
+    with opened_runs(runs) as opened:
+        scored = (score_official(without_times(run, known), truth, **how) for run in opened)
+        return OfficialTimeline(tuple(scored))
