@@ -24,26 +24,26 @@ from tests.fuzz.soundness import check, line_count
 from tests.fuzz.wellformed import MADE, NEIGHBOURS, gzipped
 from tests.samples import SAMPLES
 
-from citebed.cli.cocitations import from_file
 from citebed.collection import load_profile, open_collection, read_exclusions
 from citebed.collection.formats import FORMATS, Chunk, recognise
 from citebed.drafts import pieces, read_draft
 from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.pool import read_teams
-from citebed.evaluation.judgements.clusters import read_clusters
+from citebed.evaluation.judgements.clusters import clusters_of
+from citebed.evaluation.judgements.cocitation import from_file
 from citebed.evaluation.measures.grammar import measure
 from citebed.files.reading import is_packed
 from citebed.files.reading import trec_lines as small_lines
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.index.citing_text import citing_text, names_of
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.judged import read_judged as read_feedback
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.queries import read_queries
 from citebed.retrieval.recommending import Recommender
 from citebed.retrieval.rerank.torch_pickle import read_torch_pickle
 from citebed.retrieval.rerank.weights import read_safetensors
 from citebed.retrieval.running import RunOptions, run_queries
+from citebed.retrieval.search.feeding import read_judged as read_feedback
 from citebed.retrieval.search.fields import fields_of
 from citebed.runs.kba_files import read_filter_run, read_judgements
 from citebed.runs.query_files import query_texts
@@ -269,8 +269,8 @@ READERS: dict[str, Reader] = {
         lambda path: [decode(block, True) for block in blocks(file_source(path), 500)], ("stream",)
     ),
     "topics": Reader(read_topics, ("filter-topics",)),
-    "clusters": Reader(lambda path: read_clusters(str(path), None, None), ("clusters",)),
-    "cluster field": Reader(lambda path: read_clusters("paper", path, None), ("queries-jsonl",)),
+    "clusters": Reader(lambda path: clusters_of(str(path), None, None), ("clusters",)),
+    "cluster field": Reader(lambda path: clusters_of("paper", path, None), ("queries-jsonl",)),
     "query texts": Reader(query_texts, ("queries-jsonl",)),
     "teams": Reader(read_teams, ("teams",)),
     "exclusions": Reader(read_exclusions, ("exclude",)),

@@ -23,14 +23,13 @@ from citebed.retrieval.feedback.base import Feedback, TermWeights
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import Pipeline, Stage, pipeline_of
 from citebed.retrieval.queries import query_text, read_queries
-from citebed.retrieval.search.feeding import better_query
+from citebed.retrieval.search.exhaustive import NOTHING, Hits
+from citebed.retrieval.search.feeding import JudgedFeedback, better_query, read_judged
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
-from citebed.retrieval.search.hits import NOTHING, Hits
 from citebed.retrieval.search.searcher import Searcher
 
 if TYPE_CHECKING:
     from citebed.collection import Progress
-    from citebed.retrieval.judged import JudgedFeedback
     from citebed.retrieval.rerank import CrossEncoder, Encoder
     from citebed.runs.tables import Run
 
@@ -164,8 +163,6 @@ class Runner:
         return [replace(one, terms=terms) for one, terms in zip(asked, better, strict=True)]
 
     def _judged(self, source: str, asked: Sequence[Asked]) -> JudgedFeedback:
-        from citebed.retrieval.judged import read_judged
-
         judged = read_judged(self.collection, self.index, source)
         names = [one.query_id for one in asked]
         self.facts["feedback_from"] = judged.facts

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.grammar import SpecError, Spelled, integer, path
-from citebed.retrieval.models.base import Floats, Model, Numbers, Statistics, floats
+from citebed.retrieval.models.base import Corpus, Floats, Model, Numbers, floats
 
 DOCS = 10
 """How many documents from the top are taken for relevant where nothing else is said."""
@@ -30,7 +30,7 @@ class TermWeights:
     cf: Numbers
     final: bool = False
 
-    def finished(self, model: Model, stats: Statistics) -> TermWeights:
+    def finished(self, model: Model, stats: Corpus) -> TermWeights:
         """The same with final weights."""
         if self.final:
             return self
@@ -130,7 +130,7 @@ class Feedback(Spelled, ABC):
         """Refuse a model that this feedback cannot serve; most serve all."""
 
     def expand(
-        self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Statistics
+        self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Corpus
     ) -> TermWeights:
         """The better query, its weights final.
 
@@ -143,7 +143,7 @@ class Feedback(Spelled, ABC):
 
     @abstractmethod
     def expanded(
-        self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Statistics
+        self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Corpus
     ) -> TermWeights:
         """The better query, given at least one document with text."""
 

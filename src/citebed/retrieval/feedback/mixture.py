@@ -9,15 +9,9 @@ from itertools import islice
 import numpy as np
 
 from citebed.grammar import integer, number
-from citebed.retrieval.feedback.base import (
-    Feedback,
-    FeedbackDocuments,
-    TermWeights,
-    added,
-    best,
-)
-from citebed.retrieval.models.base import Floats, Model, Statistics, distribution
-from citebed.retrieval.models.smoothing import background
+from citebed.retrieval.feedback.base import Feedback, FeedbackDocuments, TermWeights, added, best
+from citebed.retrieval.models.base import Corpus, Floats, Model, distribution
+from citebed.retrieval.models.language import background
 
 
 @dataclass(frozen=True)
@@ -50,18 +44,14 @@ class Mixture(Feedback):
     iterations: int = integer(50, 1, 100_000, "steps of EM", quiet=True)
 
     def expanded(
-        self,
-        model: Model,
-        query: TermWeights,
-        relevant: FeedbackDocuments,
-        stats: Statistics,
+        self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Corpus
     ) -> TermWeights:
         """The mixture of query and topic, as counts of a query that sum to 1."""
         kept = self.topic(relevant, stats)
         old = query.reweighted((1 - self.alpha) * distribution(query.weights), final=False)
         return added(old, kept.reweighted(self.alpha * kept.weights, final=False))
 
-    def topic(self, documents: FeedbackDocuments, stats: Statistics) -> TermWeights:
+    def topic(self, documents: FeedbackDocuments, stats: Corpus) -> TermWeights:
         """θ: the best terms, their probabilities summing to 1."""
         vocabulary = documents.vocabulary
         counts = documents.totals(documents.tf)

@@ -8,7 +8,7 @@ from citebed.retrieval.feedback.base import Feedback, FeedbackDocuments, TermWei
 from citebed.retrieval.feedback.mixture import Mixture
 from citebed.retrieval.feedback.robertson import Robertson
 from citebed.retrieval.feedback.rocchio import Rocchio
-from citebed.retrieval.models.base import Model, Statistics
+from citebed.retrieval.models.base import Corpus, Model
 from citebed.retrieval.models.bm25 import Bm25
 from citebed.retrieval.models.bm25f import Bm25f
 from citebed.retrieval.models.cosine import Cosine
@@ -43,7 +43,7 @@ class Natural(Feedback):
         return NATURAL[type(model)](docs=self.docs, terms=self.terms, source=self.source)
 
     def expanded(
-        self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Statistics
+        self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Corpus
     ) -> TermWeights:
         """As the model's own feedback has it."""
         return self.of(model).expanded(model, query, relevant, stats)

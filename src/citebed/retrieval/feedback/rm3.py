@@ -7,14 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from citebed.grammar import number
-from citebed.retrieval.feedback.base import (
-    Feedback,
-    FeedbackDocuments,
-    TermWeights,
-    added,
-    best,
-)
-from citebed.retrieval.models.base import Floats, Model, Statistics, distribution, quotient
+from citebed.retrieval.feedback.base import Feedback, FeedbackDocuments, TermWeights, added, best
+from citebed.retrieval.models.base import Corpus, Floats, Model, distribution, quotient
 
 
 @dataclass(frozen=True)
@@ -46,7 +40,7 @@ class Rm3(Feedback):
     )
 
     def expanded(
-        self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Statistics
+        self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Corpus
     ) -> TermWeights:
         """The mixture, as counts of a query that sum to 1."""
         model_of_documents = self.relevance_model(model, relevant, stats)
@@ -57,7 +51,7 @@ class Rm3(Feedback):
         return added(old, model_of_documents.reweighted(new, final=False))
 
     def relevance_model(
-        self, model: Model, documents: FeedbackDocuments, stats: Statistics
+        self, model: Model, documents: FeedbackDocuments, stats: Corpus
     ) -> TermWeights:
         """R(t): the best terms, their probabilities summing to 1."""
         priors = _priors(model, documents, judged=self.judged)[documents.owners]

@@ -7,14 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from citebed.grammar import SpecError, number
-from citebed.retrieval.feedback.base import (
-    Feedback,
-    FeedbackDocuments,
-    TermWeights,
-    added,
-    best,
-)
-from citebed.retrieval.models.base import Floats, Model, Numbers, Statistics, floats
+from citebed.retrieval.feedback.base import Feedback, FeedbackDocuments, TermWeights, added, best
+from citebed.retrieval.models.base import Corpus, Floats, Model, Numbers, floats
 from citebed.retrieval.models.okapi import Okapi
 
 
@@ -53,7 +47,7 @@ class Robertson(Feedback):
             )
 
     def expanded(
-        self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Statistics
+        self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Corpus
     ) -> TermWeights:
         """The query and the chosen terms, all with relevance weights."""
         assert isinstance(model, Okapi)

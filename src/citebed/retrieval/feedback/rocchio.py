@@ -7,14 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from citebed.grammar import number
-from citebed.retrieval.feedback.base import (
-    Feedback,
-    FeedbackDocuments,
-    TermWeights,
-    added,
-    best,
-)
-from citebed.retrieval.models.base import Model, Statistics, quotient
+from citebed.retrieval.feedback.base import Feedback, FeedbackDocuments, TermWeights, added, best
+from citebed.retrieval.models.base import Corpus, Model, quotient
 
 
 @dataclass(frozen=True)
@@ -48,7 +42,7 @@ class Rocchio(Feedback):
     gamma: float = number(0, 0, 1000, "weight of documents judged not relevant", quiet=True)
 
     def expanded(
-        self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Statistics
+        self, model: Model, query: TermWeights, relevant: FeedbackDocuments, stats: Corpus
     ) -> TermWeights:
         """α·w and the best terms of the documents."""
         start = query.finished(model, stats)
@@ -65,7 +59,7 @@ class Rocchio(Feedback):
 
 
 def _centroid(
-    model: Model, documents: FeedbackDocuments, stats: Statistics, factor: float
+    model: Model, documents: FeedbackDocuments, stats: Corpus, factor: float
 ) -> TermWeights:
     """The mean of the documents' vectors, each of length 1, times a factor."""
     x = documents.x[documents.owners]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from citebed.errors import UnknownName
 from citebed.grammar import Call, Spec, SpecError, only_call, parse
-from citebed.retrieval.models.base import Model, Postings, Statistics
+from citebed.retrieval.models.base import Corpus, Model, Postings
 from citebed.retrieval.models.bm25 import Bm25
 from citebed.retrieval.models.bm25f import Bm25f
 from citebed.retrieval.models.cosine import Cosine
@@ -18,11 +18,11 @@ from citebed.retrieval.models.ql import Ql
 __all__ = [
     "MODELS",
     "Call",
+    "Corpus",
     "Model",
     "Postings",
     "Spec",
     "SpecError",
-    "Statistics",
     "model_from",
     "model_of",
     "parse",

@@ -31,7 +31,7 @@ NumberOrArray = NDArray[Any] | float
 
 
 @dataclass(frozen=True, eq=False)
-class Statistics:
+class Corpus:
     """A collection in numbers, under the chosen weights of the fields.
 
     ``lengths``: the (weighted) tokens of each document; ``unique``: its distinct terms;
@@ -72,20 +72,20 @@ class Model(Spelled, ABC):
 
     @property
     def uses_unique(self) -> bool:
-        """Whether the model asks for ``Statistics.unique``, which takes a pass over the index."""
+        """Whether the model asks for ``Corpus.unique``, which takes a pass over the index."""
         return False
 
-    def per_document(self, stats: Statistics, postings: Postings) -> Floats:
+    def per_document(self, stats: Corpus, postings: Postings) -> Floats:
         """The number x_d of each document; zeros for models that need none."""
         return np.zeros(stats.documents)
 
     @abstractmethod
     def impacts(
-        self, tf: Numbers, df: NumberOrArray, cf: NumberOrArray, x: Numbers, stats: Statistics
+        self, tf: Numbers, df: NumberOrArray, cf: NumberOrArray, x: Numbers, stats: Corpus
     ) -> Floats:
         """f: what a term adds to a document's score for each unit of query weight."""
 
-    def document_scores(self, stats: Statistics) -> Floats | None:
+    def document_scores(self, stats: Corpus) -> Floats | None:
         """g: what a document gets whatever its terms; ``None`` for nothing."""
         return None
 
@@ -93,21 +93,15 @@ class Model(Spelled, ABC):
         """The factor of g for a query."""
         return float(weights.sum())
 
-    @abstractmethod
-    def query_weights(self, qtf: Numbers, df: Numbers, cf: Numbers, stats: Statistics) -> Floats:
-        """w_t of the query's terms, given how often the query has them."""
+    def query_weights(self, qtf: Numbers, df: Numbers, cf: Numbers, stats: Corpus) -> Floats:
+        """w_t of the query's terms, given how often the query has them: that often, for most."""
+        return floats(qtf)
 
-    def constant(self, weights: Floats, df: Numbers, cf: Numbers, stats: Statistics) -> float:
+    def constant(self, weights: Floats, df: Numbers, cf: Numbers, stats: Corpus) -> float:
         """What every document's score gets."""
         return 0.0
 
-    def field_tf(
-        self,
-        field: str,
-        tf: Numbers,
-        length: Numbers,
-        average_length: float,
-    ) -> Numbers:
+    def field_tf(self, field: str, tf: Numbers, length: Numbers, average_length: float) -> Numbers:
         """The tf of a field before fields are weighted and added; unchanged for most models.
 
         ``length`` is the field's length in each posting's document.
@@ -127,7 +121,7 @@ def quotient(above: NumberOrArray, below: NumberOrArray) -> Floats:
     return result
 
 
-def length_ratio(lengths: Numbers, stats: Statistics) -> Floats:
+def length_ratio(lengths: Numbers, stats: Corpus) -> Floats:
     """How many times as long as the average each document is."""
     return floats(lengths) / stats.average_length
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from citebed.grammar import choice, number
 from citebed.retrieval.models.base import (
+    Corpus,
     Floats,
     Model,
     NumberOrArray,
     Numbers,
     Postings,
-    Statistics,
     floats,
     quotient,
 )
@@ -48,7 +48,7 @@ class Bm25(Model):
         "exact", "lucene", about="lengths as they are, or as Lucene's byte has them", quiet=True
     )
 
-    def per_document(self, stats: Statistics, postings: Postings) -> Floats:
+    def per_document(self, stats: Corpus, postings: Postings) -> Floats:
         """k1·(1 − b + b·|d|/avg)."""
         lengths, average = floats(stats.lengths), stats.average_length
         if self.lengths == "lucene":
@@ -56,26 +56,11 @@ class Bm25(Model):
         return self.k1 * (1 - self.b + self.b * lengths / average)
 
     def impacts(
-        self,
-        tf: Numbers,
-        df: NumberOrArray,
-        cf: NumberOrArray,
-        x: Numbers,
-        stats: Statistics,
+        self, tf: Numbers, df: NumberOrArray, cf: NumberOrArray, x: Numbers, stats: Corpus
     ) -> Floats:
         """idf · tf/(tf + x)."""
         documents = stats.filled if self.lengths == "lucene" else stats.documents
         return lucene_idf(df, documents) * quotient(tf, tf + x)
-
-    def query_weights(
-        self,
-        qtf: Numbers,
-        df: Numbers,
-        cf: Numbers,
-        stats: Statistics,
-    ) -> Floats:
-        """As often as the query has the term."""
-        return floats(qtf)
 
 
 def lucene_idf(df: NumberOrArray, documents: int) -> Floats:

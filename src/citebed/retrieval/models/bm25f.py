@@ -8,12 +8,12 @@ import numpy as np
 
 from citebed.grammar import number
 from citebed.retrieval.models.base import (
+    Corpus,
     Floats,
     Model,
     NumberOrArray,
     Numbers,
     Postings,
-    Statistics,
     floats,
     quotient,
 )
@@ -52,7 +52,7 @@ class Bm25f(Model):
     b_fulltext: float | None = number(None, 0, 1, "b of the full text; b if not given")
     b_citing: float | None = number(None, 0, 1, "b of the citing text; b if not given")
 
-    def per_document(self, stats: Statistics, postings: Postings) -> Floats:
+    def per_document(self, stats: Corpus, postings: Postings) -> Floats:
         """k1 for every document: lengths were dealt with in each field."""
         return np.full(stats.documents, self.k1)
 
@@ -64,22 +64,7 @@ class Bm25f(Model):
         return quotient(tf, 1 - b + b * ratio)
 
     def impacts(
-        self,
-        tf: Numbers,
-        df: NumberOrArray,
-        cf: NumberOrArray,
-        x: Numbers,
-        stats: Statistics,
+        self, tf: Numbers, df: NumberOrArray, cf: NumberOrArray, x: Numbers, stats: Corpus
     ) -> Floats:
         """idf · s/(s + k1), s being the tf of the added fields."""
         return lucene_idf(df, stats.documents) * quotient(tf, tf + x)
-
-    def query_weights(
-        self,
-        qtf: Numbers,
-        df: Numbers,
-        cf: Numbers,
-        stats: Statistics,
-    ) -> Floats:
-        """As often as the query has the term."""
-        return floats(qtf)

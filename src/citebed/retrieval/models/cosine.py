@@ -8,12 +8,12 @@ import numpy as np
 
 from citebed.grammar import SpecError, choice, number
 from citebed.retrieval.models.base import (
+    Corpus,
     Floats,
     Model,
     NumberOrArray,
     Numbers,
     Postings,
-    Statistics,
     floats,
     quotient,
 )
@@ -54,7 +54,7 @@ class Cosine(Model):
         if self.tf != "bm25" and self.k1 is not None:
             raise SpecError(f"cosine: k1 belongs to tf=bm25, and tf={self.tf}. Leave one out.")
 
-    def per_document(self, stats: Statistics, postings: Postings) -> Floats:
+    def per_document(self, stats: Corpus, postings: Postings) -> Floats:
         """The norm of each document's vector."""
         squares = np.zeros(stats.documents)
         for docs, tf, df, _ in postings.parts():
@@ -63,28 +63,17 @@ class Cosine(Model):
         return np.sqrt(squares)
 
     def impacts(
-        self,
-        tf: Numbers,
-        df: NumberOrArray,
-        cf: NumberOrArray,
-        x: Numbers,
-        stats: Statistics,
+        self, tf: Numbers, df: NumberOrArray, cf: NumberOrArray, x: Numbers, stats: Corpus
     ) -> Floats:
         """The document's component, its vector being of length 1."""
         return quotient(self.component(tf, df, stats), x)
 
-    def query_weights(
-        self,
-        qtf: Numbers,
-        df: Numbers,
-        cf: Numbers,
-        stats: Statistics,
-    ) -> Floats:
+    def query_weights(self, qtf: Numbers, df: Numbers, cf: Numbers, stats: Corpus) -> Floats:
         """The query's components, its vector being of length 1."""
         components = self.component(qtf, df, stats)
         return quotient(components, np.sqrt((components**2).sum()))
 
-    def component(self, tf: Numbers, df: NumberOrArray, stats: Statistics) -> Floats:
+    def component(self, tf: Numbers, df: NumberOrArray, stats: Corpus) -> Floats:
         """T(tf)·idf."""
         return self._tf_part(floats(tf)) * self._idf_part(floats(df), stats.documents)
 

@@ -8,9 +8,15 @@ from functools import cached_property
 import numpy as np
 
 from citebed.grammar import SpecError, number
-from citebed.retrieval.models.base import Floats, Numbers, Statistics, floats
-from citebed.retrieval.models.language import LanguageModel
-from citebed.retrieval.models.smoothing import DELTA, LAMBDA, MU, Smoothing, background
+from citebed.retrieval.models.base import Corpus, Floats, Numbers, floats
+from citebed.retrieval.models.language import (
+    DELTA,
+    LAMBDA,
+    MU,
+    LanguageModel,
+    Smoothing,
+    background,
+)
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,7 @@ class Kl(LanguageModel):
         """Absolute discounting does."""
         return self.delta is not None
 
-    def constant(self, weights: Floats, df: Numbers, cf: Numbers, stats: Statistics) -> float:
+    def constant(self, weights: Floats, df: Numbers, cf: Numbers, stats: Corpus) -> float:
         """Σ p(t|Q)·ln p(t|C), and the entropy of the query."""
         used = weights > 0
         weights = floats(weights)[used]

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from citebed.grammar import number
 from citebed.retrieval.models.base import (
+    Corpus,
     Floats,
     Model,
     NumberOrArray,
     Numbers,
     Postings,
-    Statistics,
     floats,
     length_ratio,
     quotient,
@@ -49,28 +49,17 @@ class Okapi(Model):
     b: float = number(0.75, 0, 1, "how much long documents are held back")
     k3: float = number(7, 0, 1e6, "how slowly terms repeated in the query stop counting")
 
-    def per_document(self, stats: Statistics, postings: Postings) -> Floats:
+    def per_document(self, stats: Corpus, postings: Postings) -> Floats:
         """k1·(1 − b + b·|d|/avg)."""
         return self.k1 * (1 - self.b + self.b * length_ratio(stats.lengths, stats))
 
     def impacts(
-        self,
-        tf: Numbers,
-        df: NumberOrArray,
-        cf: NumberOrArray,
-        x: Numbers,
-        stats: Statistics,
+        self, tf: Numbers, df: NumberOrArray, cf: NumberOrArray, x: Numbers, stats: Corpus
     ) -> Floats:
         """(k1 + 1)·tf/(tf + x)."""
         return (self.k1 + 1) * quotient(tf, tf + x)
 
-    def query_weights(
-        self,
-        qtf: Numbers,
-        df: Numbers,
-        cf: Numbers,
-        stats: Statistics,
-    ) -> Floats:
+    def query_weights(self, qtf: Numbers, df: Numbers, cf: Numbers, stats: Corpus) -> Floats:
         """ln((N − df + ½)/(df + ½)) · (k3 + 1)·qtf/(k3 + qtf)."""
         return relevance_idf(df, stats.documents) * self.saturated(qtf)
 

@@ -8,9 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from citebed.grammar import number
-from citebed.retrieval.models.base import Floats, Numbers, Statistics
-from citebed.retrieval.models.language import LanguageModel
-from citebed.retrieval.models.smoothing import MU, Smoothing, background
+from citebed.retrieval.models.base import Corpus, Floats, Numbers
+from citebed.retrieval.models.language import MU, LanguageModel, Smoothing, background
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,6 @@ class Ql(LanguageModel):
         """Dirichlet's."""
         return Smoothing(mu=self.mu)
 
-    def constant(self, weights: Floats, df: Numbers, cf: Numbers, stats: Statistics) -> float:
+    def constant(self, weights: Floats, df: Numbers, cf: Numbers, stats: Corpus) -> float:
         """Σ w·ln p(t|C)."""
         return float(weights @ np.log(background(cf, stats)))

@@ -7,13 +7,24 @@ taken out.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.models.base import Floats
-from citebed.retrieval.search.hits import NOTHING, Hits
 from citebed.retrieval.search.view import TermPostings, View
+
+
+class Hits(NamedTuple):
+    """Documents by number with their scores, best first; of equal ones the later id first."""
+
+    docs: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+
+NOTHING = Hits(np.zeros(0, np.int64), np.zeros(0, np.float64))
 
 FREQUENT = 32
 """A term is frequent if more than one document in so many has it.

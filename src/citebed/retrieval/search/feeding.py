@@ -1,15 +1,23 @@
-"""Feedback at work: fetch the documents, make the better query."""
+"""Feedback at work: the documents found first, or those judged, and the better query."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
 import numpy as np
-from numpy.typing import NDArray
+import polars as pl
 
+from citebed.collection import Collection
+from citebed.errors import CitebedError
 from citebed.retrieval.feedback.base import Feedback, FeedbackDocuments, TermWeights
-from citebed.retrieval.search.hits import Hits
+from citebed.retrieval.index.index import Index
+from citebed.retrieval.index.layout import file_hash
+from citebed.retrieval.search.exhaustive import NOTHING, Hits
 from citebed.retrieval.search.view import View
-
-Docs = NDArray[np.int64]
+from citebed.wording import printable
 
 
 def feedback_documents(view: View, hits: Hits) -> FeedbackDocuments:
@@ -37,8 +45,66 @@ def better_query(
     documents = feedback_documents(view, relevant)
     if len(nonrelevant.docs):
         others = feedback_documents(view, nonrelevant)
-        documents = FeedbackDocuments(
-            documents.starts, documents.ids, documents.tf, documents.df, documents.cf,
-            documents.lengths, documents.scores, documents.x, nonrelevant=others,
-        )  # fmt: skip
+        documents = replace(documents, nonrelevant=others)
     return feedback.expand(view.model, query, documents, view.stats)
+
+
+@dataclass(frozen=True)
+class JudgedFeedback:
+    """Judgements by query: documents judged relevant, and not; and the file they come from."""
+
+    by_query: Mapping[str, tuple[Hits, Hits]]
+    pairs: frozenset[tuple[str, str]]
+    facts: Mapping[str, Any]
+
+    def hits(self, query_id: str) -> tuple[Hits, Hits]:
+        """The relevant and the other judged documents of a query."""
+        return self.by_query.get(query_id, (NOTHING, NOTHING))
+
+    def shared_with(self, collection: Collection, queries: Sequence[str]) -> set[str]:
+        """The collection's judgement sets that hold some of these judgements too."""
+        asked = set(queries)
+        mine = {pair for pair in self.pairs if pair[0] in asked}
+        sets = {}
+        for name in collection.query_sets:
+            qrels = collection.qrels(name).filter(pl.col("relevance") > 0)
+            sets[name] = set(qrels.select("query_id", "doc_id").iter_rows())
+        return {name for name, pairs in sets.items() if pairs & mine}
+
+
+def read_judged(collection: Collection, index: Index, source: str) -> JudgedFeedback:
+    """The judgements of a qrels file, or of a set of the collection."""
+    from citebed.runs.trec_files import QRELS, trec_lines
+
+    path = Path(source)
+    if not path.is_file() and source in collection.query_sets:
+        path = collection.folder / "qrels" / f"{source}.qrels"
+    if not path.is_file():
+        known = ", ".join(collection.query_sets) or "none"
+        raise CitebedError(
+            f"there are no judgements '{source}' to take feedback from: expected a qrels file, "
+            f"or a set of the collection ({known})"
+        )
+    relevant: dict[str, list[int]] = {}
+    others: dict[str, list[int]] = {}
+    pairs = set()
+    missing = 0
+    for _, query_id, doc_id, relevance in trec_lines(path, QRELS):
+        if relevance > 0:
+            pairs.add((query_id, doc_id))
+        number = index.ids.find(doc_id)
+        if number < 0:
+            missing += 1
+        else:
+            (relevant if relevance > 0 else others).setdefault(query_id, []).append(number)
+    both = {
+        name: (_hits(relevant.get(name, [])), _hits(others.get(name, [])))
+        for name in relevant.keys() | others.keys()
+    }
+    facts = {"file": printable(path.name), "sha256": file_hash(path), "not_in_index": missing}
+    return JudgedFeedback(both, frozenset(pairs), facts)
+
+
+def _hits(numbers: list[int]) -> Hits:
+    docs = np.array(sorted(set(numbers)), np.int64)
+    return Hits(docs, np.ones(len(docs)))

@@ -15,8 +15,8 @@ from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.models.base import Model
 from citebed.retrieval.search import exhaustive
+from citebed.retrieval.search.exhaustive import NOTHING, Hits
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
-from citebed.retrieval.search.hits import NOTHING, Hits
 from citebed.retrieval.search.view import View
 
 Docs = NDArray[np.int64]

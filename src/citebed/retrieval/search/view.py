@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from citebed.errors import CitebedError
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import Index, Share
-from citebed.retrieval.models.base import Floats, Model, Numbers, Statistics
+from citebed.retrieval.models.base import Corpus, Floats, Model, Numbers
 from citebed.retrieval.search.fields import Fields
 
 _AT_ONCE = 1 << 21
@@ -75,12 +75,12 @@ class View:
         return lengths
 
     @cached_property
-    def stats(self) -> Statistics:
+    def stats(self) -> Corpus:
         """The collection in numbers."""
         lengths = np.zeros(len(self.index.ids), np.float64)
         for name, weight in self.fields.weights.items():
             lengths += weight * self.field_lengths[name]
-        return Statistics(
+        return Corpus(
             documents=len(lengths),
             lengths=lengths.astype(np.float32),
             tokens=float(lengths.sum()),

@@ -23,7 +23,7 @@ from tests.unit.retrieval.models.tiny import (
     any_model,
 )
 
-from citebed.retrieval.models import Model, Statistics, model_of
+from citebed.retrieval.models import Corpus, Model, model_of
 from citebed.retrieval.models.bm25 import lucene_lengths
 
 TINY = Tiny(DOCS)
@@ -202,7 +202,7 @@ def test_no_bad_numbers_and_no_negative_ones_where_none_are_promised(
     """Any parameters, empty documents, unknown terms, tf that weighted fields made fractional."""
     counts = index.counts * weight
     lengths = counts.sum(axis=1).astype(np.float32)
-    stats = Statistics(len(index.docs), lengths, index.stats.unique, float(counts.sum()))
+    stats = Corpus(len(index.docs), lengths, index.stats.unique, float(counts.sum()))
     x = model.per_document(stats, index)
     terms = index.query(query)
     weights = model.query_weights(terms.weights, terms.df, terms.cf * weight, stats)
@@ -228,7 +228,7 @@ def test_a_collection_without_any_text(model: Model) -> None:
 @given(any_model())
 def test_a_field_of_weight_zero_leaves_nothing(model: Model) -> None:
     """Postings remain whose tf, cf and length are 0."""
-    stats = Statistics(2, np.zeros(2, np.float32), np.ones(2, np.int32), 0.0)
+    stats = Corpus(2, np.zeros(2, np.float32), np.ones(2, np.int32), 0.0)
     x = model.per_document(stats, Tiny([[], []]))
     assert model.impacts(np.zeros(2), 1, 0.0, x, stats) == pytest.approx([0, 0])
     weights = model.query_weights(np.ones(1), np.ones(1), np.zeros(1), stats)

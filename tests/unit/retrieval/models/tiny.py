@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from citebed.grammar import Parameter, Spelled
 from citebed.retrieval.feedback import FEEDBACK, Feedback, FeedbackDocuments, TermWeights
-from citebed.retrieval.models import MODELS, Model, SpecError, Statistics
+from citebed.retrieval.models import MODELS, Corpus, Model, SpecError
 
 DOCS = [["a", "b", "a"], ["b", "c"], ["a", "c", "c", "d"], ["e"]]
 """N 4, |C| 10, average 2.5; df a 2, b 2, c 2, d 1, e 1; cf a 3, b 2, c 3, d 1, e 1."""
@@ -45,8 +45,8 @@ class Tiny:
         return self.counts.sum(axis=0)
 
     @cached_property
-    def stats(self) -> Statistics:
-        return Statistics(
+    def stats(self) -> Corpus:
+        return Corpus(
             len(self.docs),
             self.counts.sum(axis=1).astype(np.float32),
             np.count_nonzero(self.counts, axis=1).astype(np.int32),

@@ -1,0 +1,165 @@
+"""``citebed.recommend()`` and ``citebed recommend`` are one: on the demo, for drafts that cite."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import citebed
+from citebed.cli.app import main
+from citebed.collection.demo import import_demo
+from citebed.drafts import read_draft
+from citebed.errors import CitebedError
+from citebed.retrieval import Recommendations
+
+TEX = r"""\documentclass{article}
+\title{Cumulated Gain-Based Evaluation of IR Techniques}
+\begin{document}
+\section{Models}
+Language models with Dirichlet smoothing rank documents well~\cite{ponte1998language}, as does
+the vector space model (\url{https://doi.org/10.1145/361219.361220}).
+
+The of and.
+
+\section{Feedback}
+Pseudo-relevance feedback adds terms from the documents that were found first.
+Relevance based language models estimate them without training data.
+
+Cumulated gain measures graded relevance.
+\end{document}
+"""
+MARKDOWN = """# Ours
+
+Relevance feedback expands queries [@rocchio1971relevance].
+
+Test collections need judgements, and pooling says whose (doi:10.1145/361219.361220).
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("doors")
+    import_demo(folder / "mine")
+    citebed.build_index(str(folder / "mine"))
+    (folder / "draft.tex").write_text(TEX)
+    (folder / "draft.md").write_text(MARKDOWN)
+    (folder / "notes.txt").write_text("Stemming conflates words.\n\nPooling samples judgements.\n")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _here(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(place)
+
+
+def command(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    assert main(["recommend", "mine", *words, "--json"]) == 0
+    rows: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return rows
+
+
+def rows(found: Recommendations) -> list[dict[str, Any]]:
+    read: list[dict[str, Any]] = json.loads(json.dumps(found.rows))
+    return read
+
+
+OPTIONS: list[tuple[list[str], dict[str, Any]]] = [
+    ([], {}),
+    (["-k", "3", "--each", "sentence"], {"k": 3, "each": "sentence"}),
+    (["--each", "text", "--before", "1999"], {"each": "text", "before": "1999"}),
+    (["--keep-cited"], {"keep_cited": True}),
+    (["-m", "kl+rm3", "--fields", "title=2"], {"model": "kl+rm3", "fields": "title=2"}),
+]
+
+
+@pytest.mark.parametrize("name", ["draft.tex", "draft.md", "notes.txt"])
+@pytest.mark.parametrize(("words", "options"), OPTIONS, ids=lambda given: " ".join(map(str, given)))
+def test_a_draft_through_both_doors(
+    capsys: pytest.CaptureFixture[str], name: str, words: list[str], options: dict[str, Any]
+) -> None:
+    expected = command(capsys, name, *words)
+    assert expected
+    for given in (Path(name), name, [Path(name)], read_draft(Path(name))):
+        assert rows(citebed.recommend("mine", given, **options)) == expected
+
+
+def test_what_a_draft_cites_or_is_comes_back_in_neither_door() -> None:
+    found = citebed.recommend("mine", Path("draft.tex"), 50)
+    titles = {each.title for each in found}
+    everything = citebed.recommend("mine", Path("draft.tex"), 50, keep_cited=True)
+    assert len(found.left_out) == 3
+    assert not found.left_out & {each.doc_id for each in found}
+    assert found.left_out <= {each.doc_id for each in everything}
+    assert "A Language Modeling Approach to Information Retrieval" not in titles
+    (note,) = found.notes
+    assert note.startswith("line 8: the text has only stop words")
+    assert [passage.number for passage in found.passages] == [1, 3, 4]
+
+
+def test_a_text_through_both_doors(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "Query expansion helps (see doi:10.1145/361219.361220). Smoothing helps, too."
+    expected = command(capsys, text)
+    for collection in ("mine", Path("mine"), citebed.open("mine")):
+        assert rows(citebed.recommend(collection, text)) == expected
+    Path("feedback").write_text("the name of a file, and a text all the same")
+    assert citebed.recommend("mine", "feedback")[0].terms == ("feedback",)
+
+
+def test_several_texts_are_numbered_through() -> None:
+    texts = ["Stemming conflates words.", Path("notes.txt"), "Pooling samples judgements."]
+    found = citebed.recommend("mine", texts, 2)
+    assert [each.passage for each in found] == [1, 1, 2, 2, 3, 3, 4, 4]
+    alone = citebed.recommend("mine", texts[0], 2)
+    assert [each.doc_id for each in found.of(found.passages[0])] == [each.doc_id for each in alone]
+    assert [each.score for each in found[2:4]] == [each.score for each in alone]
+
+
+def test_texts_that_cannot_be_asked_with() -> None:
+    for text, what in (
+        ("missing.tex", "there is no file 'missing.tex'"),
+        ("", "the text is empty"),
+        ("[12]", "no prose"),
+        (Path("mine"), "this is a folder"),
+        ("quux", "none of the text's 1 words"),
+    ):
+        with pytest.raises(CitebedError, match=what):
+            citebed.recommend("mine", text)
+    for odd in ("feedback \ud800", "feedback \udce9"):
+        assert citebed.recommend("mine", odd, 1)[0].terms == ("feedback",)
+
+
+def test_recommendations_are_a_table_that_prints_and_renders() -> None:
+    found = citebed.recommend("mine", Path("draft.tex"), 2)
+    assert isinstance(found.table, pl.DataFrame)
+    assert found.table.columns == list(vars(found[0]))
+    assert found.table["doc_id"].to_list() == [each.doc_id for each in found]
+    assert "because of" in repr(found)
+    assert found[0].title[:20] in repr(found)
+    assert "<table" in found._repr_html_()
+    assert "passage" in repr(found)
+    assert "passage" not in repr(citebed.recommend("mine", "feedback"))
+    nothing = citebed.recommend("mine", "feedback", 0)
+    assert nothing.table.is_empty()
+    assert nothing.table.schema == found.table.schema
+    assert repr(nothing)
+
+
+def test_names_paths_and_collections_do_alike() -> None:
+    for collection in ("mine", Path("mine"), citebed.open("mine")):
+        assert citebed.build_index(collection).unchanged
+        assert len(citebed.open_index(collection).ids) == 153
+        assert citebed.Recommender(collection).recommend("feedback", 1)[0].rank == 1
+        run = citebed.run_queries(collection, None, "paragraphs", "bm25")
+        assert run.name == "bm25"
+
+
+def test_runs_go_straight_into_evaluation() -> None:
+    mine = citebed.open("mine")
+    runs = [citebed.run_queries(mine, None, "paragraphs", name) for name in ("bm25", "kl+rm3")]
+    scores = citebed.evaluate(mine.qrels("paragraphs"), runs, ["nDCG@10"])
+    for name in ("bm25", "kl+rm3"):
+        assert 0 < scores[name].of("nDCG@10").mean() < 1
