@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from citebed.retrieval.analysis import word_break
+from citebed.retrieval.analysis.words import word_break
 
 Rule = Callable[[str, int], set[int]]
 MAX_UNITS = 255
@@ -61,7 +61,7 @@ def maybe(rule: Rule) -> Rule:
     return lambda text, at: {at} | rule(text, at)
 
 
-EXTEND = members(word_break.EXTEND)
+EXTEND = members(word_break()["EXTEND"])
 LOOKS = frozenset("\ufe0e\ufe0f")
 ZWJ = one(frozenset("\u200d"))
 EMOJI_LOOK = one(frozenset("\ufe0f"))
@@ -73,13 +73,13 @@ def accented(chars: frozenset[str], accents: frozenset[str] = EXTEND) -> Rule:
     return row(one(chars), any_of(one(accents)))
 
 
-LETTER = accented(members(word_break.LETTER) | members(word_break.HEBREW))
-HEBREW = accented(members(word_break.HEBREW))
-DIGIT = accented(members(word_break.DIGIT))
-KATAKANA = accented(members(word_break.KATAKANA))
-JOINER = accented(members(word_break.JOINER))
-MID_LETTER = accented(members(word_break.MID_LETTER))
-MID_DIGIT = accented(members(word_break.MID_DIGIT))
+LETTER = accented(members(word_break()["LETTER"]) | members(word_break()["HEBREW"]))
+HEBREW = accented(members(word_break()["HEBREW"]))
+DIGIT = accented(members(word_break()["DIGIT"]))
+KATAKANA = accented(members(word_break()["KATAKANA"]))
+JOINER = accented(members(word_break()["JOINER"]))
+MID_LETTER = accented(members(word_break()["MID_LETTER"]))
+MID_DIGIT = accented(members(word_break()["MID_DIGIT"]))
 QUOTES = accented(frozenset("'")), accented(frozenset('"'))
 
 
@@ -101,15 +101,15 @@ WORD = row(any_of(JOINER), CORE, any_of(row(some(JOINER), CORE)), any_of(JOINER)
 
 MODIFIED = EXTEND - LOOKS
 PICTURE = either(
-    row(any_of(ZWJ), accented(members(word_break.EMOJI), MODIFIED), maybe(EMOJI_LOOK)),
+    row(any_of(ZWJ), accented(members(word_break()["EMOJI"]), MODIFIED), maybe(EMOJI_LOOK)),
     accented(SKIN, MODIFIED),
 )
 TAGS = row(some(one(members("e0020-e007e"))), one(members("e007f")))
 FLAG_HALF = accented(members("1f1e6-1f1ff"))
 KINDS = (
     WORD,
-    some(accented(members(word_break.COMPLEX))),
-    accented(members(word_break.SINGLE)),
+    some(accented(members(word_break()["COMPLEX"]))),
+    accented(members(word_break()["SINGLE"])),
     row(PICTURE, either(any_of(row(ZWJ, PICTURE)), TAGS)),
     row(
         accented(frozenset("#*"), MODIFIED),

@@ -18,11 +18,12 @@ several may fit, or a word may be too long, the longest is looked for at each pl
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from functools import cache
+from importlib import resources
 
 from citebed.patterns import compiled
-from citebed.retrieval.analysis import word_break
 
 MAX_UNITS = 255
 # A word that is too long fills at least one of the stretches, this long, that a text is cut into.
@@ -122,10 +123,16 @@ _KEYCAP = "\u20e3"
 _ENOUGH = str(MAX_UNITS)
 
 
-def _one_of(*tables: str, astral: bool, without: str = "") -> str:
-    """A character class of the tables' code points: those of the BMP only, unless ``astral``."""
+@cache
+def word_break() -> dict[str, str]:
+    """Unicode's Word_Break classes by name: hexadecimal code points and ranges, ends included."""
+    return tomllib.loads((resources.files(__package__) / "word_break.toml").read_text("utf-8"))
+
+
+def _one_of(*classes: str, astral: bool, without: str = "") -> str:
+    """A set of the characters of some classes: those of the BMP only, unless ``astral``."""
     ranges = []
-    for part in " ".join(tables).split():
+    for part in " ".join(word_break()[name] for name in classes).split():
         low, _, high = part.partition("-")
         first, last = chr(int(low, 16)), chr(int(high or low, 16))
         if astral or last <= "\uffff":
@@ -134,10 +141,10 @@ def _one_of(*tables: str, astral: bool, without: str = "") -> str:
     return f"(?![{without}]){members}" if without else members
 
 
-def _run(table: str, astral: bool, most: str = "") -> str:
+def _run(kind: str, astral: bool, most: str = "") -> str:
     """Characters of one class, each with its accents."""
-    more = _one_of(table, word_break.EXTEND, astral=astral)
-    return f"{_one_of(table, astral=astral)}{more}{{0,{most}}}+"
+    more = _one_of(kind, "EXTEND", astral=astral)
+    return f"{_one_of(kind, astral=astral)}{more}{{0,{most}}}+"
 
 
 def _letters_and_digits(astral: bool) -> str:
@@ -147,21 +154,21 @@ def _letters_and_digits(astral: bool) -> str:
     a letter that was reached so, or across a full stop, takes no other. (Unicode's own rules
     would let it; Lucene's do not.)
     """
-    accents = _one_of(word_break.EXTEND, astral=astral) + "*+"
-    hebrew = _one_of(word_break.HEBREW, astral=astral) + accents
-    letters = f"(?:{_run(word_break.LETTER, astral)}|{hebrew})"
-    digits = _run(word_break.DIGIT, astral)
-    mid_letter = _one_of(word_break.MID_LETTER, astral=astral) + accents
-    mid_digit = _one_of(word_break.MID_DIGIT, astral=astral) + accents
+    accents = _one_of("EXTEND", astral=astral) + "*+"
+    hebrew = _one_of("HEBREW", astral=astral) + accents
+    letters = f"(?:{_run('LETTER', astral)}|{hebrew})"
+    digits = _run("DIGIT", astral)
+    mid_letter = _one_of("MID_LETTER", astral=astral) + accents
+    mid_digit = _one_of("MID_DIGIT", astral=astral) + accents
     quoted = f"{hebrew}(?:'{accents}|\"{accents}{hebrew})"
     return f"(?:{quoted}|{letters}(?:{mid_letter}{letters})*+|{digits}(?:{mid_digit}{digits})*+)++"
 
 
 def _word(astral: bool) -> str:
     """Letters, digits and katakana, joined by such as ``_`` (WB13): what most words are."""
-    core = f"(?:{_letters_and_digits(astral)}|{_run(word_break.KATAKANA, astral)})"
-    first = _run(word_break.JOINER, astral, most=_ENOUGH)
-    return f"(?:{first})?+{core}(?:{_run(word_break.JOINER, astral)}{core}?+)*+"
+    core = f"(?:{_letters_and_digits(astral)}|{_run('KATAKANA', astral)})"
+    first = _run("JOINER", astral, most=_ENOUGH)
+    return f"(?:{first})?+{core}(?:{_run('JOINER', astral)}{core}?+)*+"
 
 
 def _emoji(astral: bool) -> str:
@@ -169,8 +176,8 @@ def _emoji(astral: bool) -> str:
 
     Joiners before it belong to it if no word has taken them.
     """
-    accents = f"(?:{_one_of(word_break.EXTEND, astral=astral, without=_LOOKS)})*+"
-    picture = f"{_one_of(word_break.EMOJI, astral=astral)}{accents}{_EMOJI_LOOK}?+"
+    accents = f"(?:{_one_of('EXTEND', astral=astral, without=_LOOKS)})*+"
+    picture = f"{_one_of('EMOJI', astral=astral)}{accents}{_EMOJI_LOOK}?+"
     more = f"(?:(?:(?<={_JOINER})|{_JOINER})(?:{_JOINER}*+{picture}|{_SKIN}{accents}))++"
     first = f"(?:{_JOINER}{{0,{_ENOUGH}}}+{picture}|{_SKIN}{accents})"
     return f"{first}(?:{more}|{_TAGS})?+"
@@ -178,17 +185,17 @@ def _emoji(astral: bool) -> str:
 
 def _keycap(astral: bool) -> str:
     """``#`` or ``*`` on a key; a digit on one is a number with an accent."""
-    accent = _one_of(word_break.EXTEND, astral=astral, without=_LOOKS)
-    other = _one_of(word_break.EXTEND, astral=astral, without=_LOOKS + _KEYCAP)
+    accent = _one_of("EXTEND", astral=astral, without=_LOOKS)
+    other = _one_of("EXTEND", astral=astral, without=_LOOKS + _KEYCAP)
     ends = (f"(?:{accent})*+{_EMOJI_LOOK}{_KEYCAP}", f"(?:{other})*+{_KEYCAP}")
     return f"[#*](?:{'|'.join(ends)})(?:{accent})*+"
 
 
 def _others(astral: bool) -> list[str]:
-    accents = _one_of(word_break.EXTEND, astral=astral) + "*+"
-    single = _one_of(word_break.SINGLE, astral=astral) + accents
+    accents = _one_of("EXTEND", astral=astral) + "*+"
+    single = _one_of("SINGLE", astral=astral) + accents
     flag = f"{_FLAG_HALF}{accents}{_FLAG_HALF}{accents}"
-    return [_run(word_break.COMPLEX, astral), single, _emoji(astral), _keycap(astral), flag]
+    return [_run("COMPLEX", astral), single, _emoji(astral), _keycap(astral), flag]
 
 
 @cache
