@@ -247,6 +247,18 @@ def test_a_piece_that_kills_its_worker_is_told_and_tried_again(
     assert do_import(tmp_path / "c", source).unchanged == 6
 
 
+def test_no_piece_of_a_dead_worker_is_parsed_in_this_process(
+    tmp_path: Path, source: Path, patched: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mark = str(tmp_path / "mark")
+    patched(f"os.path.exists({mark!r}) or (os.mkdir({mark!r}), {KILL})")
+    monkeypatch.setattr(parsing, "_parse", None)  # a call would be an error
+    report = do_import(tmp_path / "c", source, workers=2)
+    assert (tmp_path / "mark").exists()
+    assert report.problems.is_empty()
+    assert keys(tmp_path / "c") == ALL
+
+
 def test_a_reader_that_fails_leaves_its_source_to_be_read_again(
     tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

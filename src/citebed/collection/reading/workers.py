@@ -20,6 +20,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -176,75 +177,52 @@ def run_all(
     A job is taken from ``jobs`` when there is room for it. A child that dies is an error, unless
     ``apart`` says how its job is to be tried again.
     """
-    crew = _Crew([Worker(target, *extra) for _ in range(workers)], apart)
-    waiting = 0
+    crew = [Worker(target, *extra) for _ in range(workers)]
+    idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
+    for worker in crew:
+        idle.put(worker)
+    threads = ThreadPoolExecutor(workers)
+    running: set[Future[list[Any]]] = set()
     try:
-        crew.start()
         for job in jobs:
-            if waiting == 2 * workers:
-                yield from crew.heard()
-                waiting -= 1
-            crew.jobs.put(job)
-            waiting += 1
-        for _ in range(waiting):
-            yield from crew.heard()
+            if len(running) == 2 * workers:
+                yield from _heard(running)
+            with _threads_told():
+                running.add(threads.submit(_answers, idle, job, apart))
+        while running:
+            yield from _heard(running)
     finally:
-        crew.end()
-
-
-class _Crew:
-    """Workers, each fed by a thread of ours."""
-
-    def __init__(self, workers: list[Worker], apart: Apart | None) -> None:
-        self.jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._heard: queue.SimpleQueue[list[Any] | BaseException] = queue.SimpleQueue()
-        self._apart = apart
-        self._workers = workers
-        self._threads: list[threading.Thread] = []
-
-    def start(self) -> None:
-        """Let all wait for jobs."""
-        for worker in self._workers:
-            thread = threading.Thread(target=self._feed, args=(worker,), daemon=True)
-            _start(thread)
-            self._threads.append(thread)
-
-    def heard(self) -> list[Any]:
-        """The answers to one job; waits for them."""
-        heard = self._heard.get()
-        if isinstance(heard, BaseException):
-            raise heard
-        return heard
-
-    def end(self) -> None:
-        """Let all go, at once."""
-        for worker in self._workers:
+        for worker in crew:
             worker.end()
-            self.jobs.put(None)
-        for thread in self._threads:
-            thread.join()
-
-    def _feed(self, worker: Worker) -> None:
-        try:
-            while (job := self.jobs.get()) is not None:
-                self._heard.put(self._answers(worker, job))
-        except BaseException as error:
-            self._heard.put(error)
-        finally:
+        threads.shutdown(cancel_futures=True)
+        for worker in crew:
             worker.close()
 
-    def _answers(self, worker: Worker, job: object) -> list[Any]:
-        try:
-            return [worker.run(job)]
-        except Died:
-            if self._apart is None:
-                raise CitebedError(_DIED) from None
-        return list(self._apart(job, worker.run))
+
+def _heard(running: set[Future[list[Any]]]) -> Iterator[Any]:
+    """The answers to those jobs that are done next; waits for them."""
+    done, _ = wait(running, return_when=FIRST_COMPLETED)
+    running -= done
+    for future in done:
+        yield from future.result()
 
 
-def _start(thread: threading.Thread) -> None:
+def _answers(idle: queue.SimpleQueue[Worker], job: object, apart: Apart | None) -> list[Any]:
+    worker = idle.get()
     try:
-        thread.start()
+        return [worker.run(job)]
+    except Died:
+        if apart is None:
+            raise CitebedError(_DIED) from None
+        return list(apart(job, worker.run))
+    finally:
+        idle.put(worker)
+
+
+@contextlib.contextmanager
+def _threads_told() -> Iterator[None]:
+    try:
+        yield
     except RuntimeError as error:  # how Python tells that the system gives no more threads
         raise CitebedError(_NO_START.format(error)) from error
 
@@ -252,7 +230,8 @@ def _start(thread: threading.Thread) -> None:
 @contextlib.contextmanager
 def _patience(process: subprocess.Popen[bytes]) -> Iterator[None]:
     watchdog = threading.Timer(PATIENCE, process.kill)
-    _start(watchdog)
+    with _threads_told():
+        watchdog.start()
     try:
         yield
     finally:
