@@ -33,7 +33,7 @@ from citebed.evaluation.judgements.clusters import clusters_of
 from citebed.evaluation.judgements.cocitation import from_file
 from citebed.evaluation.measures.grammar import measure
 from citebed.files.reading import is_packed
-from citebed.files.reading import trec_lines as small_lines
+from citebed.files.reading import read_lines as small_lines
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.index.citing_text import citing_text, names_of
 from citebed.retrieval.index.index import open_index
@@ -54,8 +54,7 @@ from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.feedback import labels_of
 from citebed.timeline.filters.topics import read_topics
 from citebed.timeline.robustness.settings import levels_of, settings_of
-from citebed.timeline.slices.boundaries import read_boundaries
-from citebed.timeline.slices.uniform import seconds_of
+from citebed.timeline.slices import read_boundaries, seconds_of
 from citebed.timeline.streams.stream_files import blocks, decode, file_source
 from citebed.timeline.streams.stream_runs import NotPlain, StreamRun, open_run, tables
 from citebed.timeline.streams.times import read_times

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,7 +26,7 @@ from citebed.cli.scoring_options import (
     Seed,
     Test,
     print_rows,
-    resampling_of,
+    say_all,
     settings_of,
     style_of,
 )
@@ -34,31 +34,14 @@ from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.evaluation.contrasts.contrasting import Contrast
-    from citebed.evaluation.contrasts.pool_bias import PoolBias
     from citebed.report.grid import Grid
 
-Rows = list[dict[str, Any]]
-Parts = Mapping[str, Rows]
-
-
-class ContrastPart(StrEnum):
-    """One of a contrast's tables."""
-
-    judgements = "judgements"
-    changes = "changes"
-    correlations = "correlations"
-    conclusions = "conclusions"
-    movers = "movers"
-    queries = "queries"
-
-
-class BiasPart(StrEnum):
-    """One of a pool bias's tables."""
-
-    falls = "falls"
-    orders = "orders"
-    unjudged = "unjudged"
-    conclusions = "conclusions"
+Grids = Callable[[Any, str | None], "Iterator[tuple[str, Grid]]"]
+ContrastPart = StrEnum(
+    "ContrastPart",
+    ["judgements", "changes", "correlations", "conclusions", "movers", "queries"],
+)
+BiasPart = StrEnum("BiasPart", ["falls", "orders", "unjudged", "conclusions"])
 
 
 def register(app: typer.Typer) -> None:
@@ -116,127 +99,65 @@ def contrast(
 
     Example: citebed contrast j1.qrels j12.qrels runs/*.run -m AP -m Bpref --plots figures/
     """
-    from citebed.evaluation.contrasts.contrasting import (
-        CONTRASTED,
-        ContrastOptions,
-    )
-    from citebed.evaluation.contrasts.contrasting import (
-        contrast as contrast_sets,
-    )
+    from citebed.evaluation.contrasts import contrasting
     from citebed.evaluation.scoring.comparing import Design
-    from citebed.runs.reading import read_runs, read_sets
+    from citebed.evaluation.scoring.summaries import resampling_of
+    from citebed.report.contrast_table import contrast_grids, contrast_lines
 
     style = style_of(format, as_json, as_csv)
-    if pair is not None and plots is None:
-        raise typer.BadParameter("--pair is drawn with --plots FOLDER.")
-    options = ContrastOptions(
+    two = _pair(pair, plots)
+    options = contrasting.ContrastOptions(
         settings=settings_of(complete, scores),
         design=Design(test=test, correction=correct, alpha=alpha),
-        resampling=resampling_of(after, cluster, queries, samples, seed, 0.95),
+        resampling=resampling_of(cluster, after, queries, samples, seed),
         keep_empty=keep_empty,
         largest=largest,
     )
-    first, second = read_sets([before, after])
-    found = contrast_sets(first, second, read_runs(runs), measures or CONTRASTED, options)
-    drawn = _draw(found, plots, pair) if plots is not None else []
-    if style in ("json", "csv"):
-        _print_parts(_contrast_rows(found), part, style)
-    else:
-        _print_grids(_contrast_grids(found, part), style)
-    _say(_contrast_lines(found, part, drawn, plots), err=style != "table")
+    chosen = measures or contrasting.CONTRASTED
+    found = contrasting.contrast(before, after, runs, chosen, options)
+    drawn = _draw(found, plots, two)
+    _print(found, contrasting.PARTS, part, style, contrast_grids)
+    say_all(contrast_lines(found, part), style)
+    judged = count(len(found.sets.query_ids), "query")
+    runs_said = count(len(found.before.runs), "run")
+    say_all([*drawn, f"{judged} judged in both sets; {runs_said}"], style)
 
 
-def _draw(found: Contrast, folder: Path, pair: str | None) -> list[Path]:
+def _pair(given: str | None, plots: Path | None) -> tuple[str, ...] | None:
+    """The two runs that are drawn against each other."""
+    if given is None:
+        return None
+    if plots is None:
+        raise typer.BadParameter("--pair is drawn with --plots FOLDER.")
+    two = tuple(name.strip() for name in given.split(","))
+    if len(two) != 2:
+        raise typer.BadParameter(f"--pair takes two runs, RUN,RUN; found '{given}'.")
+    return two
+
+
+def _draw(found: Contrast, folder: Path | None, pair: tuple[str, ...] | None) -> list[str]:
+    """Draw it, if that is asked for; gives what to say of the files."""
+    if folder is None:
+        return []
     from citebed.report.contrast_figures import draw_contrast
 
-    two = tuple(name.strip() for name in pair.split(",")) if pair is not None else None
-    if two is not None and len(two) != 2:
-        raise typer.BadParameter(f"--pair takes two runs, RUN,RUN; found '{pair}'.")
-    return draw_contrast(found, folder, two)
+    drawn = draw_contrast(found, folder, pair)
+    return [f"{count(len(drawn), 'figure file')} in {printable(folder)}"]
 
 
-def _contrast_rows(found: Contrast) -> Iterator[tuple[str, Rows]]:
-    yield "judgements", [facts.row() for facts in found.sets.facts]
-    yield "changes", [change.row() for change in found.changes]
-    yield "correlations", [agreement.row() for agreement in found.agreements]
-    yield "conclusions", [conclusion.row() for conclusion in found.conclusions]
-    yield "movers", [mover.row() for mover in found.movers]
-    yield "queries", found.query_rows()
-
-
-def _print_parts(parts: Iterable[tuple[str, Rows]], wanted: StrEnum | None, style: str) -> None:
-    """Rows of one part; or of all, each with the name of its part (every query's own apart)."""
-    rows: Rows = []
-    for name, part in parts:
-        if wanted is None and name != ContrastPart.queries.value:
-            rows += [{"part": name, **row} for row in part]
-        elif wanted is not None and wanted.value == name:
-            rows += part
-    print_rows(rows, style)
-
-
-def _contrast_grids(found: Contrast, part: ContrastPart | None) -> Iterator[tuple[str, Grid]]:
-    from citebed.report import contrast_table as tables
-    from citebed.report.grid import Grid
-
-    def wanted(name: str) -> bool:
-        return part is None or part.value == name
-
-    first, second = found.sets.before.name, found.sets.after.name
-    if wanted("judgements"):
-        yield "Judgements", tables.sets_grid(found.sets.facts)
-    if wanted("changes"):
-        yield f"Means under {first} → under {second}", tables.changes_grid(found.changes)
-        yield "Queries that rose, stayed, fell", tables.directions_grid(found.changes)
-    if wanted("correlations"):
-        yield f"Correlations of {first} with {second}", tables.agreements_grid(found.agreements)
-    if wanted("conclusions") and found.conclusions:
-        yield "Significant differences", tables.fates_grid(found.conclusions)
-        changed = tables.conclusions_grid(found.conclusions, every=part is not None)
-        if changed.rows:
-            yield f"Differences under {first}, then {second}", changed
-    if wanted("movers"):
-        shown = 3 if part is None else None
-        moved = tables.movers_grid(found.movers, shown)
-        if moved.rows:
-            yield "Queries that move most", moved
-    if part is ContrastPart.queries:
-        rows = [
-            [r["measure"], r["run"], r["query_id"], f"{r['before']:.4f}", f"{r['after']:.4f}"]
-            for r in found.query_rows()
-        ]
-        head = ["measure", "run", "query", first, second]
-        yield "Every query", Grid(head, rows, frozenset({0, 1, 2}))
-
-
-def _print_grids(grids: Iterable[tuple[str, Grid]], style: str) -> None:
+def _print(found: Any, parts: Sequence[str], wanted: str | None, style: str, grids: Grids) -> None:
+    """One part, or all: rows with the name of their part (every query's own apart), or tables."""
+    if style in ("json", "csv"):
+        if wanted is not None:
+            print_rows(found.rows(wanted), style)
+            return
+        several = [part for part in parts if part != "queries"]
+        print_rows([{"part": part, **row} for part in several for row in found.rows(part)], style)
+        return
     marks = {"table": "{}\n", "markdown": "**{}**\n\n", "latex": "% {}\n"}
-    for number, (title, grid) in enumerate(grids):
-        body = getattr(grid, "text" if style == "table" else style)()
+    for number, (title, grid) in enumerate(grids(found, wanted)):
         gap = "\n" if number else ""
-        typer.echo(gap + marks[style].format(title) + body, nl=False)
-
-
-def _contrast_lines(
-    found: Contrast, part: ContrastPart | None, drawn: Sequence[Path], folder: Path | None
-) -> Iterator[str]:
-    from citebed.report.contrast_table import extremes_lines
-
-    if part in (None, ContrastPart.movers):
-        yield from extremes_lines(found)
-    yield from (f"note: {note}" for note in found.notes())
-    if folder is not None:
-        yield f"{count(len(drawn), 'figure file')} in {printable(folder)}"
-    yield (
-        f"{count(len(found.sets.query_ids), 'query')} judged in both sets; "
-        f"{count(len(found.before.runs), 'run')}"
-    )
-
-
-def _say(lines: Iterable[str], err: bool) -> None:
-    """Sentences under the table; on standard error where programs read the output."""
-    for line in lines:
-        typer.echo(line, err=err)
+        typer.echo(gap + marks[style].format(title) + grid.written(style), nl=False)
 
 
 def pool_bias(
@@ -276,60 +197,21 @@ def pool_bias(
 
     Example: citebed pool-bias all.qrels runs/*.run --teams teams.txt --depth 100 -m AP
     """
+    from citebed.evaluation.contrasts import pool_bias as bias
     from citebed.evaluation.contrasts.pool import read_teams
-    from citebed.evaluation.contrasts.pool_bias import (
-        CUTOFFS,
-        MEASURES,
-        PoolOptions,
-    )
-    from citebed.evaluation.contrasts.pool_bias import (
-        pool_bias as leave_out,
-    )
     from citebed.evaluation.scoring.comparing import Design
-    from citebed.runs.reading import read_runs
+    from citebed.evaluation.scoring.summaries import resampling_of
+    from citebed.report.contrast_table import bias_grids, bias_lines
 
     style = style_of(format, as_json, as_csv)
-    options = PoolOptions(
+    options = bias.PoolOptions(
         depth=depth,
         teams=read_teams(teams) if teams is not None else None,
-        cutoffs=tuple(cutoffs or CUTOFFS),
+        cutoffs=tuple(cutoffs or bias.CUTOFFS),
         settings=settings_of(complete, scores),
         design=Design(test=test, correction=correct, alpha=alpha),
-        resampling=resampling_of(qrels, cluster, queries, samples, seed, 0.95),
+        resampling=resampling_of(cluster, qrels, queries, samples, seed),
     )
-    found = leave_out(qrels, read_runs(runs), measures or MEASURES, options)
-    if style in ("json", "csv"):
-        _print_parts(_bias_rows(found), part, style)
-    else:
-        _print_grids(_bias_grids(found, part), style)
-    _say(_bias_lines(found), err=style != "table")
-
-
-def _bias_rows(found: PoolBias) -> Iterator[tuple[str, Rows]]:
-    yield "falls", [fall.row() for fall in found.falls]
-    yield "orders", [order.row() for order in found.orders]
-    yield "unjudged", [share.row() for share in found.shares]
-    yield "conclusions", [bound.row() for bound in found.bounds]
-
-
-def _bias_grids(found: PoolBias, part: BiasPart | None) -> Iterator[tuple[str, Grid]]:
-    from citebed.report import contrast_table as tables
-
-    made = {
-        "falls": ("Left out of the pool", tables.falls_grid(found.falls)),
-        "orders": ("Order of all runs, with and without", tables.orders_grid(found.orders)),
-        "unjudged": ("Unjudged documents, with → without", tables.shares_grid(found.shares)),
-        "conclusions": ("What rests on unjudged documents", tables.bounds_grid(found.bounds)),
-    }
-    return (
-        titled
-        for name, titled in made.items()
-        if (part is None or part.value == name) and titled[1].rows
-    )
-
-
-def _bias_lines(found: PoolBias) -> Iterator[str]:
-    from citebed.report.contrast_table import bias_lines
-
-    yield from (bound.sentence() for bound in found.bounds if bound.verdict != "stands")
-    yield from bias_lines(found)
+    found = bias.pool_bias(qrels, runs, measures or bias.MEASURES, options)
+    _print(found, bias.PARTS, part, style, bias_grids)
+    say_all(bias_lines(found), style)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,8 +28,8 @@ from citebed.cli.scoring_options import (
     Test,
     check_queries,
     print_rows,
-    resampling_of,
     run_named,
+    say_all,
     settings_of,
     style_of,
 )
@@ -39,9 +38,8 @@ from citebed.wording import count
 
 if TYPE_CHECKING:
     from citebed.evaluation.measures import Measure
-    from citebed.evaluation.scoring.evaluating import RunScores
-    from citebed.evaluation.scoring.ledger import Ledger
-    from citebed.evaluation.scoring.summaries import Summary
+    from citebed.evaluation.scoring.evaluating import Evaluation
+    from citebed.evaluation.scoring.summaries import Resampling
 
 
 class EvaluationFormat(StrEnum):
@@ -108,30 +106,24 @@ def evaluate(
 
     Example: citebed evaluate paragraphs.qrels *.run -m nDCG@10 -m R@10
     """
-    from citebed.evaluation.scoring.evaluating import score_run
-    from citebed.evaluation.scoring.summaries import summarise
-    from citebed.runs.ranking import prepare
-    from citebed.runs.reading import read_qrels, read_runs
+    from citebed.evaluation.scoring.evaluating import evaluate as evaluate_runs
+    from citebed.evaluation.scoring.summaries import resampling_of
 
     style = style_of(format, as_json, as_csv)
     if ledger and style not in ("table", "json", "csv"):
         raise CitebedError(f"--ledger prints rows, as JSON or --csv; not as {style}.")
     chosen = _measures(measures, style, relevance_level, judged_only)
-    settings = settings_of(complete, scores)
-    resampling = resampling_of(qrels, cluster, queries, samples, seed, level)
-    judged = prepare(read_qrels(qrels))
-
-    def scored() -> Scored:
-        for run in read_runs(runs):
-            found = score_run(judged, run, chosen, settings)
-            yield run.tag or run.name, found, summarise(found, resampling if intervals else None)
-
+    drawn = resampling_of(cluster, qrels, queries, samples, seed, level)
+    found = evaluate_runs(qrels, runs, chosen, settings_of(complete, scores))
     if style == "trec_eval":
-        _print_trec_eval(scored(), per_query)
-    elif style in ("json", "csv") or ledger:
-        _print_rows(scored(), style, per_query, ledger)
+        _print_trec_eval(found, per_query)
+    elif ledger:
+        print_rows([row for scored in found.runs for row in scored.ledger.rows()], style)
+    elif style in ("json", "csv"):
+        _print_rows(found, drawn if intervals else None, style, per_query)
     else:
-        _print_table(scored(), style, per_query)
+        _print_table(found, drawn if intervals else None, style, per_query)
+    _say_notes(found, "csv" if ledger else style)
 
 
 def _measures(
@@ -152,74 +144,47 @@ def _measures(
     return measures(given or DEFAULT_MEASURES, switches)
 
 
-Scored = Iterator[tuple[str, "RunScores", "list[Summary]"]]
-"""Each run's tag, its scores, and these in short."""
-
-
-def _print_trec_eval(scored: Scored, per_query: bool) -> None:
+def _print_trec_eval(found: Evaluation, per_query: bool) -> None:
     from citebed.report.evaluation_table import trec_eval_text
 
-    for tag, found, _ in scored:
-        sys.stdout.write(trec_eval_text(found, tag, per_query))
-        _say_notes([found.ledger])
+    for scores in found.runs:
+        sys.stdout.write(trec_eval_text(scores, per_query))
 
 
-def _print_rows(scored: Scored, style: str, per_query: bool, ledger: bool) -> None:
+def _print_rows(
+    found: Evaluation, resampling: Resampling | None, style: str, per_query: bool
+) -> None:
     rows: list[dict[str, Any]] = []
-    ledgers = []
-    for _, found, summaries in scored:
-        ledgers.append(found.ledger)
-        if ledger:
-            rows += found.ledger.rows()
-            continue
+    for scores, summaries in zip(found.runs, found.summaries(resampling), strict=True):
         if per_query:
-            rows += check_queries(found.table().to_dicts())
-        rows += [summary.row(found.run) for summary in summaries]
+            rows += check_queries(scores.table().to_dicts())
+        rows += [summary.row(scores.run) for summary in summaries]
     print_rows(rows, style)
-    _say_notes(ledgers)
 
 
-def _print_table(scored: Scored, style: str, per_query: bool) -> None:
-    from citebed.report.evaluation_table import ledger_grid, scores_grid
+def _print_table(
+    found: Evaluation, resampling: Resampling | None, style: str, per_query: bool
+) -> None:
+    from citebed.report.evaluation_table import ledger_grid, queries_grid, scores_grid
 
-    runs: list[tuple[Ledger, list[Summary]]] = []
-    for _, found, summaries in scored:
-        if per_query:
-            _print_queries(found, style, first=not runs)
-        runs.append((found.ledger, summaries))
-    grid = scores_grid(runs)
-    ledgers = [ledger for ledger, _ in runs]
+    grids = [queries_grid(scores).written(style) for scores in found.runs] if per_query else []
+    if grids:
+        typer.echo("\n\n".join(grids))
+    grid = scores_grid(found, resampling).written(style)
     if style != "table":
-        sys.stdout.write(getattr(grid, style)())
-        _say_notes(ledgers)
+        sys.stdout.write(grid)
         return
-    typer.echo(grid.text())
-    typer.echo(ledger_grid(ledgers).text(), nl=False)
-    _say_notes(ledgers, err=False)
+    typer.echo(grid)
+    typer.echo(ledger_grid([scores.ledger for scores in found.runs]).text(), nl=False)
 
 
-def _print_queries(found: RunScores, style: str, first: bool) -> None:
-    from citebed.report.evaluation_table import queries_grid
-
-    if not first:
-        typer.echo("")
-    typer.echo(getattr(queries_grid(found), "text" if style == "table" else style)())
-
-
-def _say_notes(ledgers: list[Ledger], err: bool = True) -> None:
+def _say_notes(found: Evaluation, style: str) -> None:
     """What a reader must know of the scores; on standard error where programs read the output."""
-    lines = [f"{ledger.run}: {note}" for ledger in ledgers for note in ledger.notes()]
-    if len({ledger.measured for ledger in ledgers}) > 1:
-        lines.append("the runs are averaged over different queries; --complete averages over all")
-    for line in lines:
-        typer.echo(f"note: {line}", err=err)
-    first = ledgers[0]
-    typer.echo(
-        f"{count(first.judged, 'judged query', 'judged queries')}; "
-        f"{count(len(ledgers), 'run')} of "
-        f"{count(sum(ledger.retrieved for ledger in ledgers), 'document')}",
-        err=err,
-    )
+    ledgers = [scores.ledger for scores in found.runs]
+    documents = count(sum(ledger.retrieved for ledger in ledgers), "document")
+    judged = count(ledgers[0].judged, "judged query", "judged queries")
+    say_all((f"note: {line}" for line in found.notes()), style)
+    say_all([f"{judged}; {count(len(ledgers), 'run')} of {documents}"], style)
 
 
 def compare(
@@ -252,32 +217,22 @@ def compare(
     from citebed.evaluation.scoring.comparing import Design
     from citebed.evaluation.scoring.comparing import compare as compare_runs
     from citebed.evaluation.scoring.evaluating import evaluate as evaluate_runs
-    from citebed.runs.reading import read_runs
+    from citebed.evaluation.scoring.summaries import resampling_of
+    from citebed.report.comparison_table import comparison_grid, comparison_notes
 
     style = style_of(format, as_json, as_csv)
     named = None if baseline is None else run_named(baseline, runs)
     design = Design(baseline=named, test=test, correction=correct, alpha=alpha)
-    resampling = resampling_of(qrels, cluster, queries, samples, seed, level)
+    drawn = resampling_of(cluster, qrels, queries, samples, seed, level)
     chosen = _measures(measures, style)
-    evaluation = evaluate_runs(qrels, read_runs(runs), chosen, settings_of(complete, scores))
-    found = compare_runs(evaluation, design, resampling)
+    evaluation = evaluate_runs(qrels, runs, chosen, settings_of(complete, scores))
+    found = compare_runs(evaluation, design, drawn)
     if style in ("json", "csv"):
         print_rows([comparison.row() for comparison in found], style)
     else:
-        from citebed.report.comparison_table import comparison_grid
-
-        grid = comparison_grid(found)
-        typer.echo(getattr(grid, "text" if style == "table" else style)(), nl=False)
-    _say_comparison(found, design.alpha, [x.ledger for x in evaluation.runs], style)
-
-
-def _say_comparison(found: list[Any], alpha: float, ledgers: list[Ledger], style: str) -> None:
-    from citebed.report.comparison_table import comparison_notes
-
-    err = style != "table"
-    for line in comparison_notes(found, alpha):
-        typer.echo(line, err=err)
-    _say_notes(ledgers, err=err)
+        typer.echo(comparison_grid(found).written(style), nl=False)
+    say_all(comparison_notes(found, design.alpha), style)
+    _say_notes(evaluation, style)
 
 
 def measures_(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.cocitations import told_lines
 from citebed.cli.output import AsCsv, AsJson
 from citebed.cli.scoring_options import QrelsFile, Seed, print_rows, style_of
 from citebed.errors import CitebedError, FormatError
@@ -17,6 +17,7 @@ from citebed.wording import count, printable
 if TYPE_CHECKING:
     import polars as pl
 
+    from citebed.evaluation.judgements.cocitation import Cocitations
     from citebed.evaluation.judgements.sets import Merged
     from citebed.runs.tables import Qrels
 
@@ -59,6 +60,7 @@ def stats(
     Example: citebed qrels stats paragraphs.qrels sentences.qrels
     """
     from citebed.evaluation.judgements.sets import describe
+    from citebed.report.grid import Grid
     from citebed.runs.reading import read_sets
 
     style = style_of(None, as_json, as_csv)
@@ -69,22 +71,11 @@ def stats(
     figures = list(dict.fromkeys(row["figure"] for one in found for row in one.rows()))
     values = [{row["figure"]: row["value"] for row in one.rows()} for one in found]
     rows = [[name, *(_number(value.get(name)) for value in values)] for name in figures]
-    typer.echo(_text_table(["", *(one.name for one in found)], rows))
+    typer.echo(Grid(["", *(one.name for one in found)], rows).text(), nl=False)
 
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:,g}" if value % 1 else f"{int(value):,}"
-
-
-def _text_table(head: list[str], rows: list[list[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if at == 0 else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in (head, *rows)
-    )
 
 
 # --- sample, subset ---------------------------------------------------------------------------
@@ -163,7 +154,9 @@ def subset(
 def _ids(path: Path | None) -> list[str] | None:
     if path is None:
         return None
-    found = [line.split(maxsplit=1)[0] for _, line in told_lines(path)]
+    from citebed.files.reading import data_lines
+
+    found = [line.split(maxsplit=1)[0] for _, line in data_lines(path)]
     if not found or found[0].startswith(("{", "[", "<")):
         raise FormatError(path, 1, "expected an id a line.")
     return list(dict.fromkeys(found))
@@ -252,9 +245,11 @@ def _list_conflicts(found: Merged, style: str) -> None:
         return
     if not found.conflicts.height:
         return
+    from citebed.report.grid import Grid
+
     shown = found.conflicts.head(LISTED)
     cells = [["-" if x is None else str(x) for x in row] for row in shown.rows()]
-    typer.echo(_text_table(shown.columns, cells))
+    typer.echo(Grid(shown.columns, cells).text(), nl=False)
     if found.conflicts.height > LISTED:
         more = count(found.conflicts.height - LISTED, "more conflict")
         say(f"… and {more}; --csv prints all")
@@ -295,31 +290,22 @@ def expand(
 
     Example: citebed qrels expand c/qrels/sentences.qrels --cocited c --not-own-paper -o co.qrels
     """
-    import polars as pl
-
-    from citebed.cli.cocitations import from_collection, from_file
-    from citebed.evaluation.judgements import cocitation as expanding
+    from citebed.evaluation.judgements import cocitation
     from citebed.runs.reading import read_qrels
 
-    how = expanding.Expansion(at_least=at_least, grade=grade, rel=rel)
+    how = cocitation.Expansion(at_least=at_least, grade=grade, rel=rel)
     given = read_qrels(qrels)
     if cocited.is_dir():
-        relevant = given.table.filter(pl.col("relevance") >= rel)["doc_id"]
-        source = from_collection(cocited, qrels, queries, relevant, not_own_paper)
+        source = _in_collection(given, rel, cocited, queries, not_own_paper)
     elif not_own_paper or queries:
         raise CitebedError("--not-own-paper and --queries need a collection in --cocited.")
     else:
-        source = from_file(cocited)
-    found = expanding.expand(given, source.pairs, how, own=source.own, barred=source.barred)
+        source = cocitation.from_file(cocited)
+    found = cocitation.expand(given, source.pairs, how, own=source.own, barred=source.barred)
     facts = {
-        "tool": "qrels expand",
-        "label": label,
-        "at_least": at_least,
-        "grade": grade,
-        "rel": rel,
-        "not_own_paper": not_own_paper,
-        "cocitations": source.what,
-    }
+        "tool": "qrels expand", "label": label, **vars(how),
+        "not_own_paper": not_own_paper, "cocitations": source.what,
+    }  # fmt: skip
     _write(out, found.qrels, facts, [qrels, cocited], label)
     say(f"read {_amount(given)} from {_name(given)}; {found.seeds:,} of them relevant")
     say(f"read {source.what} from {printable(cocited)}")
@@ -330,6 +316,22 @@ def expand(
     )
     to = printable(out)
     say(f"wrote {_amount(found.qrels)}, grade {grade}, labelled '{label}', to {to}")
+
+
+def _in_collection(
+    given: Qrels, rel: int, folder: Path, queries: str | None, not_own_paper: bool
+) -> Cocitations:
+    """Co-citations in a collection, for the queries named or those of its own judgements."""
+    from citebed.collection import open_collection
+    from citebed.evaluation.judgements.cocitation import from_collection
+    from citebed.retrieval.queries import read_queries
+
+    collection = open_collection(folder)
+    assert given.source is not None
+    if queries is None and Path(realpath(given.source)).parent == Path(realpath(folder)) / "qrels":
+        queries = given.name if given.name in collection.query_sets else None
+    asked = None if queries is None else read_queries(collection, queries)
+    return from_collection(collection, given, asked, rel=rel, not_own_paper=not_own_paper)
 
 
 # --- writing ----------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,15 +22,13 @@ from citebed.cli.scoring_options import (
     ScoreType,
     Seed,
     Test,
-    resampling_of,
     run_named,
     settings_of,
 )
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
-    from citebed.report.evaluation_queries import Titles
-    from citebed.report.evaluation_study import Study
+    from citebed.evaluation.scoring.evaluating import Study
 
 
 def register(app: typer.Typer) -> None:
@@ -91,30 +88,24 @@ def report(
 
     Example: citebed report acm-cr/qrels/sentences.qrels *.run -m nDCG@10 -o report.html
     """
-    from citebed.evaluation.measures.grammar import measures as parse
+    from citebed.evaluation.scoring import evaluating
     from citebed.evaluation.scoring.comparing import Design
-    from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES
+    from citebed.evaluation.scoring.summaries import resampling_of
     from citebed.files.writing import write_whole
     from citebed.report.evaluation_page import Front, evaluation_page
-    from citebed.report.evaluation_study import Plan
-    from citebed.report.evaluation_study import study as make_study
-    from citebed.runs.reading import read_qrels, read_runs
+    from citebed.report.evaluation_queries import texts_beside, titles_around
 
     read = [qrels, *runs, *([queries] if queries else []), *([Path(cluster)] if cluster else [])]
     _check_output(output, read)
-    plan = Plan(
-        measures=tuple(parse(measures or DEFAULT_MEASURES)),
+    base = _baseline(baseline, runs, correct)
+    plan = evaluating.Plan(
+        measures=measures or evaluating.DEFAULT_MEASURES,
         settings=settings_of(complete, scores),
-        design=Design(
-            baseline=_baseline(baseline, runs, correct),
-            test=test,
-            correction=correct,
-            alpha=alpha,
-        ),
-        resampling=resampling_of(qrels, cluster, queries, samples, seed, level),
+        design=Design(baseline=base, test=test, correction=correct, alpha=alpha),
+        resampling=resampling_of(cluster, qrels, queries, samples, seed, level),
     )
-    texts, titles = _texts(qrels, queries), _titles(qrels, collection)
-    study = make_study(read_qrels(qrels), list(read_runs(runs)), plan)
+    texts, titles = texts_beside(qrels, queries), titles_around(qrels, collection)
+    study = evaluating.study(qrels, runs, plan)
     options = {
         "-m": measures or [], "--baseline": baseline, "--test": _unless("t", test),
         "--correct": _unless("none", correct), "--alpha": _unless(0.05, alpha),
@@ -123,15 +114,13 @@ def report(
         "--collection": collection, "--samples": samples, "--seed": _unless(0, seed),
         "--level": _unless(0.95, level), "-o": output,
     }  # fmt: skip
-    page = evaluation_page(
-        study,
-        Front(
-            title=title or f"{study.judged.name}: {count(len(runs), 'run')}",
-            command=_command([qrels, *runs], options),
-            texts=texts,
-            titles=titles,
-        ),
+    front = Front(
+        title=title or f"{study.judged.name}: {count(len(runs), 'run')}",
+        command=_command([qrels, *runs], options),
+        texts=texts,
+        titles=titles,
     )
+    page = evaluation_page(study, front)
     drawn = _draw(study, figures) if figures else 0
     write_whole(output, printable(page))
     _say(study, output, figures, drawn)
@@ -161,35 +150,6 @@ def _baseline(given: str | None, runs: Sequence[Path], correct: str) -> str | No
     if given is None and correct == "tukey":
         return None
     return run_named(given or str(runs[0]), runs)
-
-
-def _texts(qrels: Path, queries: Path | None) -> dict[str, str]:
-    from citebed.runs.query_files import queries_beside, query_texts
-
-    source = queries or queries_beside(qrels)
-    return query_texts(source) if source else {}
-
-
-def _titles(qrels: Path, collection: Path | None) -> Titles:
-    """Looks titles up in the collection that was named, else in the one around the judgements."""
-    from citebed.report.evaluation_page import no_titles
-
-    around = Path(os.path.realpath(qrels)).parent.parent
-    folder = collection or (around if (around / "citebed.toml").is_file() else None)
-    if folder is None:
-        return no_titles
-    from citebed.collection import open_collection
-
-    opened = open_collection(folder)
-
-    def titles(documents: Sequence[str]) -> Mapping[str, str]:
-        import polars as pl
-
-        wanted = pl.col("doc_id").is_in(list(documents))
-        found = opened.scan_documents().filter(wanted).select("doc_id", "title").collect()
-        return {name: title for name, title in found.iter_rows() if title}
-
-    return titles
 
 
 def _unless(usual: Any, given: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from os.path import abspath
 from pathlib import Path
@@ -14,8 +14,7 @@ from citebed.cli.output import Rows, a_number, print_csv, print_json
 from citebed.errors import CitebedError, UnknownName
 
 if TYPE_CHECKING:
-    from citebed.evaluation.scoring.evaluating import Settings
-    from citebed.evaluation.scoring.summaries import Resampling
+    from citebed.evaluation.scoring.run_scores import Settings
 
 
 class ScoreType(StrEnum):
@@ -92,25 +91,9 @@ Format = Annotated[
 
 def settings_of(complete: bool, scores: ScoreType) -> Settings:
     """How runs are scored."""
-    from citebed.evaluation.scoring.evaluating import Settings
+    from citebed.evaluation.scoring.run_scores import Settings
 
     return Settings(complete=complete, score_type=scores.value)
-
-
-def resampling_of(
-    qrels: Path,
-    cluster: str | None,
-    queries: Path | None,
-    samples: int | None,
-    seed: int,
-    level: float,
-) -> Resampling:
-    """How intervals and randomised tests draw."""
-    from citebed.evaluation.judgements.clusters import read_clusters
-    from citebed.evaluation.scoring.summaries import Resampling
-
-    clusters = read_clusters(cluster, queries, qrels) if cluster else None
-    return Resampling(samples=samples, seed=seed, level=level, clusters=clusters)
 
 
 def style_of(format: StrEnum | None, as_json: bool, as_csv: bool) -> str:
@@ -123,6 +106,12 @@ def style_of(format: StrEnum | None, as_json: bool, as_csv: bool) -> str:
     if len(asked) > 1:
         raise CitebedError(f"{' and '.join(asked.values())} were given. Choose one.")
     return next(iter(asked), "table")
+
+
+def say_all(lines: Iterable[str], style: str) -> None:
+    """Sentences under the table; on standard error where programs read the output."""
+    for line in lines:
+        typer.echo(line, err=style != "table")
 
 
 def print_rows(rows: Rows, style: str) -> None:

@@ -26,14 +26,20 @@ if TYPE_CHECKING:
     from citebed.evaluation.measures.grammar import measure as measure
     from citebed.evaluation.scoring.comparing import (
         Comparison as Comparison,
+        Comparisons as Comparisons,
         Design as Design,
         compare as compare,
     )
     from citebed.evaluation.scoring.evaluating import (
         Evaluation as Evaluation,
+        Plan as Plan,
+        Study as Study,
+        evaluate as evaluate,
+        study as study,
+    )
+    from citebed.evaluation.scoring.run_scores import (
         RunScores as RunScores,
         Settings as Settings,
-        evaluate as evaluate,
         score_run as score_run,
     )
     from citebed.evaluation.scoring.summaries import (
@@ -41,10 +47,15 @@ if TYPE_CHECKING:
         Summary as Summary,
         summarise as summarise,
     )
-    from citebed.runs.reading import as_qrels as as_qrels, as_run as as_run, as_runs as as_runs
     from citebed.runs.fusion import Fusion as Fusion, fuse as fuse
     from citebed.runs.ranking import prepare as prepare, rank as rank
+    from citebed.runs.reading import (
+        as_qrels as as_qrels,
+        as_run as as_run,
+        as_runs as as_runs,
+        read_qrels as read_qrels,
+        read_run as read_run,
+    )
     from citebed.runs.tables import Qrels as Qrels, Run as Run
-    from citebed.runs.reading import read_qrels as read_qrels, read_run as read_run
 
 __getattr__, __dir__ = names_on_first_use(__name__)

@@ -92,6 +92,15 @@ def read_text(path: Path, most: int = SMALL) -> str:
     raise FormatError(path, line, what)
 
 
+def data_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a text file that hold something other than a comment, with their numbers."""
+    for at, line in read_lines(path):
+        if "\r" in line:
+            raise FormatError(path, at, "a carriage return stands within the line. Make it \\n.")
+        if line.strip() and not line.startswith("#"):
+            yield at, line
+
+
 def read_lines(path: Path, most: int = SMALL) -> Iterator[tuple[int, str]]:
     """The lines of a small text file with their numbers; only line feeds end one."""
     for number, line in enumerate(read_text(path, most).split("\n"), 1):

@@ -32,15 +32,16 @@ def _row(of: Comparison) -> list[str]:
         f"{of.base_value:.4f}",
         f"{of.value:.4f}{mark}",
         f"{of.difference:+.4f}{limits}",
-        _number(of.effect, "+.2f"),
+        number(of.effect, "+.2f"),
         f"{of.wins}/{of.ties}/{of.losses}",
         p_text(of.p),
         p_text(of.p_adjusted),
-        _number(of.smallest, ".4f"),
+        number(of.smallest, ".4f"),
     ]
 
 
-def _number(value: float, how: str) -> str:
+def number(value: float, how: str) -> str:
+    """A number as ``how`` formats it; a dash where there is none."""
     return "–" if math.isnan(value) else format(value, how)
 
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from citebed.evaluation.contrasts.agreement import SYSTEMS, Agreement
-from citebed.evaluation.contrasts.conclusions import FATES, Conclusion, fates
-from citebed.evaluation.contrasts.contrasting import Change, Contrast
-from citebed.evaluation.contrasts.movers import Mover
+from citebed.evaluation.contrasts.changes import (
+    FATES,
+    SYSTEMS,
+    Agreement,
+    Change,
+    Conclusion,
+    Mover,
+    fates,
+)
+from citebed.evaluation.contrasts.contrasting import Contrast
 from citebed.evaluation.contrasts.pool_bias import Fall, Order, PoolBias, UnjudgedShare
 from citebed.evaluation.contrasts.sets import JudgementSet
 from citebed.evaluation.contrasts.unjudged import VERDICTS, Bound
-from citebed.report.comparison_table import p_text
+from citebed.report.comparison_table import number, p_text
 from citebed.report.grid import Grid
 from citebed.wording import count
 
@@ -21,6 +26,44 @@ _FATE_HEADS = {
     "survives": "survive", "vanishes": "vanish", "appears": "appear",
     "turns round": "turn round", "none": "none in either",
 }  # fmt: skip
+
+
+def contrast_grids(found: Contrast, part: str | None = None) -> Iterator[tuple[str, Grid]]:
+    """The tables of a contrast, each with its title; or those of one part."""
+
+    def wanted(name: str) -> bool:
+        return part in (None, name)
+
+    first, second = found.sets.before.name, found.sets.after.name
+    if wanted("judgements"):
+        yield "Judgements", sets_grid(found.sets.facts)
+    if wanted("changes"):
+        yield f"Means under {first} → under {second}", changes_grid(found.changes)
+        yield "Queries that rose, stayed, fell", directions_grid(found.changes)
+    if wanted("correlations"):
+        yield f"Correlations of {first} with {second}", agreements_grid(found.agreements)
+    if wanted("conclusions") and found.conclusions:
+        yield "Significant differences", fates_grid(found.conclusions)
+        changed = conclusions_grid(found.conclusions, every=part is not None)
+        if changed.rows:
+            yield f"Differences under {first}, then {second}", changed
+    if wanted("movers"):
+        moved = movers_grid(found.movers, 3 if part is None else None)
+        if moved.rows:
+            yield "Queries that move most", moved
+    if part == "queries":
+        rows = [
+            [r["measure"], r["run"], r["query_id"], f"{r['before']:.4f}", f"{r['after']:.4f}"]
+            for r in found.query_rows()
+        ]
+        head = ["measure", "run", "query", first, second]
+        yield "Every query", Grid(head, rows, frozenset({0, 1, 2}))
+
+
+def contrast_lines(found: Contrast, part: str | None = None) -> list[str]:
+    """What to know of a contrast: the queries that moved furthest, and what was left out."""
+    lines = extremes_lines(found) if part in (None, "movers") else []
+    return lines + [f"note: {note}" for note in found.notes()]
 
 
 def sets_grid(facts: Sequence[JudgementSet]) -> Grid:
@@ -73,7 +116,7 @@ def agreements_grid(found: Sequence[Agreement]) -> Grid:
 def _agreement_row(of: Agreement) -> list[str]:
     what = "systems" if of.of == SYSTEMS else f"queries, {of.run}"
     numbers = (of.kendall, of.tau_ap, of.spearman, of.pearson)
-    return [of.measure, what, str(of.n), *(_number(x, ".3f") for x in numbers)]
+    return [of.measure, what, str(of.n), *(number(x, ".3f") for x in numbers)]
 
 
 def fates_grid(found: Sequence[Conclusion]) -> Grid:
@@ -153,11 +196,18 @@ def extremes_lines(contrast: Contrast, shown: int = 8) -> list[str]:
     return lines
 
 
-def _number(value: float, how: str) -> str:
-    return "–" if math.isnan(value) else format(value, how)
-
-
 # --- pool bias ------------------------------------------------------------------------------
+
+
+def bias_grids(found: PoolBias, part: str | None = None) -> Iterator[tuple[str, Grid]]:
+    """The tables of a pool bias, each with its title; or one of them."""
+    made = {
+        "falls": ("Left out of the pool", falls_grid(found.falls)),
+        "orders": ("Order of all runs, with and without", orders_grid(found.orders)),
+        "unjudged": ("Unjudged documents, with → without", shares_grid(found.shares)),
+        "conclusions": ("What rests on unjudged documents", bounds_grid(found.bounds)),
+    }
+    return (titled for name, titled in made.items() if part in (None, name) and titled[1].rows)
 
 
 def falls_grid(found: Sequence[Fall]) -> Grid:
@@ -169,7 +219,7 @@ def falls_grid(found: Sequence[Fall]) -> Grid:
         [
             of.team, of.run, str(of.unique), str(of.unique_relevant), of.measure,
             f"{of.before:.4f}", f"{of.after:.4f}",
-            f"{of.change:+.4f} ({_number(100 * of.share, '+.1f')}%)",
+            f"{of.change:+.4f} ({number(100 * of.share, '+.1f')}%)",
             f"{of.before_rank} → {of.after_rank}",
         ]
         for of in found
@@ -182,7 +232,7 @@ def orders_grid(found: Sequence[Order]) -> Grid:
     names = list(dict.fromkeys(order.measure for order in found))
     rows: dict[str, list[str]] = {}
     for of in found:
-        cell = f"{_number(of.kendall, '.3f')} / {_number(of.tau_ap, '.3f')}"
+        cell = f"{number(of.kendall, '.3f')} / {number(of.tau_ap, '.3f')}"
         rows.setdefault(of.team, [of.team]).append(cell)
     return Grid(["τ / τ_AP without", *names], list(rows.values()))
 
@@ -218,6 +268,7 @@ def bias_lines(found: PoolBias) -> list[str]:
     words = {"stands": "stand"}
     said = ", ".join(f"{verdicts[each]} {words.get(each, each)}" for each in VERDICTS)
     return [
+        *(bound.sentence() for bound in found.bounds if bound.verdict != "stands"),
         f"{count(found.judged, 'judgement')}; {found.unclaimed:,} "
         f"{'is' if found.unclaimed == 1 else 'are'} of documents that no run has in its first "
         f"{found.depth}: nobody's, so they stay",

@@ -10,13 +10,20 @@ import numpy as np
 
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.comparing import Comparison, Design
+from citebed.evaluation.scoring.evaluating import Study
 from citebed.evaluation.scoring.ledger import Ledger, MeasureLedger
 from citebed.evaluation.scoring.summaries import Summary
 from citebed.report.comparison_table import DAGGER, comparison_notes, p_text
 from citebed.report.drawing import FileNames
 from citebed.report.evaluation_figures import by_query, interval_svg, measure_means, numbers
-from citebed.report.evaluation_queries import BUDGET, DEPTH, QueryData, Titles, query_data
-from citebed.report.evaluation_study import Study
+from citebed.report.evaluation_queries import (
+    BUDGET,
+    DEPTH,
+    QueryData,
+    Titles,
+    no_titles,
+    query_data,
+)
 from citebed.report.html.inline_svg import Figure, figure_of
 from citebed.report.html.page import (
     Cell,
@@ -29,11 +36,6 @@ from citebed.report.html.page import (
     render,
 )
 from citebed.wording import count
-
-
-def no_titles(documents: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG001
-    """For documents whose titles nobody knows."""
-    return {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +64,7 @@ def evaluation_page(study: Study, front: Front) -> str:
         sections["comparison"] = "Comparison"
         values["comparison"] = _comparison(study)
         values["comparison_notes"] = comparison_notes(study.comparisons, study.plan.design.alpha)
-    if by_query(study.plan.measures):
+    if by_query(study.evaluation.measures):
         sections["by-query"] = "Query by query"
         values |= _by_query(query_data(study, front.texts, front.titles, front.budget))
     sections["ledger"] = "What the scores rest on"
@@ -99,7 +101,7 @@ def _facts(study: Study) -> list[str]:
 
 def _scores(study: Study) -> dict[str, Any]:
     columns = [Column("run", number=False), Column("queries")]
-    columns += [Column(str(m), _about(m)) for m in study.plan.measures]
+    columns += [Column(str(m), _about(m)) for m in study.evaluation.measures]
     rows = [
         [Cell(scores.run), Cell(str(scores.ledger.measured), value=scores.ledger.measured)]
         + [_summary_cell(summary) for summary in summaries]

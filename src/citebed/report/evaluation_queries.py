@@ -7,15 +7,18 @@ whose scores differ most between the runs are kept.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from citebed.evaluation.scoring.evaluating import Study
 from citebed.report.evaluation_figures import by_query
-from citebed.report.evaluation_study import Study
+from citebed.runs.query_files import queries_beside, query_texts
 from citebed.runs.ranking import PreparedQrels, Ranked, codes_of, rank
 from citebed.runs.tables import Floats, Ints
 
@@ -34,6 +37,35 @@ Titles = Callable[[Sequence[str]], Mapping[str, str]]
 """Gives the titles of documents, as far as it knows them."""
 
 
+def no_titles(documents: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG001
+    """For documents whose titles nobody knows."""
+    return {}
+
+
+def titles_around(qrels: Path, collection: Path | None = None) -> Titles:
+    """Looks titles up in the collection that was named, else in the one around the judgements."""
+    around = Path(os.path.realpath(qrels)).parent.parent
+    folder = collection or (around if (around / "citebed.toml").is_file() else None)
+    if folder is None:
+        return no_titles
+    from citebed.collection import open_collection
+
+    opened = open_collection(folder)
+
+    def titles(documents: Sequence[str]) -> Mapping[str, str]:
+        wanted = pl.col("doc_id").is_in(list(documents))
+        found = opened.scan_documents().filter(wanted).select("doc_id", "title").collect()
+        return {name: title for name, title in found.iter_rows() if title}
+
+    return titles
+
+
+def texts_beside(qrels: Path, queries: Path | None = None) -> dict[str, str]:
+    """The texts of the queries in a file, else of those that stand beside the judgements."""
+    source = queries or queries_beside(qrels)
+    return query_texts(source) if source else {}
+
+
 @dataclass(frozen=True, eq=False)
 class QueryData:
     """The data for the page's script, and how many of how many queries are in it."""
@@ -47,7 +79,7 @@ def query_data(
     study: Study, texts: Mapping[str, str], titles: Titles, budget: int = BUDGET
 ) -> QueryData:
     """The rankings of the queries, those with the largest differences first."""
-    places = by_query(study.plan.measures)
+    places = by_query(study.evaluation.measures)
     values = _values(study)[:, places]
     order = _by_spread(values)
     ranked = [rank(run, study.plan.settings.score_type) for run in study.runs]
@@ -64,7 +96,7 @@ def query_data(
     data = {
         "runs": [run.name for run in study.runs],
         "base": study.base,
-        "measures": [str(study.plan.measures[at]) for at in places],
+        "measures": [str(study.evaluation.measures[at]) for at in places],
         "depth": DEPTH,
         "documents": list(packed.documents),
         "titles": packed.title_list(),
@@ -76,7 +108,7 @@ def query_data(
 def _values(study: Study) -> Floats:
     """Scores by run, measure and judged query; nan where the run was not scored."""
     judged = study.judged.query_ids
-    whole = np.full((len(study.runs), len(study.plan.measures), len(judged)), np.nan)
+    whole = np.full((len(study.runs), len(study.evaluation.measures), len(judged)), np.nan)
     for at, scores in enumerate(study.evaluation.runs):
         whole[at][:, codes_of(scores.query_ids, judged)] = scores.values
     return whole

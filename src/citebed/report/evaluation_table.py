@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.trec_names import trec_name
-from citebed.evaluation.scoring.evaluating import RunScores
+from citebed.evaluation.scoring.evaluating import Evaluation
 from citebed.evaluation.scoring.ledger import Ledger
-from citebed.evaluation.scoring.summaries import Summary
+from citebed.evaluation.scoring.run_scores import RunScores
+from citebed.evaluation.scoring.summaries import Resampling
 from citebed.report.grid import Grid
 
 
-def scores_grid(runs: Sequence[tuple[Ledger, Sequence[Summary]]]) -> Grid:
+def scores_grid(found: Evaluation, resampling: Resampling | None) -> Grid:
     """Runs down, measures across, each with its interval."""
-    head = ["run", "queries", *(str(s.measure) for s in runs[0][1])]
     rows = [
-        [ledger.run, str(ledger.measured), *(summary_cell(summary) for summary in summaries)]
-        for ledger, summaries in runs
+        [scores.run, str(scores.ledger.measured), *map(str, summaries)]
+        for scores, summaries in zip(found.runs, found.summaries(resampling), strict=True)
     ]
-    return Grid(head, rows)
-
-
-def summary_cell(summary: Summary) -> str:
-    """``0.2950 [0.2571, 0.3336]``; counts as whole numbers."""
-    if summary.measure.SUMMARY == "sum":
-        return f"{summary.value:.0f}"
-    if math.isnan(summary.low):
-        return f"{summary.value:.4f}"
-    return f"{summary.value:.4f} [{summary.low:.4f}, {summary.high:.4f}]"
+    return Grid(["run", "queries", *map(str, found.measures)], rows)
 
 
 def queries_grid(scores: RunScores) -> Grid:
@@ -58,7 +48,7 @@ def ledger_grid(ledgers: Sequence[Ledger]) -> Grid:
     return Grid(head, rows)
 
 
-def trec_eval_text(scores: RunScores, tag: str, per_query: bool) -> str:
+def trec_eval_text(scores: RunScores, per_query: bool) -> str:
     """The lines of the trec_eval program: measure, query, value."""
     lines = []
     if per_query:
@@ -68,7 +58,7 @@ def trec_eval_text(scores: RunScores, tag: str, per_query: bool) -> str:
                 for measure, values in zip(scores.measures, scores.values, strict=True)
                 if measure.NAME != "NumQ" and measure.SUMMARY != "geometric mean"
             ]
-    lines.append(f"{'runid':<22}\tall\t{tag}\n")
+    lines.append(f"{'runid':<22}\tall\t{scores.tag or scores.run}\n")
     lines += [
         _trec_line(measure, "all", measure.summary(values))
         for measure, values in zip(scores.measures, scores.values, strict=True)

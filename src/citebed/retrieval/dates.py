@@ -10,9 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.collection import Collection
-from citebed.collection.building.citing import is_later
 from citebed.errors import CitebedError
 from citebed.retrieval.index.index import Index
+from citebed.runs.times import is_later
 
 _DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?", re.ASCII)
 _KEPT = 4

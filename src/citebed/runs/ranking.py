@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -251,6 +252,7 @@ class PreparedQrels:
     doc_ids: pl.Series
     relevance: Ints
     keys: Hashes
+    source: Path | None = None
 
     @property
     def query(self) -> Ints:
@@ -273,7 +275,9 @@ def prepare(qrels: Qrels) -> PreparedQrels:
         if ids.is_duplicated().any():
             duplicate(qrels, query_ids[query], doc_ids[row])
     relevance = table["relevance"].to_numpy()[order]
-    return PreparedQrels(qrels.name, query_ids, starts, doc_ids, relevance, keys(codes, hashes))
+    return PreparedQrels(
+        qrels.name, query_ids, starts, doc_ids, relevance, keys(codes, hashes), qrels.source
+    )
 
 
 def _by_query_and_grade(codes: Ints, relevance: Ints) -> Ints:

@@ -215,6 +215,9 @@ def as_qrels(given: Any, name: str = "qrels") -> Qrels:
         return read_qrels(given)
     if hasattr(given, "qrels_iter"):
         given = given.qrels_iter()
+    table = getattr(given, "table", None)
+    if isinstance(table, pl.DataFrame):  # beside its source may stand what else is known of it
+        return Qrels(_table(table, QRELS), name, getattr(given, "source", None))
     return Qrels(_table(given, QRELS), name)
 
 
@@ -235,8 +238,7 @@ def as_runs(given: Any) -> Iterator[Run]:
     """One run, several (a list or a generator) or a dict of them by name, one at a time."""
     if isinstance(given, Mapping) and not _is_nested(given):
         for name, run in given.items():
-            found = as_run(run, str(name))
-            yield Run(found.table, str(name), found.source)
+            yield replace(as_run(run, str(name)), name=str(name))
         return
     several = isinstance(given, list | tuple) and bool(given) and not _is_row(given[0])
     if isinstance(given, Iterator):

@@ -15,7 +15,7 @@ from tests.reference import contrast as slow
 
 from citebed.collection import ImportOptions, import_sources, load_profile, open_collection
 from citebed.errors import CitebedError
-from citebed.evaluation.contrasts.conclusions import fates
+from citebed.evaluation.contrasts.changes import fates
 from citebed.evaluation.contrasts.contrasting import Contrast, ContrastOptions, contrast
 from citebed.evaluation.contrasts.sets import align
 from citebed.evaluation.scoring.comparing import Design

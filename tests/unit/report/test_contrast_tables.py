@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import math
 
-from citebed.evaluation.contrasts.agreement import Agreement
-from citebed.evaluation.contrasts.conclusions import Conclusion
-from citebed.evaluation.contrasts.contrasting import Change
-from citebed.evaluation.contrasts.movers import Mover
+from citebed.evaluation.contrasts.changes import Agreement, Change, Conclusion, Mover
 from citebed.evaluation.contrasts.pool_bias import Fall, Order, UnjudgedShare
 from citebed.evaluation.contrasts.sets import JudgementSet
 from citebed.evaluation.contrasts.unjudged import Bound

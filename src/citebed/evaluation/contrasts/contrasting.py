@@ -7,27 +7,37 @@ papers that others found (J1+2).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from citebed.errors import CitebedError
-from citebed.evaluation.contrasts.agreement import Agreement, agreements, is_by_query
-from citebed.evaluation.contrasts.conclusions import Conclusion, conclusions
-from citebed.evaluation.contrasts.movers import NEGLIGIBLE, Mover, movers
+from citebed.evaluation.contrasts.changes import (
+    Agreement,
+    Change,
+    Conclusion,
+    Mover,
+    agreements,
+    changes,
+    conclusions,
+    is_by_query,
+    movers,
+)
 from citebed.evaluation.contrasts.sets import Sets, align, relevant_counts
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.grammar import measures as parse_measures
 from citebed.evaluation.scoring.comparing import Design
-from citebed.evaluation.scoring.evaluating import (
-    Evaluation,
-    RunScores,
-    Settings,
-    score_run,
-)
-from citebed.evaluation.scoring.summaries import Resampling
+from citebed.evaluation.scoring.evaluating import Evaluation, evaluate_under
+from citebed.evaluation.scoring.run_scores import Settings
+from citebed.evaluation.scoring.summaries import Resampling, resampling_of
+from citebed.frames import Shown
 from citebed.runs.ranking import prepare
-from citebed.runs.reading import as_qrels, as_runs, check_names
+from citebed.runs.reading import as_qrels, check_names, read_sets
+from citebed.runs.tables import Qrels
 from citebed.wording import count
 
 CONTRASTED = ("AP", "P@5", "Rprec", "GMAP", "Bpref")
@@ -49,27 +59,12 @@ class ContrastOptions:
     largest: int = 5
 
 
-@dataclass(frozen=True)
-class Change:
-    """A run's summary under both sets, and how many queries rose, stayed and fell."""
-
-    run: str
-    measure: str
-    queries: int
-    before: float
-    after: float
-    change: float
-    rose: int
-    same: int
-    fell: int
-
-    def row(self) -> dict[str, Any]:
-        """As a flat row."""
-        return asdict(self)
+PARTS = ("judgements", "changes", "correlations", "conclusions", "movers", "queries")
+"""The tables of a contrast."""
 
 
-@dataclass(frozen=True, eq=False)
-class Contrast:
+@dataclass(frozen=True, eq=False, repr=False)
+class Contrast(Shown):
     """Everything there is to say of some runs under two judgement sets."""
 
     sets: Sets
@@ -96,6 +91,25 @@ class Contrast:
             if (found.run, found.measure) == (run, str(measure)):
                 return found
         raise CitebedError(f"{measure} of '{run}' was not contrasted.")
+
+    def rows(self, part: str) -> list[dict[str, Any]]:
+        """One of the `PARTS` as flat rows."""
+        if part == "queries":
+            return self.query_rows()
+        parts: Mapping[str, Sequence[Any]] = {
+            "judgements": self.sets.facts, "changes": self.changes, "movers": self.movers,
+            "correlations": self.agreements, "conclusions": self.conclusions,
+        }  # fmt: skip
+        return [row.row() for row in parts[part]]
+
+    @cached_property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """All parts as tables."""
+        return {part: pl.DataFrame(self.rows(part), infer_schema_length=None) for part in PARTS}
+
+    def shown(self) -> pl.DataFrame:
+        """The means under both sets."""
+        return self.tables["changes"].with_columns(pl.col(pl.Float64).round(4))
 
     def query_rows(self) -> list[dict[str, Any]]:
         """Every query's scores under both sets, one flat row a run, measure and query."""
@@ -132,38 +146,45 @@ def contrast(
     runs: Any,
     measures: Iterable[str | Measure] = CONTRASTED,
     options: ContrastOptions | None = None,
+    *,
+    cluster: Mapping[str, str] | str | Path | None = None,
 ) -> Contrast:
     """Score runs under two judgement sets and lay the scores side by side.
 
-    Judgements and runs are files, tables or dicts (`citebed.runs.converting`). Only queries
+    Judgements and runs are files, tables or dicts (`citebed.runs.reading`). Only queries
     judged in both sets count; `align` says which of those are left out. ``before`` is the
     earlier or smaller set (J1), ``after`` the later or larger one (J1+2), though nothing
-    depends on that but signs and names.
+    depends on that but signs and names. With a ``cluster`` (as in ``Evaluation.summary``) the
+    tests take whole clusters of queries.
     """
     options = options or ContrastOptions()
     chosen = tuple(parse_measures(measures))
     _check_measures(chosen)
     rel = max(1, min(measure.rel for measure in chosen))
-    sets = align(as_qrels(before, "before"), as_qrels(after, "after"), rel, options.keep_empty)
+    given = _sets(before, after)
+    if cluster is not None:
+        options = replace(options, resampling=resampling_of(cluster, given[1].source))
+    sets = align(*given, rel, options.keep_empty)
     judged = prepare(sets.before), prepare(sets.after)
-    sides: tuple[list[RunScores], list[RunScores]] = ([], [])
-    for run in as_runs(runs):
-        for side, known in zip(sides, judged, strict=True):
-            side.append(score_run(known, run, chosen, options.settings))
-    check_names([scores.run for scores in sides[0]])
-    first, second = (
-        Evaluation(known.name, chosen, tuple(side))
-        for known, side in zip(judged, sides, strict=True)
-    )
+    first, second = evaluate_under(judged, runs, chosen, options.settings)
+    check_names([scores.run for scores in first.runs])
     return Contrast(
         sets=sets,
         before=first,
         after=second,
-        changes=tuple(_changes(chosen, *sides)),
-        agreements=tuple(agreements(chosen, *sides)),
+        changes=tuple(changes(first, second)),
+        agreements=tuple(agreements(first, second)),
         conclusions=tuple(conclusions(first, second, options.design, options.resampling)),
-        movers=tuple(_movers(sets, chosen, *sides, largest=options.largest)),
+        movers=tuple(_movers(sets, first, second, options.largest)),
     )
+
+
+def _sets(before: Any, after: Any) -> tuple[Qrels, Qrels]:
+    """Both sets of judgements; files under names that tell them apart."""
+    if isinstance(before, str | Path) and isinstance(after, str | Path):
+        first, second = read_sets([Path(before), Path(after)])
+        return first, second
+    return as_qrels(before, "before"), as_qrels(after, "after")
 
 
 def _check_measures(measures: Sequence[Measure]) -> None:
@@ -175,35 +196,11 @@ def _check_measures(measures: Sequence[Measure]) -> None:
         )
 
 
-def _changes(
-    measures: Sequence[Measure], before: Sequence[RunScores], after: Sequence[RunScores]
-) -> list[Change]:
-    found = []
-    for x, y in zip(before, after, strict=True):
-        for at, measure in enumerate(measures):
-            moved = y.values[at] - x.values[at]
-            rose, fell = int((moved > NEGLIGIBLE).sum()), int((moved < -NEGLIGIBLE).sum())
-            ends = measure.summary(x.values[at]), measure.summary(y.values[at])
-            found.append(
-                Change(
-                    x.run, str(measure), len(moved), *ends, ends[1] - ends[0],
-                    rose, len(moved) - rose - fell, fell,
-                )
-            )  # fmt: skip
-    return found
-
-
-def _movers(
-    sets: Sets,
-    measures: Sequence[Measure],
-    before: Sequence[RunScores],
-    after: Sequence[RunScores],
-    largest: int,
-) -> list[Mover]:
+def _movers(sets: Sets, before: Evaluation, after: Evaluation, largest: int) -> list[Mover]:
     found: list[Mover] = []
-    for measure in filter(is_by_query, measures):
+    for measure in filter(is_by_query, before.measures):
         rel = max(1, measure.rel)
         relevant = relevant_counts(sets.before, rel), relevant_counts(sets.after, rel)
-        for x, y in zip(before, after, strict=True):
+        for x, y in zip(before.runs, after.runs, strict=True):
             found += movers(measure, x, y, relevant, largest)
     return found

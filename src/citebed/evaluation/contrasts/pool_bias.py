@@ -13,22 +13,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.evaluation.contrasts.conclusions import without_intervals
+from citebed.evaluation.contrasts.changes import without_intervals
 from citebed.evaluation.contrasts.pool import Unique, teams_of, unclaimed, unique_judgements
 from citebed.evaluation.contrasts.unjudged import Bench, Bound, bounds
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.grammar import measures as parse_measures
 from citebed.evaluation.measures.rankings import Rankings, match
 from citebed.evaluation.scoring.comparing import Design, compare
-from citebed.evaluation.scoring.evaluating import Evaluation, Settings, score_run
+from citebed.evaluation.scoring.evaluating import evaluate_under
+from citebed.evaluation.scoring.run_scores import Settings
 from citebed.evaluation.scoring.summaries import Resampling
 from citebed.evaluation.statistics import kendall_tau, tau_ap
+from citebed.frames import FlatRow, Shown
 from citebed.runs.ranking import Ranked, prepare, rank
 from citebed.runs.reading import as_qrels, as_runs, check_names
 from citebed.runs.tables import Flags, Floats, Qrels
@@ -56,7 +60,7 @@ class PoolOptions:
 
 
 @dataclass(frozen=True)
-class Fall:
+class Fall(FlatRow):
     """A run's score with all judgements and without those that only its team contributed.
 
     ``unique`` and ``unique_relevant`` count the latter. Ranks are among all runs, the best
@@ -76,13 +80,9 @@ class Fall:
     before_rank: int
     after_rank: int
 
-    def row(self) -> dict[str, Any]:
-        """As a flat row; what is not known is null."""
-        return _row(self)
-
 
 @dataclass(frozen=True)
-class Order:
+class Order(FlatRow):
     """How alike the order of all runs is with and without a team's own judgements."""
 
     team: str
@@ -90,13 +90,9 @@ class Order:
     kendall: float
     tau_ap: float
 
-    def row(self) -> dict[str, Any]:
-        """As a flat row; what is not known is null."""
-        return _row(self)
-
 
 @dataclass(frozen=True)
-class UnjudgedShare:
+class UnjudgedShare(FlatRow):
     """The share of unjudged documents among a run's first ``cutoff``, with and without."""
 
     team: str
@@ -106,13 +102,13 @@ class UnjudgedShare:
     before: float
     after: float
 
-    def row(self) -> dict[str, Any]:
-        """As a flat row; what is not known is null."""
-        return _row(self)
+
+PARTS = ("falls", "orders", "unjudged", "conclusions")
+"""The tables of a pool bias."""
 
 
-@dataclass(frozen=True, eq=False)
-class PoolBias:
+@dataclass(frozen=True, eq=False, repr=False)
+class PoolBias(Shown):
     """What is known of the bias of a pool.
 
     ``unclaimed`` judgements are of documents that no run has within the depth. ``undecided``
@@ -130,6 +126,23 @@ class PoolBias:
     bounds: tuple[Bound, ...]
     undecided: int
 
+    def rows(self, part: str) -> list[dict[str, Any]]:
+        """One of the `PARTS` as flat rows."""
+        parts: Mapping[str, Sequence[FlatRow]] = {
+            "falls": self.falls, "orders": self.orders,
+            "unjudged": self.shares, "conclusions": self.bounds,
+        }  # fmt: skip
+        return [row.row() for row in parts[part]]
+
+    @cached_property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """All parts as tables."""
+        return {part: pl.DataFrame(self.rows(part), infer_schema_length=None) for part in PARTS}
+
+    def shown(self) -> pl.DataFrame:
+        """By how much each run falls."""
+        return self.tables["falls"].with_columns(pl.col(pl.Float64).round(4))
+
 
 def pool_bias(
     qrels: Any,
@@ -139,7 +152,7 @@ def pool_bias(
 ) -> PoolBias:
     """Leave one run, or one team, out of the pool after the other.
 
-    ``qrels`` and ``runs`` are what `citebed.runs.converting` takes; all runs are held at once.
+    ``qrels`` and ``runs`` are what `citebed.runs.reading` takes; all runs are held at once.
     """
     options = options or PoolOptions()
     chosen = _checked(parse_measures(measures), options)
@@ -149,14 +162,12 @@ def pool_bias(
     if len(tables) < 2:
         raise CitebedError("found one run; it takes two or more to leave one out.")
     judged = prepare(known)
-    scored = tuple(score_run(judged, run, chosen, options.settings) for run in tables)
+    (evaluation,) = evaluate_under([judged], tables, chosen, options.settings)
     ranked = {run.name: rank(run, options.settings.score_type) for run in tables}
     study = _Study(known, ranked, teams_of(list(ranked), options.teams), chosen, options)
     left_out = [study.leave_out(unique) for unique in study.uniques()]
     compared = compare(
-        Evaluation(known.name, chosen, scored),
-        options.design,
-        without_intervals(options.design, options.resampling),
+        evaluation, options.design, without_intervals(options.design, options.resampling)
     )
     return PoolBias(
         qrels=known.name,
@@ -272,10 +283,3 @@ def _unjudged(rankings: Rankings, cutoff: int) -> tuple[int, int]:
     looked_at = int(np.minimum(rankings.retrieved, cutoff).sum())
     known = int(((rankings.relevance >= 0) & (rankings.rank <= cutoff)).sum())
     return looked_at, looked_at - known
-
-
-def _row(of: Fall | Order | UnjudgedShare) -> dict[str, Any]:
-    return {
-        name: None if isinstance(value, float) and math.isnan(value) else value
-        for name, value in asdict(of).items()
-    }

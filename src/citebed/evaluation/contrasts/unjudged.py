@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -16,11 +16,12 @@ from citebed.evaluation.contrasts.pool import top
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.rankings import match
 from citebed.evaluation.scoring.comparing import Comparison, Design
-from citebed.evaluation.scoring.evaluating import Settings
+from citebed.evaluation.scoring.run_scores import Settings
 from citebed.evaluation.scoring.summaries import Resampling
 from citebed.evaluation.statistics import adjust, paired_test
+from citebed.frames import FlatRow
 from citebed.runs.ranking import Ranked, prepare
-from citebed.runs.tables import Floats, Qrels
+from citebed.runs.tables import Qrels
 
 Verdict = Literal["stands", "cannot be told", "may turn round"]
 VERDICTS: tuple[Verdict, ...] = ("stands", "cannot be told", "may turn round")
@@ -28,7 +29,7 @@ _PAIR = ("query_id", "doc_id")
 
 
 @dataclass(frozen=True)
-class Bound:
+class Bound(FlatRow):
     """A significant difference between two runs, and what unjudged documents could do to it.
 
     ``cutoff`` is the measure's, or the pool depth where it has none; ``winner_unjudged`` and
@@ -50,13 +51,6 @@ class Bound:
     worst: float
     worst_p: float
     verdict: Verdict
-
-    def row(self) -> dict[str, Any]:
-        """As a flat row; what is not known is null."""
-        return {
-            name: None if isinstance(value, float) and math.isnan(value) else value
-            for name, value in asdict(self).items()
-        }
 
     def sentence(self) -> str:
         """The verdict in plain words."""
@@ -181,7 +175,7 @@ def _tested(
     if bench.settings.complete:
         counted = np.ones_like(counted)
     values = [measure.values(rankings)[counted] for rankings in seen]
-    differences = _scale(measure, values[0]) - _scale(measure, values[1])
+    differences = measure.scaled(values[0]) - measure.scaled(values[1])
     ids = judged.query_ids.filter(pl.Series(counted)).to_list()
     tested = paired_test(
         bench.design.test,
@@ -191,10 +185,6 @@ def _tested(
         seed=bench.resampling.seed,
     )
     return float(differences.mean()), tested.p_value
-
-
-def _scale(measure: Measure, values: Floats) -> Floats:
-    return np.log(values) if measure.SUMMARY == "geometric mean" else values
 
 
 def _adjusted(family: Sequence[Comparison], at: int, p: float, design: Design) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from citebed.errors import CitebedError, FormatError
@@ -9,14 +10,22 @@ from citebed.files.reading import read_lines
 from citebed.runs.query_files import queries_beside, query_rows
 
 
-def read_clusters(wanted: str, queries: Path | None, qrels: Path | None) -> dict[str, str]:
-    """The cluster of each query.
+def clusters_of(
+    wanted: Mapping[str, str] | str | Path | None,
+    queries: Path | None = None,
+    qrels: Path | None = None,
+) -> Mapping[str, str] | None:
+    """The cluster of each query; ``None`` where none is wanted.
 
-    ``wanted`` is a file of lines ``query_id cluster``, or the name of a field (``paper`` stands
-    for ``paper_id``) of the queries in ``queries``, JSON Lines; where that is not given, of the
-    queries that stand beside the judgements in a collection (``queries/NAME.jsonl`` for
-    ``qrels/NAME.qrels``).
+    ``wanted`` is that itself, a file of lines ``query_id cluster``, or the name of a field
+    (``paper`` stands for ``paper_id``) of the queries in ``queries``, JSON Lines; where that is
+    not given, of the queries that stand beside the judgements in a collection
+    (``queries/NAME.jsonl`` for ``qrels/NAME.qrels``).
     """
+    if isinstance(wanted, Mapping):
+        return wanted
+    if not wanted:
+        return None
     if Path(wanted).is_file() or Path(wanted).is_fifo():
         return read_groups(Path(wanted), "query", "cluster")
     source = queries or queries_beside(qrels)
@@ -26,7 +35,7 @@ def read_clusters(wanted: str, queries: Path | None, qrels: Path | None) -> dict
             "queries beside the judgements. Give the queries with --queries FILE.jsonl, or a "
             "file of lines 'query_id cluster'."
         )
-    return _fields(source, wanted)
+    return _fields(source, str(wanted))
 
 
 def _fields(path: Path, wanted: str) -> dict[str, str]:

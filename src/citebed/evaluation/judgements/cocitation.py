@@ -8,12 +8,17 @@ a guess, so it is a set of its own: no pair of it is in the judgements it was ma
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
 import polars as pl
 
-from citebed.errors import CitebedError
+from citebed.errors import CitebedError, FormatError
 from citebed.evaluation.judgements.sets import LARGEST_GRADE, PAIR, checked
-from citebed.runs.tables import Qrels
+from citebed.files.parquet import read_parquet
+from citebed.files.reading import data_lines
+from citebed.runs.tables import Qrels, id_column, is_parquet, number_column
+from citebed.runs.times import is_later
 
 LABEL = "cocited"
 
@@ -150,3 +155,151 @@ def _candidates(often: pl.DataFrame) -> pl.DataFrame:
         )
         .rename({"other_id": "doc_id"})
     )
+
+
+# --- where co-citations come from -----------------------------------------------------------
+
+
+class CitingTables(Protocol):
+    """The tables of a collection that say who cites what."""
+
+    @property
+    def documents(self) -> pl.DataFrame:
+        """The documents, with their dates."""
+
+    @property
+    def papers(self) -> pl.DataFrame:
+        """The citing papers; ``doc_id`` where one is a document too."""
+
+    @property
+    def references(self) -> pl.DataFrame:
+        """Their reference lists."""
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """Links between documents: ``cites``, ``cocited``."""
+
+
+class Cocitations(NamedTuple):
+    """Pairs in both directions, the queries' own reference lists, and what they may not have."""
+
+    pairs: pl.DataFrame
+    own: pl.DataFrame | None
+    barred: pl.DataFrame | None
+    what: str
+
+
+def from_collection(
+    collection: CitingTables,
+    qrels: Qrels,
+    queries: pl.DataFrame | None = None,
+    *,
+    rel: int = 1,
+    not_own_paper: bool = False,
+) -> Cocitations:
+    """Co-citations of the relevant documents (of grade ``rel``) in a collection.
+
+    They are counted in its citing papers' and documents' reference lists, and the links of kind
+    ``cocited`` are added.
+
+    ``queries`` are those of the judgements, as far as they are known: what searching bars for
+    them is barred here. With ``not_own_paper`` the reference lists of their papers are left out.
+    """
+    relevant = qrels.table.filter(pl.col("relevance") >= rel)["doc_id"]
+    lists = _lists(collection)
+    links = collection.links.filter(pl.col("kind") == "cocited").select(
+        "doc_id", pl.col("target_id").alias("other_id"), pl.col("weight").alias("count")
+    )
+    links = links.drop_nulls()
+    pairs = added(cocitations(lists, relevant), both_ways(links))
+    own = _own_lists(collection, queries, qrels) if not_own_paper else None
+    what = (
+        f"{lists['citer'].n_unique():,} reference lists with {lists.height:,} citations of its "
+        f"documents, {links.height:,} co-citation links"
+    )
+    barred = None if queries is None else _barred(collection, queries, pairs)
+    return Cocitations(pairs, own, barred, what)
+
+
+def from_file(path: Path) -> Cocitations:
+    """Pairs from Parquet (``doc_id, other_id, count``) or lines ``doc_id other_id count``.
+
+    The count may be left out, and is 1 then.
+    """
+    if is_parquet(path):
+        pairs = _table_of_pairs(path)
+    else:
+        rows = [_pair(path, at, line) for at, line in data_lines(path)]
+        schema = {"doc_id": pl.String, "other_id": pl.String, "count": pl.Float64}
+        pairs = pl.DataFrame(rows, schema, orient="row")
+    return Cocitations(both_ways(pairs), None, None, f"{pairs.height:,} pairs of documents")
+
+
+def _table_of_pairs(path: Path) -> pl.DataFrame:
+    pairs = read_parquet(path)
+    missing = [name for name in ("doc_id", "other_id", "count") if name not in pairs.columns]
+    if missing:
+        raise FormatError(path, None, f"there is no column {', '.join(missing)}.")
+    try:
+        ids = [id_column(pairs[name]) for name in ("doc_id", "other_id")]
+        checked = pl.DataFrame([*ids, number_column(pairs["count"], pl.Float64)])
+    except CitebedError as error:
+        raise FormatError(path, None, str(error)) from None
+    if (checked["count"] < 0).any():
+        raise FormatError(path, None, "a count is below 0.")
+    return checked
+
+
+def _pair(path: Path, at: int, line: str) -> tuple[str, str, float]:
+    fields = line.split()
+    if len(fields) not in (2, 3):
+        raise FormatError(
+            path, at, f"found {len(fields)} fields, expected doc_id, other_id and their count."
+        )
+    try:
+        count = float(fields[2]) if len(fields) == 3 else 1.0
+    except ValueError:
+        raise FormatError(path, at, f"the count '{fields[2]}' is not a number.") from None
+    if not 0 <= count < float("inf"):
+        raise FormatError(path, at, f"the count '{fields[2]}' is not a number from 0.")
+    return fields[0], fields[1], count
+
+
+def _lists(collection: CitingTables) -> pl.DataFrame:
+    """Who cites what: ``citer, doc_id``. A citing paper that is a document too is one citer."""
+    papers = collection.papers.select("paper_id", pl.col("doc_id").alias("self"))
+    named = collection.references.join(papers, on="paper_id", how="left").select(
+        pl.coalesce("document " + pl.col("self"), "paper " + pl.col("paper_id")).alias("citer"),
+        "doc_id",
+    )
+    cites = collection.links.filter(pl.col("kind") == "cites").select(
+        ("document " + pl.col("doc_id")).alias("citer"), pl.col("target_id").alias("doc_id")
+    )
+    return pl.concat([named, cites]).drop_nulls().unique()
+
+
+def _own_lists(
+    collection: CitingTables, queries: pl.DataFrame | None, qrels: Qrels
+) -> pl.DataFrame:
+    """For each query, the reference list of the paper that it comes from."""
+    if queries is None or queries["paper_id"].null_count() == queries.height:
+        name = qrels.source.name if qrels.source else qrels.name
+        raise CitebedError(
+            f"cannot tell which papers the queries of {name} come from. Name the query set "
+            "with --queries, or leave out --not-own-paper."
+        )
+    lists = collection.references.select("paper_id", "doc_id").drop_nulls()
+    return queries.select("query_id", "paper_id").join(lists, on="paper_id")
+
+
+def _barred(collection: CitingTables, asked: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+    """What searching bars too: documents that a query excludes, and those later than it."""
+    excluded = asked.select("query_id", pl.col("exclude").alias("doc_id"))
+    excluded = excluded.explode("doc_id").drop_nulls()
+    date = pl.coalesce(pl.col("date"), pl.col("year").cast(pl.String))
+    dated = collection.documents.select("doc_id", date.alias("date")).drop_nulls()
+    dated = dated.filter(pl.col("doc_id").is_in(pairs["other_id"].unique().to_list()))
+    before = asked.select("before").unique().drop_nulls()
+    late = before.join(dated, how="cross").filter(is_later(pl.col("date"), pl.col("before")))
+    later = asked.select("query_id", "before").join(late, on="before")
+    return pl.concat([excluded, later.select("query_id", "doc_id")]).unique()

@@ -293,7 +293,7 @@ def _conflicts(
 
 
 @dataclass(frozen=True)
-class Statistics:
+class JudgementStatistics:
     """What is in a set of judgements; ``grades`` counts the judgements of each grade."""
 
     name: str
@@ -327,7 +327,7 @@ class Statistics:
         return [{"qrels": self.name, "figure": k, "value": v} for k, v in figures.items()]
 
 
-def describe(qrels: Qrels, rel: int = 1) -> Statistics:
+def describe(qrels: Qrels, rel: int = 1) -> JudgementStatistics:
     """Count queries, judgements, grades; ``rel`` is the lowest grade that is relevant.
 
     A document below 0 is not judged, so it counts among the grades only.
@@ -339,7 +339,7 @@ def describe(qrels: Qrels, rel: int = 1) -> Statistics:
     queries = table.group_by("query_id").agg(
         judged=(pl.col("relevance") >= 0).sum(), relevant=(pl.col("relevance") >= rel).sum()
     )
-    return Statistics(
+    return JudgementStatistics(
         name=qrels.name,
         queries=queries.height,
         documents=table["doc_id"].n_unique(),

@@ -88,6 +88,10 @@ class Measure:
             return float("nan")
         return float(np.cumsum(values)[-1]) / len(values)
 
+    def scaled(self, values: Floats) -> Floats:
+        """Scores on the scale on which they are averaged: logarithms for geometric means."""
+        return np.log(values) if self.SUMMARY == "geometric mean" else values
+
     def relevant(self, rankings: Rankings) -> Flags:
         """Which of the retrieved, judged documents are relevant."""
         return rankings.relevance >= self.rel

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring.evaluating import Evaluation, RunScores
+from citebed.evaluation.scoring.run_scores import RunScores, run_called
 from citebed.evaluation.scoring.summaries import Resampling
 from citebed.evaluation.statistics import (
     CORRECTIONS,
@@ -28,6 +28,7 @@ from citebed.evaluation.statistics import (
     smallest_effect,
     tukey,
 )
+from citebed.frames import FlatRow, Shown, frame_of
 from citebed.runs.tables import Floats
 
 SIGNIFICANT = 0.05
@@ -57,7 +58,7 @@ class Design:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(FlatRow):
     """A run against another under one measure, over the queries that both have.
 
     ``difference`` is ``value`` less ``base_value``, with its interval ``low`` to ``high``.
@@ -91,33 +92,53 @@ class Comparison:
     significant: bool
     note: str
 
-    def row(self) -> dict[str, Any]:
-        """As a flat row; what is not known is null."""
-        return {
-            name: None if isinstance(value, float) and math.isnan(value) else value
-            for name, value in asdict(self).items()
-        }
+
+class Comparisons(Shown, tuple[Comparison, ...]):
+    """Comparisons of runs, measure by measure."""
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row a comparison, a column for each of its fields."""
+        return frame_of(self)
+
+    def shown(self) -> pl.DataFrame:
+        """What one asks first: the two means, the difference with its interval, and p."""
+        names = "measure", "base", "run", "base_value", "value", "difference", "low", "high"
+        return self.table.select(*names, "p_adjusted", "significant").with_columns(
+            pl.col(pl.Float64).round(4)
+        )
+
+
+class Scored(Protocol):
+    """Runs that were scored under the same judgements and measures."""
+
+    @property
+    def runs(self) -> Sequence[RunScores]:
+        """Each run's scores."""
 
 
 def compare(
-    evaluation: Evaluation, design: Design | None = None, resampling: Resampling | None = None
-) -> list[Comparison]:
+    evaluation: Scored, design: Design | None = None, resampling: Resampling | None = None
+) -> Comparisons:
     """Compare the runs of an evaluation, measure by measure."""
     design, resampling = design or Design(), resampling or Resampling()
-    pairs = _pairs(evaluation, design)
+    runs = evaluation.runs
+    pairs = _pairs(runs, design)
     found: list[Comparison] = []
-    for at, measure in enumerate(evaluation.measures):
+    for at, measure in enumerate(runs[0].measures):
         if measure.SUMMARY == "sum":
             continue
         group = [_compared(measure, at, *pair, design, resampling) for pair in pairs]
-        found += _corrected(group, at, evaluation, design, resampling)
+        if design.correction == "tukey":
+            found += _by_tukey(group, at, runs, design, resampling)
+        else:
+            found += _corrected(group, design)
     if not found:
         raise CitebedError("counts are not compared; name a measure such as nDCG@10.")
-    return found
+    return Comparisons(found)
 
 
-def _pairs(evaluation: Evaluation, design: Design) -> list[tuple[RunScores, RunScores]]:
-    runs = evaluation.runs
+def _pairs(runs: Sequence[RunScores], design: Design) -> list[tuple[RunScores, RunScores]]:
     if len(runs) < 2:
         raise CitebedError(f"found {len(runs)} run; a comparison needs two or more.")
     if design.correction == "tukey" and design.baseline is not None:
@@ -126,7 +147,7 @@ def _pairs(evaluation: Evaluation, design: Design) -> list[tuple[RunScores, RunS
         )
     if design.baseline is None:
         return list(combinations(runs, 2))
-    base = evaluation[design.baseline]
+    base = run_called(design.baseline, runs)
     return [(base, run) for run in runs if run is not base]
 
 
@@ -155,7 +176,7 @@ def _compared(
     ids, (base_values, values) = shared_queries(base, run)
     before, after = base_values[at], values[at]
     labels = resampling.labels(ids)
-    differences = _differences(measure, before, after)
+    differences = measure.scaled(after) - measure.scaled(before)
     tested, limits = _tested(differences, labels, design, resampling)
     size = effect(differences, clusters=labels)
     return Comparison(
@@ -199,63 +220,36 @@ def _tested(
     )
 
 
-def _differences(measure: Measure, before: Floats, after: Floats) -> Floats:
-    """By query; of geometric measures the differences of logarithms."""
-    if measure.SUMMARY == "geometric mean":
-        return np.log(after) - np.log(before)
-    return after - before
-
-
 def _note(note: str, measure: Measure) -> str:
     if measure.SUMMARY != "geometric mean":
         return note
     return "; ".join(filter(None, (note, "difference and interval are of logarithms")))
 
 
-def _corrected(
-    group: Sequence[Comparison],
-    at: int,
-    evaluation: Evaluation,
-    design: Design,
-    resampling: Resampling,
-) -> list[Comparison]:
-    if design.correction == "tukey":
-        return _by_tukey(group, at, evaluation, design, resampling)
-    known = [not math.isnan(comparison.p) for comparison in group]
-    p_values = [comparison.p for comparison, fine in zip(group, known, strict=True) if fine]
-    adjusted = iter(adjust(p_values, design.correction).tolist() if p_values else [])
-    found = []
-    for comparison, fine in zip(group, known, strict=True):
-        p = next(adjusted) if fine else math.nan
-        found.append(replace(comparison, p_adjusted=p, significant=p < design.alpha))
-    return found
+def _corrected(group: Sequence[Comparison], design: Design) -> list[Comparison]:
+    adjusted = adjust([of.p for of in group], design.correction).tolist()
+    return [
+        replace(of, p_adjusted=p, significant=p < design.alpha)
+        for of, p in zip(group, adjusted, strict=True)
+    ]
 
 
 def _by_tukey(
     group: Sequence[Comparison],
     at: int,
-    evaluation: Evaluation,
+    runs: Sequence[RunScores],
     design: Design,
     resampling: Resampling,
 ) -> list[Comparison]:
     """All pairs tested together, over the queries that all runs have."""
-    ids, values = shared_queries(*evaluation.runs)
-    measure = evaluation.measures[at]
-    columns = [x[at] for x in values]
-    if measure.SUMMARY == "geometric mean":
-        columns = [np.log(x) for x in columns]
-    matrix = np.stack(columns, axis=1)
+    ids, values = shared_queries(*runs)
+    measure = runs[0].measures[at]
+    matrix = np.stack([measure.scaled(x[at]) for x in values], axis=1)
     labels = resampling.labels(ids)
     pairs = tukey(
         matrix, clusters=labels, samples=resampling.samples or 10_000, seed=resampling.seed
     )
-    order = {(pair.first, pair.second): pair.p_value for pair in pairs}
-    places = list(combinations(range(len(evaluation.runs)), 2))
     return [
-        replace(
-            comparison,
-            p_adjusted=order[place],
-            significant=order[place] < design.alpha,
-        )
-        for comparison, place in zip(group, places, strict=True)
+        replace(of, p_adjusted=pair.p_value, significant=pair.p_value < design.alpha)
+        for of, pair in zip(group, pairs, strict=True)
     ]

@@ -1,113 +1,122 @@
-"""Scoring runs: every measure for every judged query, and what the scores rest on."""
+"""Runs evaluated: scored, summarised and compared, as one value that the doors all use."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.grammar import measures as parse_measures
-from citebed.evaluation.measures.rankings import Rankings, match
-from citebed.evaluation.scoring.ledger import Ledger, ledger_of
-from citebed.runs.ranking import PreparedQrels, Ranked, ScoreType, check_twice, prepare, rank
-from citebed.runs.reading import as_qrels, as_runs
-from citebed.runs.tables import Flags, Floats, Run
+from citebed.evaluation.scoring.comparing import Comparison, Comparisons, Design, compare
+from citebed.evaluation.scoring.run_scores import (
+    TREC_EVAL,
+    RunScores,
+    Settings,
+    run_called,
+    score_runs,
+)
+from citebed.evaluation.scoring.summaries import Resampling, Summary, resampling_of, summarise
+from citebed.frames import Shown
+from citebed.runs.ranking import PreparedQrels, prepare
+from citebed.runs.reading import as_qrels, as_runs, check_names
+from citebed.runs.tables import Run
 
-_MANY_ROWS = 1_000_000
 DEFAULT_MEASURES = ("nDCG@10", "R@10", "AP", "RR")
+_SUMMARY = {name: pl.Float64 if name in ("mean", "low", "high") else pl.String
+            for name in ("run", "measure", "mean", "low", "high")}  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """How runs are scored.
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation(Shown):
+    """Runs scored under the same judgements and measures.
 
-    ``complete`` averages over all judged queries, a query that the run lacks counting 0
-    (trec_eval's ``-c``); otherwise over those that are judged and in the run, as trec_eval does
-    by default. ``score_type`` is ``double`` (trec_eval 10) or ``float`` (trec_eval 9).
+    ``source`` is the file of the judgements, beside which their queries may stand.
     """
-
-    complete: bool = False
-    score_type: ScoreType = "double"
-
-
-TREC_EVAL = Settings()
-
-
-@dataclass(frozen=True, eq=False)
-class RunScores:
-    """A run's scores: one row of ``values`` a measure, one column a query of ``query_ids``."""
-
-    run: str
-    measures: tuple[Measure, ...]
-    query_ids: pl.Series
-    values: Floats
-    ledger: Ledger
-
-    def of(self, measure: Measure | str) -> Floats:
-        """The scores under one measure, query by query."""
-        wanted = parse_measures([measure])[0]
-        if wanted not in self.measures:
-            raise CitebedError(f"{self.run} was not scored under {wanted}.")
-        return np.asarray(self.values[self.measures.index(wanted)])
-
-    @property
-    def summaries(self) -> dict[Measure, float]:
-        """The mean (or what the measure has in its place) of each measure."""
-        return {
-            measure: measure.summary(row)
-            for measure, row in zip(self.measures, self.values, strict=True)
-        }
-
-    def table(self) -> pl.DataFrame:
-        """A row a query and measure: ``run, measure, query_id, value``."""
-        queries = len(self.query_ids)
-        return pl.DataFrame(
-            {
-                "run": pl.Series([self.run]).new_from_index(0, queries * len(self.measures)),
-                "measure": np.repeat([str(m) for m in self.measures], queries),
-                "query_id": pl.concat([self.query_ids] * len(self.measures)),
-                "value": self.values.ravel(),
-            },
-            schema={
-                "run": pl.String,
-                "measure": pl.String,
-                "query_id": pl.String,
-                "value": pl.Float64,
-            },
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluation:
-    """Runs scored under the same judgements and measures."""
 
     qrels: str
     measures: tuple[Measure, ...]
     runs: tuple[RunScores, ...]
+    source: Path | None = None
+
+    def __getitem__(self, run: str) -> RunScores:
+        return run_called(run, self.runs)
 
     def table(self) -> pl.DataFrame:
         """A row a run, measure and query: ``run, measure, query_id, value``."""
         return pl.concat([scores.table() for scores in self.runs])
 
-    def summary(self) -> pl.DataFrame:
-        """A row a run and measure: ``run, measure, value``."""
-        rows = [
-            {"run": scores.run, "measure": str(measure), "value": value}
-            for scores in self.runs
-            for measure, value in scores.summaries.items()
-        ]
-        return pl.DataFrame(rows, schema={"run": pl.String, "measure": pl.String, "value": float})
+    @cached_property
+    def per_query(self) -> pl.DataFrame:
+        """A row a run, query and measure: ``run, query_id, measure, value``."""
+        return self.table().select("run", "query_id", "measure", "value")
 
-    def __getitem__(self, run: str) -> RunScores:
-        for scores in self.runs:
-            if scores.run == run:
-                return scores
-        raise CitebedError(f"there is no run '{run}': {', '.join(s.run for s in self.runs)}.")
+    def summaries(self, resampling: Resampling | None) -> tuple[list[Summary], ...]:
+        """Each run's summaries, a measure each; without intervals if there is no resampling."""
+        return tuple(summarise(scores, resampling) for scores in self.runs)
+
+    def summary(
+        self,
+        cluster: Mapping[str, str] | str | Path | None = None,
+        *,
+        samples: int | None = None,
+        seed: int = 0,
+        level: float = 0.95,
+    ) -> pl.DataFrame:
+        """A row a run and measure: ``run, measure, mean, low, high``.
+
+        The mean over queries (of counts the sum, of GMAP the geometric mean) has a bootstrap
+        interval from ``low`` to ``high``. With a ``cluster`` whole clusters are drawn: a mapping
+        from queries to clusters, a file of lines ``query_id cluster``, or the name of a field of
+        the queries that stand beside the judgements (``paper``).
+        """
+        resampling = resampling_of(cluster, self.source, None, samples, seed, level)
+        rows = [
+            (scores.run, str(of.measure), of.value, of.low, of.high)
+            for scores, summaries in zip(self.runs, self.summaries(resampling), strict=True)
+            for of in summaries
+        ]
+        return pl.DataFrame(rows, _SUMMARY, orient="row").fill_nan(None)
+
+    def compare(
+        self,
+        baseline: str | None = None,
+        cluster: Mapping[str, str] | str | Path | None = None,
+        *,
+        test: str = "t",
+        correction: str = "none",
+        alpha: float = 0.05,
+        seed: int = 0,
+    ) -> Comparisons:
+        """Compare the runs with a baseline, or all pairs; ``.table`` has the figures.
+
+        ``test``, ``correction`` and ``alpha`` are those of `Design`, ``cluster`` as in `summary`.
+        """
+        design = Design(baseline=baseline, test=test, correction=correction, alpha=alpha)
+        return compare(self, design, resampling_of(cluster, self.source, seed=seed))
+
+    def notes(self) -> list[str]:
+        """What a reader of the scores has to know, in sentences; nothing when all is well."""
+        ledgers = [scores.ledger for scores in self.runs]
+        notes = [f"{ledger.run}: {note}" for ledger in ledgers for note in ledger.notes()]
+        if len({ledger.measured for ledger in ledgers}) > 1:
+            notes.append(
+                "the runs are averaged over different queries; --complete averages over all"
+            )
+        return notes
+
+    def shown(self) -> pl.DataFrame:
+        """Runs down, measures across, each with its interval."""
+        rows = [
+            {"run": scores.run, "queries": scores.ledger.measured}
+            | {str(of.measure): str(of) for of in summaries}
+            for scores, summaries in zip(self.runs, self.summaries(Resampling()), strict=True)
+        ]
+        return pl.DataFrame(rows)
 
 
 def evaluate(
@@ -119,63 +128,78 @@ def evaluate(
     """Score one run or several.
 
     ``qrels`` and ``runs`` are files, tables, dicts of dicts, or what ir_measures, ir_datasets
-    and PyTerrier give (`citebed.runs.converting`). Several runs come as a list, or as a dict
-    from their names.
+    and PyTerrier give (`citebed.runs.reading`). Several runs come as a list, or as a dict from
+    their names.
 
     >>> scores = evaluate({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}, ["RR"])
     >>> scores.summary().rows()
-    [('run', 'RR', 0.5)]
+    [('run', 'RR', 0.5, None, None)]
     """
+    return evaluate_under([prepare(as_qrels(qrels))], runs, measures, settings)[0]
+
+
+def evaluate_under(
+    sets: Sequence[PreparedQrels],
+    runs: Any,
+    measures: str | Measure | Iterable[str | Measure],
+    settings: Settings,
+) -> list[Evaluation]:
+    """Score the same runs under each of some judgement sets."""
     chosen = tuple(parse_measures(measures))
+    scored = score_runs(sets, as_runs(runs), chosen, settings)
+    return [
+        Evaluation(judged.name, chosen, found, judged.source)
+        for judged, found in zip(sets, scored, strict=True)
+    ]
+
+
+# --- all of it at once, for a report --------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is measured and compared, and how."""
+
+    measures: Sequence[str | Measure] = DEFAULT_MEASURES
+    settings: Settings = TREC_EVAL
+    design: Design = field(default_factory=Design)
+    resampling: Resampling = field(default_factory=Resampling)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Study:
+    """Runs with their scores, summaries (a list a run) and comparisons (none of one run)."""
+
+    plan: Plan
+    judged: PreparedQrels
+    runs: tuple[Run, ...]
+    evaluation: Evaluation
+    summaries: tuple[list[Summary], ...]
+    comparisons: Sequence[Comparison]
+
+    @property
+    def base(self) -> int:
+        """The place of the run that others are laid against: the baseline, else the first."""
+        names = [run.name for run in self.runs]
+        return names.index(self.plan.design.baseline) if self.plan.design.baseline else 0
+
+
+def study(qrels: Any, runs: Any, plan: Plan) -> Study:
+    """Score runs, draw their intervals and compare them; all runs are held.
+
+    Runs must have names of their own, for that is how a reader tells them apart. Measures that
+    only count are not compared.
+    """
+    tables = tuple(as_runs(runs))
+    check_names([run.name for run in tables])
     judged = prepare(as_qrels(qrels))
-    scored = tuple(score_each(judged, as_runs(runs), chosen, settings))
-    return Evaluation(judged.name, chosen, scored)
-
-
-def score_each(
-    judged: PreparedQrels, runs: Iterable[Run], measures: Sequence[Measure], settings: Settings
-) -> Iterator[RunScores]:
-    """Score runs one after the other, holding one at a time."""
-    for run in runs:
-        yield score_run(judged, run, measures, settings)
-
-
-def score_run(
-    judged: PreparedQrels, run: Run, measures: Sequence[Measure], settings: Settings = TREC_EVAL
-) -> RunScores:
-    """Score one run under judgements that are ready."""
-    ranked = rank(run, settings.score_type)
-    rankings = _matched(judged, ranked)
-    if not rankings.in_run.any():
-        raise CitebedError(_nothing_shared(judged, run.name, ranked.query_ids))
-    counted: Flags = np.ones_like(rankings.in_run) if settings.complete else rankings.in_run
-    values = np.stack([measure.values(rankings) for measure in measures])
-    ledger = ledger_of(ranked, rankings, measures, values, counted)
-    kept = judged.query_ids.filter(pl.Series(counted))
-    return RunScores(run.name, tuple(measures), kept, values[:, counted], ledger)
-
-
-def _matched(judged: PreparedQrels, ranked: Ranked) -> Rankings:
-    """Match, and look for documents that stand twice: beside it where there are many."""
-    if len(ranked.scores) < _MANY_ROWS:
-        check_twice(ranked)
-        return match(judged, ranked)
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(1) as beside:
-        checked = beside.submit(check_twice, ranked)
-        rankings = match(judged, ranked)
-        checked.result()
-    return rankings
-
-
-def _nothing_shared(judged: PreparedQrels, run: str, query_ids: pl.Series) -> str:
-    if not len(query_ids) or not len(judged.query_ids):
-        return f"the {'judgements' if len(query_ids) else f'run {run!r}'} are empty."
-    ours, theirs = (
-        ", ".join(f"'{x}'" for x in ids.head(3)) for ids in (judged.query_ids, query_ids)
-    )
-    return (
-        f"the run '{run}' and the judgements '{judged.name}' have no query in common: "
-        f"{ours} … are judged, {theirs} … are in the run. Do they belong together?"
+    (evaluation,) = evaluate_under([judged], tables, plan.measures, plan.settings)
+    compared = len(tables) > 1 and any(m.SUMMARY != "sum" for m in evaluation.measures)
+    return Study(
+        plan=plan,
+        judged=judged,
+        runs=tables,
+        evaluation=evaluation,
+        summaries=evaluation.summaries(plan.resampling),
+        comparisons=compare(evaluation, plan.design, plan.resampling) if compared else (),
     )

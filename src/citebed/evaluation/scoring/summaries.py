@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from citebed.errors import CitebedError
+from citebed.evaluation.judgements.clusters import clusters_of
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring.evaluating import RunScores
+from citebed.evaluation.scoring.run_scores import RunScores
 from citebed.evaluation.statistics import Interval, mean_intervals
-from citebed.runs.tables import Floats
 from citebed.wording import count
 
 _MANY_QUERIES = 1000
@@ -60,6 +61,13 @@ class Summary:
     low: float
     high: float
 
+    def __str__(self) -> str:
+        """``0.2950 [0.2571, 0.3336]``; counts as whole numbers."""
+        if self.measure.SUMMARY == "sum":
+            return f"{self.value:.0f}"
+        limits = "" if math.isnan(self.low) else f" [{self.low:.4f}, {self.high:.4f}]"
+        return f"{self.value:.4f}{limits}"
+
     def row(self, run: str) -> dict[str, Any]:
         """As a flat row, with ``query_id`` "all"."""
         limits = {
@@ -72,13 +80,26 @@ class Summary:
         }  # fmt: skip
 
 
+def resampling_of(
+    cluster: Mapping[str, str] | str | Path | None,
+    qrels: Path | None = None,
+    queries: Path | None = None,
+    samples: int | None = None,
+    seed: int = 0,
+    level: float = 0.95,
+) -> Resampling:
+    """How intervals and randomised tests draw; ``cluster`` is what `clusters_of` takes."""
+    clusters = clusters_of(cluster, queries, qrels)
+    return Resampling(samples=samples, seed=seed, level=level, clusters=clusters)
+
+
 def summarise(scores: RunScores, resampling: Resampling | None) -> list[Summary]:
     """Each measure's summary; without intervals if there is no resampling."""
-    found = [measure.summary(row) for measure, row in _pairs(scores)]
-    intervals = [Interval(math.nan, math.nan, "")] * len(found)
-    averaged = [at for at, measure in enumerate(scores.measures) if measure.SUMMARY != "sum"]
+    measures, values = scores.measures, scores.values
+    intervals = [Interval(math.nan, math.nan, "")] * len(measures)
+    averaged = [at for at, measure in enumerate(measures) if measure.SUMMARY != "sum"]
     if resampling is not None and averaged:
-        matrix = np.stack([_scale(*_pairs(scores)[at]) for at in averaged], axis=1)
+        matrix = np.stack([measures[at].scaled(values[at]) for at in averaged], axis=1)
         drawn = mean_intervals(
             matrix,
             clusters=resampling.labels(scores.query_ids.to_list()),
@@ -87,19 +108,11 @@ def summarise(scores: RunScores, resampling: Resampling | None) -> list[Summary]
             seed=resampling.seed,
         )
         for at, interval in zip(averaged, drawn, strict=True):
-            intervals[at] = _back(scores.measures[at], interval)
+            intervals[at] = _back(measures[at], interval)
     return [
-        Summary(measure, value, interval.low, interval.high)
-        for measure, value, interval in zip(scores.measures, found, intervals, strict=True)
+        Summary(measure, measure.summary(row), interval.low, interval.high)
+        for measure, row, interval in zip(measures, values, intervals, strict=True)
     ]
-
-
-def _pairs(scores: RunScores) -> list[tuple[Measure, Floats]]:
-    return list(zip(scores.measures, scores.values, strict=True))
-
-
-def _scale(measure: Measure, values: Floats) -> Floats:
-    return np.log(values) if measure.SUMMARY == "geometric mean" else values
 
 
 def _back(measure: Measure, interval: Interval) -> Interval:

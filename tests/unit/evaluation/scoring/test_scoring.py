@@ -108,7 +108,7 @@ def test_the_ledger_by_hand() -> None:
 
 def test_complete_counts_missing_queries_as_zero() -> None:
     run = {"q1": {"a": 1.0}}
-    assert evaluate(QRELS, run, ["RR"]).summary()["value"].to_list() == [1.0]
+    assert evaluate(QRELS, run, ["RR"]).summary()["mean"].to_list() == [1.0]
     complete = evaluate(QRELS, run, ["RR", "GMAP"], Settings(complete=True)).runs[0]
     assert complete.of("RR").tolist() == [1.0, 0.0, 0.0]
     # AP of q1 is 1/2; the others are held at 0.00001: exp((ln 0.5 + 2 ln 0.00001) / 3)
@@ -124,7 +124,8 @@ def test_nothing_in_common_is_told() -> None:
 def test_several_runs_and_their_names() -> None:
     runs = {"one": {"q1": {"a": 1.0}}, "two": {"q1": {"c": 1.0}}}
     found = citebed.evaluate(QRELS, runs, ["RR(rel=2)"])
-    assert found.summary().rows() == [("one", "RR(rel=2)", 0.0), ("two", "RR(rel=2)", 1.0)]
+    figures = [("one", "RR(rel=2)", 0.0, None, None), ("two", "RR(rel=2)", 1.0, None, None)]
+    assert found.summary().rows() == figures
     assert found["two"].table().rows() == [("two", "RR(rel=2)", "q1", 1.0)]
     with pytest.raises(CitebedError, match="no run 'three'"):
         found["three"]

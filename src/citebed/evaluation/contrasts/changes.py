@@ -1,0 +1,273 @@
+"""What a second judgement set changes: means, correlations, significant differences, queries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.scoring.comparing import Comparison, Design, compare
+from citebed.evaluation.scoring.evaluating import Evaluation
+from citebed.evaluation.scoring.run_scores import RunScores
+from citebed.evaluation.scoring.summaries import Resampling
+from citebed.evaluation.statistics import kendall_tau, pearson, spearman, tau_ap
+from citebed.frames import FlatRow
+from citebed.runs.tables import Floats
+
+SYSTEMS = "systems"
+QUERIES = "queries"
+Fate = Literal["survives", "vanishes", "appears", "turns round", "none"]
+FATES: tuple[Fate, ...] = ("survives", "vanishes", "appears", "turns round", "none")
+Move = Literal["from best", "from 0", "fell", "rose"]
+NEGLIGIBLE = 1e-12
+_FEW = 100
+
+
+# --- means ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Change(FlatRow):
+    """A run's summary under both sets, and how many queries rose, stayed and fell."""
+
+    run: str
+    measure: str
+    queries: int
+    before: float
+    after: float
+    change: float
+    rose: int
+    same: int
+    fell: int
+
+
+def changes(before: Evaluation, after: Evaluation) -> list[Change]:
+    """Every run under every measure."""
+    found = []
+    for x, y in zip(before.runs, after.runs, strict=True):
+        for at, measure in enumerate(before.measures):
+            moved = y.values[at] - x.values[at]
+            rose, fell = int((moved > NEGLIGIBLE).sum()), int((moved < -NEGLIGIBLE).sum())
+            ends = measure.summary(x.values[at]), measure.summary(y.values[at])
+            found.append(
+                Change(
+                    x.run, str(measure), len(moved), *ends, ends[1] - ends[0],
+                    rose, len(moved) - rose - fell, fell,
+                )
+            )  # fmt: skip
+    return found
+
+
+# --- correlations ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Agreement(FlatRow):
+    """Correlations of the same ``n`` things under two judgement sets.
+
+    ``of`` is "systems" (by their means; ``run`` is "all") or "queries" (the scores of one
+    ``run``). ``tau_ap`` takes the second set for the truth and is not symmetric; the others
+    are. nan where there are fewer than two things or they all score alike.
+    """
+
+    measure: str
+    of: str
+    run: str
+    n: int
+    kendall: float
+    tau_ap: float
+    spearman: float
+    pearson: float
+
+
+def is_by_query(measure: Measure) -> bool:
+    """Whether a measure has scores of its own query by query.
+
+    A geometric mean has not: GMAP's are AP's, but for their floor.
+    """
+    return measure.SUMMARY == "mean"
+
+
+def agreements(before: Evaluation, after: Evaluation) -> list[Agreement]:
+    """Per measure: of the systems, then of the queries of every run."""
+    found = []
+    for at, measure in enumerate(before.measures):
+        means = [
+            [measure.summary(scores.values[at]) for scores in side.runs] for side in (before, after)
+        ]
+        found.append(agreement(str(measure), SYSTEMS, "all", *means))
+        if is_by_query(measure):
+            found += [
+                agreement(str(measure), QUERIES, x.run, x.values[at], y.values[at])
+                for x, y in zip(before.runs, after.runs, strict=True)
+            ]
+    return found
+
+
+def agreement(
+    measure: str,
+    of: str,
+    run: str,
+    before: Sequence[float] | Floats,
+    after: Sequence[float] | Floats,
+) -> Agreement:
+    """The four correlations of two lists of scores."""
+    return Agreement(
+        measure=measure,
+        of=of,
+        run=run,
+        n=len(before),
+        kendall=kendall_tau(before, after),
+        tau_ap=tau_ap(after, before),
+        spearman=spearman(before, after),
+        pearson=pearson(before, after),
+    )
+
+
+# --- significant differences ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Conclusion(FlatRow):
+    """A pair of runs under one measure, tested under both judgement sets.
+
+    The differences are ``run`` less ``base``, the p-values after the correction. A significant
+    difference of the first set ``survives`` when it is significant in the same direction under
+    the second, ``turns round`` when in the other, and else ``vanishes``; one that only the
+    second set shows ``appears``; ``none`` is no significant difference under either.
+    """
+
+    measure: str
+    base: str
+    run: str
+    before_difference: float
+    before_p: float
+    after_difference: float
+    after_p: float
+    fate: Fate
+
+
+def conclusions(
+    before: Evaluation, after: Evaluation, design: Design, resampling: Resampling
+) -> list[Conclusion]:
+    """The fate of every difference between the runs; empty for a single run."""
+    if len(before.runs) < 2:
+        return []
+    frugal = without_intervals(design, resampling)
+    sides = (compare(evaluation, design, frugal) for evaluation in (before, after))
+    return [_conclusion(x, y) for x, y in zip(*sides, strict=True)]
+
+
+def without_intervals(design: Design, resampling: Resampling) -> Resampling:
+    """The same with few draws, where only intervals, which are not shown, would be drawn."""
+    if design.test != "t" or design.correction == "tukey":
+        return resampling
+    return replace(resampling, samples=_FEW)
+
+
+def _conclusion(before: Comparison, after: Comparison) -> Conclusion:
+    return Conclusion(
+        measure=before.measure,
+        base=before.base,
+        run=before.run,
+        before_difference=before.difference,
+        before_p=before.p_adjusted,
+        after_difference=after.difference,
+        after_p=after.p_adjusted,
+        fate=fate_of(before, after),
+    )
+
+
+def fate_of(before: Comparison, after: Comparison) -> Fate:
+    """What becomes of a difference."""
+    if before.significant and after.significant:
+        same = (before.difference > 0) == (after.difference > 0)
+        return "survives" if same else "turns round"
+    if before.significant:
+        return "vanishes"
+    return "appears" if after.significant else "none"
+
+
+def fates(found: Sequence[Conclusion]) -> dict[str, Counter[Fate]]:
+    """For each measure, how many differences had which fate."""
+    counted: dict[str, Counter[Fate]] = {}
+    for conclusion in found:
+        counted.setdefault(conclusion.measure, Counter())[conclusion.fate] += 1
+    return counted
+
+
+# --- queries that move ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Mover(FlatRow):
+    """A query that a run scores otherwise under the second set.
+
+    ``move`` is "from best" where it fell from the measure's highest value (1 for nearly all),
+    "from 0" where it rose from 0, else "fell" or "rose". ``before_relevant`` and
+    ``after_relevant`` count its relevant documents: one that fell from 1 had mostly a single
+    one, and that was found.
+    """
+
+    measure: str
+    run: str
+    query_id: str
+    before: float
+    after: float
+    change: float
+    move: Move
+    before_relevant: int
+    after_relevant: int
+
+
+def movers(
+    measure: Measure,
+    before: RunScores,
+    after: RunScores,
+    relevant: tuple[Mapping[str, int], Mapping[str, int]],
+    largest: int,
+) -> list[Mover]:
+    """All queries that fell from the best value or rose from 0, and the largest other moves.
+
+    ``largest`` limits the latter, in each direction. Largest move first; of equal ones by id.
+    """
+    at = before.measures.index(measure)
+    rows = list(_moved(measure, before, before.values[at], after.values[at], relevant))
+    rows.sort(key=lambda mover: (-abs(mover.change), mover.query_id))
+    kept = {id(mover) for mover in rows if mover.move in ("from best", "from 0")}
+    for move in ("fell", "rose"):
+        kept |= {id(mover) for mover in [m for m in rows if m.move == move][:largest]}
+    return [mover for mover in rows if id(mover) in kept]
+
+
+def _moved(
+    measure: Measure,
+    run: RunScores,
+    before: Floats,
+    after: Floats,
+    relevant: tuple[Mapping[str, int], Mapping[str, int]],
+) -> Iterator[Mover]:
+    ids = run.query_ids.to_list()
+    for place in np.flatnonzero(np.abs(after - before) > NEGLIGIBLE).tolist():
+        x, y, query = float(before[place]), float(after[place]), ids[place]
+        yield Mover(
+            measure=str(measure),
+            run=run.run,
+            query_id=query,
+            before=x,
+            after=y,
+            change=y - x,
+            move=_move(measure, x, y),
+            before_relevant=relevant[0].get(query, 0),
+            after_relevant=relevant[1].get(query, 0),
+        )
+
+
+def _move(measure: Measure, before: float, after: float) -> Move:
+    if after < before:
+        return "from best" if before >= measure.RANGE[1] - NEGLIGIBLE else "fell"
+    return "from 0" if abs(before) <= NEGLIGIBLE else "rose"

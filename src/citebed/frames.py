@@ -1,0 +1,46 @@
+"""Values with a table inside: flat rows, and tables that print well and render as HTML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import polars as pl
+
+
+class FlatRow:
+    """A dataclass of plain values that is a row of a table."""
+
+    def row(self) -> dict[str, Any]:
+        """As a flat row; what is not known (nan) is null."""
+        return {
+            name: None if isinstance(value, float) and math.isnan(value) else value
+            for name, value in vars(self).items()
+        }
+
+
+def frame_of(rows: Iterable[FlatRow]) -> pl.DataFrame:
+    """Rows as a table, a column for each of their fields."""
+    return pl.DataFrame([row.row() for row in rows], infer_schema_length=None)
+
+
+class Shown:
+    """A value that prints as a table, and renders as one in a notebook."""
+
+    def shown(self) -> pl.DataFrame:
+        """What a person looks at first."""
+        raise NotImplementedError
+
+    def _rendered(self, how: str) -> str:
+        with pl.Config(
+            tbl_rows=-1, tbl_cols=-1, tbl_width_chars=250, fmt_str_lengths=60,
+            tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True,
+        ):  # fmt: skip
+            return str(getattr(self.shown(), how)())
+
+    def __repr__(self) -> str:
+        return self._rendered("__str__")
+
+    def _repr_html_(self) -> str:
+        return self._rendered("_repr_html_")
