@@ -13,7 +13,7 @@ import polars as pl
 
 from citebed.errors import UnknownName
 from citebed.runs.tables import Floats, Ints
-from citebed.timeline.slices.base import Slices
+from citebed.timeline.slices import Slices
 from citebed.timeline.streams.truth import Truth
 
 

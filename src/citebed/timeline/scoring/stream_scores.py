@@ -25,7 +25,7 @@ from citebed.timeline.scoring.ledger import RunLedger, run_ledger
 from citebed.timeline.scoring.measuring import slice_measures, slice_values
 from citebed.timeline.scoring.query_slices import Cells, cells_of
 from citebed.timeline.scoring.weights import weights_of
-from citebed.timeline.slices.base import Slices
+from citebed.timeline.slices import Slices
 from citebed.timeline.streams.stream_runs import StreamRun
 from citebed.timeline.streams.tally import Batch, tally
 from citebed.timeline.streams.truth import Truth

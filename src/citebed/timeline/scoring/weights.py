@@ -13,7 +13,7 @@ import numpy as np
 from citebed.errors import CitebedError, UnknownName
 from citebed.runs.tables import Floats
 from citebed.timeline.scoring.query_slices import Cells
-from citebed.timeline.slices.uniform import seconds_of
+from citebed.timeline.slices import seconds_of
 
 Weighting = Callable[[Cells, str], Floats]
 

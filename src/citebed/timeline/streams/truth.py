@@ -15,7 +15,7 @@ from citebed.runs.reading import name_of, read_judged
 from citebed.runs.tables import Ints, Qrels, checked_columns
 from citebed.runs.times import epochs, time_column
 from citebed.runs.trec_files import QRELS
-from citebed.timeline.slices.base import Range
+from citebed.timeline.slices import Range
 from citebed.timeline.streams.assessors import OFFICIAL, disagreements, merge_assessors
 from citebed.timeline.streams.times import joined_times
 

@@ -12,9 +12,8 @@ from tests.unit.timeline.made_streams import START
 
 from citebed.errors import CitebedError, FormatError
 from citebed.runs.times import DAY, format_time, parse_time
-from citebed.timeline.slices import Range, Slices, slices_of
-from citebed.timeline.slices.burst import bursting
-from citebed.timeline.slices.uniform import months_after
+from citebed.timeline.bursts import bursting
+from citebed.timeline.slices import Range, Slices, months_after, slices_of
 
 HOUR = 3600
 
