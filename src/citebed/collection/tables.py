@@ -7,7 +7,7 @@ a changed source can be replaced without reading the others again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import polars as pl
 
@@ -15,120 +15,77 @@ from citebed.records import (
     CitingPaper,
     Document,
     Judgement,
+    Link,
     Problem,
     Query,
     Record,
     Reference,
     ReferenceList,
+    Section,
+    Sentence,
 )
 
 Schema = Mapping[str, pl.DataType]
 
 _TEXT, _LIST, _INT = pl.String(), pl.List(pl.String()), pl.Int32()
-
-RECORD: Schema = {
-    "doc_id": _TEXT,
-    "type": _TEXT,
-    "title": _TEXT,
-    "authors": _LIST,
-    "editors": _LIST,
-    "year": _INT,
-    "date": _TEXT,
-    "venue": _TEXT,
-    "volume": _TEXT,
-    "number": _TEXT,
-    "pages": _TEXT,
-    "publisher": _TEXT,
-    "doi": _TEXT,
-    "url": _TEXT,
-    "abstract": _TEXT,
-    "keywords": _LIST,
-    "language": _TEXT,
-    "bibtex": _TEXT,
-    "crossref": _TEXT,
-    "source": _TEXT,
-    "line": _INT,
+_KINDS: dict[Any, pl.DataType] = {
+    **dict.fromkeys((str, str | None), _TEXT),
+    **dict.fromkeys((int, int | None), _INT),
+    tuple[str, ...]: _LIST,
 }
+_PLACE: Schema = {"source": _TEXT, "line": _INT}
+
+
+def _texts(*names: str) -> Schema:
+    return dict.fromkeys(names, _TEXT)
+
+
+def _fields(record: type[NamedTuple], *left_out: str) -> Schema:
+    """Columns for the fields of a record; what is ``left_out`` has tables of its own."""
+    kinds = get_type_hints(record).items()
+    return {name: _KINDS[kind] for name, kind in kinds if name not in (*left_out, "line")}
+
+
+RECORD: Schema = {**_fields(Document, "sections", "links"), **_PLACE}
 """A record as it was read; a document is a record that was kept."""
 
-DOCUMENTS: Schema = {
-    **RECORD,
-    "aliases": _LIST,
-    "records": _INT,
-}
-SET_ASIDE: Schema = {**RECORD, "reason": _TEXT, "kept_as": _TEXT}
+DOCUMENTS: Schema = {**RECORD, "aliases": _LIST, "records": _INT}
+SET_ASIDE: Schema = {**RECORD, **_texts("reason", "kept_as")}
 LINKS: Schema = {
-    "doc_id": _TEXT,
-    "record": _TEXT,
-    "target": _TEXT,
-    "target_id": _TEXT,
-    "kind": _TEXT,
+    **_texts("doc_id", "record", "target", "target_id", "kind"),
     "weight": pl.Float32(),
     "source": _TEXT,
 }
 SECTIONS: Schema = {
-    "doc_id": _TEXT,
-    "record": _TEXT,
+    **_texts("doc_id", "record"),
     "position": _INT,
-    "heading": _TEXT,
-    "text": _TEXT,
-    "source": _TEXT,
+    **_texts("heading", "text", "source"),
 }
 PAPERS: Schema = {
-    "paper_id": _TEXT,
-    "doi": _TEXT,
-    "title": _TEXT,
-    "abstract": _TEXT,
-    "year": _INT,
-    "date": _TEXT,
+    **_fields(CitingPaper, "contexts", "references"),
     "doc_id": _TEXT,
     "references": _INT,
     "found": _INT,
-    "source": _TEXT,
-    "line": _INT,
+    **_PLACE,
 }
-REFERENCES: Schema = {
-    "paper_id": _TEXT,
-    "ref_id": _TEXT,
-    "doi": _TEXT,
-    "url": _TEXT,
-    "title": _TEXT,
-    "target": _TEXT,
-    "raw": _TEXT,
-    "doc_id": _TEXT,
-    "source": _TEXT,
-}
+REFERENCES: Schema = _texts(
+    "paper_id", "ref_id", "doi", "url", "title", "target", "raw", "doc_id", "source"
+)
 CONTEXTS: Schema = {
-    "paper_id": _TEXT,
-    "context_id": _TEXT,
-    "section": _TEXT,
+    **_texts("paper_id", "context_id", "section"),
     "paragraph": _INT,
     "sentence": _INT,
-    "sentence_id": _TEXT,
-    "text": _TEXT,
+    **_texts("sentence_id", "text"),
     "cites": _LIST,
     "cited": _LIST,
     "anonymised": pl.Boolean(),
     "source": _TEXT,
 }
-TOPICS: Schema = {
-    "query_id": _TEXT,
-    "text": _TEXT,
-    "title": _TEXT,
-    "source": _TEXT,
-    "line": _INT,
-}
-JUDGEMENTS: Schema = {
-    "query_id": _TEXT,
-    "doc_id": _TEXT,
-    "relevance": _INT,
-    "source": _TEXT,
-    "line": _INT,
-}
-PROBLEMS: Schema = {"source": _TEXT, "line": _INT, "kind": _TEXT, "what": _TEXT}
+TOPICS: Schema = {**_fields(Query), **_PLACE}
+JUDGEMENTS: Schema = {**_fields(Judgement), **_PLACE}
+PROBLEMS: Schema = {**_PLACE, **_texts("kind", "what")}
 SOURCES: Schema = {
-    "source": _TEXT,
-    "sha256": _TEXT,
+    **_texts("source", "sha256"),
     "bytes": pl.Int64(),
     "format": _TEXT,
     "records": _INT,
@@ -231,14 +188,14 @@ def _list_series(name: str, values: Sequence[Sequence[str]]) -> pl.Series:
     return pl.select(pl.when(joined == "").then(blank).otherwise(lists).alias(name)).to_series()
 
 
-class Batch(NamedTuple):
+class RecordBatch(NamedTuple):
     """Records that were read from one source."""
 
     source: str
     records: list[Record]
 
 
-def frames_of(batches: Iterable[Batch]) -> Frames:
+def frames_of(batches: Iterable[RecordBatch]) -> Frames:
     """The tables of some batches; a table without rows is left out."""
     by_kind: dict[type, tuple[list[Any], list[str]]] = {}
     for batch in batches:
@@ -274,110 +231,66 @@ def fitting(record: Record) -> Record:
 Columns = tuple[str, dict[str, Sequence[Any]], int]
 
 
+def _table(name: str, fields: Iterable[str], rows: Sequence[Sequence[Any]]) -> Columns:
+    return name, dict(zip(fields, zip(*rows, strict=True), strict=False)), len(rows)
+
+
+def _with_sources(table: str, records: list[Any], sources: list[str]) -> Columns:
+    name, columns, height = _table(table, records[0]._fields, records)
+    return name, {**columns, "source": sources}, height
+
+
 def _document_columns(documents: list[Document], sources: list[str]) -> Iterable[Columns]:
-    columns: dict[str, Sequence[Any]] = dict(
-        zip(Document._fields, zip(*documents, strict=True), strict=True)
-    )
-    sections, links = columns.pop("sections"), columns.pop("links")
-    yield "records", {**columns, "source": sources}, len(documents)
-    owners = list(zip(columns["doc_id"], sources, strict=True))
-    if any(links):
-        yield _nested_columns("links", owners, links, ("target", "kind", "weight"))
-    if any(sections):
-        yield _nested_columns("sections", owners, sections, ("heading", "text"))
-
-
-def _nested_columns(
-    table: str,
-    owners: Sequence[tuple[str, str]],
-    nested: Sequence[Sequence[Any]],
-    names: tuple[str, ...],
-) -> Columns:
-    rows = [
-        (*owner, position, *item)
-        for owner, items in zip(owners, nested, strict=True)
-        for position, item in enumerate(items)
-    ]
-    fields = ("record", "source", "position", *names)
-    return table, dict(zip(fields, zip(*rows, strict=True), strict=True)), len(rows)
+    yield _with_sources("records", documents, sources)
+    for table, fields in (("links", Link._fields), ("sections", Section._fields)):
+        rows = [
+            (document.doc_id, source, position, *item)
+            for document, source in zip(documents, sources, strict=True)
+            for position, item in enumerate(getattr(document, table))
+        ]
+        yield _table(table, ("record", "source", "position", *fields), rows)
 
 
 def _paper_columns(papers: list[CitingPaper], sources: list[str]) -> Iterable[Columns]:
-    names = ("paper_id", "doi", "title", "abstract", "year", "date", "line")
-    values = {name: [getattr(paper, name) for paper in papers] for name in names}
-    yield "papers", {**values, "source": sources}, len(papers)
-    yield _reference_columns(
-        "references",
-        [
-            (paper.paper_id, source, reference)
-            for paper, source in zip(papers, sources, strict=True)
-            for reference in paper.references
-        ],
-    )
+    bare = [paper._replace(references=None) for paper in papers]  # type: ignore[arg-type]
+    yield _with_sources("papers", bare, sources)
+    named = [paper.paper_id for paper in papers]
+    yield _reference_columns("references", named, papers, sources)
     rows = [
         (paper.paper_id, source, context.context_id, context.section, order, number, *sentence)
         for paper, source in zip(papers, sources, strict=True)
         for order, context in enumerate(paper.contexts, start=1)
         for number, sentence in enumerate(context.sentences, start=1)
     ]
-    fields = [
-        "paper_id",
-        "source",
-        "context_id",
-        "section",
-        "paragraph",
-        "sentence",
-        "text",
-        "cites",
-        "anonymised",
+    place = ("paper_id", "source", "context_id", "section", "paragraph", "sentence")
+    yield _table("contexts", (*place, *Sentence._fields), rows)
+
+
+_OF_REFERENCE = ("target" if name == "doc_id" else name for name in Reference._fields)
+_REFERENCE = ("paper_id", "source", *_OF_REFERENCE)
+
+
+def _reference_columns(
+    table: str,
+    papers: Sequence[str | None],
+    given: Sequence[CitingPaper | ReferenceList],
+    sources: list[str],
+) -> Columns:
+    rows = [
+        (paper, source, *reference)
+        for paper, listed, source in zip(papers, given, sources, strict=True)
+        for reference in listed.references
     ]
-    if rows:
-        yield "contexts", dict(zip(fields, zip(*rows, strict=True), strict=True)), len(rows)
-
-
-def _reference_columns(table: str, rows: list[tuple[str | None, str, Reference]]) -> Columns:
-    return (
-        table,
-        {
-            "paper_id": [paper_id for paper_id, _, _ in rows],
-            "source": [source for _, source, _ in rows],
-            "ref_id": [reference.ref_id for *_, reference in rows],
-            "doi": [reference.doi for *_, reference in rows],
-            "url": [reference.url for *_, reference in rows],
-            "title": [reference.title for *_, reference in rows],
-            "target": [reference.doc_id for *_, reference in rows],
-            "raw": [reference.raw for *_, reference in rows],
-        },
-        len(rows),
-    )
-
-
-def _reference_list_columns(lists: list[ReferenceList], sources: list[str]) -> Iterable[Columns]:
-    yield _reference_columns(
-        "lists",
-        [
-            (None, source, reference)
-            for given, source in zip(lists, sources, strict=True)
-            for reference in given.references
-        ],
-    )
-
-
-def _plain_columns(
-    table: str, names: tuple[str, ...]
-) -> Callable[[list[Any], list[str]], Iterable[Columns]]:
-    def columns(records: list[Any], sources: list[str]) -> Iterable[Columns]:
-        values = {name: [getattr(record, name) for record in records] for name in names}
-        yield table, {**values, "source": sources}, len(records)
-
-    return columns
+    return _table(table, _REFERENCE, rows)
 
 
 _COLUMNS: dict[type, Callable[[list[Any], list[str]], Iterable[Columns]]] = {
     Document: _document_columns,
     CitingPaper: _paper_columns,
-    ReferenceList: _reference_list_columns,
-    Query: _plain_columns("topics", ("query_id", "text", "title", "line")),
-    Judgement: _plain_columns("judgements", ("query_id", "doc_id", "relevance", "line")),
-    Problem: _plain_columns("problems", ("line", "kind", "what")),
+    ReferenceList: lambda lists, sources: [
+        _reference_columns("lists", [None] * len(lists), lists, sources)
+    ],
+    Query: lambda queries, sources: [_with_sources("topics", queries, sources)],
+    Judgement: lambda judged, sources: [_with_sources("judgements", judged, sources)],
+    Problem: lambda problems, sources: [_with_sources("problems", problems, sources)],
 }

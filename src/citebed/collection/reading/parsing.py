@@ -16,7 +16,7 @@ import polars as pl
 from citebed.collection.formats import FORMATS
 from citebed.collection.reading.chunks import Piece
 from citebed.collection.reading.workers import Died, Run, run_all
-from citebed.collection.tables import Batch, Frames, fitting, frames_of
+from citebed.collection.tables import Frames, RecordBatch, fitting, frames_of
 from citebed.records import Problem, Record
 
 JOB_BYTES = 4 << 20
@@ -106,7 +106,9 @@ def run_job(job: Job) -> Parsed:
 
 def _tables(job: Job, given: list[Records]) -> Parsed:
     sources = [piece.chunk.source for piece in job.pieces]
-    batches = [Batch(*pair) for pair in zip(sources, (part.records for part in given), strict=True)]
+    batches = [
+        RecordBatch(*pair) for pair in zip(sources, (part.records for part in given), strict=True)
+    ]
     counts: dict[str, int] = {}
     for batch in batches:
         kept = sum(not isinstance(record, Problem) for record in batch.records)
