@@ -53,7 +53,7 @@ from citebed.runs.trec_files import QRELS, RUN, Layout, read_trec, run_tag, trec
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.feedback import labels_of
 from citebed.timeline.filters.topics import read_topics
-from citebed.timeline.robustness.settings import levels_of, settings_of
+from citebed.timeline.robustness import levels_of, settings_of
 from citebed.timeline.slices import read_boundaries, seconds_of
 from citebed.timeline.streams.stream_files import blocks, decode, file_source
 from citebed.timeline.streams.stream_runs import NotPlain, StreamRun, open_run, tables

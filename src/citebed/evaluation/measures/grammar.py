@@ -55,14 +55,14 @@ def measures(
     """Several measures, each once, in the order given; ``P@5,P@10`` in one text are two."""
     found: dict[Measure, None] = {}
     for text in [texts] if isinstance(texts, str | Measure) else texts:
-        parts = [text] if isinstance(text, Measure) else _split(str(text))
+        parts = [text] if isinstance(text, Measure) else split_names(str(text))
         found.update((measure(part, unless_given), None) for part in parts)
     if not found:
         raise CitebedError("no measure was named. Name one, e.g. nDCG@10.")
     return list(found)
 
 
-def _split(text: str) -> list[str]:
+def split_names(text: str) -> list[str]:
     """At blanks and commas that are not inside parentheses."""
     return re.findall(r"(?:\([^()]*\)|[^\s,()])+", text) or [text]
 

@@ -4,35 +4,21 @@ The study of Dietz, Dalton & Balog (2013), section 4.4. `simulate` makes it, `ro
 up measure by measure.
 """
 
+# ruff: isort: skip_file
 from __future__ import annotations
 
-from citebed.timeline.robustness.perturbations import PERTURBATIONS, Perturbation
-from citebed.timeline.robustness.settings import (
-    DOCUMENTS,
-    RELEVANT,
-    Setting,
-    levels_of,
-    settings_of,
+from citebed.timeline.robustness.rankings import (
+    PERTURBATIONS as PERTURBATIONS,
+    Setting as Setting,
+    levels_of as levels_of,
+    settings_of as settings_of,
 )
-from citebed.timeline.robustness.simulating import LEVELS, Simulation, StudyOptions, simulate
-from citebed.timeline.robustness.studied import MEASURES, Studied, studied
-from citebed.timeline.robustness.summary import Robustness, robustness
-
-__all__ = [
-    "DOCUMENTS",
-    "LEVELS",
-    "MEASURES",
-    "PERTURBATIONS",
-    "RELEVANT",
-    "Perturbation",
-    "Robustness",
-    "Setting",
-    "Simulation",
-    "Studied",
-    "StudyOptions",
-    "levels_of",
-    "robustness",
-    "settings_of",
-    "simulate",
-    "studied",
-]
+from citebed.timeline.robustness.study import (
+    MEASURES as MEASURES,
+    Robustness as Robustness,
+    Simulation as Simulation,
+    StudyOptions as StudyOptions,
+    robustness as robustness,
+    simulate as simulate,
+    studied as studied,
+)

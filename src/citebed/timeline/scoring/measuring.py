@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures import AUC, SU, Measure, SetAP, SetF, SetP, SetR, Utility
-from citebed.evaluation.measures.grammar import measure, measures
+from citebed.evaluation.measures.grammar import measure, measures, split_names
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats
 
@@ -39,15 +38,11 @@ def slice_measures(texts: Iterable[str | Measure] = DEFAULT_MEASURES) -> list[Me
     """
     found: dict[Measure, None] = {}
     for text in texts:
-        parts = [text] if isinstance(text, Measure) else _split(text)
+        parts = [text] if isinstance(text, Measure) else split_names(text)
         found.update((_measure(part), None) for part in parts)
     for each in found:
         _check(each)
     return list(found) or slice_measures()
-
-
-def _split(text: str) -> list[str]:
-    return re.findall(r"(?:\([^()]*\)|[^\s,()])+", text) or [text]
 
 
 def _measure(text: str | Measure) -> Measure:

@@ -1,0 +1,346 @@
+"""The study: many perturbed rankings of each size, every measure's mean at every level, and how
+far a measure moves with the size of a slice at the same disorder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from citebed.errors import CitebedError, UnknownName
+from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.measures.grammar import measure, split_names
+from citebed.evaluation.measures.rankings import Rankings
+from citebed.evaluation.statistics import pearson
+from citebed.runs.tables import Floats
+from citebed.timeline.robustness.rankings import (
+    PERTURBATIONS,
+    Perturbation,
+    Setting,
+    as_rankings,
+    checked_levels,
+    settings_of,
+)
+from citebed.timeline.scoring.measuring import RescaledAUC, slice_measures
+from citebed.wording import count
+
+MEASURES = ("AP", "nDCG@R", "nDCG", "Rprec", "AUC", "AUC:rescaled")
+RESCALED = "rescaled"
+LEVELS = tuple(step / 10 for step in range(11))
+_DRAWN = 2**18
+"""About so many documents are drawn at once; and four times as many are scored at once."""
+Verdict = Literal[
+    "comparable", "roughly comparable", "not comparable", "does not fall", "one level"
+]
+LITTLE, MUCH = 0.1, 1 / 3
+"""Up to which parts of its fall a measure may move to be called comparable, and roughly so."""
+
+# --- measures ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Studied:
+    """A measure, with ``rescaled`` moved from its own range to [-1, 1].
+
+    It prints as it is written: ``AUC``, ``AUC:rescaled`` (which is 2·AUC − 1).
+    """
+
+    measure: Measure
+    rescaled: bool = False
+
+    def __post_init__(self) -> None:
+        if self.measure.rel != 1:
+            raise CitebedError(
+                f"{self.measure}: the rankings of the study have grades 0 and 1, so leave out rel="
+                f"{self.measure.rel}."
+            )
+        if self.rescaled and not self._bounded:
+            raise CitebedError(
+                f"{self.measure} has no bounds, so it cannot be rescaled to [-1, 1]."
+            )
+
+    def __str__(self) -> str:
+        return f"{self.measure}:{RESCALED}" if self.rescaled else str(self.measure)
+
+    def values(self, rankings: Rankings) -> Floats:
+        """The score of every ranking."""
+        values = self.measure.values(rankings)
+        return self.rescale(values) if self.rescaled else values
+
+    def rescale(self, values: Floats) -> Floats:
+        """Values of the measure moved from its range to [-1, 1]."""
+        low, high = self.measure.RANGE
+        return 2.0 * (values - low) / (high - low) - 1.0
+
+    @property
+    def can_be_rescaled(self) -> bool:
+        """Whether it has bounds, and is not rescaled yet."""
+        return self._bounded and not self.rescaled
+
+    @property
+    def _bounded(self) -> bool:
+        return all(map(math.isfinite, self.measure.RANGE))
+
+    @property
+    def geometric(self) -> bool:
+        """Whether its mean is a geometric one."""
+        return self.measure.SUMMARY == "geometric mean" and not self.rescaled
+
+    def mean(self, values: Floats) -> tuple[Floats, Floats, Floats]:
+        """Mean over rankings (the last axis), with the ends of its 95% interval.
+
+        The interval is that of chance in drawing the rankings: 1.96 standard errors either way.
+        """
+        scale = np.log(values) if self.geometric else values
+        middle = scale.mean(axis=-1)
+        error = 1.96 * scale.std(axis=-1, ddof=1) / math.sqrt(values.shape[-1])
+        ends = (middle, middle - error, middle + error)
+        middle, low, high = (np.exp(end) for end in ends) if self.geometric else ends
+        return middle, low, high
+
+
+def studied(texts: Iterable[str | Measure | Studied] = MEASURES) -> list[Studied]:
+    """The measures that texts name, each once; ``AP,nDCG@R`` in one text are two.
+
+    Behind a colon stands what is done with it: ``AUC:rescaled``. ``RescaledAUC``, as slices
+    have it, is the same and known too.
+    """
+    found: dict[str, Studied] = {}
+    for text in texts:
+        for part in split_names(text) if isinstance(text, str) else [text]:
+            each = part if isinstance(part, Studied) else _studied(part)
+            found.setdefault(str(each), each)
+    if not found:
+        raise CitebedError("no measure was named. Name one, e.g. nDCG@R.")
+    return list(found.values())
+
+
+def _studied(text: str | Measure) -> Studied:
+    if isinstance(text, Measure):
+        return Studied(text)
+    name, colon, how = text.partition(":")
+    if colon and how != RESCALED:
+        raise UnknownName(f"way to change {name}", how, [RESCALED])
+    if name.lower().startswith(RescaledAUC.NAME.lower()):
+        return Studied(slice_measures([name])[0], bool(colon))
+    return Studied(measure(name), bool(colon))
+
+
+# --- simulating -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyOptions:
+    """What is simulated; as in the paper unless told otherwise, which names no levels."""
+
+    settings: tuple[Setting, ...] = field(default_factory=lambda: tuple(settings_of()))
+    levels: tuple[float, ...] = LEVELS
+    rankings: int = 1000
+    seed: int = 0
+    perturbation: str = "shuffle"
+
+    def __post_init__(self) -> None:
+        checked_levels(self.levels)
+        if not self.settings:
+            raise CitebedError("no size of a slice is given. Give some, e.g. D=100, R=10.")
+        if self.rankings < 2:
+            raise CitebedError(
+                f"found {count(self.rankings, 'ranking')} of each kind, too few: from 2 on they "
+                "have a mean and an error; the paper has 1,000."
+            )
+        if self.seed < 0:
+            raise CitebedError(f"the seed {self.seed} is negative; expected a number from 0.")
+        if self.perturbation not in PERTURBATIONS:
+            raise UnknownName("perturbation", self.perturbation, PERTURBATIONS)
+
+    @property
+    def how(self) -> Perturbation:
+        """The perturbation itself."""
+        return PERTURBATIONS[self.perturbation]
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """Means over rankings, in the shape (measures, settings, levels).
+
+    ``low`` and ``high`` are the 95% interval of the mean, and ``deviation`` is how far single
+    rankings scatter around it (a standard deviation).
+    """
+
+    measures: tuple[Studied, ...]
+    options: StudyOptions
+    mean: Floats
+    low: Floats
+    high: Floats
+    deviation: Floats
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a measure, setting and level."""
+        return [
+            {
+                "measure": str(measure),
+                "D": setting.D,
+                "R": setting.R,
+                "theta": level,
+                "mean": float(self.mean[at]),
+                "low": float(self.low[at]),
+                "high": float(self.high[at]),
+                "sd": float(self.deviation[at]),
+            }
+            for i, measure in enumerate(self.measures)
+            for j, setting in enumerate(self.options.settings)
+            for k, level in enumerate(self.options.levels)
+            for at in [(i, j, k)]
+        ]
+
+
+def simulate(
+    measures: Iterable[str | Measure | Studied] = MEASURES, options: StudyOptions | None = None
+) -> Simulation:
+    """Score perturbed ideal rankings of every size at every level with every measure.
+
+    All measures see the same rankings. Those of a setting follow from the seed, D, R and the
+    perturbation alone: other settings, levels and measures beside it change nothing, and more
+    rankings are added to the same first ones.
+    """
+    chosen = tuple(studied(measures))
+    options = options or StudyOptions()
+    found = [_scores(chosen, setting, options) for setting in options.settings]
+    parts = [
+        [(*measure.mean(values[at]), values[at].std(axis=-1, ddof=1)) for values in found]
+        for at, measure in enumerate(chosen)
+    ]
+    mean, low, high, deviation = np.moveaxis(np.array(parts), 2, 0)
+    return Simulation(chosen, options, mean, low, high, deviation)
+
+
+def _scores(measures: tuple[Studied, ...], setting: Setting, options: StudyOptions) -> Floats:
+    """The shape (measures, levels, rankings)."""
+    blocks = [
+        _block_scores(measures, setting, options, draws) for draws in _draws(setting, options)
+    ]
+    return np.concatenate(blocks, axis=-1)
+
+
+def _draws(setting: Setting, options: StudyOptions) -> Iterator[Floats]:
+    """Draws for all rankings in blocks, each with a seed of its own, to bound the memory."""
+    size = max(1, _DRAWN // setting.D)
+    for block, start in enumerate(range(0, options.rankings, size)):
+        rng = np.random.default_rng([options.seed, setting.D, setting.R, block])
+        wanted = min(size, options.rankings - start)
+        # A row a ranking, so that a block cut short begins as the whole one does.
+        yield np.moveaxis(rng.random((wanted, 2, setting.D)), 1, 0)
+
+
+def _block_scores(
+    measures: tuple[Studied, ...], setting: Setting, options: StudyOptions, draws: Floats
+) -> Floats:
+    rankings = draws.shape[1]
+    at_once = max(1, 4 * _DRAWN // (rankings * setting.D))
+    levels = np.array(options.levels)
+    parts = []
+    for start in range(0, len(levels), at_once):
+        some = levels[start : start + at_once]
+        seen = as_rankings(setting, options.how.order(setting, some, draws))
+        values = np.stack([measure.values(seen) for measure in measures])
+        parts.append(values.reshape(len(measures), len(some), rankings))
+    return np.concatenate(parts, axis=1)
+
+
+# --- summing up -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Robustness:
+    """A measure's means over all settings and levels in a few numbers.
+
+    At one level a measure's *move* is the difference between its highest and lowest mean over
+    the settings. ``largest_move`` is the largest over the levels, at the level ``theta``;
+    ``mean_move`` the mean over them. ``move_with_D`` is the largest move among settings with
+    the same R as written (D/10, say), ``move_with_R`` among those with the same D; nan where
+    there is but one. ``fall`` is how far the mean over settings goes from the lowest level to
+    the highest (nan where they are the same), ``share`` the mean move as a part of it: unlike
+    the moves themselves it is the same for a measure rescaled. ``correlation`` is Pearson's with
+    θ over all settings and levels together, ``distance`` the mean distance from 1 − θ, and
+    ``rescaled_distance`` that of the measure rescaled to [-1, 1]; nan where it has no bounds, or
+    is rescaled already.
+    """
+
+    measure: str
+    correlation: float
+    distance: float
+    rescaled_distance: float
+    largest_move: float
+    theta: float
+    mean_move: float
+    move_with_D: float
+    move_with_R: float
+    fall: float
+    share: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """In words, by the ``share``: up to a tenth, up to a third, or more."""
+        if math.isnan(self.fall):
+            return "one level"
+        if math.isnan(self.share):
+            return "does not fall"
+        if self.share <= LITTLE:
+            return "comparable"
+        return "roughly comparable" if self.share <= MUCH else "not comparable"
+
+    def row(self) -> dict[str, Any]:
+        """As a flat row; what is not known is empty."""
+        numbers = {
+            name: None if isinstance(value, float) and math.isnan(value) else value
+            for name, value in asdict(self).items()
+        }
+        return {**numbers, "verdict": self.verdict}
+
+
+def robustness(simulation: Simulation) -> list[Robustness]:
+    """The study summed up, one for each measure."""
+    return [
+        _of(simulation, measure, simulation.mean[at])
+        for at, measure in enumerate(simulation.measures)
+    ]
+
+
+def _of(simulation: Simulation, measure: Studied, means: Floats) -> Robustness:
+    levels = np.array(simulation.options.levels)
+    settings = simulation.options.settings
+    moves = np.ptp(means, axis=0)
+    middle = means.mean(axis=0)
+    fall = float(middle[0] - middle[-1]) if len(levels) > 1 else math.nan
+    return Robustness(
+        measure=str(measure),
+        correlation=pearson(np.tile(levels, len(settings)), means.ravel()),
+        distance=_distance(means, levels),
+        rescaled_distance=(
+            _distance(measure.rescale(means), levels) if measure.can_be_rescaled else math.nan
+        ),
+        largest_move=float(moves.max()),
+        theta=float(levels[moves.argmax()]),
+        mean_move=float(moves.mean()),
+        move_with_D=_largest(means, [setting.written for setting in settings]),
+        move_with_R=_largest(means, [setting.D for setting in settings]),
+        fall=fall,
+        share=float(moves.mean()) / fall if fall > 1e-12 else math.nan,
+    )
+
+
+def _distance(means: Floats, levels: Floats) -> float:
+    return float(np.abs(means - (1.0 - levels)).mean())
+
+
+def _largest(means: Floats, groups: Sequence[Hashable]) -> float:
+    """The largest move within a group of settings; nan where no group has two."""
+    found = [
+        np.ptp(means[[at for at, each in enumerate(groups) if each == group]], axis=0).max()
+        for group in dict.fromkeys(groups)
+        if groups.count(group) > 1
+    ]
+    return float(max(found, default=math.nan))
