@@ -1,40 +1,46 @@
 """Vectors on disk, so that a text is encoded once: keyed by the model and by the text.
 
-Every model has a folder of its own with three plain files: ``model.json`` says which model,
-``vectors.f32`` holds one row of little-endian float32 per text, and ``index.bin`` one record per
-row: the text's hash, a checksum of the row, and a checksum of the record. Rows are written and
-synced before their records, and both files only ever grow at their end. So whatever is cut short
-(a crash, a full disk, a kill) leaves rows without records or half a record: a tail that readers
-do not see and the next writer cuts off. A row is checked against its checksum whenever it is read.
+Every model has an SQLite database of its own, named by the model's fingerprint: a row per text with
+the text's hash, the vector as little-endian float32, and a checksum of both. Rows are written in
+transactions, so whatever is cut short (a crash, a full disk, a kill) leaves none of its rows. A row
+is checked against its checksum whenever it is read.
 """
 
 from __future__ import annotations
 
-import fcntl
+import contextlib
 import hashlib
-import io
-import json
-import os
-import threading
-import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
-from citebed.files.reading import read_small
-from citebed.files.writing import append_own, is_own, own_folder, sweep, told, write_own
+from citebed.files.writing import append_own, is_own, own_folder, told
 from citebed.wording import printable
 
 Vectors = NDArray[np.float32]
 
-_VERSION = 1
-_RECORD = np.dtype([("key", "V16"), ("row_check", "<u4"), ("check", "<u4")])
-_CHECKED_BYTES = _RECORD.itemsize - 4
+_SCHEMA = [
+    "CREATE TABLE model (name TEXT, fingerprint TEXT, dimensions INTEGER)",
+    "CREATE TABLE vectors (key BLOB PRIMARY KEY, vector BLOB, checksum INTEGER)",
+]
+# A database may come from a stranger: nothing that its schema says is run, and no cell believed.
+_SETTINGS = (
+    *("page_size = 16384", "cache_size = -32768", "synchronous = NORMAL"),
+    *("trusted_schema = OFF", "cell_size_check = ON"),
+)
+_BESIDE = ("", "-journal", "-wal", "-shm")
+_SECONDS_TO_WAIT = 60.0  # for another process to finish its transaction
+# What the disk or another process is to blame for; anything else is damage.
+_NO_DAMAGE = (
+    *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM),
+    *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM),
+)
 # So many texts are encoded before their vectors are written: what a crash can lose.
 _AT_ONCE = 1024
 
@@ -52,37 +58,38 @@ class TextEncoder(Protocol):
 
 
 class VectorCache:
-    """A folder of vectors, for any number of models and processes at once."""
+    """A folder of vectors, for any number of models, threads and processes at once."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
-        self._shelves: dict[str, _Shelf] = {}
 
     def vectors(
-        self, encoder: TextEncoder, texts: Sequence[str], *, batch: int = 32, progress: Any = None
+        self,
+        encoder: TextEncoder,
+        texts: Sequence[str],
+        *,
+        batch: int = 32,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Vectors:
         """One vector per text, in order; only texts that the cache does not have are encoded.
 
         ``progress`` is called with the number of texts encoded so far and to be encoded in all.
         """
-        shelf = self._shelf(encoder)
-        shelf.refresh()
         keys = [text_key(text) for text in texts]
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in shelf}
-        wanted = list(missing.items())
-        for start in range(0, len(wanted), _AT_ONCE):
-            part = wanted[start : start + _AT_ONCE]
-            made = encoder.encode([text for _, text in part], batch=batch)
-            shelf.append([key for key, _ in part], made)
-            if progress is not None:
-                progress(start + len(part), len(wanted))
-        return shelf.read(keys)
-
-    def _shelf(self, encoder: TextEncoder) -> _Shelf:
-        mark = encoder.fingerprint
-        if mark not in self._shelves:
-            self._shelves[mark] = _Shelf(self.folder, encoder)
-        return self._shelves[mark]
+        asked = dict(zip(keys, texts, strict=True))
+        places = {key: place for place, key in enumerate(asked)}
+        rows = np.empty((len(asked), encoder.dimensions), np.float32)
+        with _opened(self.folder, encoder) as shelf:
+            found = shelf.read(places, rows)
+            wanted = [key for key in asked if key not in found]
+            for start in range(0, len(wanted), _AT_ONCE):
+                part = wanted[start : start + _AT_ONCE]
+                made = encoder.encode([asked[key] for key in part], batch=batch)
+                shelf.write(part, made)
+                rows[[places[key] for key in part]] = made
+                if progress is not None:
+                    progress(start + len(part), len(wanted))
+        return rows if len(rows) == len(keys) else rows[[places[key] for key in keys]]
 
 
 def text_key(text: str) -> bytes:
@@ -90,147 +97,108 @@ def text_key(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-class _Shelf:
-    """The vectors of one model."""
-
-    def __init__(self, cache: Path, encoder: TextEncoder) -> None:
-        self._mark, self._width = encoder.fingerprint, encoder.dimensions
-        self._folder = cache / self._mark[:32]
-        self._index, self._rows = self._folder / "index.bin", self._folder / "vectors.f32"
-        self._places: dict[bytes, int] = {}
-        self._checks = np.empty(0, np.uint32)
-        self._guard = threading.RLock()  # between threads; the file lock is between processes
-        self._open(encoder)
-
-    def __contains__(self, key: bytes) -> bool:
-        return key in self._places
-
-    def _open(self, encoder: TextEncoder) -> None:
-        """Make the folder, or make sure that it is this model's."""
-        says = {"version": _VERSION, "fingerprint": self._mark, "dimensions": self._width}
-        path = self._folder / "model.json"
-        own_folder(self._folder)
-        for file in (path, self._index, self._rows):
-            if not is_own(file):
-                raise self._damaged(f"{file.name} is not a plain file")
+@contextlib.contextmanager
+def _opened(folder: Path, encoder: TextEncoder) -> Iterator[_Shelf]:
+    """The vectors of one model; what SQLite says goes wrong is told as the user needs it."""
+    path = own_folder(folder) / f"{encoder.fingerprint[:32]}.sqlite"
+    for end in _BESIDE:
+        if not is_own(path.with_name(path.name + end)):
+            raise _damaged(path, f"{path.name}{end} is not a plain file")
+    with told(path):
+        folder.mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            write_own(path, json.dumps({"name": encoder.name, **says}, indent=1))
-        sweep(self._folder)
-        try:
-            found = json.loads(read_small(path))
-            same = all(found[name] == value for name, value in says.items())
-        except (ValueError, KeyError, TypeError, RecursionError):
-            same = False
+            append_own(path).close()  # with the permissions that the umask leaves
+    try:
+        uri = f"{path.absolute().as_uri()}?mode=rw"
+        connection = sqlite3.connect(uri, _SECONDS_TO_WAIT, isolation_level=None, uri=True)
+        with contextlib.closing(connection):
+            yield _Shelf(connection, path, encoder)
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # also in the words of the first
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NO_DAMAGE:
+            raise CitebedError(f"cannot use '{printable(path)}': {error}") from error
+        raise _damaged(path, str(error)) from error
+
+
+def _damaged(path: Path, what: str) -> CitebedError:
+    return CitebedError(
+        f"the vector cache '{printable(path)}' is damaged: {what}. Delete that file; its vectors "
+        "will be computed anew"
+    )
+
+
+class _Shelf:
+    """The open database of one model."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path, encoder: TextEncoder) -> None:
+        self._database, self._path = connection, path
+        self._width, self._mark = encoder.dimensions, crc32(encoder.fingerprint.encode())
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 4 * self._width + (1 << 16))
+        for setting in _SETTINGS:
+            connection.execute(f"PRAGMA {setting}")
+        if not self._schema():
+            with self._transaction():
+                if not self._schema():  # another process may have been faster
+                    for statement in _SCHEMA:
+                        connection.execute(statement)
+                    says = (encoder.name, encoder.fingerprint, self._width)
+                    connection.execute("INSERT INTO model VALUES (?, ?, ?)", says)
+        same = self._schema() == _SCHEMA and connection.execute(
+            "SELECT fingerprint, dimensions FROM model"
+        ).fetchall() == [(encoder.fingerprint, self._width)]
         if not same:
-            raise self._damaged(f"{path.name} is not of version {_VERSION} for this model")
+            raise _damaged(path, "it is of another version or another model")
 
-    # --- reading ---
+    def _schema(self) -> list[str]:
+        rows = self._database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        return [sql for (sql,) in rows]
 
-    def refresh(self) -> None:
-        """Take in what was appended since the last look, by this process or another."""
-        with self._guard:
-            self._take_in(len(self._checks))
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._database.execute("BEGIN IMMEDIATE")
+        with self._database:
+            yield
 
-    def _take_in(self, known: int) -> None:
-        records = _intact(self._new_records(known))
-        whole_rows = _size(self._rows) // (4 * self._width)
-        if known > whole_rows:
-            raise self._damaged(f"{self._rows.name} has become shorter")
-        records = records[: whole_rows - known]
-        self._checks = np.concatenate([self._checks, records["row_check"]])
-        keys = records["key"].tolist()
-        self._places.update(zip(keys, range(known, known + len(keys)), strict=True))
-
-    def _new_records(self, known: int) -> NDArray[Any]:
-        start = known * _RECORD.itemsize
-        if not self._index.exists():
-            data = b""
-        else:
-            with self._index.open("rb") as file:
-                file.seek(start)
-                data = file.read()
-        return np.frombuffer(data[: len(data) // _RECORD.itemsize * _RECORD.itemsize], _RECORD)
-
-    def read(self, keys: Sequence[bytes]) -> Vectors:
-        """The rows of the keys, each checked."""
-        with self._guard:
-            places = np.array([self._places[key] for key in keys], np.int64)
-            checks = self._checks
-        if not len(places):
-            return np.empty((0, self._width), np.float32)
-        rows = np.memmap(self._rows, "<f4", "r", shape=(len(checks), self._width))
-        found = np.asarray(rows[places], np.float32)
-        for row, place in zip(found, places, strict=True):
-            if zlib.crc32(row) != checks[place]:
-                raise self._damaged(f"row {place} of {self._rows.name} is not what was written")
+    def read(self, places: Mapping[bytes, int], rows: Vectors) -> set[bytes]:
+        """Put the vectors that are there, each checked, into their places; which keys they have."""
+        found: set[bytes] = set()
+        size, mark = 4 * self._width, self._mark
+        for answer in self._answers(list(places)):
+            while batch := answer.fetchmany(_AT_ONCE):
+                part = [row for row in batch if row[0] in places]
+                if not all(
+                    isinstance(v, bytes) and len(v) == size and crc32(v, crc32(k, mark)) == check
+                    for k, v, check in part
+                ):
+                    raise _damaged(self._path, "a vector is not what was written")
+                vectors = np.frombuffer(b"".join(vector for _, vector, _ in part), "<f4")
+                rows[[places[key] for key, _, _ in part]] = vectors.reshape(len(part), self._width)
+                found.update(key for key, _, _ in part)
         return found
 
-    def _damaged(self, what: str) -> CitebedError:
-        return CitebedError(
-            f"the vector cache '{printable(self._folder)}' is damaged: {what}. Delete that "
-            "folder; its vectors will be computed anew"
-        )
+    def _answers(self, keys: Sequence[bytes]) -> Iterator[sqlite3.Cursor]:
+        """Rows that hold those of the keys: all rows in their order, where most are asked for."""
+        query = "SELECT key, vector, checksum FROM vectors"
+        ((count,),) = self._database.execute("SELECT max(rowid) FROM vectors")
+        if len(keys) * 4 > (count or 0):
+            yield self._database.execute(query)
+            return
+        for start in range(0, len(keys), _AT_ONCE):
+            part = keys[start : start + _AT_ONCE]
+            marks = ",".join("?" * len(part))
+            yield self._database.execute(f"{query} WHERE key IN ({marks})", part)
 
-    # --- writing ---
-
-    def append(self, keys: Sequence[bytes], vectors: Vectors) -> None:
-        """Write rows, then their records; leave out what another process wrote meanwhile."""
+    def write(self, keys: Sequence[bytes], vectors: Vectors) -> None:
+        """Keep vectors; what another process wrote meanwhile stays."""
         vectors = np.ascontiguousarray(vectors, "<f4")
         if vectors.shape != (len(keys), self._width) or not np.isfinite(vectors).all():
             raise CitebedError(
                 f"the encoder gave an array of {vectors.shape} for {len(keys)} texts of "
                 f"{self._width} dimensions, or numbers that are none: nothing was kept"
             )
-        with told(self._folder), self._guard, _locked(self._folder / "lock"):
-            self.refresh()
-            self._cut_tail()
-            new = [at for at, key in enumerate(keys) if key not in self]
-            _append(self._rows, vectors[new].tobytes())
-            _append(self._index, _records([keys[at] for at in new], vectors[new]))
-        self.refresh()
-
-    def _cut_tail(self) -> None:
-        """Drop what a writer that did not finish left at the ends. Only with the lock held."""
-        count = len(self._checks)
-        for path, width in ((self._index, _RECORD.itemsize), (self._rows, 4 * self._width)):
-            if _size(path) > count * width:
-                with append_own(path) as file:
-                    file.truncate(count * width)
-
-
-def _records(keys: Sequence[bytes], rows: Vectors) -> bytes:
-    records = np.zeros(len(keys), _RECORD)
-    records["key"] = np.frombuffer(b"".join(keys), "V16")
-    records["row_check"] = [zlib.crc32(row) for row in rows]
-    records["check"] = _record_checks(records)
-    return records.tobytes()
-
-
-def _record_checks(records: NDArray[Any]) -> list[int]:
-    data, width = records.tobytes(), _RECORD.itemsize
-    return [zlib.crc32(data[at : at + _CHECKED_BYTES]) for at in range(0, len(data), width)]
-
-
-def _intact(records: NDArray[Any]) -> NDArray[Any]:
-    """The records up to the first that is not whole: everything from there on is a torn tail."""
-    wrong = np.flatnonzero(records["check"] != np.array(_record_checks(records), np.uint32))
-    return records[: wrong[0]] if len(wrong) else records
-
-
-def _append(path: Path, data: bytes) -> None:
-    with io.BufferedWriter(append_own(path)) as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Hold a lock that other processes and threads respect; it goes with the process."""
-    with append_own(path) as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        # The checksum is of the model and the text too: no damage makes it another's vector.
+        rows = [
+            (key, row, crc32(row.data, crc32(key, self._mark)))
+            for key, row in zip(keys, vectors, strict=True)
+        ]
+        with self._transaction():
+            self._database.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", rows)

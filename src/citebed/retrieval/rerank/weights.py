@@ -37,7 +37,7 @@ def read_safetensors(path: Path) -> dict[str, NDArray[Any]]:
             plain = [name for name, kind in kinds.items() if kind in _KINDS]
             found = {name: upcast(file.get_tensor(name)) for name in plain}
         if "BF16" in kinds.values():  # numpy has no such numbers: their bytes are taken
-            for name, entry in deserialize(path.read_bytes()):
+            for name, entry in deserialize(path.read_bytes()):  # type: ignore[no-untyped-call]
                 if kinds[name] == "BF16":
                     bits = np.frombuffer(entry["data"], "<u2").reshape(entry["shape"])
                     found[name] = bfloat16_to_float32(bits)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import hashlib
 import os
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -22,7 +23,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
-from citebed.files.writing import DRAFT
 from citebed.retrieval.rerank import VectorCache, vector_cache
 
 WIDTH = 5
@@ -51,13 +51,19 @@ class FakeEncoder:
 
 
 def expected(encoder: FakeEncoder, texts: Sequence[str]) -> NDArray[np.float32]:
-    rows = [vector(text, encoder.fingerprint) for text in texts]
-    return np.array(rows, np.float32).reshape(len(texts), WIDTH)
+    vectors = [vector(text, encoder.fingerprint) for text in texts]
+    return np.array(vectors, np.float32).reshape(len(texts), WIDTH)
 
 
-def files(cache: Path) -> tuple[Path, Path]:
-    (shelf,) = cache.iterdir()
-    return shelf / "index.bin", shelf / "vectors.f32"
+def database(cache: Path) -> Path:
+    """The one file of the cache."""
+    (path,) = cache.iterdir()
+    return path
+
+
+def rows(cache: Path, query: str) -> list[Any]:
+    with contextlib.closing(sqlite3.connect(database(cache))) as connection, connection:
+        return connection.execute(query).fetchall()
 
 
 @given(st.lists(st.lists(st.text(st.characters(codec=None), max_size=4), max_size=8), max_size=5))
@@ -74,14 +80,23 @@ def test_every_text_is_encoded_once(
     assert encoder.asked == list(dict.fromkeys(asked))
 
 
-def test_the_files_are_plain(tmp_path: Path) -> None:
+def test_the_database_is_plain(tmp_path: Path) -> None:
     VectorCache(tmp_path).vectors(FakeEncoder(), ["a", "b"])
-    (shelf,) = tmp_path.iterdir()
-    assert shelf.name == "0123456789abcdef" * 2
-    rows = np.fromfile(shelf / "vectors.f32", "<f4").reshape(2, WIDTH)
-    np.testing.assert_array_equal(rows, expected(FakeEncoder(), ["a", "b"]))
-    assert (shelf / "index.bin").stat().st_size == 2 * 24
-    assert '"some/fake model"' in (shelf / "model.json").read_text()
+    assert database(tmp_path).name == "0123456789abcdef" * 2 + ".sqlite"
+    found = [np.frombuffer(data, "<f4") for (data,) in rows(tmp_path, "SELECT vector FROM vectors")]
+    np.testing.assert_array_equal(found, expected(FakeEncoder(), ["a", "b"]))
+    assert rows(tmp_path, "SELECT * FROM model") == [
+        ("some/fake model", FakeEncoder().fingerprint, WIDTH)
+    ]
+
+
+def test_few_of_many_and_many_of_many(tmp_path: Path) -> None:
+    encoder, texts = FakeEncoder(), [str(number) for number in range(3000)]
+    cache = VectorCache(tmp_path)
+    cache.vectors(encoder, texts)
+    for asked in (texts, texts[::-1], texts[2990:], texts[::100] * 2, ["new", *texts[:3]]):
+        np.testing.assert_array_equal(cache.vectors(encoder, asked), expected(encoder, asked))
+    assert encoder.asked == [*texts, "new"]
 
 
 def test_models_do_not_meet(tmp_path: Path) -> None:
@@ -114,90 +129,100 @@ def test_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 TEXTS = ["a", "b", "c", "d"]
 
 
-@given(st.sampled_from([0, 1]), st.integers(0, 4 * 24 - 1))
-def test_a_torn_tail_is_dropped(
-    tmp_path_factory: pytest.TempPathFactory, which: int, size: int
-) -> None:
-    folder = tmp_path_factory.mktemp("cache")
-    VectorCache(folder).vectors(FakeEncoder(), TEXTS)
-    path = files(folder)[which]
-    os.truncate(path, min(size, path.stat().st_size))
+def right_or_refused(folder: Path) -> None:
+    """The cache gives vectors, and those are right; or it names what to delete."""
     encoder = FakeEncoder()
-    np.testing.assert_array_equal(
-        VectorCache(folder).vectors(encoder, TEXTS), expected(encoder, TEXTS)
-    )
-    kept = size // (24 if which == 0 else 4 * WIDTH)
-    assert encoder.asked == TEXTS[kept:]
-    again = FakeEncoder()
-    VectorCache(folder).vectors(again, TEXTS)
-    assert again.asked == [], "mended for good"
-
-
-@given(st.sampled_from([0, 1]), st.binary(min_size=1, max_size=60))
-def test_rubbish_at_the_end_is_dropped(
-    tmp_path_factory: pytest.TempPathFactory, which: int, rubbish: bytes
-) -> None:
-    folder = tmp_path_factory.mktemp("cache")
-    VectorCache(folder).vectors(FakeEncoder(), TEXTS)
-    with files(folder)[which].open("ab") as file:
-        file.write(rubbish)
-    encoder = FakeEncoder()
-    texts = [*TEXTS, "e", "f"]
-    np.testing.assert_array_equal(
-        VectorCache(folder).vectors(encoder, texts), expected(encoder, texts)
-    )
-    assert encoder.asked == ["e", "f"]
-    np.testing.assert_array_equal(
-        VectorCache(folder).vectors(encoder, texts), expected(encoder, texts)
-    )
-
-
-@given(st.sampled_from([0, 1]), st.integers(0, 4 * 4 * WIDTH - 1), st.integers(1, 255))
-def test_a_changed_byte_is_never_returned(
-    tmp_path_factory: pytest.TempPathFactory, which: int, at: int, change: int
-) -> None:
-    folder = tmp_path_factory.mktemp("cache")
-    VectorCache(folder).vectors(FakeEncoder(), TEXTS)
-    path = files(folder)[which]
-    data = bytearray(path.read_bytes())
-    data[at] ^= change
-    path.write_bytes(data)
-    encoder = FakeEncoder()
-    if which == 1:
-        with pytest.raises(CitebedError, match=r"is damaged: .* Delete that folder"):
-            VectorCache(folder).vectors(encoder, TEXTS)
-    else:
+    try:
         found = VectorCache(folder).vectors(encoder, TEXTS)
-        np.testing.assert_array_equal(found, expected(encoder, TEXTS))
-        assert encoder.asked == TEXTS[at // 24 :], "what follows the damage is computed anew"
+    except CitebedError:
+        with pytest.raises(CitebedError, match=r"is damaged: (?s:.*) Delete that file"):
+            VectorCache(folder).vectors(encoder, TEXTS)
+        database(folder).unlink()
+        found = VectorCache(folder).vectors(encoder, TEXTS)
+    np.testing.assert_array_equal(found, expected(encoder, TEXTS))
+
+
+@given(st.integers(0, 3 * 16384))
+def test_a_torn_file_gives_no_wrong_vector(
+    tmp_path_factory: pytest.TempPathFactory, size: int
+) -> None:
+    folder = tmp_path_factory.mktemp("cache")
+    VectorCache(folder).vectors(FakeEncoder(), TEXTS)
+    os.truncate(database(folder), min(size, database(folder).stat().st_size))
+    right_or_refused(folder)
+
+
+@given(st.binary(min_size=1, max_size=60))
+def test_rubbish_at_the_end_does_no_harm(
+    tmp_path_factory: pytest.TempPathFactory, rubbish: bytes
+) -> None:
+    folder = tmp_path_factory.mktemp("cache")
+    VectorCache(folder).vectors(FakeEncoder(), TEXTS)
+    with database(folder).open("ab") as file:
+        file.write(rubbish)
+    right_or_refused(folder)
+
+
+def used_bytes(data: bytes) -> list[int]:
+    return [at for at, byte in enumerate(data) if byte]
+
+
+@given(data=st.data(), change=st.integers(1, 255))
+def test_a_changed_byte_is_never_returned(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, change: int
+) -> None:
+    folder = tmp_path_factory.mktemp("cache")
+    VectorCache(folder).vectors(FakeEncoder(), TEXTS)
+    content = bytearray(database(folder).read_bytes())
+    content[data.draw(st.sampled_from(used_bytes(content)))] ^= change
+    database(folder).write_bytes(content)
+    right_or_refused(folder)
 
 
 def test_a_changed_number_is_an_error(tmp_path: Path) -> None:
     VectorCache(tmp_path).vectors(FakeEncoder(), TEXTS)
-    path = files(tmp_path)[1]
+    path = database(tmp_path)
     data = bytearray(path.read_bytes())
-    data[4 * WIDTH * 2 + 3] ^= 1
+    data[data.index(expected(FakeEncoder(), ["c"]).tobytes()) + 3] ^= 1
     path.write_bytes(data)
     encoder = FakeEncoder()
-    with pytest.raises(CitebedError, match=r"row 2 of vectors\.f32 is not what was written"):
+    with pytest.raises(CitebedError, match=r"damaged: a vector is not what was written\. Delete"):
         VectorCache(tmp_path).vectors(encoder, TEXTS)
     VectorCache(tmp_path).vectors(encoder, ["a", "b", "d"])
     assert encoder.asked == []
 
 
+def test_a_vector_of_another_text_is_an_error(tmp_path: Path) -> None:
+    VectorCache(tmp_path).vectors(FakeEncoder(), TEXTS)
+    other = "(SELECT vector, checksum FROM vectors WHERE rowid = 2)"
+    rows(tmp_path, f"UPDATE vectors SET (vector, checksum) = {other} WHERE rowid = 1")
+    with pytest.raises(CitebedError, match="a vector is not what was written"):
+        VectorCache(tmp_path).vectors(FakeEncoder(), TEXTS)
+
+
 def test_a_file_that_shrinks_under_our_hands(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path)
     cache.vectors(FakeEncoder(), TEXTS)
-    os.truncate(files(tmp_path)[1], 3)
-    with pytest.raises(CitebedError, match="has become shorter"):
+    os.truncate(database(tmp_path), 3)
+    with pytest.raises(CitebedError, match=r"is damaged: .* Delete that file"):
         cache.vectors(FakeEncoder(), TEXTS)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"version": 99}'])
-def test_a_folder_of_another_version(tmp_path: Path, content: str) -> None:
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM model",
+        "UPDATE model SET dimensions = 99",
+        "UPDATE model SET fingerprint = 'another'",
+        "ALTER TABLE model ADD COLUMN more TEXT",
+        "CREATE TRIGGER t AFTER INSERT ON vectors BEGIN DELETE FROM vectors; END",
+        "UPDATE vectors SET vector = zeroblob(1000000)",
+    ],
+)
+def test_a_database_of_another_version_or_a_stranger(tmp_path: Path, change: str) -> None:
     VectorCache(tmp_path).vectors(FakeEncoder(), TEXTS)
-    (next(tmp_path.iterdir()) / "model.json").write_text(content)
-    with pytest.raises(CitebedError, match=r"model\.json is not of version 1"):
+    rows(tmp_path, change)
+    with pytest.raises(CitebedError, match=r"is damaged: .* Delete that file"):
         VectorCache(tmp_path).vectors(FakeEncoder(), TEXTS)
 
 
@@ -222,49 +247,39 @@ def test_what_is_no_vector_is_not_kept(tmp_path: Path, result: Any) -> None:
 
 
 def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder = FakeEncoder()
+    encoder, texts = FakeEncoder(), [str(number) for number in range(2000)]
     VectorCache(tmp_path).vectors(encoder, ["a"])
-
-    def full(_handle: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
-        with pytest.raises(CitebedError, match=r"cannot write .*: No space left"):
-            VectorCache(tmp_path).vectors(encoder, ["b"])
-    texts = ["a", "b"]
-    np.testing.assert_array_equal(
-        VectorCache(tmp_path).vectors(encoder, texts), expected(encoder, texts)
-    )
+        settings = (*vector_cache._SETTINGS, "max_page_count = 5")
+        patch.setattr(vector_cache, "_SETTINGS", settings)
+        with pytest.raises(CitebedError, match=r"cannot use .*\.sqlite': database or disk is full"):
+            VectorCache(tmp_path).vectors(encoder, texts)
+    found = VectorCache(tmp_path).vectors(encoder, [*texts, "a"])
+    np.testing.assert_array_equal(found, expected(encoder, [*texts, "a"]))
 
 
-@pytest.mark.parametrize("name", ["model.json", "index.bin", "vectors.f32", "lock"])
-def test_nothing_is_written_through_links(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("end", ["", "-journal", "-wal", "-shm"])
+def test_nothing_is_written_through_links(tmp_path: Path, end: str) -> None:
     """A collection, and its vectors with it, may come from a stranger."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     encoder, cache = FakeEncoder(), tmp_path / "cache"
     VectorCache(cache).vectors(encoder, ["a"])
-    (shelf,) = cache.iterdir()
-    (shelf / name).unlink()
-    (shelf / name).symlink_to(victim)
-    with pytest.raises(CitebedError, match=r"is not a plain file|symbolic link"):
+    path = Path(f"{database(cache)}{end}")
+    path.unlink(missing_ok=True)
+    path.symlink_to(victim)
+    with pytest.raises(CitebedError, match="is not a plain file"):
         VectorCache(cache).vectors(encoder, ["b"])
     assert victim.read_text() == "precious"
 
 
-def test_drafts_of_the_killed_are_swept_and_files_respect_the_umask(tmp_path: Path) -> None:
-    encoder = FakeEncoder()
+def test_files_respect_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
-        VectorCache(tmp_path).vectors(encoder, ["a"])
+        VectorCache(tmp_path).vectors(FakeEncoder(), ["a"])
     finally:
         os.umask(before)
-    (shelf,) = tmp_path.iterdir()
-    (shelf / f"{DRAFT}0123").mkdir()
-    VectorCache(tmp_path).vectors(encoder, ["a"])
-    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in shelf.iterdir()}
-    assert modes == dict.fromkeys(("model.json", "index.bin", "vectors.f32", "lock"), 0o640)
+    assert stat.S_IMODE(database(tmp_path).stat().st_mode) == 0o640
 
 
 # --- several at once ------------------------------------------------------------------------
@@ -283,7 +298,7 @@ def test_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool) 
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(work, range(8)))
-    assert files(tmp_path)[0].stat().st_size == 40 * 24, "every text stands there once"
+    assert rows(tmp_path, "SELECT count(*) FROM vectors") == [(40,)]
 
 
 WRITER = """
@@ -326,5 +341,4 @@ def test_writers_that_are_killed(tmp_path: Path) -> None:
         encoder, texts = FakeEncoder(), [str(number) for number in range(4002)]
         found = VectorCache(tmp_path).vectors(encoder, texts[round_::4])
         np.testing.assert_array_equal(found, expected(encoder, texts[round_::4]))
-    index, rows = files(tmp_path)
-    assert index.stat().st_size // 24 == rows.stat().st_size // (4 * WIDTH)
+    assert rows(tmp_path, "PRAGMA integrity_check") == [("ok",)]
