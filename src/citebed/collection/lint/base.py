@@ -81,6 +81,13 @@ class Check:
     find: Callable[[Subject], pl.DataFrame]
 
 
+def check(
+    name: str, severity: Severity, title: str, mend: str
+) -> Callable[[Callable[[Subject], pl.DataFrame]], Check]:
+    """Make a check of the function below, which finds the places."""
+    return lambda find: Check(name, title, mend, severity, find)
+
+
 @dataclass(frozen=True)
 class Finding:
     """What a check found: how often, and some of the places; ``count`` 0 is a pass."""

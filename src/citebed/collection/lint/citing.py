@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from citebed.collection.building.citing import lookup_table
-from citebed.collection.lint.base import Check, Subject, found, nothing, place, shown
+from citebed.collection.lint.base import Subject, check, found, nothing, place, shown
 from citebed.runs.times import is_later
 
 _IDENTIFIER = pl.coalesce(
@@ -14,20 +14,40 @@ _IDENTIFIER = pl.coalesce(
 _UNKNOWN = r"cites (.+), which the reference list does not have"
 
 
-def _inside(subject: Subject) -> pl.DataFrame:
+@check(
+    "citing-papers-inside",
+    "warning",
+    "citing papers that are documents of the collection themselves",
+    "Their own abstracts answer their own paragraphs. List their DOIs in a file and import "
+    "with --exclude FILE.",
+)
+def papers_inside(subject: Subject) -> pl.DataFrame:
     inside = subject.collection.papers.filter(pl.col("doc_id").is_not_null())
     what = pl.format("{} is document {}", shown("title"), "doc_id")
     return found(inside, name="paper_id", what=what, where=place())
 
 
-def _duplicate_papers(subject: Subject) -> pl.DataFrame:
+@check(
+    "duplicate-papers",
+    "error",
+    "citing papers that were read twice",
+    "Keep one of the two files and import again with --prune.",
+)
+def duplicate_papers(subject: Subject) -> pl.DataFrame:
     numbered = subject.collection.papers.with_columns(first=place().first().over("paper_id"))
     again = numbered.filter(~pl.col("paper_id").is_first_distinct())
     what = pl.format("was read before, from {}", "first")
     return found(again, name="paper_id", what=what, where=place())
 
 
-def _later_references(subject: Subject) -> pl.DataFrame:
+@check(
+    "later-references",
+    "note",
+    "references later than the paper that cites them",
+    "A wrong year, or a preprint that was cited before it was printed. Import with --no-future "
+    "to leave them out of the answers.",
+)
+def later_references(subject: Subject) -> pl.DataFrame:
     if subject.collection.rules.no_future:
         return nothing()
     papers = subject.collection.papers.select("paper_id", "date").unique("paper_id", keep="first")
@@ -41,7 +61,14 @@ def _later_references(subject: Subject) -> pl.DataFrame:
     return found(late, name="paper_id", what=what, where=place(line=None))
 
 
-def _sloppy_references(subject: Subject) -> pl.DataFrame:
+@check(
+    "sloppy-references",
+    "warning",
+    "references found only if case and blanks of the identifier do not count",
+    "Correct the identifier in the source and import it again. A profile with references = "
+    '"exact" (acm-cr) loses them; references = "tolerant" finds them.',
+)
+def sloppy_references(subject: Subject) -> pl.DataFrame:
     """References that a comparison to the letter does not find, and one that folds case and
     blanks does. Where the rules compare to the letter, these are lost."""
     written = subject.collection.references.filter(pl.col("raw").is_not_null())
@@ -76,7 +103,13 @@ def _as_written(subject: Subject) -> pl.DataFrame:
     ).drop_nulls()
 
 
-def _unknown_cites(subject: Subject) -> pl.DataFrame:
+@check(
+    "unknown-cites",
+    "warning",
+    "sentences that cite a number their reference list does not have",
+    "Correct the number, or add the reference to the list, in the source and import it again.",
+)
+def unknown_cites(subject: Subject) -> pl.DataFrame:
     collection = subject.collection
     lines = (
         collection.problems.with_columns(cite=pl.col("what").str.extract(_UNKNOWN))
@@ -97,7 +130,14 @@ def _unknown_cites(subject: Subject) -> pl.DataFrame:
     return found(lost, name="query_id", what=what, where=place())
 
 
-def _duplicate_references(subject: Subject) -> pl.DataFrame:
+@check(
+    "duplicate-references",
+    "note",
+    "references that stand in one list twice",
+    "Harmless for the judgements, which count a document once; the share of references found "
+    "counts it twice. Correct the list in the source and import it again.",
+)
+def duplicate_references(subject: Subject) -> pl.DataFrame:
     named = subject.collection.references.with_columns(same=_IDENTIFIER).drop_nulls("same")
     key = ["paper_id", "same"]
     again = named.with_columns(first=pl.col("ref_id").first().over(key)).filter(
@@ -115,7 +155,14 @@ def _duplicate_references(subject: Subject) -> pl.DataFrame:
     )
 
 
-def _same_context_ids(subject: Subject) -> pl.DataFrame:
+@check(
+    "same-context-ids",
+    "warning",
+    "paragraphs of one paper with the same id in the source",
+    "Number the paragraphs in the source apart and import it again; judgements made elsewhere "
+    "that name the id may mean either.",
+)
+def same_context_ids(subject: Subject) -> pl.DataFrame:
     same = subject.collection.problems.filter(
         pl.col("what").str.starts_with("two contexts have the id")
     )
@@ -124,82 +171,13 @@ def _same_context_ids(subject: Subject) -> pl.DataFrame:
     return found(named, name="paper_id", what=pl.col("what"), where=place())
 
 
-def _skipped(subject: Subject) -> pl.DataFrame:
+@check(
+    "records-skipped",
+    "warning",
+    "records that were skipped on import",
+    "Correct the source at the place named and import it again; --strict refuses an import "
+    "that would skip anything.",
+)
+def skipped(subject: Subject) -> pl.DataFrame:
     skipped = subject.collection.problems.filter(pl.col("kind") == "skipped")
     return found(skipped, name="source", what=pl.col("what"), where=place())
-
-
-PAPERS_INSIDE = Check(
-    name="citing-papers-inside",
-    title="citing papers that are documents of the collection themselves",
-    mend=(
-        "Their own abstracts answer their own paragraphs. List their DOIs in a file and import "
-        "with --exclude FILE."
-    ),
-    severity="warning",
-    find=_inside,
-)
-DUPLICATE_PAPERS = Check(
-    name="duplicate-papers",
-    title="citing papers that were read twice",
-    mend="Keep one of the two files and import again with --prune.",
-    severity="error",
-    find=_duplicate_papers,
-)
-LATER_REFERENCES = Check(
-    name="later-references",
-    title="references later than the paper that cites them",
-    mend=(
-        "A wrong year, or a preprint that was cited before it was printed. Import with --no-future "
-        "to leave them out of the answers."
-    ),
-    severity="note",
-    find=_later_references,
-)
-SLOPPY_REFERENCES = Check(
-    name="sloppy-references",
-    title="references found only if case and blanks of the identifier do not count",
-    mend=(
-        "Correct the identifier in the source and import it again. A profile with references = "
-        '"exact" (acm-cr) loses them; references = "tolerant" finds them.'
-    ),
-    severity="warning",
-    find=_sloppy_references,
-)
-UNKNOWN_CITES = Check(
-    name="unknown-cites",
-    title="sentences that cite a number their reference list does not have",
-    mend="Correct the number, or add the reference to the list, in the source and import it again.",
-    severity="warning",
-    find=_unknown_cites,
-)
-DUPLICATE_REFERENCES = Check(
-    name="duplicate-references",
-    title="references that stand in one list twice",
-    mend=(
-        "Harmless for the judgements, which count a document once; the share of references found "
-        "counts it twice. Correct the list in the source and import it again."
-    ),
-    severity="note",
-    find=_duplicate_references,
-)
-SAME_CONTEXT_IDS = Check(
-    name="same-context-ids",
-    title="paragraphs of one paper with the same id in the source",
-    mend=(
-        "Number the paragraphs in the source apart and import it again; judgements made elsewhere "
-        "that name the id may mean either."
-    ),
-    severity="warning",
-    find=_same_context_ids,
-)
-SKIPPED = Check(
-    name="records-skipped",
-    title="records that were skipped on import",
-    mend=(
-        "Correct the source at the place named and import it again; --strict refuses an import "
-        "that would skip anything."
-    ),
-    severity="warning",
-    find=_skipped,
-)

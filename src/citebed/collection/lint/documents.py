@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from citebed.collection.lint.base import Check, Subject, blank, found, nothing, place, shown
+from citebed.collection.lint.base import Subject, blank, check, found, nothing, place, shown
 from citebed.text.normalise import normalise_doi
 
 EARLIEST = 1665
@@ -16,13 +16,26 @@ _NUMBERED = r"^(.+)-(\d+)$"
 _KEY = r"^\s*@\s*\w+\s*[{(]\s*([^\s,]+)"
 
 
-def _without_title(subject: Subject) -> pl.DataFrame:
+@check(
+    "documents-without-title",
+    "warning",
+    "documents without a title",
+    "Give them a title in the source and import it again, or list their ids in a file and "
+    "import with --exclude FILE.",
+)
+def without_title(subject: Subject) -> pl.DataFrame:
     bare = subject.documents.filter(blank("title"))
     what = pl.format("no title ({})", pl.col("doi").fill_null("no DOI"))
     return found(bare, name="doc_id", what=what, where=place())
 
 
-def _without_text(subject: Subject) -> pl.DataFrame:
+@check(
+    "documents-without-text",
+    "error",
+    "documents with neither title, abstract nor full text",
+    "They can never be found: list their ids in a file and import with --exclude FILE.",
+)
+def without_text(subject: Subject) -> pl.DataFrame:
     bare = subject.texts.filter(blank("title") & blank("abstract"))
     if bare.height:
         full = subject.collection.sections.filter(~blank("text"))
@@ -39,13 +52,26 @@ def _dated(subject: Subject) -> pl.DataFrame:
     return pl.concat([documents, papers])
 
 
-def _in_future(subject: Subject) -> pl.DataFrame:
+@check(
+    "dates-in-future",
+    "warning",
+    "documents or citing papers later than next year",
+    "Correct the year in the source and import it again; with --no-future such a document "
+    "is never an answer.",
+)
+def in_future(subject: Subject) -> pl.DataFrame:
     late = _dated(subject).filter(pl.col("year") > subject.today.year + 1)
     what = pl.format("is of {}, and it is {} now", "year", pl.lit(subject.today.year))
     return found(late, name="id", what=what, where=place())
 
 
-def _implausible(subject: Subject) -> pl.DataFrame:
+@check(
+    "implausible-years",
+    "warning",
+    f"years before {EARLIEST}, or a year that is not the date's",
+    "Correct the year or date in the source and import it again.",
+)
+def implausible(subject: Subject) -> pl.DataFrame:
     said = pl.col("date").str.slice(0, 4)
     torn = (said != pl.col("year").cast(pl.String).str.zfill(4)).fill_null(value=False)
     early = (pl.col("year") < EARLIEST).fill_null(value=False)
@@ -58,7 +84,14 @@ def _implausible(subject: Subject) -> pl.DataFrame:
     return found(odd, name="id", what=what, where=place())
 
 
-def _doi_disagrees(subject: Subject) -> pl.DataFrame:
+@check(
+    "doi-disagrees",
+    "warning",
+    "documents whose id is a DOI, and whose DOI field is another",
+    "Look both up at https://doi.org and correct the wrong one in the source. Until then the "
+    "id counts, and a reference to the other DOI is not found.",
+)
+def doi_disagrees(subject: Subject) -> pl.DataFrame:
     """Of rows whose id is a DOI, those whose entry, or DOI column, names another."""
     key = pl.col("doc_id").str.to_lowercase()
     given = pl.coalesce(pl.col("bibtex").str.extract(_DOI_FIELD), "doi").str.to_lowercase()
@@ -76,7 +109,14 @@ def _doi_disagrees(subject: Subject) -> pl.DataFrame:
     return found(other, name="doc_id", what=what, where=place())
 
 
-def _numbered_ids(subject: Subject) -> pl.DataFrame:
+@check(
+    "numbered-ids",
+    "warning",
+    "different documents under one key, told apart by a number",
+    "Give each its own key in the sources and import again. Until then a reference or "
+    "judgement that names the key means the first.",
+)
+def numbered_ids(subject: Subject) -> pl.DataFrame:
     ids = subject.documents.select("doc_id", "title", "source", "line").with_columns(
         base=pl.col("doc_id").str.extract(_NUMBERED, 1),
         number=pl.col("doc_id").str.extract(_NUMBERED, 2).cast(pl.Int64, strict=False),
@@ -97,59 +137,3 @@ def _numbered_ids(subject: Subject) -> pl.DataFrame:
     )
     what = pl.format("{} has the key {} of {}", shown("title"), "base", shown("first"))
     return found(ours, name="doc_id", what=what, where=place())
-
-
-WITHOUT_TITLE = Check(
-    name="documents-without-title",
-    title="documents without a title",
-    mend=(
-        "Give them a title in the source and import it again, or list their ids in a file and "
-        "import with --exclude FILE."
-    ),
-    severity="warning",
-    find=_without_title,
-)
-WITHOUT_TEXT = Check(
-    name="documents-without-text",
-    title="documents with neither title, abstract nor full text",
-    mend="They can never be found: list their ids in a file and import with --exclude FILE.",
-    severity="error",
-    find=_without_text,
-)
-IN_FUTURE = Check(
-    name="dates-in-future",
-    title="documents or citing papers later than next year",
-    mend=(
-        "Correct the year in the source and import it again; with --no-future such a document "
-        "is never an answer."
-    ),
-    severity="warning",
-    find=_in_future,
-)
-IMPLAUSIBLE = Check(
-    name="implausible-years",
-    title=f"years before {EARLIEST}, or a year that is not the date's",
-    mend="Correct the year or date in the source and import it again.",
-    severity="warning",
-    find=_implausible,
-)
-DOI_DISAGREES = Check(
-    name="doi-disagrees",
-    title="documents whose id is a DOI, and whose DOI field is another",
-    mend=(
-        "Look both up at https://doi.org and correct the wrong one in the source. Until then the "
-        "id counts, and a reference to the other DOI is not found."
-    ),
-    severity="warning",
-    find=_doi_disagrees,
-)
-NUMBERED_IDS = Check(
-    name="numbered-ids",
-    title="different documents under one key, told apart by a number",
-    mend=(
-        "Give each its own key in the sources and import again. Until then a reference or "
-        "judgement that names the key means the first."
-    ),
-    severity="warning",
-    find=_numbered_ids,
-)

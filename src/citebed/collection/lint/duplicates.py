@@ -8,8 +8,8 @@ import polars as pl
 
 from citebed.collection.building.merging import plain_title
 from citebed.collection.lint.base import (
-    Check,
     Subject,
+    check,
     found,
     nothing,
     place,
@@ -34,7 +34,14 @@ _COUNTED = (
 _NUMBER = re.compile(rf"\d+|\b(?:{'|'.join(_COUNTED.split())}|[a-z]+(?:teen|ty)(?:th)?|[ivx]+)\b")
 
 
-def _duplicate_dois(subject: Subject) -> pl.DataFrame:
+@check(
+    "duplicate-dois",
+    "error",
+    "documents with the same DOI under different ids",
+    "Import the sources again: `citebed import` merges records of one DOI. If the DOI is "
+    "wrong in one of them, correct it there.",
+)
+def duplicate_dois(subject: Subject) -> pl.DataFrame:
     known = subject.documents.lazy().filter(pl.col("doi").is_not_null())
     first = pl.col("doc_id").first().over("doi")
     twice = known.with_columns(other=first).filter(pl.col("doc_id") != pl.col("other")).collect()
@@ -42,7 +49,14 @@ def _duplicate_dois(subject: Subject) -> pl.DataFrame:
     return found(twice, name="doc_id", what=what, where=place())
 
 
-def _duplicate_documents(subject: Subject) -> pl.DataFrame:
+@check(
+    "duplicate-documents",
+    "warning",
+    "documents with the same title, first author and year",
+    "Where two are one paper, list the id of the lesser one in a file and import with "
+    "--exclude FILE; with different DOIs they are not merged.",
+)
+def duplicate_documents(subject: Subject) -> pl.DataFrame:
     author = plain_title(pl.col("authors").list.first().str.split(",").list.first())
     short = pl.col("title").str.count_matches(r"\S+") < 3
     short |= pl.col("plain").str.len_chars() < SHORTEST
@@ -66,7 +80,14 @@ def _duplicate_documents(subject: Subject) -> pl.DataFrame:
     return found(twice, name="doc_id", what=what, where=place())
 
 
-def _near_duplicate_titles(subject: Subject) -> pl.DataFrame:
+@check(
+    "near-duplicate-titles",
+    "note",
+    f"titles nearly the same, with an author in common (trigrams alike {ALIKE} or more)",
+    "Many are a demonstration and its paper, or an article and its preprint. Where two are "
+    "one paper, list the id of the lesser one in a file and import with --exclude FILE.",
+)
+def near_duplicate_titles(subject: Subject) -> pl.DataFrame:
     documents = subject.documents
     pairs = near_pairs(documents["plain"], author_keys(documents), ALIKE)
     if pairs.is_empty():
@@ -108,35 +129,3 @@ def numbers(title: str) -> list[str]:
     """What a title counts by: digits, Roman numerals, "Second", months. Titles that differ in
     these (Part I and Part II, the reports of two years) are meant to be alike."""
     return _NUMBER.findall(title.lower())
-
-
-DUPLICATE_DOIS = Check(
-    name="duplicate-dois",
-    title="documents with the same DOI under different ids",
-    mend=(
-        "Import the sources again: `citebed import` merges records of one DOI. If the DOI is "
-        "wrong in one of them, correct it there."
-    ),
-    severity="error",
-    find=_duplicate_dois,
-)
-DUPLICATE_DOCUMENTS = Check(
-    name="duplicate-documents",
-    title="documents with the same title, first author and year",
-    mend=(
-        "Where two are one paper, list the id of the lesser one in a file and import with "
-        "--exclude FILE; with different DOIs they are not merged."
-    ),
-    severity="warning",
-    find=_duplicate_documents,
-)
-NEAR_DUPLICATE_TITLES = Check(
-    name="near-duplicate-titles",
-    title=f"titles nearly the same, with an author in common (trigrams alike {ALIKE} or more)",
-    mend=(
-        "Many are a demonstration and its paper, or an article and its preprint. Where two are "
-        "one paper, list the id of the lesser one in a file and import with --exclude FILE."
-    ),
-    severity="note",
-    find=_near_duplicate_titles,
-)

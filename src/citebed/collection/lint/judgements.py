@@ -8,9 +8,9 @@ from citebed.collection import tables
 from citebed.collection.building.citing import lookup_table
 from citebed.collection.lint.base import (
     FOUND,
-    Check,
     Subject,
     blank,
+    check,
     found,
     nothing,
     place,
@@ -34,7 +34,14 @@ def _given(subject: Subject) -> pl.DataFrame:
     return given.select("query_id", "doc_id", "source", "line")
 
 
-def _absent_documents(subject: Subject) -> pl.DataFrame:
+@check(
+    "absent-documents",
+    "error",
+    "judgements of documents that the collection does not have",
+    "They count as never found. Import the sources that have them; one that was set aside "
+    "comes back with other rules (--front-matter keep, a shorter --exclude list).",
+)
+def absent_documents(subject: Subject) -> pl.DataFrame:
     parts = [nothing()]
     known = subject.documents.select("doc_id")
     for name, _, qrels in _sets(subject):
@@ -82,7 +89,14 @@ def _where(name: str) -> pl.Expr:
     return pl.coalesce(place(), pl.lit(f"qrels/{name}.qrels"))
 
 
-def _absent_queries(subject: Subject) -> pl.DataFrame:
+@check(
+    "absent-queries",
+    "error",
+    "judgements for queries that are not there",
+    "Import the query file that belongs to the judgements. Judgements that count the queries "
+    'from 1 in the order of the file need --profile cranfield (query_ids = "order").',
+)
+def absent_queries(subject: Subject) -> pl.DataFrame:
     parts = [nothing()]
     given = _given(subject).unique("query_id", keep="first", maintain_order=True).drop("doc_id")
     for name, queries, qrels in _sets(subject):
@@ -105,7 +119,14 @@ def _one(where: str, name: str, what: str) -> pl.DataFrame:
     return pl.DataFrame([(where, name, what)], schema=FOUND, orient="row")
 
 
-def _without_relevant(subject: Subject) -> pl.DataFrame:
+@check(
+    "queries-without-relevant",
+    "warning",
+    "queries without any relevant document",
+    "Most measures are 0 or undefined for them: judge more, or take the queries out of their "
+    "file and import it again.",
+)
+def without_relevant(subject: Subject) -> pl.DataFrame:
     parts = [nothing()]
     for name, queries, qrels in _sets(subject):
         if queries.height and qrels.is_empty():
@@ -119,7 +140,13 @@ def _without_relevant(subject: Subject) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def _without_text(subject: Subject) -> pl.DataFrame:
+@check(
+    "queries-without-text",
+    "error",
+    "queries or citing sentences without text",
+    "Give them text in the source, or take them out, and import it again.",
+)
+def queries_without_text(subject: Subject) -> pl.DataFrame:
     queries = subject.queries.filter(blank("text"))
     sentences = subject.collection.contexts.filter(blank("text")).with_columns(
         query_id=pl.format("{}:{}", "paper_id", "sentence_id")
@@ -133,57 +160,15 @@ def _without_text(subject: Subject) -> pl.DataFrame:
     return pl.concat([of_papers, given])
 
 
-def _equal_to_documents(subject: Subject) -> pl.DataFrame:
+@check(
+    "queries-equal-to-documents",
+    "warning",
+    "queries that are a document's title or hold its abstract nearly whole",
+    "Any search finds its own text first. List those documents in a file and import with "
+    "--exclude FILE, or take the queries out.",
+)
+def equal_to_documents(subject: Subject) -> pl.DataFrame:
     if subject.queries.is_empty():
         return nothing()
     copies = pl.concat([copies_of_titles(subject), copies_of_abstracts(subject)])
     return found(copies, name="query_id", what=pl.col("what"), where=pl.col("place"))
-
-
-ABSENT_DOCUMENTS = Check(
-    name="absent-documents",
-    title="judgements of documents that the collection does not have",
-    mend=(
-        "They count as never found. Import the sources that have them; one that was set aside "
-        "comes back with other rules (--front-matter keep, a shorter --exclude list)."
-    ),
-    severity="error",
-    find=_absent_documents,
-)
-ABSENT_QUERIES = Check(
-    name="absent-queries",
-    title="judgements for queries that are not there",
-    mend=(
-        "Import the query file that belongs to the judgements. Judgements that count the queries "
-        'from 1 in the order of the file need --profile cranfield (query_ids = "order").'
-    ),
-    severity="error",
-    find=_absent_queries,
-)
-WITHOUT_RELEVANT = Check(
-    name="queries-without-relevant",
-    title="queries without any relevant document",
-    mend=(
-        "Most measures are 0 or undefined for them: judge more, or take the queries out of their "
-        "file and import it again."
-    ),
-    severity="warning",
-    find=_without_relevant,
-)
-QUERIES_WITHOUT_TEXT = Check(
-    name="queries-without-text",
-    title="queries or citing sentences without text",
-    mend="Give them text in the source, or take them out, and import it again.",
-    severity="error",
-    find=_without_text,
-)
-EQUAL_TO_DOCUMENTS = Check(
-    name="queries-equal-to-documents",
-    title="queries that are a document's title or hold its abstract nearly whole",
-    mend=(
-        "Any search finds its own text first. List those documents in a file and import with "
-        "--exclude FILE, or take the queries out."
-    ),
-    severity="warning",
-    find=_equal_to_documents,
-)

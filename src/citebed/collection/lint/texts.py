@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from citebed.collection.lint.base import Check, Subject, found, place
+from citebed.collection.lint.base import Subject, check, found, place
 
 _COMMAND = r"\\[A-Za-z]{2,}"
 _TAG = r"</?[A-Za-z][A-Za-z0-9:-]*(?:\s+[A-Za-z:-]+\s*=[^<>]*)?\s*/?>"
@@ -34,13 +34,27 @@ def _matching(table: pl.DataFrame, pattern: str, fields: tuple[str, ...]) -> pl.
     return pl.concat(pl.collect_all(parts))
 
 
-def _markup(subject: Subject) -> pl.DataFrame:
+@check(
+    "markup-remains",
+    "note",
+    "LaTeX commands, HTML tags or entities left in titles or abstracts",
+    "Retrieval takes them for words. Correct those that matter in the source and import it "
+    "again; program code and formulas in an abstract are no fault.",
+)
+def markup_remains(subject: Subject) -> pl.DataFrame:
     left = _matching(subject.texts, MARKUP, ("title", "abstract"))
     what = pl.format("{}: …{}…", "field", "text")
     return found(left, name="doc_id", what=what, where=place())
 
 
-def _encoding(subject: Subject) -> pl.DataFrame:
+@check(
+    "encoding-remains",
+    "warning",
+    "text that was read in a wrong encoding at some time (Ã©, â€™, U+FFFD)",
+    "The fault is in the source: correct it there (the Python package ftfy does it for whole "
+    "files) and import it again.",
+)
+def encoding_remains(subject: Subject) -> pl.DataFrame:
     names = subject.documents.select(
         "doc_id", "source", "line", author=pl.col("authors").list.join("; ")
     )
@@ -52,25 +66,3 @@ def _encoding(subject: Subject) -> pl.DataFrame:
     )
     what = pl.format("{}: …{}…", "field", "text")
     return found(left, name="doc_id", what=what, where=place())
-
-
-MARKUP_REMAINS = Check(
-    name="markup-remains",
-    title="LaTeX commands, HTML tags or entities left in titles or abstracts",
-    mend=(
-        "Retrieval takes them for words. Correct those that matter in the source and import it "
-        "again; program code and formulas in an abstract are no fault."
-    ),
-    severity="note",
-    find=_markup,
-)
-ENCODING_REMAINS = Check(
-    name="encoding-remains",
-    title="text that was read in a wrong encoding at some time (Ã©, â€™, U+FFFD)",
-    mend=(
-        "The fault is in the source: correct it there (the Python package ftfy does it for whole "
-        "files) and import it again."
-    ),
-    severity="warning",
-    find=_encoding,
-)
