@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from citebed.errors import CitebedError
-from citebed.grammar import Spelled, integer, number, path
+from citebed.grammar import Call, Spec, SpecError, Spelled, integer, number, parse, path
 from citebed.retrieval.feedback import FEEDBACK, Feedback, retrieval_of
-from citebed.retrieval.models import Call, Model, Spec, SpecError, parse
+from citebed.retrieval.models import Model
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
+from citebed.frames import Shown
+
 if TYPE_CHECKING:
     from citebed.drafts import Passage
 
@@ -44,7 +46,7 @@ class Recommendation:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recommendations(Sequence[Recommendation]):
+class Recommendations(Shown, Sequence[Recommendation]):
     """What a text should cite, best first; of a draft, passage after passage.
 
     ``passages`` are those of a draft that asked, ``left_out`` the documents that it cites already
@@ -85,21 +87,8 @@ class Recommendations(Sequence[Recommendation]):
         """What one passage should cite."""
         return [each for each in self.found if each.passage == passage.number]
 
-    def _shown(self, render: str) -> str:
-        """The columns that a person looks at first, in polars' own rendering."""
+    def shown(self) -> pl.DataFrame:
+        """What a person looks at first."""
         first = ["passage"] if len(self.passages) > 1 else []
         because = pl.col("terms").list.join(", ").alias("because of")
-        table = self.table.select(
-            *first, "rank", pl.col("score").round(2), "title", "year", because
-        )
-        with pl.Config(
-            tbl_rows=-1, tbl_cols=-1, fmt_str_lengths=60, tbl_hide_dataframe_shape=True,
-            tbl_hide_column_data_types=True,
-        ):  # fmt: skip
-            return str(getattr(table, render)())
-
-    def __repr__(self) -> str:
-        return self._shown("__str__")
-
-    def _repr_html_(self) -> str:
-        return self._shown("_repr_html_")
+        return self.table.select(*first, "rank", pl.col("score").round(2), "title", "year", because)

@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.collection import Collection, open_collection
+from citebed.collection.progress import SILENT, Progress
 from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.dates import Dates
 from citebed.retrieval.feedback.base import Feedback, TermWeights
@@ -29,7 +30,6 @@ from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from citebed.retrieval.search.searcher import Searcher
 
 if TYPE_CHECKING:
-    from citebed.collection import Progress
     from citebed.retrieval.rerank import CrossEncoder, Encoder
     from citebed.runs.tables import Run
 
@@ -88,7 +88,7 @@ class Runner:
         index: Index,
         pipeline: Pipeline,
         options: RunOptions,
-        progress: Progress | None = None,
+        progress: Progress = SILENT,
     ) -> None:
         self.collection, self.index, self.pipeline = collection, index, pipeline
         self.options, self.progress = options, progress
@@ -139,18 +139,18 @@ class Runner:
             )
             for place, each in zip(whole, hits, strict=True):
                 found[place] = each
-            self._add(len(whole))
+            self.progress.add(len(whole))
             for place in sorted(set(places) - set(whole)):
                 one = asked[place]
                 view = self.searcher.without(one.paper)
                 found[place] = self.searcher.search_view(
                     view, one.terms, depth, one.excluded, allowed
                 )
-                self._add(1)
+                self.progress.add(1)
         return found
 
     def _fed(self, asked: Sequence[Asked], feedback: Feedback) -> list[Asked]:
-        self.step("feedback", len(asked))
+        self.progress.step("feedback", len(asked))
         if feedback.source is None:
             sources = [(hits, NOTHING) for hits in self._search(asked, feedback.docs or 0)]
         else:
@@ -185,7 +185,7 @@ class Runner:
         from citebed.retrieval.rerank import load_reranker
 
         name = self.pipeline.stage.encoder if self.pipeline.stage else ""
-        self.step(f"loading {name}", 0)
+        self.progress.step(f"loading {name}", 0)
         return load_reranker(name)
 
     def _reranked(self, asked: Sequence[Asked], found: Sequence[Hits], stage: Stage) -> list[Hits]:
@@ -194,8 +194,8 @@ class Runner:
         model = self.encoder
         first = self.table(asked, [cut(hits, stage.top) for hits in found])
         texts = {one.query_id: one.text for one in asked}
-        self.step("re-ranking", first["doc_id"].n_unique())
-        again = second_stage(self.collection, stage, first, texts, model, self._add)
+        self.progress.step("re-ranking", first["doc_id"].n_unique())
+        again = second_stage(self.collection, stage, first, texts, model, self.progress.add)
         parts = again.partition_by("query_id", as_dict=True)
         return [self._hits(parts.get((one.query_id,))) for one in asked]
 
@@ -224,15 +224,6 @@ class Runner:
             return [self.index.ids[number] for number in numbers.tolist()]
         return np.array(list(self.index.ids), object)[numbers]
 
-    def step(self, name: str, size: int) -> None:
-        """Tell what is done next."""
-        if self.progress is not None:
-            self.progress.step(name, size)
-
-    def _add(self, size: int) -> None:
-        if self.progress is not None:
-            self.progress.add(size)
-
 
 def run_queries(
     collection: str | Path | Collection,
@@ -240,7 +231,7 @@ def run_queries(
     queries: str | pl.DataFrame,
     pipeline: str | Pipeline,
     options: RunOptions | None = None,
-    progress: Progress | None = None,
+    progress: Progress = SILENT,
 ) -> Run:
     """Search for every query; the table is in the queries' order, each ranking best first.
 
@@ -266,9 +257,9 @@ def run_queries(
 
 def _run(runner: Runner, queries: pl.DataFrame) -> tuple[list[Asked], list[Hits]]:
     if queries.height * runner.index.description.postings >= _PREPARE_FROM:
-        runner.step("preparing", 0)
+        runner.progress.step("preparing", 0)
         runner.searcher.prepare()
-    runner.step("searching", queries.height)
+    runner.progress.step("searching", queries.height)
     asked = [_asked(runner, row) for row in queries.iter_rows(named=True)]
     empty = [query.query_id for query in asked if not len(query.terms.ids)]
     if empty:

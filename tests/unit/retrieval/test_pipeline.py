@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from tests.unit.retrieval.models.tiny import any_feedback, any_model, spelled
 
 from citebed.errors import CitebedError, UnknownName
+from citebed.grammar import SpecError
 from citebed.retrieval.feedback import FEEDBACK
-from citebed.retrieval.models import MODELS, SpecError
+from citebed.retrieval.models import MODELS
 from citebed.retrieval.pipeline import STAGES, Interpolate, Pipeline, Rrf, Sum, pipeline_of
 
 

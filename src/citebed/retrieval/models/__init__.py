@@ -6,7 +6,7 @@ A model is one file and one line in ``MODELS``; ``model_of`` reads one.
 from __future__ import annotations
 
 from citebed.errors import UnknownName
-from citebed.grammar import Call, Spec, SpecError, only_call, parse
+from citebed.grammar import Call, only_call
 from citebed.retrieval.models.base import Corpus, Model, Postings
 from citebed.retrieval.models.bm25 import Bm25
 from citebed.retrieval.models.bm25f import Bm25f
@@ -15,18 +15,7 @@ from citebed.retrieval.models.kl import Kl
 from citebed.retrieval.models.okapi import Okapi
 from citebed.retrieval.models.ql import Ql
 
-__all__ = [
-    "MODELS",
-    "Call",
-    "Corpus",
-    "Model",
-    "Postings",
-    "Spec",
-    "SpecError",
-    "model_from",
-    "model_of",
-    "parse",
-]
+__all__ = ["MODELS", "Corpus", "Model", "Postings", "model_from", "model_of"]
 
 MODELS: dict[str, type[Model]] = {
     model.name: model for model in (Bm25, Bm25f, Okapi, Cosine, Kl, Ql)

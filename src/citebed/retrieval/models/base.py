@@ -121,18 +121,6 @@ def quotient(above: NumberOrArray, below: NumberOrArray) -> Floats:
     return result
 
 
-def length_ratio(lengths: Numbers, stats: Corpus) -> Floats:
-    """How many times as long as the average each document is."""
-    return floats(lengths) / stats.average_length
-
-
 def distribution(counts: Numbers) -> Floats:
     """Counts as probabilities; no counts give no probability."""
     return quotient(counts, floats(counts).sum())
-
-
-def relevance_idf(df: NumberOrArray, documents: int) -> Floats:
-    """ln((N − df + ½)/(df + ½)); negative for a term in more than half of the documents."""
-    df = floats(df)
-    idf: Floats = np.log((np.maximum(documents - df, 0) + 0.5) / (df + 0.5))
-    return idf

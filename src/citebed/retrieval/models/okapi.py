@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from citebed.grammar import number
 from citebed.retrieval.models.base import (
     Corpus,
@@ -13,9 +15,7 @@ from citebed.retrieval.models.base import (
     Numbers,
     Postings,
     floats,
-    length_ratio,
     quotient,
-    relevance_idf,
 )
 
 
@@ -51,7 +51,7 @@ class Okapi(Model):
 
     def per_document(self, stats: Corpus, postings: Postings) -> Floats:
         """k1·(1 − b + b·|d|/avg)."""
-        return self.k1 * (1 - self.b + self.b * length_ratio(stats.lengths, stats))
+        return self.k1 * (1 - self.b + self.b * (floats(stats.lengths) / stats.average_length))
 
     def impacts(
         self, tf: Numbers, df: NumberOrArray, cf: NumberOrArray, x: Numbers, stats: Corpus
@@ -61,7 +61,9 @@ class Okapi(Model):
 
     def query_weights(self, qtf: Numbers, df: Numbers, cf: Numbers, stats: Corpus) -> Floats:
         """ln((N − df + ½)/(df + ½)) · (k3 + 1)·qtf/(k3 + qtf)."""
-        return relevance_idf(df, stats.documents) * self.saturated(qtf)
+        df = floats(df)
+        others = np.maximum(stats.documents - df, 0)
+        return np.log((others + 0.5) / (df + 0.5)) * self.saturated(qtf)
 
     def saturated(self, qtf: Numbers) -> Floats:
         """(k3 + 1)·qtf/(k3 + qtf)."""

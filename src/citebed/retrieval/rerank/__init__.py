@@ -10,12 +10,11 @@ from citebed.retrieval.rerank.encoder import (
     load_reranker,
 )
 from citebed.retrieval.rerank.names import SHORT_NAMES, find_model
-from citebed.retrieval.rerank.reranking import Candidate, cosines, rerank, rerank_run
+from citebed.retrieval.rerank.reranking import cosines, rerank, rerank_run
 from citebed.retrieval.rerank.vector_cache import VectorCache
 
 __all__ = [
     "SHORT_NAMES",
-    "Candidate",
     "CrossEncoder",
     "Encoder",
     "VectorCache",

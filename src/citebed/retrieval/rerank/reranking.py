@@ -7,7 +7,6 @@ cosine between the mean hidden states of the citing text and of the document.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -16,18 +15,10 @@ from numpy.typing import NDArray
 from citebed.errors import CitebedError
 from citebed.retrieval.rerank.encoder import CrossEncoder, Encoder, Progress, unit_rows
 from citebed.retrieval.rerank.vector_cache import VectorCache
-from citebed.runs.pair_codes import in_rank_order
+from citebed.runs.ranking import in_rank_order
 from citebed.runs.tables import Run
 
 DEPTH = 20  # of the seed of this method: ACM-CR re-ranks BM25's first 20
-
-
-class Candidate(NamedTuple):
-    """A document that the first stage found; ``score`` is the first stage's."""
-
-    doc_id: str
-    text: str
-    score: float = 0.0
 
 
 def rerank(
@@ -36,7 +27,7 @@ def rerank(
     model: Encoder | CrossEncoder,
     cache: VectorCache | None = None,
 ) -> list[tuple[str, float]]:
-    """The candidates as ``(doc_id, score)``, best first; ties by ``doc_id`` descending.
+    """The candidates (``doc_id``, text, first score) as ``(doc_id, score)``, best first.
 
     The score is the cosine of an encoder's vectors, or a cross-encoder's own; the first stage's
     score does not count (``runs.fusion`` adds it). ``cache`` keeps the vectors of the documents.

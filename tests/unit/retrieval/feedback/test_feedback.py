@@ -23,6 +23,7 @@ from tests.unit.retrieval.models.tiny import (
     any_model,
 )
 
+from citebed.grammar import SpecError
 from citebed.retrieval.feedback import (
     FEEDBACK,
     Feedback,
@@ -34,7 +35,7 @@ from citebed.retrieval.feedback.base import best
 from citebed.retrieval.feedback.mixture import em_steps
 from citebed.retrieval.feedback.natural import NATURAL, Natural
 from citebed.retrieval.feedback.rocchio import Rocchio
-from citebed.retrieval.models import MODELS, Model, SpecError, model_of
+from citebed.retrieval.models import MODELS, Model, model_of
 
 TINY = Tiny(DOCS)
 LN2 = log(2)

@@ -9,11 +9,12 @@ from tests.strategies import ANY_TEXT
 from tests.unit.retrieval.models.tiny import any_feedback, any_model
 
 from citebed.errors import UnknownName
+from citebed.grammar import Call, Spec, SpecError, parse
 from citebed.retrieval.feedback import FEEDBACK, retrieval_of
 from citebed.retrieval.feedback.mixture import Mixture
 from citebed.retrieval.feedback.natural import Natural
 from citebed.retrieval.feedback.rm3 import Rm3
-from citebed.retrieval.models import MODELS, Call, Model, Spec, SpecError, model_of, parse
+from citebed.retrieval.models import MODELS, Model, model_of
 from citebed.retrieval.models.bm25 import Bm25
 from citebed.retrieval.models.kl import Kl
 

@@ -12,9 +12,9 @@ from hypothesis import assume
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from citebed.grammar import Parameter, Spelled
+from citebed.grammar import Parameter, SpecError, Spelled
 from citebed.retrieval.feedback import FEEDBACK, Feedback, FeedbackDocuments, TermWeights
-from citebed.retrieval.models import MODELS, Corpus, Model, SpecError
+from citebed.retrieval.models import MODELS, Corpus, Model
 
 DOCS = [["a", "b", "a"], ["b", "c"], ["a", "c", "c", "d"], ["e"]]
 """N 4, |C| 10, average 2.5; df a 2, b 2, c 2, d 1, e 1; cf a 3, b 2, c 3, d 1, e 1."""
