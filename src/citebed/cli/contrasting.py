@@ -9,27 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from citebed.cli import scoring_options as options
 from citebed.cli.output import AsCsv, AsJson
-from citebed.cli.scoring_options import (
-    Alpha,
-    Cluster,
-    Complete,
-    Correct,
-    Format,
-    Measures,
-    QrelsFile,
-    Queries,
-    RunFiles,
-    Samples,
-    Scores,
-    ScoreType,
-    Seed,
-    Test,
-    print_rows,
-    say_all,
-    settings_of,
-    style_of,
-)
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
@@ -57,8 +38,8 @@ def contrast(
     after: Annotated[
         Path, typer.Argument(help="The second judgements, e.g. extended.", metavar="J12")
     ],
-    runs: RunFiles,
-    measures: Measures = None,
+    runs: options.RunFiles,
+    measures: options.Measures = None,
     part: Annotated[
         ContrastPart | None, typer.Option(help="Only this table (queries is only here).")
     ] = None,
@@ -77,16 +58,16 @@ def contrast(
         bool,
         typer.Option(help="Keep queries without a relevant document in one of the sets."),
     ] = False,
-    test: Test = "t",
-    correct: Correct = "none",
-    alpha: Alpha = 0.05,
-    complete: Complete = False,
-    scores: Scores = ScoreType.double,
-    cluster: Cluster = None,
-    queries: Queries = None,
-    samples: Samples = None,
-    seed: Seed = 0,
-    format: Format = None,
+    test: options.Test = "t",
+    correct: options.Correct = "none",
+    alpha: options.Alpha = 0.05,
+    complete: options.Complete = False,
+    scores: options.Scores = options.ScoreType.double,
+    cluster: options.Cluster = None,
+    queries: options.Queries = None,
+    samples: options.Samples = None,
+    seed: options.Seed = 0,
+    format: options.Format = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
@@ -104,23 +85,23 @@ def contrast(
     from citebed.evaluation.scoring.summaries import resampling_of
     from citebed.report.contrast_table import contrast_grids, contrast_lines
 
-    style = style_of(format, as_json, as_csv)
+    style = options.style_of(format, as_json, as_csv)
     two = _pair(pair, plots)
-    options = contrasting.ContrastOptions(
-        settings=settings_of(complete, scores),
+    how = contrasting.ContrastOptions(
+        settings=options.settings_of(complete, scores),
         design=Design(test=test, correction=correct, alpha=alpha),
         resampling=resampling_of(cluster, after, queries, samples, seed),
         keep_empty=keep_empty,
         largest=largest,
     )
     chosen = measures or contrasting.CONTRASTED
-    found = contrasting.contrast(before, after, runs, chosen, options)
+    found = contrasting.contrast(before, after, runs, chosen, how)
     drawn = _draw(found, plots, two)
     _print(found, contrasting.PARTS, part, style, contrast_grids)
-    say_all(contrast_lines(found, part), style)
+    options.say_all(contrast_lines(found, part), style)
     judged = count(len(found.sets.query_ids), "query")
     runs_said = count(len(found.before.runs), "run")
-    say_all([*drawn, f"{judged} judged in both sets; {runs_said}"], style)
+    options.say_all([*drawn, f"{judged} judged in both sets; {runs_said}"], style)
 
 
 def _pair(given: str | None, plots: Path | None) -> tuple[str, ...] | None:
@@ -149,10 +130,12 @@ def _print(found: Any, parts: Sequence[str], wanted: str | None, style: str, gri
     """One part, or all: rows with the name of their part (every query's own apart), or tables."""
     if style in ("json", "csv"):
         if wanted is not None:
-            print_rows(found.rows(wanted), style)
+            options.print_rows(found.rows(wanted), style)
             return
         several = [part for part in parts if part != "queries"]
-        print_rows([{"part": part, **row} for part in several for row in found.rows(part)], style)
+        options.print_rows(
+            [{"part": part, **row} for part in several for row in found.rows(part)], style
+        )
         return
     marks = {"table": "{}\n", "markdown": "**{}**\n\n", "latex": "% {}\n"}
     for number, (title, grid) in enumerate(grids(found, wanted)):
@@ -161,9 +144,9 @@ def _print(found: Any, parts: Sequence[str], wanted: str | None, style: str, gri
 
 
 def pool_bias(
-    qrels: QrelsFile,
-    runs: RunFiles,
-    measures: Measures = None,
+    qrels: options.QrelsFile,
+    runs: options.RunFiles,
+    measures: options.Measures = None,
     teams: Annotated[
         Path | None,
         typer.Option(help="Lines 'run team': a team's runs are left out together."),
@@ -176,16 +159,16 @@ def pool_bias(
         typer.Option("--cutoff", min=1, help="Where unjudged documents are counted; repeatable."),
     ] = None,
     part: Annotated[BiasPart | None, typer.Option(help="Only this table.")] = None,
-    test: Test = "t",
-    correct: Correct = "none",
-    alpha: Alpha = 0.05,
-    complete: Complete = False,
-    scores: Scores = ScoreType.double,
-    cluster: Cluster = None,
-    queries: Queries = None,
-    samples: Samples = None,
-    seed: Seed = 0,
-    format: Format = None,
+    test: options.Test = "t",
+    correct: options.Correct = "none",
+    alpha: options.Alpha = 0.05,
+    complete: options.Complete = False,
+    scores: options.Scores = options.ScoreType.double,
+    cluster: options.Cluster = None,
+    queries: options.Queries = None,
+    samples: options.Samples = None,
+    seed: options.Seed = 0,
+    format: options.Format = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
@@ -203,15 +186,15 @@ def pool_bias(
     from citebed.evaluation.scoring.summaries import resampling_of
     from citebed.report.contrast_table import bias_grids, bias_lines
 
-    style = style_of(format, as_json, as_csv)
-    options = bias.PoolOptions(
+    style = options.style_of(format, as_json, as_csv)
+    how = bias.PoolOptions(
         depth=depth,
         teams=read_teams(teams) if teams is not None else None,
         cutoffs=tuple(cutoffs or bias.CUTOFFS),
-        settings=settings_of(complete, scores),
+        settings=options.settings_of(complete, scores),
         design=Design(test=test, correction=correct, alpha=alpha),
         resampling=resampling_of(cluster, qrels, queries, samples, seed),
     )
-    found = bias.pool_bias(qrels, runs, measures or bias.MEASURES, options)
+    found = bias.pool_bias(qrels, runs, measures or bias.MEASURES, how)
     _print(found, bias.PARTS, part, style, bias_grids)
-    say_all(bias_lines(found), style)
+    options.say_all(bias_lines(found), style)

@@ -8,31 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from citebed.cli import scoring_options as options
 from citebed.cli.output import AsCsv, AsJson
-from citebed.cli.scoring_options import (
-    Alpha,
-    Baseline,
-    Cluster,
-    Complete,
-    Correct,
-    Format,
-    Level,
-    Measures,
-    QrelsFile,
-    Queries,
-    RunFiles,
-    Samples,
-    Scores,
-    ScoreType,
-    Seed,
-    Test,
-    check_queries,
-    print_rows,
-    run_named,
-    say_all,
-    settings_of,
-    style_of,
-)
 from citebed.errors import CitebedError
 from citebed.wording import count
 
@@ -61,13 +38,13 @@ def register(app: typer.Typer) -> None:
 
 
 def evaluate(
-    qrels: QrelsFile,
-    runs: RunFiles,
-    measures: Measures = None,
+    qrels: options.QrelsFile,
+    runs: options.RunFiles,
+    measures: options.Measures = None,
     per_query: Annotated[
         bool, typer.Option("--per-query", "-q", help="Every query's scores too.")
     ] = False,
-    complete: Complete = False,
+    complete: options.Complete = False,
     relevance_level: Annotated[
         int | None,
         typer.Option(
@@ -80,15 +57,15 @@ def evaluate(
     judged_only: Annotated[
         bool, typer.Option("--judged-only", "-J", help="Take unjudged documents out first.")
     ] = False,
-    scores: Scores = ScoreType.double,
+    scores: options.Scores = options.ScoreType.double,
     intervals: Annotated[
         bool, typer.Option("--intervals/--no-intervals", help="Bootstrap intervals of the means.")
     ] = True,
-    cluster: Cluster = None,
-    queries: Queries = None,
-    samples: Samples = None,
-    seed: Seed = 0,
-    level: Level = 0.95,
+    cluster: options.Cluster = None,
+    queries: options.Queries = None,
+    samples: options.Samples = None,
+    seed: options.Seed = 0,
+    level: options.Level = 0.95,
     ledger: Annotated[
         bool, typer.Option("--ledger", help="Print what the scores rest on, as rows.")
     ] = False,
@@ -109,16 +86,16 @@ def evaluate(
     from citebed.evaluation.scoring.evaluating import evaluate as evaluate_runs
     from citebed.evaluation.scoring.summaries import resampling_of
 
-    style = style_of(format, as_json, as_csv)
+    style = options.style_of(format, as_json, as_csv)
     if ledger and style not in ("table", "json", "csv"):
         raise CitebedError(f"--ledger prints rows, as JSON or --csv; not as {style}.")
     chosen = _measures(measures, style, relevance_level, judged_only)
     drawn = resampling_of(cluster, qrels, queries, samples, seed, level)
-    found = evaluate_runs(qrels, runs, chosen, settings_of(complete, scores))
+    found = evaluate_runs(qrels, runs, chosen, options.settings_of(complete, scores))
     if style == "trec_eval":
         _print_trec_eval(found, per_query)
     elif ledger:
-        print_rows([row for scored in found.runs for row in scored.ledger.rows()], style)
+        options.print_rows([row for scored in found.runs for row in scored.ledger.rows()], style)
     elif style in ("json", "csv"):
         _print_rows(found, drawn if intervals else None, style, per_query)
     else:
@@ -157,9 +134,9 @@ def _print_rows(
     rows: list[dict[str, Any]] = []
     for scores, summaries in zip(found.runs, found.summaries(resampling), strict=True):
         if per_query:
-            rows += check_queries(scores.table().to_dicts())
+            rows += options.check_queries(scores.table().to_dicts())
         rows += [summary.row(scores.run) for summary in summaries]
-    print_rows(rows, style)
+    options.print_rows(rows, style)
 
 
 def _print_table(
@@ -183,26 +160,26 @@ def _say_notes(found: Evaluation, style: str) -> None:
     ledgers = [scores.ledger for scores in found.runs]
     documents = count(sum(ledger.retrieved for ledger in ledgers), "document")
     judged = count(ledgers[0].judged, "judged query", "judged queries")
-    say_all((f"note: {line}" for line in found.notes()), style)
-    say_all([f"{judged}; {count(len(ledgers), 'run')} of {documents}"], style)
+    options.say_all((f"note: {line}" for line in found.notes()), style)
+    options.say_all([f"{judged}; {count(len(ledgers), 'run')} of {documents}"], style)
 
 
 def compare(
-    qrels: QrelsFile,
-    runs: RunFiles,
-    baseline: Baseline = None,
-    measures: Measures = None,
-    test: Test = "t",
-    correct: Correct = "none",
-    alpha: Alpha = 0.05,
-    complete: Complete = False,
-    scores: Scores = ScoreType.double,
-    cluster: Cluster = None,
-    queries: Queries = None,
-    samples: Samples = None,
-    seed: Seed = 0,
-    level: Level = 0.95,
-    format: Format = None,
+    qrels: options.QrelsFile,
+    runs: options.RunFiles,
+    baseline: options.Baseline = None,
+    measures: options.Measures = None,
+    test: options.Test = "t",
+    correct: options.Correct = "none",
+    alpha: options.Alpha = 0.05,
+    complete: options.Complete = False,
+    scores: options.Scores = options.ScoreType.double,
+    cluster: options.Cluster = None,
+    queries: options.Queries = None,
+    samples: options.Samples = None,
+    seed: options.Seed = 0,
+    level: options.Level = 0.95,
+    format: options.Format = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
@@ -220,18 +197,18 @@ def compare(
     from citebed.evaluation.scoring.summaries import resampling_of
     from citebed.report.comparison_table import comparison_grid, comparison_notes
 
-    style = style_of(format, as_json, as_csv)
-    named = None if baseline is None else run_named(baseline, runs)
+    style = options.style_of(format, as_json, as_csv)
+    named = None if baseline is None else options.run_named(baseline, runs)
     design = Design(baseline=named, test=test, correction=correct, alpha=alpha)
     drawn = resampling_of(cluster, qrels, queries, samples, seed, level)
     chosen = _measures(measures, style)
-    evaluation = evaluate_runs(qrels, runs, chosen, settings_of(complete, scores))
+    evaluation = evaluate_runs(qrels, runs, chosen, options.settings_of(complete, scores))
     found = compare_runs(evaluation, design, drawn)
     if style in ("json", "csv"):
-        print_rows([comparison.row() for comparison in found], style)
+        options.print_rows([comparison.row() for comparison in found], style)
     else:
         typer.echo(comparison_grid(found).written(style), nl=False)
-    say_all(comparison_notes(found, design.alpha), style)
+    options.say_all(comparison_notes(found, design.alpha), style)
     _say_notes(evaluation, style)
 
 

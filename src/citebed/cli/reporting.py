@@ -9,22 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.scoring_options import (
-    Alpha,
-    Cluster,
-    Complete,
-    Level,
-    Measures,
-    QrelsFile,
-    RunFiles,
-    Samples,
-    Scores,
-    ScoreType,
-    Seed,
-    Test,
-    run_named,
-    settings_of,
-)
+from citebed.cli import scoring_options as options
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
@@ -37,25 +22,25 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    qrels: QrelsFile,
-    runs: RunFiles,
+    qrels: options.QrelsFile,
+    runs: options.RunFiles,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path(
         "report.html"
     ),
-    measures: Measures = None,
+    measures: options.Measures = None,
     baseline: Annotated[
         str | None,
         typer.Option(help="The run that the others are compared with (else the first)."),
     ] = None,
-    test: Test = "t",
+    test: options.Test = "t",
     correct: Annotated[
         str,
         typer.Option(help="For many comparisons: none, bonferroni, holm, bh or tukey (all pairs)."),
     ] = "none",
-    alpha: Alpha = 0.05,
-    complete: Complete = False,
-    scores: Scores = ScoreType.double,
-    cluster: Cluster = None,
+    alpha: options.Alpha = 0.05,
+    complete: options.Complete = False,
+    scores: options.Scores = options.ScoreType.double,
+    cluster: options.Cluster = None,
     queries: Annotated[
         Path | None,
         typer.Option(
@@ -75,9 +60,9 @@ def report(
         Path | None, typer.Option("--figures", help="A folder for the figures as SVG files.")
     ] = None,
     title: Annotated[str | None, typer.Option(help="The page's title.")] = None,
-    samples: Samples = None,
-    seed: Seed = 0,
-    level: Level = 0.95,
+    samples: options.Samples = None,
+    seed: options.Seed = 0,
+    level: options.Level = 0.95,
 ) -> None:
     """Make one page of an evaluation: tables, interval plots, every query, what it rests on.
 
@@ -100,13 +85,13 @@ def report(
     base = _baseline(baseline, runs, correct)
     plan = evaluating.Plan(
         measures=measures or evaluating.DEFAULT_MEASURES,
-        settings=settings_of(complete, scores),
+        settings=options.settings_of(complete, scores),
         design=Design(baseline=base, test=test, correction=correct, alpha=alpha),
         resampling=resampling_of(cluster, qrels, queries, samples, seed, level),
     )
     texts, titles = texts_beside(qrels, queries), titles_around(qrels, collection)
     study = evaluating.study(qrels, runs, plan)
-    options = {
+    given = {
         "-m": measures or [], "--baseline": baseline, "--test": _unless("t", test),
         "--correct": _unless("none", correct), "--alpha": _unless(0.05, alpha),
         "--complete": complete, "--scores": _unless("double", scores.value),
@@ -116,7 +101,7 @@ def report(
     }  # fmt: skip
     front = Front(
         title=title or f"{study.judged.name}: {count(len(runs), 'run')}",
-        command=_command([qrels, *runs], options),
+        command=_command([qrels, *runs], given),
         texts=texts,
         titles=titles,
     )
@@ -149,7 +134,7 @@ def _baseline(given: str | None, runs: Sequence[Path], correct: str) -> str | No
     """The baseline's name, the first run's unless given; none for tests of all pairs."""
     if given is None and correct == "tukey":
         return None
-    return run_named(given or str(runs[0]), runs)
+    return options.run_named(given or str(runs[0]), runs)
 
 
 def _unless(usual: Any, given: Any) -> Any:

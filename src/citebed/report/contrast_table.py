@@ -15,9 +15,9 @@ from citebed.evaluation.contrasts.changes import (
     fates,
 )
 from citebed.evaluation.contrasts.contrasting import Contrast
+from citebed.evaluation.contrasts.pool import VERDICTS, Bound
 from citebed.evaluation.contrasts.pool_bias import Fall, Order, PoolBias, UnjudgedShare
 from citebed.evaluation.contrasts.sets import JudgementSet
-from citebed.evaluation.contrasts.unjudged import VERDICTS, Bound
 from citebed.report.comparison_table import number, p_text
 from citebed.report.grid import Grid
 from citebed.wording import count

@@ -20,7 +20,7 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.files.writing import whole_files
-from citebed.runs.pair_codes import in_rank_order
+from citebed.runs.ranking import in_rank_order
 from citebed.runs.tables import Qrels, Run, is_parquet
 from citebed.wording import json_text, printable
 

@@ -16,9 +16,9 @@ from citebed.evaluation.contrasts.pool import (
     top,
     unclaimed,
     unique_judgements,
+    worst_case,
 )
 from citebed.evaluation.contrasts.pool_bias import PoolOptions, pool_bias
-from citebed.evaluation.contrasts.unjudged import worst_case
 from citebed.evaluation.scoring.comparing import Design
 from citebed.runs.ranking import Ranked, rank
 from citebed.runs.reading import as_qrels, as_run
@@ -231,7 +231,7 @@ def test_the_correction_counts_in_the_worst_case_too() -> None:
 def test_the_worst_case_is_that_of_plain_loops(
     known: Judgements, runs: Rankings, depth: int
 ) -> None:
-    from citebed.evaluation.contrasts.unjudged import _unjudged
+    from citebed.evaluation.contrasts.pool import _unjudged
 
     qrels, ranked = as_qrels(known), ranked_of(runs)
     found = worst_case(qrels, *(_unjudged(qrels, ranked[name], depth) for name in ("x", "y")))

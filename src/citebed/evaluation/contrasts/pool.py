@@ -1,19 +1,31 @@
-"""The pool: who brought which document to the judges, and judgements without one of them."""
+"""The pool: who brought which document to the judges, and what rests on those nobody judged."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.evaluation.judgements.clusters import read_groups
-from citebed.runs.ranking import Ranked
+from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.measures.rankings import match
+from citebed.evaluation.scoring.comparing import Comparison, Design
+from citebed.evaluation.scoring.run_scores import Settings
+from citebed.evaluation.scoring.summaries import Resampling
+from citebed.evaluation.statistics import adjust, paired_test
+from citebed.frames import FlatRow
+from citebed.runs.ranking import Ranked, prepare
 from citebed.runs.tables import Qrels
 
+Verdict = Literal["stands", "cannot be told", "may turn round"]
+VERDICTS: tuple[Verdict, ...] = ("stands", "cannot be told", "may turn round")
 _PAIR = ("query_id", "doc_id")
 
 
@@ -99,3 +111,173 @@ def without(qrels: Qrels, judged: pl.DataFrame) -> Qrels:
     bare = judged.join(rest, on="query_id", how="anti").unique("query_id", keep="first")
     pooled = bare.select(*_PAIR, pl.lit(-1).cast(qrels.table["relevance"].dtype).alias("relevance"))
     return Qrels(pl.concat([rest.select(qrels.table.columns), pooled]), qrels.name)
+
+
+# --- what rests on unjudged documents -------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bound(FlatRow):
+    """A significant difference between two runs, and what unjudged documents could do to it.
+
+    ``cutoff`` is the measure's, or the pool depth where it has none; ``winner_unjudged`` and
+    ``loser_unjudged`` count unjudged documents within it. ``difference`` is the winner's lead
+    as judged, ``worst`` its lead if all of the winner's unjudged documents were judged not
+    relevant, and all that only the loser has there were relevant, of the highest grade known;
+    ``p`` and ``worst_p`` are after the correction. Both runs are scored under the same such
+    judgements, so a lead that is lost there is lost under judgements that could have been made.
+    """
+
+    measure: str
+    winner: str
+    loser: str
+    cutoff: int
+    winner_unjudged: int
+    loser_unjudged: int
+    difference: float
+    p: float
+    worst: float
+    worst_p: float
+    verdict: Verdict
+
+    def sentence(self) -> str:
+        """The verdict in plain words."""
+        lead = f"{self.winner} beats {self.loser} in {self.measure}"
+        if not self.winner_unjudged and not self.loser_unjudged:
+            return f"{lead}; every document that counts was judged."
+        if self.verdict == "stands":
+            return (
+                f"{lead}, even if all unjudged documents of {self.loser} were relevant and none "
+                f"of {self.winner}'s."
+            )
+        then = (
+            "the difference would not be significant"
+            if self.verdict == "cannot be told"
+            else f"{self.loser} would be significantly better"
+        )
+        return (
+            f"{lead} as judged; were the unjudged documents that only {self.loser} has relevant, "
+            f"{then}."
+        )
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What a difference is tested with again: judgements, runs, and how."""
+
+    qrels: Qrels
+    runs: Mapping[str, Ranked]
+    depth: int
+    settings: Settings
+    design: Design
+    resampling: Resampling
+
+
+def bounds(
+    bench: Bench, measures: Sequence[Measure], compared: Sequence[Comparison]
+) -> list[Bound]:
+    """The significant ones of some comparisons, each under its worst case."""
+    if bench.design.correction == "tukey":
+        raise CitebedError(
+            "Tukey's test has no p-value of a single pair, which the worst case of a pair "
+            "needs. Correct with holm."
+        )
+    named = {str(measure): measure for measure in measures}
+    found = []
+    for name, group in groupby(compared, key=lambda comparison: comparison.measure):
+        family = list(group)
+        found += [
+            _bound(bench, named[name], family, at)
+            for at, comparison in enumerate(family)
+            if comparison.significant
+        ]
+    return found
+
+
+def _bound(bench: Bench, measure: Measure, family: Sequence[Comparison], at: int) -> Bound:
+    comparison = family[at]
+    ahead = comparison.difference > 0
+    winner, loser = comparison.run, comparison.base
+    if not ahead:
+        winner, loser = loser, winner
+    cutoff = measure.cutoff if isinstance(measure.cutoff, int) else bench.depth
+    unjudged = [_unjudged(bench.qrels, bench.runs[name], cutoff) for name in (winner, loser)]
+    lead, p = _tested(bench, measure, worst_case(bench.qrels, *unjudged), winner, loser)
+    worst_p = _adjusted(family, at, p, bench.design)
+    return Bound(
+        measure=str(measure),
+        winner=winner,
+        loser=loser,
+        cutoff=cutoff,
+        winner_unjudged=unjudged[0].height,
+        loser_unjudged=unjudged[1].height,
+        difference=abs(comparison.difference),
+        p=comparison.p_adjusted,
+        worst=lead,
+        worst_p=worst_p,
+        verdict=_verdict(lead, worst_p < bench.design.alpha),
+    )
+
+
+def _verdict(lead: float, significant: bool) -> Verdict:
+    if not significant:
+        return "cannot be told"
+    return "stands" if lead > 0 else "may turn round"
+
+
+def _unjudged(qrels: Qrels, ranked: Ranked, cutoff: int) -> pl.DataFrame:
+    """Documents within the cut-off, of judged queries, that have no judgement."""
+    known = qrels.table.filter(pl.col("relevance") >= 0)
+    seen = top(ranked, cutoff).join(qrels.table.select("query_id").unique(), on="query_id")
+    return seen.join(known, on=_PAIR, how="anti")
+
+
+def worst_case(qrels: Qrels, winners: pl.DataFrame, losers: pl.DataFrame) -> Qrels:
+    """Judgements extended to the harm of the winner.
+
+    The unjudged documents of the winner are not relevant, those that only the loser has are
+    relevant, of the highest grade among the judgements (1 at least).
+    """
+    grade = max(1, int(qrels.table.select(pl.col("relevance").max()).item() or 0))
+    kind = qrels.table["relevance"].dtype
+    added = [
+        winners.with_columns(pl.lit(0).cast(kind).alias("relevance")),
+        losers.join(winners, on=_PAIR, how="anti").with_columns(
+            pl.lit(grade).cast(kind).alias("relevance")
+        ),
+    ]
+    columns = qrels.table.columns
+    extended = pl.concat([part.select(columns) for part in added])
+    # What was pooled but not judged (-1) is judged now.
+    rest = qrels.table.join(extended, on=_PAIR, how="anti", maintain_order="left")
+    return Qrels(pl.concat([rest, extended]), qrels.name)
+
+
+def _tested(
+    bench: Bench, measure: Measure, qrels: Qrels, winner: str, loser: str
+) -> tuple[float, float]:
+    """The winner's lead under these judgements, and its p-value before any correction."""
+    judged = prepare(qrels)
+    seen = [match(judged, bench.runs[name]) for name in (winner, loser)]
+    counted = seen[0].in_run & seen[1].in_run
+    if bench.settings.complete:
+        counted = np.ones_like(counted)
+    values = [measure.values(rankings)[counted] for rankings in seen]
+    differences = measure.scaled(values[0]) - measure.scaled(values[1])
+    ids = judged.query_ids.filter(pl.Series(counted)).to_list()
+    tested = paired_test(
+        bench.design.test,
+        differences,
+        clusters=bench.resampling.labels(ids),
+        samples=bench.resampling.samples or 10_000,
+        seed=bench.resampling.seed,
+    )
+    return float(differences.mean()), tested.p_value
+
+
+def _adjusted(family: Sequence[Comparison], at: int, p: float, design: Design) -> float:
+    """The p-value corrected among those of the other pairs as they were."""
+    if math.isnan(p):
+        return p
+    others = [x.p for place, x in enumerate(family) if place != at and not math.isnan(x.p)]
+    return float(adjust([p, *others], design.correction)[0])

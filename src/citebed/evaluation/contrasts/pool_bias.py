@@ -22,8 +22,15 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.changes import without_intervals
-from citebed.evaluation.contrasts.pool import Unique, teams_of, unclaimed, unique_judgements
-from citebed.evaluation.contrasts.unjudged import Bench, Bound, bounds
+from citebed.evaluation.contrasts.pool import (
+    Bench,
+    Bound,
+    Unique,
+    bounds,
+    teams_of,
+    unclaimed,
+    unique_judgements,
+)
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.grammar import measures as parse_measures
 from citebed.evaluation.measures.rankings import Rankings, match

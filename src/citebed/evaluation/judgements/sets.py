@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.runs.pair_codes import distinct, in_rank_order, pairs_of, refuse_doubles
+from citebed.runs.ranking import distinct, in_rank_order, pairs_of, refuse_doubles
 from citebed.runs.tables import Flags, Ints, Qrels, Run
 
 PAIR = ["query_id", "doc_id"]

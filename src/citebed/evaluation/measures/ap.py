@@ -16,8 +16,7 @@ class AP(Measure):
     not retrieved count 0. Without relevant documents it is 0. trec_eval: ``map``, ``map_cut``.
     """
 
-    NAME: ClassVar[str] = "AP"
-    CITATION: ClassVar[str] = "Harman, Evaluation issues in information retrieval, IP&M 28(4), 1992"
+    CITATION = "Harman, Evaluation issues in information retrieval, IP&M 28(4), 1992"
     CUTOFF: ClassVar[CutoffKind] = "rank or R"
 
     def score(self, rankings: Rankings) -> Floats:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from citebed.evaluation.measures.base import Measure, ratio
@@ -19,10 +17,7 @@ class AUC(Measure):
     share of the relevant ones retrieved.
     """
 
-    NAME: ClassVar[str] = "AUC"
-    CITATION: ClassVar[str] = (
-        "Hanley & McNeil, The meaning and use of the area under a ROC curve, 1982"
-    )
+    CITATION = "Hanley & McNeil, The meaning and use of the area under a ROC curve, 1982"
 
     def score(self, rankings: Rankings) -> Floats:
         relevant = self.relevant(rankings)

@@ -36,6 +36,9 @@ class Measure:
     rel: int = 1
     judged_only: bool = False
 
+    def __init_subclass__(cls) -> None:
+        cls.NAME = cls.__name__
+
     def __post_init__(self) -> None:
         self._check_cutoff()
         if self.rel < 0:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from citebed.evaluation.measures.base import Measure, ratio
@@ -18,10 +16,7 @@ class Bpref(Measure):
     with N the documents judged not relevant, n above d those of them ranked above d.
     """
 
-    NAME: ClassVar[str] = "Bpref"
-    CITATION: ClassVar[str] = (
-        "Buckley & Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004"
-    )
+    CITATION = "Buckley & Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004"
 
     def score(self, rankings: Rankings) -> Floats:
         relevant = self.relevant(rankings)

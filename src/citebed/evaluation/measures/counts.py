@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
-from citebed.evaluation.measures.base import Measure, SummaryKind
+from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats
 
 
 class _Count(Measure):
-    SUMMARY: ClassVar[SummaryKind] = "sum"
-    RANGE: ClassVar[tuple[float, float]] = (0.0, float("inf"))
+    SUMMARY = "sum"
+    RANGE = (0.0, float("inf"))
 
     def summary(self, values: Floats) -> float:
         return float(values.sum())
@@ -22,16 +20,12 @@ class _Count(Measure):
 class NumQ(_Count):
     """The number of queries measured."""
 
-    NAME: ClassVar[str] = "NumQ"
-
     def score(self, rankings: Rankings) -> Floats:
         return np.ones(rankings.queries)
 
 
 class NumRet(_Count):
     """The number of documents retrieved."""
-
-    NAME: ClassVar[str] = "NumRet"
 
     def score(self, rankings: Rankings) -> Floats:
         return rankings.retrieved.astype(np.float64)
@@ -40,16 +34,12 @@ class NumRet(_Count):
 class NumRel(_Count):
     """The number of relevant documents."""
 
-    NAME: ClassVar[str] = "NumRel"
-
     def score(self, rankings: Rankings) -> Floats:
         return rankings.judged(self.rel)
 
 
 class NumRelRet(_Count):
     """The number of relevant documents retrieved."""
-
-    NAME: ClassVar[str] = "NumRelRet"
 
     def score(self, rankings: Rankings) -> Floats:
         return rankings.count(self.relevant(rankings))

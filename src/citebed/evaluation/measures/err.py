@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
 
 import numpy as np
 
 from citebed.errors import CitebedError
-from citebed.evaluation.measures.base import CutoffKind, Measure
+from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats, Ints
 
@@ -24,9 +23,8 @@ class ERR(Measure):
     unjudged documents satisfy nobody.
     """
 
-    NAME: ClassVar[str] = "ERR"
-    CITATION: ClassVar[str] = "Chapelle et al., Expected reciprocal rank, CIKM 2009"
-    CUTOFF: ClassVar[CutoffKind] = "rank"
+    CITATION = "Chapelle et al., Expected reciprocal rank, CIKM 2009"
+    CUTOFF = "rank"
 
     max_rel: int | None = None
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from citebed.evaluation.measures.ap import AP
-from citebed.evaluation.measures.base import CutoffKind, SummaryKind
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats
 
@@ -21,10 +18,9 @@ class GMAP(AP):
     does not make everything zero.
     """
 
-    NAME: ClassVar[str] = "GMAP"
-    CITATION: ClassVar[str] = "Robertson, On GMAP: and other transformations, CIKM 2006"
-    CUTOFF: ClassVar[CutoffKind] = "none"
-    SUMMARY: ClassVar[SummaryKind] = "geometric mean"
+    CITATION = "Robertson, On GMAP: and other transformations, CIKM 2006"
+    CUTOFF = "none"
+    SUMMARY = "geometric mean"
 
     def score(self, rankings: Rankings) -> Floats:
         return np.maximum(super().score(rankings), FLOOR)

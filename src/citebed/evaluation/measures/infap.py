@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from citebed.evaluation.measures.base import Measure, ratio
@@ -22,8 +20,7 @@ class infAP(Measure):
     the expected precision is 1/k + (in/k) · (r + ε) / (r + n + 2ε), ε = 0.00001.
     """
 
-    NAME: ClassVar[str] = "infAP"
-    CITATION: ClassVar[str] = "Yilmaz & Aslam, Estimating average precision, CIKM 2006"
+    CITATION = "Yilmaz & Aslam, Estimating average precision, CIKM 2006"
 
     def score(self, rankings: Rankings) -> Floats:
         relevant = self.relevant(rankings)

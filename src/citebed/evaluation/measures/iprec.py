@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from citebed.errors import UnknownName
-from citebed.evaluation.measures.base import CutoffKind, Measure
+from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats
 
@@ -46,10 +45,9 @@ class IPrec(_Interpolated):
     with ``round='nearest'`` it is rounded to the nearest, halves up, as in trec_eval 10.
     """
 
-    NAME: ClassVar[str] = "IPrec"
-    CITATION: ClassVar[str] = "Buckley & Voorhees, Retrieval system evaluation, in TREC, MIT 2005"
-    CUTOFF: ClassVar[CutoffKind] = "recall"
-    NEEDS_CUTOFF: ClassVar[bool] = True
+    CITATION = "Buckley & Voorhees, Retrieval system evaluation, in TREC, MIT 2005"
+    CUTOFF = "recall"
+    NEEDS_CUTOFF = True
 
     def score(self, rankings: Rankings) -> Floats:
         assert isinstance(self.cutoff, int | float)
@@ -59,8 +57,6 @@ class IPrec(_Interpolated):
 @dataclass(frozen=True, kw_only=True)
 class ElevenPoint(_Interpolated):
     """The mean of the interpolated precisions at recall 0, 0.1 … 1."""
-
-    NAME: ClassVar[str] = "ElevenPoint"
 
     def score(self, rankings: Rankings) -> Floats:
         levels = [self.at_level(rankings, level) for level in LEVELS]

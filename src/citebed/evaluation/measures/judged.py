@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
-from citebed.evaluation.measures.base import CutoffKind, Measure, ratio
+from citebed.evaluation.measures.base import Measure, ratio
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats
 
@@ -17,9 +15,8 @@ class Judged(Measure):
     Where fewer than k were retrieved, it is the share of those.
     """
 
-    NAME: ClassVar[str] = "Judged"
-    CUTOFF: ClassVar[CutoffKind] = "rank"
-    NEEDS_CUTOFF: ClassVar[bool] = True
+    CUTOFF = "rank"
+    NEEDS_CUTOFF = True
 
     def score(self, rankings: Rankings) -> Floats:
         judged = rankings.count((rankings.relevance >= 0) & self.above_cutoff(rankings))

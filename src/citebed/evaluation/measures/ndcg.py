@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from citebed.errors import UnknownName
-from citebed.evaluation.measures.base import CutoffKind, Measure, ratio
+from citebed.evaluation.measures.base import Measure, ratio
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats, Ints
 
@@ -26,11 +25,8 @@ class nDCG(Measure):
     is 0 so is the measure.
     """
 
-    NAME: ClassVar[str] = "nDCG"
-    CITATION: ClassVar[str] = (
-        "Järvelin & Kekäläinen, Cumulated gain-based evaluation, TOIS 20, 2002"
-    )
-    CUTOFF: ClassVar[CutoffKind] = "rank or R"
+    CITATION = "Järvelin & Kekäläinen, Cumulated gain-based evaluation, TOIS 20, 2002"
+    CUTOFF = "rank or R"
 
     dcg: str = "log2"
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from citebed.errors import CitebedError
-from citebed.evaluation.measures.base import CutoffKind, Measure
+from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats
 
@@ -20,9 +19,8 @@ class RBP(Measure):
     RBP = (1 − p) · Σ p^(rank − 1) over the relevant documents retrieved.
     """
 
-    NAME: ClassVar[str] = "RBP"
-    CITATION: ClassVar[str] = "Moffat & Zobel, Rank-biased precision, TOIS 27(1), 2008"
-    CUTOFF: ClassVar[CutoffKind] = "rank"
+    CITATION = "Moffat & Zobel, Rank-biased precision, TOIS 27(1), 2008"
+    CUTOFF = "rank"
 
     p: float = 0.8
 
@@ -46,8 +44,6 @@ class RBPResidual(RBP):
 
     The true RBP lies between RBP and RBP + this.
     """
-
-    NAME: ClassVar[str] = "RBPResidual"
 
     def score(self, rankings: Rankings) -> Floats:
         judged = (rankings.relevance >= 0) & self.above_cutoff(rankings)

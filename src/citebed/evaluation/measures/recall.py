@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from citebed.evaluation.measures.base import CutoffKind, Measure, ratio
+from citebed.evaluation.measures.base import Measure, ratio
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats
 
@@ -15,10 +13,9 @@ class R(Measure):
     Without relevant documents it is 0.
     """
 
-    NAME: ClassVar[str] = "R"
-    CITATION: ClassVar[str] = "van Rijsbergen, Information Retrieval, 1979"
-    CUTOFF: ClassVar[CutoffKind] = "rank"
-    NEEDS_CUTOFF: ClassVar[bool] = True
+    CITATION = "van Rijsbergen, Information Retrieval, 1979"
+    CUTOFF = "rank"
+    NEEDS_CUTOFF = True
 
     def score(self, rankings: Rankings) -> Floats:
         found = rankings.count(self.relevant(rankings) & self.above_cutoff(rankings))

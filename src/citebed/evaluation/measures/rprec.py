@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from citebed.evaluation.measures.base import Measure, ratio
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats
@@ -15,8 +13,7 @@ class Rprec(Measure):
     Without relevant documents it is 0.
     """
 
-    NAME: ClassVar[str] = "Rprec"
-    CITATION: ClassVar[str] = "Buckley & Voorhees, Retrieval system evaluation, in TREC, MIT 2005"
+    CITATION = "Buckley & Voorhees, Retrieval system evaluation, in TREC, MIT 2005"
 
     def score(self, rankings: Rankings) -> Floats:
         known = rankings.judged(self.rel)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from citebed.evaluation.measures.base import CutoffKind, Measure
+from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats
 
@@ -15,9 +13,8 @@ class RR(Measure):
     0 when none is retrieved, or none within the cut-off.
     """
 
-    NAME: ClassVar[str] = "RR"
-    CITATION: ClassVar[str] = "Kantor & Voorhees, The TREC-5 confusion track, Inf. Retr. 2, 2000"
-    CUTOFF: ClassVar[CutoffKind] = "rank"
+    CITATION = "Kantor & Voorhees, The TREC-5 confusion track, Inf. Retr. 2, 2000"
+    CUTOFF = "rank"
 
     def score(self, rankings: Rankings) -> Floats:
         relevant = self.relevant(rankings)

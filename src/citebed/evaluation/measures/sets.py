@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -16,16 +15,12 @@ from citebed.runs.tables import Floats
 class SetP(Measure):
     """The share of the retrieved documents that are relevant."""
 
-    NAME: ClassVar[str] = "SetP"
-
     def score(self, rankings: Rankings) -> Floats:
         return ratio(rankings.count(self.relevant(rankings)), rankings.retrieved.astype(float))
 
 
 class SetR(Measure):
     """The share of the relevant documents that are retrieved."""
-
-    NAME: ClassVar[str] = "SetR"
 
     def score(self, rankings: Rankings) -> Floats:
         return ratio(rankings.count(self.relevant(rankings)), rankings.judged(self.rel))
@@ -39,8 +34,7 @@ class SetF(Measure):
     is not squared: van Rijsbergen's F₂ is ``beta=4`` here.
     """
 
-    NAME: ClassVar[str] = "SetF"
-    CITATION: ClassVar[str] = "van Rijsbergen, Information Retrieval, 1979"
+    CITATION = "van Rijsbergen, Information Retrieval, 1979"
 
     beta: float = 1.0
 
@@ -58,8 +52,6 @@ class SetF(Measure):
 class SetAP(Measure):
     """SetP times SetR."""
 
-    NAME: ClassVar[str] = "SetAP"
-
     def score(self, rankings: Rankings) -> Floats:
         found = rankings.count(self.relevant(rankings))
         return ratio(found * found, rankings.retrieved * rankings.judged(self.rel))
@@ -68,8 +60,7 @@ class SetAP(Measure):
 class Utility(Measure):
     """Relevant documents retrieved, less those retrieved that are not."""
 
-    NAME: ClassVar[str] = "Utility"
-    RANGE: ClassVar[tuple[float, float]] = (float("-inf"), float("inf"))
+    RANGE = (float("-inf"), float("inf"))
 
     def score(self, rankings: Rankings) -> Floats:
         return 2 * rankings.count(self.relevant(rankings)) - rankings.retrieved
@@ -82,10 +73,7 @@ class SU(Measure):
     scores 1/3. Without relevant documents it is 0.
     """
 
-    NAME: ClassVar[str] = "SU"
-    CITATION: ClassVar[str] = (
-        "Robertson & Soboroff, The TREC 2002 filtering track report, TREC 2002"
-    )
+    CITATION = "Robertson & Soboroff, The TREC 2002 filtering track report, TREC 2002"
 
     def score(self, rankings: Rankings) -> Floats:
         found = rankings.count(self.relevant(rankings))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from citebed.evaluation.measures.base import CutoffKind, Measure
+from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats
 
@@ -12,10 +10,9 @@ from citebed.runs.tables import Floats
 class Success(Measure):
     """1 if a relevant document stands within the first k, else 0."""
 
-    NAME: ClassVar[str] = "Success"
-    CITATION: ClassVar[str] = "Tomlinson, Sampling precision to depth 9000, TREC 2006"
-    CUTOFF: ClassVar[CutoffKind] = "rank"
-    NEEDS_CUTOFF: ClassVar[bool] = True
+    CITATION = "Tomlinson, Sampling precision to depth 9000, TREC 2006"
+    CUTOFF = "rank"
+    NEEDS_CUTOFF = True
 
     def score(self, rankings: Rankings) -> Floats:
         found = rankings.count(self.relevant(rankings) & self.above_cutoff(rankings))

@@ -12,8 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from citebed.errors import CitebedError
-from citebed.evaluation.statistics.ranks import average_ranks
-from citebed.evaluation.statistics.units import NEGLIGIBLE, Floats, Integers, as_values
+from citebed.evaluation.statistics.units import (
+    NEGLIGIBLE,
+    Floats,
+    Integers,
+    as_values,
+    average_ranks,
+)
 
 
 def _both(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:

@@ -132,7 +132,7 @@ class Flips(NamedTuple):
     """How far out a sum is among the sums with flipped signs."""
 
     p_value: float
-    exact: bool
+    note: str
 
 
 def flip_signs(sums: Floats, samples: int, seed: int) -> Flips:
@@ -149,9 +149,9 @@ def flip_signs(sums: Floats, samples: int, seed: int) -> Flips:
     if len(moving) <= _ENUMERATED:
         codes = np.arange(1 << len(moving))[:, None]
         signs = 1.0 - 2.0 * ((codes >> np.arange(len(moving))) & 1)
-        return Flips(float(np.mean(np.abs(signs @ moving) >= bound)), exact=True)
+        return Flips(float(np.mean(np.abs(signs @ moving) >= bound)), "all flips counted")
     extreme = sum(int(np.sum(np.abs(t) >= bound)) for t in _flipped(moving, samples, seed))
-    return Flips((1 + extreme) / (1 + samples), exact=False)
+    return Flips((1 + extreme) / (1 + samples), f"{samples} random flips")
 
 
 def _flipped(sums: Floats, samples: int, seed: int) -> Iterator[Floats]:

@@ -126,3 +126,15 @@ def variance_of_means(units: Units) -> Floats:
     residuals = np.where(np.abs(residuals).max(axis=0) <= NEGLIGIBLE * size, 0.0, residuals)
     total = np.square(residuals).sum(axis=0)
     return np.asarray(total * units.n_units / (units.n_units - 1) / units.n_queries**2)
+
+
+def average_ranks(values: Floats) -> Floats:
+    """Ranks from 1, the smallest first; equal values share the mean of their ranks."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return np.asarray((last - (counts - 1) / 2)[places])
+
+
+def tie_sizes(values: Floats) -> Floats:
+    """How often each distinct value is there."""
+    return np.unique(values, return_counts=True)[1].astype(np.float64)

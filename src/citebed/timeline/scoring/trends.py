@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from citebed.evaluation.statistics import Interval, kendall_tau
-from citebed.evaluation.statistics.ranks import average_ranks
+from citebed.evaluation.statistics.units import average_ranks
 from citebed.runs.tables import Floats, Ints
 from citebed.runs.times import DAY
 
