@@ -51,7 +51,7 @@ from citebed.runs.reading import read_judged, read_qrels, read_run
 from citebed.runs.times import parse_time
 from citebed.runs.trec_files import QRELS, RUN, Layout, read_trec, run_tag, trec_lines
 from citebed.timeline.filters import filter_of
-from citebed.timeline.filters.feedback import labels_of
+from citebed.timeline.filters.learning import labels_of
 from citebed.timeline.filters.topics import read_topics
 from citebed.timeline.robustness import levels_of, settings_of
 from citebed.timeline.slices import read_boundaries, seconds_of

@@ -246,7 +246,7 @@ def _seconds(text: str) -> int:
 def _tools(declared: Filter, analyser: str, judgements: Path | None, delay: int) -> Tools:
     from citebed.files.reading import at_hand
     from citebed.timeline.filters.base import Tools, no_terms
-    from citebed.timeline.filters.feedback import labels_of
+    from citebed.timeline.filters.learning import labels_of
 
     if judgements is not None and not declared.takes_judgements:
         raise typer.BadParameter(

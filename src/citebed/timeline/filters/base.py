@@ -26,7 +26,7 @@ RELEVANT = 1
 """The rating of every line that a filter writes; how sure it is, the confidence says."""
 
 
-class Batch(NamedTuple):
+class Documents(NamedTuple):
     """Documents of a stream, in its order: ``doc_id``, ``time``, ``title``, ``abstract``,
     ``text``. ``first`` is how many documents came before."""
 
@@ -56,7 +56,7 @@ class Tools:
 class Filtering(Protocol):
     """A filter at work."""
 
-    def score(self, batch: Batch) -> list[FilterLine]:
+    def score(self, batch: Documents) -> list[FilterLine]:
         """The lines for a batch, by document and then by topic, in their order."""
 
     def unmet(self) -> list[str]:

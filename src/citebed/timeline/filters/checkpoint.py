@@ -16,7 +16,7 @@ from citebed.errors import CitebedError
 from citebed.files.writing import several_files, sync_file
 from citebed.records import Problem
 from citebed.timeline.filters.base import State
-from citebed.timeline.filters.drafts import read_draft
+from citebed.timeline.filters.unfinished import read_draft
 from citebed.wording import printable
 
 _ABOUT = "about"

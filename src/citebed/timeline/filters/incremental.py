@@ -16,10 +16,16 @@ from typing import ClassVar
 
 import numpy as np
 
-from citebed.timeline.filters.base import Batch, Filter, State, Tools, confidence
-from citebed.timeline.filters.feedback import Lesson
-from citebed.timeline.filters.hashing import Numbers, Values, packed, unpacked
-from citebed.timeline.filters.learning import Learner, Seen
+from citebed.timeline.filters.base import Documents, Filter, State, Tools, confidence
+from citebed.timeline.filters.learning import (
+    Learner,
+    Lesson,
+    Numbers,
+    Seen,
+    Values,
+    packed,
+    unpacked,
+)
 from citebed.timeline.filters.names import NameFiltering, Names
 from citebed.timeline.filters.topics import Topic
 
@@ -70,7 +76,7 @@ class IncrementalFiltering(Learner):
         self._weights: Values = np.zeros((self._buckets, len(topics)))
         self._other: tuple[Numbers, Values] = (np.empty(0, np.int64), np.empty(0))
 
-    def _mentions(self, batch: Batch) -> dict[int, dict[int, float]]:
+    def _mentions(self, batch: Documents) -> dict[int, dict[int, float]]:
         return self._names.evidences(batch)
 
     def _values(self, numbers: Numbers, tf: Values, before: int) -> Values:

@@ -1,21 +1,206 @@
-"""What the filters share that learn: reading every document, and the judged ones once more.
+"""What the filters share that learn: terms as numbers, judgements as they become known.
 
-A document is scored with what was known before it. If it is judged, it becomes a lesson that is
-taken when it is due, before the first document that may know of it.
+A document is scored with what was known before it. If it is judged, it becomes a lesson, which is
+held back until a document comes that is later than it by more than the delay. Documents of the
+same second never see each other's judgements, so their order does not matter.
 """
 
 from __future__ import annotations
 
+import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from citebed.errors import CitebedError
+from citebed.runs.reading import read_judged
+from citebed.runs.tables import checked_columns
+from citebed.runs.trec_files import QRELS
 from citebed.runs.writing import FilterLine, stream_id
-from citebed.timeline.filters.base import RELEVANT, Batch, State, Tools
-from citebed.timeline.filters.feedback import Labels, Lesson, Lessons
-from citebed.timeline.filters.hashing import Numbers, Values, checked_buckets, counted
+from citebed.timeline.filters.base import RELEVANT, Documents, State, Tools
 from citebed.timeline.filters.topics import Topic
 from citebed.timeline.streams.stream_files import TEXTS
+
+Numbers = NDArray[np.int64]
+Values = NDArray[np.float64]
+
+# --- terms as numbers -------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1 << 17)
+def number(term: str) -> int:
+    """The 32-bit number of a term, the same in every process."""
+    return zlib.crc32(term.encode("utf-8", "surrogatepass"))
+
+
+def counted(terms: Iterable[str], buckets: int) -> tuple[Numbers, Values]:
+    """The buckets of a text's terms in ascending order, and how often each occurs.
+
+    What is counted in buckets does not grow with the stream. Different terms may share one; with
+    a million of them and the words of a language, few do.
+    """
+    counts = Counter(number(term) % buckets for term in terms)
+    keys = sorted(counts)
+    return np.array(keys, np.int64), np.array([counts[key] for key in keys], np.float64)
+
+
+def checked_buckets(given: float) -> int:
+    """The number of buckets, if it is a sensible one."""
+    if given != int(given) or not 1024 <= given <= 1 << 28:
+        raise CitebedError(f"buckets={given:g} is not a whole number from 1024 to {1 << 28}")
+    return int(given)
+
+
+def packed(name: str, array: Values) -> dict[str, NDArray[np.generic]]:
+    """An array of mostly zeros in little room: the places that are not, and what is there."""
+    places = np.flatnonzero(array.ravel() != 0)
+    return {f"{name}_places": places, f"{name}_values": array.ravel()[places]}
+
+
+def unpacked(name: str, state: dict[str, NDArray[np.generic]], shape: tuple[int, ...]) -> Values:
+    """The array that was ``packed`` under a name."""
+    array: Values = np.zeros(shape, np.float64)
+    array.ravel()[state[f"{name}_places"].astype(np.int64)] = state[f"{name}_values"]
+    return array
+
+
+# --- feedback ---------------------------------------------------------------------------------
+
+
+class Lesson(NamedTuple):
+    """A judged document: for which topic, whether relevant, and its features.
+
+    ``mention`` is the evidence that its names give, 0 where they are not looked at.
+    """
+
+    due: int
+    topic: int
+    relevant: bool
+    mention: float
+    numbers: Numbers
+    values: Values
+
+
+class Lessons:
+    """The lessons that are not due yet, in the order in which they will be.
+
+    Documents come in the order of time and the delay is one for all, so this is a queue.
+    """
+
+    def __init__(self, delay: int) -> None:
+        self._delay = delay
+        self._waiting: deque[Lesson] = deque()
+
+    def add(self, time: int, lesson: Lesson) -> None:
+        """Hold a lesson back until after ``time`` plus the delay."""
+        self._waiting.append(lesson._replace(due=time + self._delay))
+
+    def due(self, time: int) -> Iterator[Lesson]:
+        """The lessons that may be known to a document of this time; each is given once."""
+        while self._waiting and self._waiting[0].due < time:
+            yield self._waiting.popleft()
+
+    def state(self) -> State:
+        """The lessons, as arrays end to end."""
+        kept = list(self._waiting)
+        whole = np.array([(k.due, k.topic, k.relevant, k.numbers.size) for k in kept], np.int64)
+        return {
+            "lessons": whole.reshape(-1, 4),
+            "lesson_mentions": np.array([k.mention for k in kept], np.float64),
+            "lesson_numbers": np.concatenate([k.numbers for k in kept] or [np.empty(0, np.int64)]),
+            "lesson_values": np.concatenate([k.values for k in kept] or [np.empty(0)]),
+        }
+
+    def restore(self, state: State) -> None:
+        """Go on from a state."""
+        self._waiting.clear()
+        numbers, values = state["lesson_numbers"], state["lesson_values"]
+        start = 0
+        for row, mention in zip(
+            state["lessons"].tolist(), state["lesson_mentions"].tolist(), strict=True
+        ):
+            due, topic, relevant, size = row
+            part = slice(start, start + size)
+            self._waiting.append(
+                Lesson(
+                    due,
+                    topic,
+                    bool(relevant),
+                    mention,
+                    numbers[part].astype(np.int64),
+                    values[part].astype(np.float64),
+                )
+            )
+            start += size
+
+
+def labels_of(path: str | Path) -> tuple[dict[str, dict[str, bool]], int]:
+    """Judgements by document and topic, and how many lines were read.
+
+    The file is in one of KBA's forms, TREC qrels (``query_id iteration doc_id relevance``), or
+    Parquet.
+    Several assessors of a pair are merged as KBA does: relevant (1) or central (2) only if all
+    of them say so.
+    """
+    table = checked_columns(read_judged(Path(path)), QRELS)
+    labels: dict[str, dict[str, bool]] = {}
+    for query_id, doc_id, relevance in table.iter_rows():
+        of_document = labels.setdefault(doc_id, {})
+        of_document[query_id] = of_document.get(query_id, True) and relevance > 0
+    return labels, table.height
+
+
+def known_labels(
+    topics: Sequence[Topic], labels: Mapping[str, Mapping[str, bool]]
+) -> dict[str, tuple[tuple[int, bool], ...]]:
+    """For each document the topics it is judged for, by number; training documents are
+    relevant."""
+    number = {topic.query_id: place for place, topic in enumerate(topics)}
+    found: dict[str, dict[int, bool]] = {}
+    for doc_id, of_document in labels.items():
+        for query_id, relevant in of_document.items():
+            if query_id in number:
+                found.setdefault(doc_id, {})[number[query_id]] = relevant
+    for place, topic in enumerate(topics):
+        for doc_id in topic.training:
+            found.setdefault(doc_id, {})[place] = True
+    return {doc_id: tuple(sorted(pairs.items())) for doc_id, pairs in found.items()}
+
+
+class Labels:
+    """What becomes known of documents once they have passed; and which of them have."""
+
+    def __init__(self, topics: Sequence[Topic], labels: Mapping[str, Mapping[str, bool]]) -> None:
+        self._known = known_labels(topics, labels)
+        self._unmet = set(self._known)
+
+    def of(self, *ids: str) -> tuple[tuple[int, bool], ...]:
+        """The topics that a document is judged for under any of its ids; the last one counts."""
+        there = [doc_id for doc_id in ids if doc_id in self._known]
+        self._unmet.difference_update(there)
+        return tuple(sorted({t: r for name in there for t, r in self._known[name]}.items()))
+
+    def unmet(self) -> list[str]:
+        """The ids that no document had so far, in alphabetical order."""
+        return sorted(self._unmet)
+
+    def state(self) -> State:
+        """Which of the ids, in alphabetical order, were met."""
+        return {"labels_met": np.array([i not in self._unmet for i in sorted(self._known)], bool)}
+
+    def restore(self, state: State) -> None:
+        """Go on from a state."""
+        ids = zip(sorted(self._known), state["labels_met"].tolist(), strict=True)
+        self._unmet = {doc_id for doc_id, met in ids if not met}
+
+
+# --- at work ----------------------------------------------------------------------------------
 
 
 class Seen(NamedTuple):
@@ -43,7 +228,7 @@ class Learner(ABC):
         self._labels = Labels(topics, labels)
         self._lessons = Lessons(tools.delay)
 
-    def score(self, batch: Batch) -> list[FilterLine]:
+    def score(self, batch: Documents) -> list[FilterLine]:
         """The lines for a batch; learns what is due before each document."""
         lines: list[FilterLine] = []
         mentions = self._mentions(batch)
@@ -85,7 +270,7 @@ class Learner(ABC):
         self._labels.restore(state)
 
     @abstractmethod
-    def _mentions(self, batch: Batch) -> Mapping[int, Mapping[int, float]]:
+    def _mentions(self, batch: Documents) -> Mapping[int, Mapping[int, float]]:
         """The evidence of names for each topic, in each row that names any."""
 
     @abstractmethod

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from citebed.runs.writing import FilterLine, stream_id
 from citebed.timeline.filters.base import (
     RELEVANT,
-    Batch,
+    Documents,
     Filter,
     State,
     Tools,
@@ -62,7 +62,7 @@ class NameFiltering:
         self._table = NameTable(topics)
         self._df: NDArray[np.int64] = np.zeros(len(self._table.names), np.int64)
 
-    def score(self, batch: Batch) -> list[FilterLine]:
+    def score(self, batch: Documents) -> list[FilterLine]:
         """The lines of the documents that mention a name."""
         lines: list[FilterLine] = []
         found = self.evidences(batch)
@@ -75,7 +75,7 @@ class NameFiltering:
             ]
         return lines
 
-    def evidences(self, batch: Batch) -> dict[int, dict[int, float]]:
+    def evidences(self, batch: Documents) -> dict[int, dict[int, float]]:
         """The evidence for each topic in each row that mentions any; counts the names."""
         found: dict[int, dict[int, float]] = {}
         rows = self._table.candidates(batch.table).select("row", *TEXTS).iter_rows()

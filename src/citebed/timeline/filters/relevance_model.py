@@ -14,10 +14,16 @@ from typing import ClassVar
 import numpy as np
 
 from citebed.errors import CitebedError
-from citebed.timeline.filters.base import Batch, Filter, State, Tools, confidence
-from citebed.timeline.filters.feedback import Lesson
-from citebed.timeline.filters.hashing import Numbers, Values, packed, unpacked
-from citebed.timeline.filters.learning import Learner, Seen
+from citebed.timeline.filters.base import Documents, Filter, State, Tools, confidence
+from citebed.timeline.filters.learning import (
+    Learner,
+    Lesson,
+    Numbers,
+    Seen,
+    Values,
+    packed,
+    unpacked,
+)
 from citebed.timeline.filters.matching import NameTable
 from citebed.timeline.filters.topics import Topic
 
@@ -144,7 +150,7 @@ class RelevanceFiltering(Learner):
             self._background.add(numbers, tf)
             self._profiles.append(_Profile(numbers, tf, declared))
 
-    def _mentions(self, batch: Batch) -> dict[int, dict[int, float]]:
+    def _mentions(self, batch: Documents) -> dict[int, dict[int, float]]:
         named = self._names.topics_named(batch.table)
         return {row: dict.fromkeys(topics, 0.0) for row, topics in named.items()}
 

@@ -24,9 +24,9 @@ from citebed.files.writing import told
 from citebed.records import Problem
 from citebed.runs.writing import FilterLine, FilterRunWriter
 from citebed.timeline.filters import checkpoint
-from citebed.timeline.filters.base import Batch, Filter, Filtering, State, Tools
+from citebed.timeline.filters.base import Documents, Filter, Filtering, State, Tools
 from citebed.timeline.filters.checkpoint import LISTED, Progress
-from citebed.timeline.filters.duplicates import Repeats
+from citebed.timeline.filters.repeated_documents import RepeatedDocuments
 from citebed.timeline.filters.topics import Topic
 from citebed.timeline.filters.unfinished import Drafts, Unfinished
 from citebed.timeline.streams.stream_files import (
@@ -175,7 +175,7 @@ class _Run:
         self.files, self.drafts = place
         self.options = options
         self.filtering = filtering
-        self.repeats = Repeats()
+        self.repeats = RepeatedDocuments()
         self.header = {**options.header, "model": str(task.declared)}
         self.identity = _identity(task, options, self.header)
         self.saved: int | None = None  # documents at the last checkpoint
@@ -244,7 +244,7 @@ class _Run:
         decoded = self.repeats.left_out(decoded, progress.last_time)
         if decoded.problems and self.options.strict:
             raise FormatError(name, *decoded.problems[0][:2])
-        lines = self.filtering.score(Batch(progress.documents, decoded.table))
+        lines = self.filtering.score(Documents(progress.documents, decoded.table))
         writing.write(lines, name, decoded.problems)
         progress.offset += len(block.data)
         progress.crc = zlib.crc32(block.data, progress.crc)

@@ -17,7 +17,7 @@ import polars as pl
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats, Hashes, Ints
 from citebed.timeline.scoring.query_slices import Cells
-from citebed.timeline.streams.tally import Batch
+from citebed.timeline.streams.tally import RunLines, Tally
 
 _SIGN_BIT = np.uint64(1 << 63)
 _ALL_BITS = np.uint64((1 << 64) - 1)
@@ -41,7 +41,7 @@ class _Places(NamedTuple):
     tie_size: Ints
 
 
-class Placing:
+class Placing(Tally):
     """Collects the documents of a run that are in cells, and then ranks the judged ones.
 
     ``early_or_late`` counts documents in no slice, ``elsewhere`` those in a slice without
@@ -61,7 +61,7 @@ class Placing:
         self._parts: list[_Collected] = []
         self._ordered: list[Hashes] = []
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: RunLines) -> None:
         """Take the documents of a batch."""
         cell = self.cells.of(batch.query, batch.time)
         inside = cell >= 0

@@ -19,9 +19,9 @@ import polars as pl
 from citebed.errors import CitebedError
 from citebed.runs.kba_files import HIGHEST
 from citebed.runs.tables import Floats, Ints
-from citebed.timeline.scoring.duplicates import Repeats, check_repeats
+from citebed.timeline.scoring.repeated_pairs import RepeatedPairs, check_repeats
 from citebed.timeline.streams.stream_runs import StreamRun, without_times
-from citebed.timeline.streams.tally import Batch, Skipped, tally
+from citebed.timeline.streams.tally import RunLines, Skipped, Tally, tally
 from citebed.timeline.streams.truth import Truth
 
 LEVELS = {"central": 2, "central+relevant": 1}
@@ -94,7 +94,7 @@ def _over(above: Floats | Ints, below: Floats | Ints) -> Floats:
 # --- counting -------------------------------------------------------------------------------
 
 
-class _Counting:
+class _Counting(Tally):
     """How many positives, negatives and unjudged documents have a confidence above each cut-off.
 
     ``reached`` has a row an entity: how many documents have so many cut-offs below their
@@ -104,14 +104,14 @@ class _Counting:
     def __init__(self, truth: Truth, cutoffs: Ints) -> None:
         self.truth = truth
         self.cutoffs = cutoffs
-        self.repeats = Repeats()
+        self.repeats = RepeatedPairs()
         shape = (len(truth.judged.query_ids), len(cutoffs) + 1)
         self.positive = {name: np.zeros(shape, np.int64) for name in LEVELS}
         self.judged = np.zeros(shape, np.int64)
         self.everything = np.zeros(shape, np.int64)
         self.lowest, self.highest = np.inf, -np.inf
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: RunLines) -> None:
         """Count the documents of a batch."""
         self.repeats.add(batch)
         if not len(batch.score):
@@ -126,9 +126,6 @@ class _Counting:
         self._count(self.judged, query, below)
         for name, level in LEVELS.items():
             self._count(self.positive[name], query[grade >= level], below[grade >= level])
-
-    def close(self) -> None:
-        """Nothing to do: everything is counted."""
 
     def absorb(self, other: _Counting) -> None:
         """Add what another one counted."""

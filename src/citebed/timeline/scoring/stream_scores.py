@@ -19,15 +19,15 @@ from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure
 from citebed.runs.tables import Floats
 from citebed.runs.times import format_time
-from citebed.timeline.scoring.duplicates import Repeats, check_repeats
 from citebed.timeline.scoring.judged_ranks import Placing
 from citebed.timeline.scoring.ledger import RunLedger, run_ledger
 from citebed.timeline.scoring.measuring import slice_measures, slice_values
 from citebed.timeline.scoring.query_slices import Cells, cells_of
+from citebed.timeline.scoring.repeated_pairs import RepeatedPairs, check_repeats
 from citebed.timeline.scoring.weights import weights_of
 from citebed.timeline.slices import Slices
 from citebed.timeline.streams.stream_runs import StreamRun
-from citebed.timeline.streams.tally import Batch, tally
+from citebed.timeline.streams.tally import RunLines, Tally, tally
 from citebed.timeline.streams.truth import Truth
 
 ALL = "all"
@@ -116,14 +116,14 @@ class StreamScores:
         return pl.DataFrame([(self.run, *row) for row in rows], schema=ROWS, orient="row")
 
 
-class _Counting:
+class _Counting(Tally):
     """The places of a run's documents, and whether one stands twice."""
 
     def __init__(self, cells: Cells, threshold: float | None) -> None:
         self.placing = Placing(cells, threshold)
-        self.repeats = Repeats()
+        self.repeats = RepeatedPairs()
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: RunLines) -> None:
         """Take the documents of a batch."""
         self.placing.add(batch)
         self.repeats.add(batch)

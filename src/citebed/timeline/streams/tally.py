@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
-from typing import NamedTuple, Protocol, Self, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
 import polars as pl
@@ -26,7 +27,7 @@ from citebed.timeline.streams.stream_runs import NotPlain, StreamRun, tables
 from citebed.timeline.streams.truth import NO_TIMES_HELP
 
 
-class Batch(NamedTuple):
+class RunLines(NamedTuple):
     """Some lines of a run: the numbers of their queries among the judged ones, times, scores.
 
     ``keys`` are one number for query and document each. ``row`` and ``judgement`` say which
@@ -61,15 +62,17 @@ class Skipped(NamedTuple):
         )
 
 
-class Tally(Protocol):
+class Tally(ABC):
     """Something that counts what it needs of a run, batch by batch, in any order."""
 
-    def add(self, batch: Batch) -> None:
+    @abstractmethod
+    def add(self, batch: RunLines) -> None:
         """Take account of a batch."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 (most have nothing to do)
         """Do what can be done alone, once all batches have been added."""
 
+    @abstractmethod
     def absorb(self, other: Self) -> None:
         """Take over what another one counted, both closed."""
 
@@ -226,7 +229,7 @@ class _Index:
 
 def _batch(
     run: StreamRun, table: pl.DataFrame, index: _Index, timed: bool
-) -> tuple[Batch, Skipped]:
+) -> tuple[RunLines, Skipped]:
     lines, names = table.height, table["query_id"]
     query = index.codes.of(table["query_hash"].to_numpy())
     known = pl.Series(query >= 0)
@@ -243,7 +246,7 @@ def _batch(
     doc_ids, score = table["doc_id"], table["score"].to_numpy()
     keys = table["doc_hash"].to_numpy() ^ index.spread[query]
     row, judgement = index.find(query, keys, doc_ids)
-    batch = Batch(query, time.to_numpy(), score, doc_ids, keys, row, judgement)
+    batch = RunLines(query, time.to_numpy(), score, doc_ids, keys, row, judgement)
     return batch, Skipped(lines, unjudged, untimed, unknown)
 
 

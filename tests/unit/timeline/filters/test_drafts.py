@@ -13,7 +13,7 @@ from tests.unit.timeline.filters.bursts import stream, write
 from tests.unit.timeline.filters.test_restarting import OPTIONS, Killed, breaking, task_of
 
 from citebed.errors import CitebedError
-from citebed.timeline.filters import drafts
+from citebed.timeline.filters import unfinished as drafts
 from citebed.timeline.filters.running import FilterTask, run_filter
 
 MINE = "not to be touched\n"

@@ -13,7 +13,7 @@ from tests.unit.timeline.filters.test_restarting import MODELS, OPTIONS, Killed,
 from citebed.errors import CitebedError, FormatError
 from citebed.timeline.filters import checkpoint, filter_of
 from citebed.timeline.filters.base import Tools
-from citebed.timeline.filters.feedback import Labels
+from citebed.timeline.filters.learning import Labels
 from citebed.timeline.filters.running import FilterTask, RunOptions, run_filter
 from citebed.timeline.filters.topics import Name, Topic
 

@@ -13,7 +13,7 @@ from tests.unit.timeline.filters.bursts import LABELS, START, TOPICS, Doc, filte
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.timeline.filters import FILTERS, filter_of
-from citebed.timeline.filters.base import Batch, Filter, Tools
+from citebed.timeline.filters.base import Documents, Filter, Tools
 from citebed.timeline.filters.topics import Name, Topic
 from citebed.timeline.streams.stream_files import Block, decode
 
@@ -37,7 +37,9 @@ def found(
     )
     table = decode(Block(lines.encode(), 1, len(texts)), naive_is_utc=False).table
     at_work = declared.start(topics, tools)
-    return [(int(line.doc_id.split("-")[1]), line.score) for line in at_work.score(Batch(0, table))]
+    return [
+        (int(line.doc_id.split("-")[1]), line.score) for line in at_work.score(Documents(0, table))
+    ]
 
 
 # --- declarations ---------------------------------------------------------------------------
@@ -213,7 +215,7 @@ def all_lines(model: str, topics: list[Topic], docs: list[Doc], tools: Tools) ->
         part = docs[first : first + 3]
         data = "".join(json.dumps(doc) + "\n" for doc in part).encode()
         table = decode(Block(data, 1, len(part)), naive_is_utc=False).table
-        lines += at_work.score(Batch(first, table))
+        lines += at_work.score(Documents(first, table))
     return [(line.doc_id, line.query_id, int(line.score)) for line in lines]
 
 

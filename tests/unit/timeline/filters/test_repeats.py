@@ -15,7 +15,7 @@ from citebed.errors import FormatError
 from citebed.runs.writing import stream_id
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
-from citebed.timeline.filters.duplicates import Repeats, stream_ids
+from citebed.timeline.filters.repeated_documents import RepeatedDocuments, stream_ids
 from citebed.timeline.filters.running import FilterTask, RunOptions, run_filter
 from citebed.timeline.streams.stream_files import Block, decode, file_source, table_source
 
@@ -67,7 +67,7 @@ def test_the_same_id_at_another_time_is_another_document_of_the_run(tmp_path: Pa
 
 
 def test_only_the_ids_of_the_last_time_are_remembered() -> None:
-    repeats = Repeats()
+    repeats = RepeatedDocuments()
     last = None
     for time in range(1300000000, 1300000050):
         lines = [f'{{"doc_id": "{name}", "time": {time}, "text": "x"}}\n' for name in "ab"]

@@ -12,7 +12,7 @@ import pytest
 from citebed.errors import CitebedError, FormatError
 from citebed.runs.ranking import PreparedQrels, prepare
 from citebed.runs.tables import Qrels
-from citebed.timeline.scoring.duplicates import Repeats, check_repeats
+from citebed.timeline.scoring.repeated_pairs import RepeatedPairs, check_repeats
 from citebed.timeline.streams.stream_runs import (
     NotPlain,
     StreamRun,
@@ -22,7 +22,7 @@ from citebed.timeline.streams.stream_runs import (
     tables,
     without_times,
 )
-from citebed.timeline.streams.tally import Batch, Skipped, tally
+from citebed.timeline.streams.tally import RunLines, Skipped, tally
 
 LINES = 250_000
 
@@ -31,9 +31,9 @@ class Collected:
     """Keeps what it is given."""
 
     def __init__(self) -> None:
-        self.batches: list[Batch] = []
+        self.batches: list[RunLines] = []
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: RunLines) -> None:
         self.batches.append(batch)
 
     def close(self) -> None:
@@ -106,7 +106,7 @@ def test_workers_share_the_lines(long_run: StreamRun) -> None:
 class Failing(Collected):
     """Fails at every batch, and sooner at later ones."""
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: RunLines) -> None:
         first = int(batch.score[0])
         time.sleep(0.2 if first < LINES // 4 else 0)
         raise CitebedError(f"the batch from {first}")
@@ -142,7 +142,7 @@ def test_repeats_are_told_from_lines_that_only_look_alike() -> None:
         return run_of(table.with_columns(score=1.0))
 
     for rows, twice in ((lines, 0), ([*lines, lines[0]], 1)):
-        kept, _ = tally(run(*rows), of, None, Repeats)
+        kept, _ = tally(run(*rows), of, None, RepeatedPairs)
         assert len(kept.suspects()) == twice
     with pytest.raises(CitebedError, match="'1317945600-a' is retrieved twice for query 'q'"):
         check_repeats(run(*lines, lines[0]), of, None, kept.suspects())

@@ -11,27 +11,24 @@ from citebed.errors import CitebedError
 from citebed.runs.ranking import PreparedQrels
 from citebed.runs.tables import Hashes
 from citebed.timeline.streams.stream_runs import StreamRun
-from citebed.timeline.streams.tally import Batch, tally
+from citebed.timeline.streams.tally import RunLines, Tally, tally
 
 _HALF = np.uint64(32)
 _SIEVE = 20
 _AT_ONCE = 1000
 
 
-class Repeats:
+class RepeatedPairs(Tally):
     """Keeps the keys of all lines, among which those of the same query and document are equal."""
 
     def __init__(self) -> None:
         self._keys: list[Hashes] = []
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: RunLines) -> None:
         """Remember the lines of a batch."""
         self._keys.append(batch.keys)
 
-    def close(self) -> None:
-        """Nothing to do: what stands twice is seen in all lines only."""
-
-    def absorb(self, other: Repeats) -> None:
+    def absorb(self, other: RepeatedPairs) -> None:
         """Take over the lines of another one."""
         self._keys += other._keys
 
@@ -50,22 +47,19 @@ class Repeats:
         return np.unique(found[1:][found[1:] == found[:-1]])
 
 
-class _Lookup:
+class _Lookup(Tally):
     """Keeps query and document of the lines with certain keys."""
 
     def __init__(self, wanted: Hashes) -> None:
         self.wanted = wanted
         self.rows: list[pl.DataFrame] = []
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: RunLines) -> None:
         """Keep the lines of a batch that are asked for."""
         at = np.isin(batch.keys, self.wanted)
         self.rows.append(
             pl.DataFrame({"query": batch.query[at], "doc_id": batch.doc_ids.filter(pl.Series(at))})
         )
-
-    def close(self) -> None:
-        """Nothing to do."""
 
     def absorb(self, other: _Lookup) -> None:
         """Take over the lines of another one."""

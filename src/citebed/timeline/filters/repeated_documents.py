@@ -21,7 +21,7 @@ _TEN_DIGITS = 10**9
 """From this second on, in 2001, times have as many digits as an id's epoch."""
 
 
-class Repeats:
+class RepeatedDocuments:
     """The ids of the documents at the time that a stream has come to."""
 
     def __init__(self) -> None:
