@@ -21,16 +21,9 @@ from citebed.collection.formats.xml import (
     root_in,
 )
 from citebed.records import Document, Problem, Record
-from citebed.text.normalise import (
-    fold,
-    iso_date,
-    month_in,
-    name_from_display,
-    name_from_parts,
-    normalise_doi,
-    unique,
-    year_in,
-)
+from citebed.text.identifiers import normalise_doi
+from citebed.text.names import name_from_display, name_from_parts
+from citebed.text.normalise import fold, iso_date, month_in, unique, year_in
 
 _ID = re.compile(
     r"(?:https?://(?:www\.)?(?:aclanthology\.org|aclweb\.org/anthology)/)?"

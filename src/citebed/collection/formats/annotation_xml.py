@@ -20,7 +20,8 @@ from citebed.collection.formats.xml import (
     root_in,
 )
 from citebed.records import CitingPaper, Context, Problem, Record, Reference, Sentence
-from citebed.text.normalise import fold, iso_date, normalise_doi, unique, year_in
+from citebed.text.identifiers import normalise_doi
+from citebed.text.normalise import fold, iso_date, unique, year_in
 
 _FIRST_CHILD = re.compile(r"<doc\b[^<>]*>\s*<doi\b")
 _YES = frozenset(("true", "1", "yes"))

@@ -19,7 +19,7 @@ from citebed.collection.formats.base import (
     decode,
 )
 from citebed.collection.formats.jsonfiles import json_lines
-from citebed.collection.formats.jsonkinds import JsonKind
+from citebed.collection.formats.jsonkinds import json_format
 from citebed.collection.formats.jsonvalues import (
     Json,
     as_int,
@@ -61,16 +61,6 @@ def _query(line: int, entry: Json) -> Query | Problem:
     return Query(query_id, text, line=line)
 
 
-def _parse_corpus(chunk: Chunk) -> Iterator[Record]:
-    for item in json_lines(chunk):
-        yield item if isinstance(item, Problem) else _document(*item)
-
-
-def _parse_queries(chunk: Chunk) -> Iterator[Record]:
-    for item in json_lines(chunk):
-        yield item if isinstance(item, Problem) else _query(*item)
-
-
 _HEADER = re.compile(r"\ufeff?\s*query-id\s+corpus-id\s+score\s*(?:[\r\n]|\Z)", re.IGNORECASE)
 
 
@@ -98,10 +88,6 @@ def _sniff_qrels(head: str) -> bool:
     return _HEADER.match(head) is not None
 
 
-BEIR_CORPUS = Format(
-    "beir-corpus", "BEIR corpus", JsonKind("beir-corpus"), _parse_corpus, cut_lines
-)
-BEIR_QUERIES = Format(
-    "beir-queries", "BEIR queries", JsonKind("beir-queries"), _parse_queries, cut_lines
-)
+BEIR_CORPUS = json_format("beir-corpus", "BEIR corpus", json_lines, _document, cut=cut_lines)
+BEIR_QUERIES = json_format("beir-queries", "BEIR queries", json_lines, _query, cut=cut_lines)
 BEIR_QRELS = Format("beir-qrels", "BEIR judgements", _sniff_qrels, _parse_qrels, cut_lines)

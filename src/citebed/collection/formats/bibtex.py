@@ -12,6 +12,7 @@ from citebed.collection.formats.bibtex_scan import RawEntry, carry, cut, head_of
 from citebed.collection.formats.fields import made_up_id, page_range
 from citebed.patterns import compiled
 from citebed.records import Document, Problem, Record
+from citebed.text.identifiers import normalise_doi
 from citebed.text.latex import is_plain, latex_to_text, text_to_latex
 from citebed.text.normalise import (
     ENTITY_PATTERN,
@@ -20,7 +21,6 @@ from citebed.text.normalise import (
     fold,
     iso_date,
     month_in,
-    normalise_doi,
     unique,
     year_in,
 )

@@ -7,7 +7,8 @@ import re
 
 from citebed.patterns import compiled
 from citebed.text.latex import is_plain, latex_to_text, text_to_latex
-from citebed.text.normalise import canonical_name, unique
+from citebed.text.names import canonical_name
+from citebed.text.normalise import unique
 
 _AND = compiled(r"[{}]|(?<!\s)\s++and(?=\s)", re.IGNORECASE)
 _WORD_AND = re.compile(r"(?:^|\s)and(?:\s|$)", re.IGNORECASE)

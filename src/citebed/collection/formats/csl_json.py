@@ -7,13 +7,12 @@ Lines are all understood. See https://docs.citationstyles.org/ and https://api.c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from citebed.collection.formats.base import Chunk, Format
 from citebed.collection.formats.fields import page_range
 from citebed.collection.formats.jsonfiles import json_records
-from citebed.collection.formats.jsonkinds import JsonKind
+from citebed.collection.formats.jsonkinds import json_format
 from citebed.collection.formats.jsonvalues import (
     Json,
     as_int,
@@ -29,8 +28,9 @@ from citebed.collection.formats.jsonvalues import (
     text_of,
     unknown_object,
 )
-from citebed.records import Document, Link, Problem, Record
-from citebed.text.normalise import date_in, iso_date, name_from_parts, unique
+from citebed.records import Document, Link, Problem
+from citebed.text.names import name_from_parts
+from citebed.text.normalise import date_in, iso_date, unique
 
 _TYPES = {
     "article": "article article-journal article-magazine article-newspaper journal-article review "
@@ -137,9 +137,5 @@ def _document(item: Json, doc_id: str) -> Document:
     )
 
 
-def _parse(chunk: Chunk) -> Iterator[Record]:
-    for item in json_records(chunk, frozenset({"items", "message"})):
-        yield item if isinstance(item, Problem) else _record(*item)
-
-
-CSL_JSON = Format("csl-json", "CSL-JSON and Crossref works", JsonKind("csl-json"), _parse)
+_ITEMS = partial(json_records, into=frozenset({"items", "message"}))
+CSL_JSON = json_format("csl-json", "CSL-JSON and Crossref works", _ITEMS, _record)

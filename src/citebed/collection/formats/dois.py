@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from citebed.collection.formats.base import Chunk, Format, read_text, with_newlines
 from citebed.records import Problem, Record, Reference, ReferenceList
-from citebed.text.normalise import fold, looks_like_url, normalise_doi
+from citebed.text.identifiers import looks_like_url, normalise_doi
+from citebed.text.normalise import fold
 
 _LINE = re.compile(r"-?\s*\[\s*([^\s\[\]]+)\s*\]\s*(\S*)")
 _NUMBERED = re.compile(r"-?\s*\[\d+\]")

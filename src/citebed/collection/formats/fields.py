@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from citebed.text.normalise import family_name, fold
+from citebed.text.names import family_name
+from citebed.text.normalise import fold
 from citebed.text.normalise import page_range as with_en_dash
 
 # --- Ids ------------------------------------------------------------------------------------

@@ -28,16 +28,9 @@ from citebed.collection.formats.xml import (
     root_in,
 )
 from citebed.records import Document, Record, Reference
-from citebed.text.normalise import (
-    iso_date,
-    looks_like_url,
-    month_in,
-    name_from_display,
-    name_from_parts,
-    normalise_doi,
-    unique,
-    year_in,
-)
+from citebed.text.identifiers import looks_like_url, normalise_doi
+from citebed.text.names import name_from_display, name_from_parts
+from citebed.text.normalise import iso_date, month_in, unique, year_in
 
 _ROOTS = ("article", "pmc-articleset")
 _JATS = re.compile(r"<(?:[\w.-]+:)?(?:front|article-meta|journal-meta)\b|\barticle-type\s*=")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import codecs
 import io
+import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from citebed.collection.formats.base import (
     MAX_RECORD_BYTES,
@@ -20,8 +21,43 @@ from citebed.collection.formats.base import (
     decode,
 )
 from citebed.collection.formats.jsonvalues import Json
-from citebed.collection.formats.jsonwalk import DECODER, ERRORS, Member, Walker, why
+from citebed.patterns import compiled
 from citebed.records import Problem
+
+ENDS_EARLY = "the JSON ends in the middle: what is whole before that was read"
+
+
+class Member(NamedTuple):
+    """An element of a JSON document; ``key`` is its name in an object, ``None`` in an array."""
+
+    line: int
+    key: str | None
+    value: Any
+
+
+def _int(digits: str) -> int | str:
+    """An integer of up to 18 digits; a longer one stays text, since it can only be an id."""
+    return int(digits) if len(digits) <= 18 else digits
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_int=_int)
+_ERRORS = (ValueError, RecursionError)
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_STRING = r'"(?:[^"\\]++|\\.)*+'
+# A string that is never closed runs to the end, so that no place is looked at twice.
+_TOKEN = compiled(rf'{_STRING}(?:"|\\?\Z)|[\[\]{{}},]', re.DOTALL)
+_KEY = compiled(rf'({_STRING}")[ \t\r\n]*:', re.DOTALL)
+_STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
+
+
+def _why(error: Exception) -> str:
+    """What is wrong with a piece of JSON, for people."""
+    if isinstance(error, RecursionError):
+        return "JSON nested too deeply"
+    if isinstance(error, json.JSONDecodeError):
+        return f"not valid JSON: {error.msg} at column {error.colno}"
+    return f"not valid JSON: {error}"
 
 
 def _utf8(data: bytes) -> bytes:
@@ -54,9 +90,9 @@ def json_lines(chunk: Chunk) -> Iterator[tuple[int, Json] | Problem]:
 
 def _line_object(line: int, text: str) -> tuple[int, Json] | Problem:
     try:
-        value = DECODER.decode(text.strip())
-    except ERRORS as error:
-        return Problem(line, why(error))
+        value = _DECODER.decode(text.strip())
+    except _ERRORS as error:
+        return Problem(line, _why(error))
     return _object_or_problem(line, value)
 
 
@@ -103,13 +139,110 @@ def cut_lines_or_document(buffer: bytes) -> int:
     return 0
 
 
+# --- element by element ---------------------------------------------------------------------
+
+
+def _element_end(text: str, pos: int) -> int | None:
+    """Where the element at ``pos`` ends: the comma or closing bracket after it, if any."""
+    depth = 0
+    for token in _TOKEN.finditer(text, pos):
+        mark = text[token.start()]
+        if depth == 0 and mark in ",]}":
+            return token.start()
+        depth += _STEP.get(mark, 0)
+    return None
+
+
+class _Walker:
+    """Reads one JSON text element by element, going into the members named in ``into``.
+
+    While all is well the decoder finds where an element ends; from the first mistake on the
+    end is looked for first, so that a mistake costs one element and not the rest of the file.
+    """
+
+    def __init__(self, text: str, line: int, into: frozenset[str]) -> None:
+        self.text, self.pos, self.into = text, 0, into
+        self.lists_entered = 0
+        self._line, self._counted = line, 0
+        self._careful = self._told_end = False
+
+    def line(self) -> int:
+        """The line number of the present place."""
+        self._line += self.text.count("\n", self._counted, self.pos)
+        self._counted = self.pos
+        return self._line
+
+    def peek(self) -> str:
+        """The next character that is no white space, ``""`` at the end."""
+        space = _SPACE.match(self.text, self.pos)
+        self.pos = space.end() if space else self.pos
+        return self.text[self.pos : self.pos + 1]
+
+    def elements(self, depth: int = 0) -> Iterator[Member | Problem]:
+        """The elements of the array or object that opens here."""
+        keyed = self.text[self.pos] == "{"
+        self.pos += 1
+        while (mark := self.peek()) not in ("", "]", "}"):
+            if mark == ",":
+                self.pos += 1
+            else:
+                yield from self._element(keyed, depth)
+        if mark:
+            self.pos += 1
+        elif not self._told_end:
+            self._told_end = True
+            yield Problem(self.line(), ENDS_EARLY)
+
+    def _element(self, keyed: bool, depth: int) -> Iterator[Member | Problem]:
+        line, start = self.line(), self.pos
+        try:
+            key = self._key() if keyed else None
+            goes_in = key in self.into and depth < 2 and self.peek() in ("[", "{")
+            value = None if goes_in else self._value()
+        except _ERRORS as error:
+            if self.pos < len(self.text):
+                yield Problem(line, _why(error))
+            return
+        if goes_in:
+            self.lists_entered += self.text[self.pos] == "["
+            yield from self.elements(depth + 1)
+        elif self.pos - start > MAX_RECORD_BYTES:
+            yield Problem(line, TOO_LONG)
+        else:
+            yield Member(line, key, value)
+
+    def _key(self) -> str:
+        match = _KEY.match(self.text, self.pos)
+        if match is None:
+            self._piece()
+            raise ValueError("expected a name in quotes and a colon")
+        self.pos = match.end()
+        return str(_DECODER.decode(match[1]))
+
+    def _value(self) -> Any:
+        self.peek()
+        if not self._careful:
+            try:
+                value, self.pos = _DECODER.raw_decode(self.text, self.pos)
+                return value
+            except _ERRORS:
+                self._careful = True
+        return _DECODER.decode(self._piece())
+
+    def _piece(self) -> str:
+        """The text of the element here, which is then behind us."""
+        start, end = self.pos, _element_end(self.text, self.pos)
+        self.pos = len(self.text) if end is None else end
+        return self.text[start : self.pos]
+
+
 # --- documents ------------------------------------------------------------------------------
 
 
-def _walker(chunk: Chunk, into: frozenset[str]) -> tuple[Walker, list[Problem]]:
+def _walker(chunk: Chunk, into: frozenset[str]) -> tuple[_Walker, list[Problem]]:
     text, mended = decode(_utf8(chunk.data))
     problems = [Problem(chunk.line, NOT_UTF8, "mended")] if mended else []
-    return Walker(text, chunk.line, into), problems
+    return _Walker(text, chunk.line, into), problems
 
 
 def json_document(chunk: Chunk) -> Iterator[Member | Problem]:
@@ -151,7 +284,7 @@ def _is_document(data: bytes) -> bool:
     return end < 0 or _opens_document(data) or _BLANK_REST.match(data, end) is not None
 
 
-def _container_records(walker: Walker) -> Iterator[tuple[int, Json] | Problem]:
+def _container_records(walker: _Walker) -> Iterator[tuple[int, Json] | Problem]:
     line, start, lists = walker.line(), walker.pos, walker.lists_entered
     is_list = walker.text[start] == "["
     rest: Json = {}

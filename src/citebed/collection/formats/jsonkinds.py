@@ -7,12 +7,14 @@ keys are looked at, never a parsed document.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from citebed.collection.formats.base import Chunk, Format
+from citebed.collection.formats.jsonvalues import Json
 from citebed.patterns import compiled
+from citebed.records import Problem, Record
 
 _TOKEN = compiled(r'"((?:[^"\\]++|\\.)*+)(?:("\s*:)|"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _WRAPPERS = (("message", "items"), ("message",), ("items",), ("results",), ("data",))
@@ -173,11 +175,22 @@ def json_kind(head: str) -> str:
     return next((name for name, holds in _RULES if holds(keys)), "")
 
 
-@dataclass(frozen=True)
-class JsonKind:
+def json_format(
+    name: str,
+    title: str,
+    items: Callable[[Chunk], Iterator[tuple[int, Json] | Problem]],
+    read: Callable[[int, Json], Record],
+    **cutting: Any,
+) -> Format:
+    """A JSON format: where its objects stand, and the record of an object and its line."""
+
+    def parse(chunk: Chunk) -> Iterator[Record]:
+        for item in items(chunk):
+            yield item if isinstance(item, Problem) else read(*item)
+
+    return Format(name, title, is_kind(name), parse, **cutting)
+
+
+def is_kind(name: str) -> Callable[[str], bool]:
     """A test whether a file starts as the JSON format of this name."""
-
-    name: str
-
-    def __call__(self, head: str) -> bool:
-        return json_kind(head) == self.name
+    return lambda head: json_kind(head) == name

@@ -3,55 +3,132 @@
 Documents, citing papers, queries and judgements may stand in one file. Flat contexts
 (``{"citing", "context", "cited"}``) are also read: consecutive lines of one citing paper become
 one ``CitingPaper``, in which every text that differs is a context of its own.
+
+``year`` and ``date`` are each derived from the other, and ``doi`` from an id that is one, where
+they are left out; a member that is there as ``null`` stays unknown.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from citebed.collection.formats.base import MAX_RECORD_BYTES, Chunk, Format
 from citebed.collection.formats.fields import FreeIds
 from citebed.collection.formats.jsonfiles import cut_lines_or_document, json_records
-from citebed.collection.formats.jsonkinds import JsonKind
-from citebed.collection.formats.jsonl_documents import (
-    document_from_json,
-    document_to_json,
-    doi_or_id,
-    raw_of,
-    year_and_date,
-)
+from citebed.collection.formats.jsonkinds import is_kind
 from citebed.collection.formats.jsonvalues import (
     Json,
     as_int,
     as_text,
     doi_of,
+    float_of,
+    keywords_of,
     list_of,
+    names_of,
     objects_of,
     reference_to,
     text_of,
     texts_of,
     unknown_object,
+    year_of,
 )
 from citebed.patterns import compiled
 from citebed.records import (
     CitingPaper,
     Context,
+    Document,
     Judgement,
+    Link,
     Problem,
     Query,
     Record,
     Reference,
+    Section,
     Sentence,
 )
-
-__all__ = ["JSONL", "document_to_json"]
+from citebed.text.normalise import date_in, fold, iso_date
 
 _DOCUMENT_KEYS = {"title", "abstract", "authors", "sections", "keywords", "bibtex", "links"}
 _EXPECTED = (
     "a document (doc_id, title, …), a citing paper (paper_id, contexts, …), a flat context "
     "(citing, context, cited), a query (query_id, text) or a judgement (query_id, doc_id, …)"
 )
+
+_LINK_KINDS = ("cites", "linked", "coupled", "cocited")
+
+# --- documents ------------------------------------------------------------------------------
+
+
+def _iso(text: str | None) -> str | None:
+    """A date as it stands if it is ISO 8601, in any year; else what can be read in it."""
+    if text and re.fullmatch(r"[0-9]{4}(?:-[0-9]{2}){0,2}", text):
+        parts = [int(part) for part in text.split("-")]
+        if iso_date(*parts) == text:
+            return text
+    return date_in(text)
+
+
+def _year_and_date(obj: Json) -> tuple[int | None, str | None]:
+    """Year and ISO date, each derived from the other where that is left out."""
+    year, date = year_of(obj, "year"), _iso(text_of(obj, "date"))
+    if year is None and date is not None and "year" not in obj:
+        year = int(date[:4])
+    return year, iso_date(year) if date is None and "date" not in obj else date
+
+
+def _doi_or_id(obj: Json, record_id: str) -> str | None:
+    """The DOI, derived from the record's id where it is left out."""
+    return doi_of(obj, "doi") if "doi" in obj else doi_of({"id": record_id}, "id")
+
+
+def _section(value: Any) -> Section:
+    if isinstance(value, dict):
+        return Section(text_of(value, "heading") or "", text_of(value, "text") or "")
+    return Section("", as_text(value) or "")
+
+
+def _links(obj: Json) -> Iterator[Link]:
+    """Links from objects or bare targets; a kind we do not know says no more than ``linked``."""
+    for value in list_of(obj, "links"):
+        link = value if isinstance(value, dict) else {"target": value}
+        kind = text_of(link, "kind") or "cites"
+        if (target := text_of(link, "target")) is not None:
+            known = kind if kind in _LINK_KINDS else "linked"
+            yield Link(target, known, float_of(link, "weight", 1.0))
+
+
+def _raw_of(obj: Json, name: str) -> str | None:
+    """Text to the letter, blanks and line ends included, without what UTF-8 cannot hold."""
+    value = obj.get(name)
+    return value.encode("utf-8", "ignore").decode() or None if isinstance(value, str) else None
+
+
+_PLAIN = ("venue", "volume", "number", "pages", "publisher", "url", "abstract", "language")
+
+
+def _document(line: int, doc_id: str, obj: Json) -> Document:
+    """The document of an object that has the fields' names; wrong types count as unknown."""
+    year, date = _year_and_date(obj)
+    return Document(
+        doc_id=doc_id,
+        type=fold((text_of(obj, "type") or "misc").lower()),
+        title=text_of(obj, "title") or "",
+        authors=names_of(obj, "authors"),
+        editors=names_of(obj, "editors"),
+        year=year,
+        date=date,
+        doi=_doi_or_id(obj, doc_id),
+        keywords=keywords_of(obj, "keywords"),
+        bibtex=_raw_of(obj, "bibtex"),
+        crossref=text_of(obj, "crossref"),
+        sections=tuple(map(_section, list_of(obj, "sections"))),
+        links=tuple(_links(obj)),
+        line=line,
+        **{name: text_of(obj, name) for name in _PLAIN},
+    )
+
 
 # --- citing papers --------------------------------------------------------------------------
 
@@ -84,16 +161,16 @@ def _reference(place: int, value: Any) -> Reference:
         url=text_of(value, "url"),
         doc_id=text_of(value, "doc_id"),
         title=text_of(value, "title"),
-        raw=raw_of(value, "raw"),
+        raw=_raw_of(value, "raw"),
     )
 
 
 def _paper(line: int, paper_id: str, obj: Json) -> CitingPaper:
-    year, date = year_and_date(obj)
+    year, date = _year_and_date(obj)
     references = enumerate(list_of(obj, "references"), 1)
     return CitingPaper(
         paper_id,
-        doi=doi_or_id(obj, paper_id),
+        doi=_doi_or_id(obj, paper_id),
         title=text_of(obj, "title") or "",
         abstract=text_of(obj, "abstract"),
         year=year,
@@ -147,7 +224,7 @@ def _record(line: int, obj: Json) -> Record:
     if paper_id and ("contexts" in obj or ("paper_id" in obj and "references" in obj)):
         return _paper(line, paper_id, obj)
     if paper_id and query_id is None and ("doc_id" in obj or _DOCUMENT_KEYS & obj.keys()):
-        return document_from_json(line, paper_id, obj)
+        return _document(line, paper_id, obj)
     return unknown_object(line, obj, _EXPECTED)
 
 
@@ -195,4 +272,4 @@ def _cut(buffer: bytes) -> int:
     return end if end > MAX_RECORD_BYTES // 2 else 0
 
 
-JSONL = Format("jsonl", "citebed JSON Lines", JsonKind("jsonl"), _parse, _cut, or_whole=True)
+JSONL = Format("jsonl", "citebed JSON Lines", is_kind("jsonl"), _parse, _cut, or_whole=True)

@@ -11,15 +11,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from citebed.records import Problem, Reference
+from citebed.text.identifiers import normalise_doi
+from citebed.text.names import name_from_display, name_from_parts
 from citebed.text.normalise import (
     date_in,
     fold,
     fold_or_none,
     html_to_text,
     iso_date,
-    name_from_display,
-    name_from_parts,
-    normalise_doi,
     unique,
     year_in,
 )

@@ -16,8 +16,8 @@ from typing import Any
 
 from citebed.collection.formats.base import Chunk, Format
 from citebed.collection.formats.fields import FreeIds
-from citebed.collection.formats.jsonfiles import json_document
-from citebed.collection.formats.jsonkinds import JsonKind
+from citebed.collection.formats.jsonfiles import Member, json_document
+from citebed.collection.formats.jsonkinds import is_kind
 from citebed.collection.formats.jsonvalues import (
     Json,
     doi_of,
@@ -29,7 +29,6 @@ from citebed.collection.formats.jsonvalues import (
     when,
     year_of,
 )
-from citebed.collection.formats.jsonwalk import Member
 from citebed.records import (
     CitingPaper,
     Context,
@@ -126,6 +125,6 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
 LOCAL_CITATION_JSON = Format(
     "local-citation-json",
     "local citation contexts and papers (Gu et al. 2022)",
-    JsonKind("local-citation-json"),
+    is_kind("local-citation-json"),
     _parse,
 )

@@ -6,14 +6,13 @@ See https://docs.openalex.org/api-entities/works/work-object.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from citebed.collection.formats.base import Chunk, Format
 from citebed.collection.formats.csl_json import bibtex_type
 from citebed.collection.formats.fields import page_range
 from citebed.collection.formats.jsonfiles import cut_lines_or_document, json_records
-from citebed.collection.formats.jsonkinds import JsonKind
+from citebed.collection.formats.jsonkinds import json_format
 from citebed.collection.formats.jsonvalues import (
     Json,
     as_text,
@@ -28,8 +27,9 @@ from citebed.collection.formats.jsonvalues import (
     when,
     year_of,
 )
-from citebed.records import Document, Link, Problem, Record
-from citebed.text.normalise import html_to_text, name_from_display, unique
+from citebed.records import Document, Link, Problem
+from citebed.text.names import name_from_display
+from citebed.text.normalise import html_to_text, unique
 
 _WORK = re.compile(r"(?:.*/)?(W[0-9]+)", re.IGNORECASE)
 
@@ -125,11 +125,11 @@ def _document(work: Json, doc_id: str) -> Document:
     )
 
 
-def _parse(chunk: Chunk) -> Iterator[Record]:
-    for item in json_records(chunk, frozenset({"results"})):
-        yield item if isinstance(item, Problem) else _record(*item)
-
-
-OPENALEX = Format(
-    "openalex", "OpenAlex works", JsonKind("openalex"), _parse, cut_lines_or_document, or_whole=True
+OPENALEX = json_format(
+    "openalex",
+    "OpenAlex works",
+    partial(json_records, into=frozenset({"results"})),
+    _record,
+    cut=cut_lines_or_document,
+    or_whole=True,
 )

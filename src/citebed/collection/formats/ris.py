@@ -21,14 +21,9 @@ from citebed.collection.formats.fields import (
 )
 from citebed.patterns import compiled
 from citebed.records import Document, Problem, Record
-from citebed.text.normalise import (
-    date_in,
-    html_to_text,
-    name_from_display,
-    name_from_parts,
-    normalise_doi,
-    unique,
-)
+from citebed.text.identifiers import normalise_doi
+from citebed.text.names import name_from_display, name_from_parts
+from citebed.text.normalise import date_in, html_to_text, unique
 
 _TYPES = {
     "JOUR": "article",

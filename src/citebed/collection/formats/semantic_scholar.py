@@ -8,13 +8,12 @@ https://github.com/allenai/s2orc.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from citebed.collection.formats.base import Chunk, Format
 from citebed.collection.formats.fields import page_range
 from citebed.collection.formats.jsonfiles import cut_lines_or_document, json_records
-from citebed.collection.formats.jsonkinds import JsonKind
+from citebed.collection.formats.jsonkinds import json_format
 from citebed.collection.formats.jsonvalues import (
     Json,
     as_text,
@@ -29,7 +28,7 @@ from citebed.collection.formats.jsonvalues import (
     when,
     year_of,
 )
-from citebed.records import Document, Link, Problem, Record
+from citebed.records import Document, Link, Problem
 from citebed.text.normalise import unique
 
 _TYPES = {
@@ -39,7 +38,6 @@ _TYPES = {
     "book": "book",
     "review": "article",
 }
-_WRAPPERS = frozenset({"data", "recommendedPapers"})
 
 
 def _lower(value: Json) -> Json:
@@ -130,16 +128,11 @@ def _document(paper: Json, ids: Json, doc_id: str) -> Document:
     )
 
 
-def _parse(chunk: Chunk) -> Iterator[Record]:
-    for item in json_records(chunk, _WRAPPERS):
-        yield item if isinstance(item, Problem) else _record(*item)
-
-
-SEMANTIC_SCHOLAR = Format(
+SEMANTIC_SCHOLAR = json_format(
     "semantic-scholar",
     "Semantic Scholar and S2ORC",
-    JsonKind("semantic-scholar"),
-    _parse,
-    cut_lines_or_document,
+    partial(json_records, into=frozenset({"data", "recommendedPapers"})),
+    _record,
+    cut=cut_lines_or_document,
     or_whole=True,
 )

@@ -13,16 +13,8 @@ from typing import NamedTuple
 from citebed.collection.formats.base import Chunk, Format, read_text, with_newlines
 from citebed.collection.formats.fields import is_organisation, is_suffix, without_zeros
 from citebed.records import Document, Link, Problem, Query, Record
-from citebed.text.normalise import (
-    MONTHS,
-    date_in,
-    fold,
-    fold_or_none,
-    iso_date,
-    name_from_display,
-    name_from_parts,
-    unique,
-)
+from citebed.text.names import name_from_display, name_from_parts
+from citebed.text.normalise import MONTHS, date_in, fold, fold_or_none, iso_date, unique
 
 _START = re.compile(r"\.I[ \t]+(\d+)[ \t]*")
 _MARKER = re.compile(r"\.([A-Z])[ \t]*")

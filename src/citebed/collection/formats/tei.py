@@ -27,7 +27,9 @@ from citebed.collection.formats.xml import (
     root_in,
 )
 from citebed.records import Document, Record, Reference
-from citebed.text.normalise import date_in, fold, name_from_parts, normalise_doi, unique, year_in
+from citebed.text.identifiers import normalise_doi
+from citebed.text.names import name_from_parts
+from citebed.text.normalise import date_in, fold, unique, year_in
 
 _SKIP = frozenset(("figure", "note", "table"))
 

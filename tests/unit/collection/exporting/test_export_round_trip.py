@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from tests.reference.jsonl import document_to_json
 from tests.strategies import DOCUMENT
 
 from citebed.collection import Collection, ImportOptions, import_sources, open_collection
 from citebed.collection.exporting import export
 from citebed.collection.exporting.base import BIBLIOGRAPHIC
-from citebed.collection.formats.jsonl import document_to_json
 from citebed.records import Document
 
 DOCUMENTS = st.lists(

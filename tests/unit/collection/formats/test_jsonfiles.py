@@ -16,6 +16,8 @@ from citebed.collection.formats.base import NOT_UTF8, TOO_LONG, Chunk, Format, c
 from citebed.collection.formats.beir import BEIR_CORPUS, BEIR_QRELS, BEIR_QUERIES
 from citebed.collection.formats.csl_json import CSL_JSON
 from citebed.collection.formats.jsonfiles import (
+    ENDS_EARLY,
+    Member,
     cut_lines_or_document,
     json_document,
     json_lines,
@@ -38,7 +40,6 @@ from citebed.collection.formats.jsonvalues import (
     when,
     year_of,
 )
-from citebed.collection.formats.jsonwalk import ENDS_EARLY, Member
 from citebed.collection.formats.local_citation_json import LOCAL_CITATION_JSON
 from citebed.collection.formats.openalex import OPENALEX
 from citebed.collection.formats.semantic_scholar import SEMANTIC_SCHOLAR

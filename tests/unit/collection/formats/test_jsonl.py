@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.reference.jsonl import document_to_json
 
 from citebed.collection.formats.base import Chunk
-from citebed.collection.formats.jsonl import JSONL, document_to_json
+from citebed.collection.formats.jsonl import JSONL
 from citebed.records import (
     CitingPaper,
     Context,
@@ -25,7 +26,8 @@ from citebed.records import (
     Section,
     Sentence,
 )
-from citebed.text.normalise import fold, iso_date, name_from_parts
+from citebed.text.names import name_from_parts
+from citebed.text.normalise import fold, iso_date
 
 
 def read(*values: Any) -> list[Any]:
