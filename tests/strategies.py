@@ -5,14 +5,9 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from citebed.records import Document
-from citebed.text.normalise import (
-    canonical_name,
-    fold,
-    iso_date,
-    normalise_doi,
-    page_range,
-    unique,
-)
+from citebed.text.identifiers import normalise_doi
+from citebed.text.names import canonical_name
+from citebed.text.normalise import fold, iso_date, page_range, unique
 
 # What some format takes for more than text: LaTeX, HTML, BibTeX, line breaks, odd letters.
 _NASTY = (

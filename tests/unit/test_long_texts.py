@@ -25,18 +25,12 @@ from citebed.errors import CitebedError
 from citebed.retrieval.analysis.analysers import analyser_of
 from citebed.text.anonymise import anonymise
 from citebed.text.hyphens import join_hyphens
+from citebed.text.identifiers import looks_like_url, normalise_doi
 from citebed.text.languages import language_of
 from citebed.text.latex import latex_to_text, text_to_latex
 from citebed.text.markers import remove_markers
-from citebed.text.normalise import (
-    date_in,
-    html_to_text,
-    looks_like_url,
-    month_in,
-    name_from_display,
-    normalise_doi,
-    page_range,
-)
+from citebed.text.names import name_from_display
+from citebed.text.normalise import date_in, html_to_text, month_in, page_range
 from citebed.text.sentences import split_sentences
 
 LENGTH = 50_000

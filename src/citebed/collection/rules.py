@@ -23,8 +23,8 @@ import polars as pl
 from citebed.collection.tables import LARGEST
 from citebed.errors import CitebedError, FormatError, UnknownName
 from citebed.files.reading import read_text
+from citebed.text.identifiers import normalise_doi
 from citebed.text.languages import language_of
-from citebed.text.normalise import normalise_doi
 from citebed.wording import printable
 
 FRONT_MATTER = ("keep", "sessions", "drop")

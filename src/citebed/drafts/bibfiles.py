@@ -10,12 +10,11 @@ from citebed.collection.formats.bibtex import document_of
 from citebed.collection.formats.bibtex_scan import RawEntry, carry, scan
 from citebed.drafts.files import Neighbour, Neighbours
 from citebed.drafts.findings import Findings, without_places
-from citebed.drafts.identifiers import arxiv_in, arxiv_of, arxiv_of_doi
 from citebed.drafts.records import Entry
 from citebed.drafts.tex import read_tex
 from citebed.records import Document
+from citebed.text.identifiers import arxiv_in, arxiv_of, arxiv_of_doi, normalise_doi
 from citebed.text.latex import latex_to_text
-from citebed.text.normalise import normalise_doi
 
 _HEAD = re.compile(r"@[ \t]*([A-Za-z]+)\s*[{(]\s*([^\s,{}\"#%=]+)\s*,")
 _NAMES_SHOWN = 5

@@ -18,11 +18,11 @@ from markdown_it.rules_block import StateBlock, blockquote, fence, list_block
 from markdown_it.token import Token
 
 from citebed.drafts.findings import PLACE, Block, Findings
-from citebed.drafts.identifiers import doi_in
 from citebed.drafts.markdown_front import read_front
 from citebed.drafts.markdown_inline import entry_text, inline_text
 from citebed.drafts.references import entries_in, is_references_heading
 from citebed.patterns import compiled
+from citebed.text.identifiers import doi_in
 from citebed.text.normalise import fold
 
 # A comment ends before another begins: one that is never closed costs no second look.

@@ -6,10 +6,10 @@ import html
 import re
 
 from citebed.drafts.findings import Findings
-from citebed.drafts.identifiers import arxiv_in, doi_in
 from citebed.drafts.maths import DISPLAY, maths_as_text
 from citebed.drafts.tex_cites import place_commands
 from citebed.patterns import compiled
+from citebed.text.identifiers import arxiv_in, doi_in
 
 # An escaped character is moved out of the way (into the private use area) and back at the end.
 _ESCAPED = re.compile(r"\\([*_#@$\[\]<>`^~|!-])")

@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable
 import polars as pl
 
 from citebed.collection.building.merging import plain_title
-from citebed.drafts.identifiers import doi_of_arxiv
 from citebed.drafts.records import Cited, Entry
-from citebed.text.normalise import family_name, normalise_doi
+from citebed.text.identifiers import ARXIV_ADDRESS, doi_of_arxiv, normalise_doi
+from citebed.text.names import family_name
 
 _FEWEST_LETTERS = 12
 _FEWEST_WORDS = 3
@@ -19,7 +19,6 @@ _END = 6
 _MOST_PARTS = 5
 _LONGEST_ENTRY = 2000
 _BREAK = re.compile(r"[.?!,:;]+\s+|[“”\"«»()\[\]]+|\s[-–—]\s|''|``|\.$")
-_ARXIV_ADDRESS = r"(?i)arxiv\.org/(?:abs|pdf|html)/(\d{4}\.\d{4,5}|[a-z.-]+/\d{7})"
 
 
 def already_cited(cited: Cited, documents: pl.DataFrame) -> set[str]:
@@ -94,7 +93,7 @@ def _by_arxiv(ids: Iterable[str], documents: pl.DataFrame) -> set[str]:
     listed = _listed(start + number for number in wanted for start in starts)
     found = set(documents.filter(pl.col("doc_id").is_in(listed))["doc_id"])
     if "url" in documents.columns:
-        address = pl.col("url").str.extract(_ARXIV_ADDRESS).str.to_lowercase()
+        address = pl.col("url").str.extract(ARXIV_ADDRESS).str.to_lowercase()
         on_arxiv = documents.filter(pl.col("url").str.contains("arxiv.org", literal=True))
         found |= set(on_arxiv.filter(address.is_in(listed))["doc_id"])
     return found

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from citebed.drafts.findings import PLACE, Block, Findings
-from citebed.drafts.identifiers import place_identifiers
 from citebed.drafts.records import Entry, Passage
 from citebed.text.hyphens import join_hyphens
+from citebed.text.identifiers import replace_identifiers
 from citebed.text.markers import markers, remove_markers
 from citebed.text.normalise import fold, unique
 from citebed.text.sentences import split_sentences
@@ -72,7 +72,8 @@ def passages_of(findings: Findings) -> tuple[Passage, ...]:
 
 
 def _passage(block: Block, number: int, findings: Findings, known: _Names) -> Passage:
-    text = fold(join_hyphens(place_identifiers(block.text, findings)))
+    named = replace_identifiers(block.text, lambda name: findings.cite([name]))
+    text = fold(join_hyphens(named))
     shown, spots = _shown(text, findings)
     spots = sorted([*spots, *_written(shown, spots, known, findings)])
     sentences: list[str] = []

@@ -9,14 +9,14 @@ from typing import Literal, get_args
 from citebed.drafts.bibfiles import is_key, read_bibliographies
 from citebed.drafts.files import Neighbours, bytes_of, text_of
 from citebed.drafts.findings import Findings, without_places
-from citebed.drafts.identifiers import arxiv_of_doi
 from citebed.drafts.plain import read_plain
 from citebed.drafts.prose import passages_of
 from citebed.drafts.records import Cited, Draft
 from citebed.drafts.tex import read_tex
 from citebed.errors import CitebedError, UnknownName
 from citebed.patterns import compiled
-from citebed.text.normalise import normalise_doi, unique
+from citebed.text.identifiers import arxiv_of_doi, normalise_doi
+from citebed.text.normalise import unique
 
 Form = Literal["tex", "markdown", "text"]
 

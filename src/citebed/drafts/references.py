@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from citebed.drafts.identifiers import entry_of
 from citebed.drafts.records import Entry
+from citebed.text.identifiers import arxiv_in, arxiv_of_doi, doi_in
+from citebed.text.normalise import fold
 
 _HEADING = re.compile(
     r"(?:\d{1,2}(?:\.\d{1,2})?\.?\s+|[IVX]{1,5}\.?\s+)?"
@@ -89,3 +90,11 @@ def _made(texts: Iterable[str], label: re.Pattern[str] | None) -> list[Entry]:
         key = match[1] if match and match.lastindex else ""
         entries.append(entry_of(key, text[match.end() :] if match else text))
     return entries
+
+
+def entry_of(key: str, text: str) -> Entry:
+    """An entry of a reference list from its words."""
+    text = fold(text)
+    doi = doi_in(text)
+    arxiv = arxiv_in(text) or (arxiv_of_doi(doi) if doi else None)
+    return Entry(key, text, doi=doi, arxiv=arxiv)

@@ -18,7 +18,6 @@ from citebed.collection.formats.base import decode, with_newlines
 from citebed.drafts import tex_tables as tables
 from citebed.drafts.files import Neighbours
 from citebed.drafts.findings import Findings, without_places
-from citebed.drafts.identifiers import doi_in
 from citebed.drafts.maths import DISPLAY, INLINE, maths_as_text
 from citebed.drafts.tex_cites import citation_at, is_citation, take
 from citebed.drafts.tex_cursor import Cursor
@@ -26,6 +25,7 @@ from citebed.drafts.tex_macros import Macros
 from citebed.drafts.tex_output import TexOutput
 from citebed.drafts.tex_titles import authors_in
 from citebed.patterns import compiled
+from citebed.text.identifiers import doi_in
 from citebed.text.latex_tables import NOTHING
 
 _TOKEN = compiled(

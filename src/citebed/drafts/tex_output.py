@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from citebed.drafts.findings import PLACE, Block, Findings
-from citebed.drafts.identifiers import entry_of
+from citebed.drafts.references import entry_of
 from citebed.drafts.tex_cursor import Cursor
 from citebed.text.hyphens import join_hyphens
 from citebed.text.latex import latex_to_text

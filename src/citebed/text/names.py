@@ -1,6 +1,7 @@
-"""What names of people look like in running text, as pieces of regular expressions.
+"""Names of people: as records write them, and what they look like in running text.
 
-Two shapes: ``SURNAME`` is one that few systems' names have (``Salton``, ``McKeown``,
+A record writes ``Family, Given``. In running text, as pieces of regular expressions, there are two
+shapes: ``SURNAME`` is one that few systems' names have (``Salton``, ``McKeown``,
 ``Pérez-Agüera``, but neither ``WordNet`` nor ``BERT``); ``NAME`` is any capitalised name as it
 may stand before a year (``World Health Organization``, ``OpenAI``). Capitalised words that begin
 a sentence (``The``, ``However``) have these shapes too; ``skip_starters`` passes over them.
@@ -12,6 +13,7 @@ of them costs a time that grows with the text and no faster.
 from __future__ import annotations
 
 from citebed.patterns import compiled
+from citebed.text.normalise import fold
 
 _ACCENT = "[\u0300-\u036f]"
 _HYPHEN = "[-\u2010\u2011]"
@@ -23,115 +25,22 @@ LOWER = rf"(?:[^\W\d_A-ZÀ-ÖØ-Þ]{_ACCENT}?+)"
 
 # Words that are capitalised because a sentence begins with them.
 NOT_NAMES = frozenset(
-    (
-        *("A", "About", "According", "Additionally", "After", "Again", "All", "Along", "Already"),
-        *("Also", "Alternatively", "Although", "Among", "An", "And", "Another", "Any", "Apart"),
-        *(
-            "Approaches",
-            "Are",
-            "As",
-            "At",
-            "Based",
-            "Because",
-            "Before",
-            "Besides",
-            "Beyond",
-            "Both",
-        ),
-        *("But", "By", "Can", "Contrary", "Consequently", "Conversely", "Despite", "Does", "Due"),
-        *(
-            "During",
-            "Each",
-            "Early",
-            "Earlier",
-            "Either",
-            "Especially",
-            "Even",
-            "Every",
-            "Examples",
-        ),
-        *("Existing", "Few", "Finally", "First", "Firstly", "Following", "For", "From", "Further"),
-        *(
-            "Furthermore",
-            "Generally",
-            "Given",
-            "He",
-            "Hence",
-            "Her",
-            "Here",
-            "His",
-            "How",
-            "However",
-        ),
-        *("If", "In", "Indeed", "Inspired", "Instead", "Interestingly", "Into", "Is", "It", "Its"),
-        *(
-            "Just",
-            "Last",
-            "Lastly",
-            "Lately",
-            "Later",
-            "Latter",
-            "Least",
-            "Like",
-            "Likewise",
-            "Many",
-        ),
-        *(
-            "Meanwhile",
-            "Methods",
-            "Models",
-            "More",
-            "Moreover",
-            "Most",
-            "Motivated",
-            "My",
-            "Namely",
-        ),
-        *("Nevertheless", "Next", "No", "Nonetheless", "Not", "Notable", "Notably", "Note", "Now"),
-        *("Of", "On", "Once", "One", "Only", "Or", "Originally", "Other", "Others", "Our", "Over"),
-        *("Particularly", "Per", "Perhaps", "Please", "Previous", "Previously", "Prior", "Rather"),
-        *("Recent", "Recently", "Refer", "Related", "Second", "Secondly", "See", "Several", "She"),
-        *(
-            "Similar",
-            "Similarly",
-            "Since",
-            "So",
-            "Some",
-            "Specifically",
-            "Still",
-            "Studies",
-            "Such",
-        ),
-        *("Subsequently", "Than", "That", "The", "Their", "Then", "There", "Therefore", "These"),
-        *(
-            "They",
-            "Third",
-            "This",
-            "Those",
-            "Though",
-            "Through",
-            "Thus",
-            "To",
-            "Together",
-            "Toward",
-        ),
-        *("Towards", "Traditionally", "Two", "Typically", "Under", "Unlike", "Unfortunately"),
-        *(
-            "Until",
-            "Upon",
-            "Using",
-            "Usually",
-            "Various",
-            "Very",
-            "Via",
-            "We",
-            "Well",
-            "What",
-            "When",
-        ),
-        *("Whereas", "Where", "Whether", "Which", "While", "Who", "Whose", "Why", "With", "Within"),
-        *("Without", "Work", "Works", "Yet", "You", "Your"),
-    )
+    """
+    A About According Additionally After Again All Along Already Also Alternatively Although Among
+    An And Another Any Apart Approaches Are As At Based Because Before Besides Beyond Both But By
+    Can Consequently Contrary Conversely Despite Does Due During Each Earlier Early Either
+    Especially Even Every Examples Existing Few Finally First Firstly Following For From Further
+    Furthermore Generally Given He Hence Her Here His How However If In Indeed Inspired Instead
+    Interestingly Into Is It Its Just Last Lastly Lately Later Latter Least Like Likewise Many
+    Meanwhile Methods Models More Moreover Most Motivated My Namely Nevertheless Next No
+    Nonetheless Not Notable Notably Note Now Of On Once One Only Or Originally Other Others Our
+    Over Particularly Per Perhaps Please Previous Previously Prior Rather Recent Recently Refer
+    Related Second Secondly See Several She Similar Similarly Since So Some Specifically Still
+    Studies Subsequently Such Than That The Their Then There Therefore These They Third This Those
+    Though Through Thus To Together Toward Towards Traditionally Two Typically Under Unfortunately
+    Unlike Until Upon Using Usually Various Very Via We Well What When Where Whereas Whether Which
+    While Who Whose Why With Within Without Work Works Yet You Your
+    """.split()  # noqa: SIM905
 )
 
 INITIALS = rf"(?:{UPPER}\.(?:{_HYPHEN}?{UPPER}\.){{0,3}})"
@@ -159,3 +68,49 @@ def skip_starters(text: str, start: int, end: int) -> int:
     while (word := _FIRST_WORD.match(text, start, end)) is not None and word[1] in NOT_NAMES:
         start = word.end()
     return start
+
+
+# --- As records write them ------------------------------------------------------------------
+
+
+def name_from_parts(family: str | None, given: str | None = None, suffix: str | None = None) -> str:
+    """``Family, Given`` or ``Family, Suffix, Given``; a lone part stands by itself."""
+    parts = [fold(part or "").replace(",", "") for part in (family, suffix, given)]
+    if not parts[0]:
+        parts = [parts[2], parts[1], ""]
+    return ", ".join(part for part in map(str.strip, parts) if part)
+
+
+_PARTICLES = frozenset(
+    "von van der den de del della di da dos das du la le ten ter zu zur af av al bin ibn".split()  # noqa: SIM905
+)
+
+
+def name_from_display(name: str) -> str:
+    """``Family, Given`` from a name as it is printed (``Given Family``, ``Family, Given``).
+
+    The last word is the family name, with the particles (``van der``) before it.
+    """
+    name = fold(name).strip(" ,")
+    if "," in name:
+        return canonical_name(name)
+    words = name.split()
+    if len(words) < 2:
+        return name
+    cut = len(words) - 1
+    while cut > 1 and words[cut - 1].lower() in _PARTICLES:
+        cut -= 1
+    return f"{' '.join(words[cut:])}, {' '.join(words[:cut])}"
+
+
+def canonical_name(name: str) -> str:
+    """``Family``, ``Family, Given`` or ``Family, Suffix, Given``, whatever the commas were."""
+    parts = [part for part in map(fold, name.split(",")) if part]
+    if len(parts) > 3:
+        parts = [parts[0], parts[1], " ".join(parts[2:])]
+    return ", ".join(parts)
+
+
+def family_name(name: str) -> str:
+    """What stands before the first comma."""
+    return name.partition(",")[0]

@@ -1,8 +1,8 @@
-"""Small, total functions that bring text, names, dates and identifiers to one form.
+"""Small, total functions that bring text, dates and pages to one form.
 
 Every reader of an outside format uses these, so that the same paper looks the same wherever
-it was read. All of them but ``html_to_text`` and ``display_name`` are idempotent: markup that was
-escaped twice takes two readings.
+it was read. All of them but ``html_to_text`` are idempotent: markup that was escaped twice takes
+two readings.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from html.entities import html5
-from urllib.parse import unquote
 
 from citebed.patterns import compiled, with_few_marks
 
@@ -98,68 +97,16 @@ def html_to_text(text: str) -> str:
     return fold(text)
 
 
-# --- Identifiers ----------------------------------------------------------------------------
-
-_DOI = re.compile(r"10\.\d{4,9}(?:\.\d+)*/\S+")
-_DOI_START = re.compile(
-    r"(?:(?:https?://)?(?:dx\.|www\.)?doi\.org/|https?://dl\.acm\.org/doi/(?:abs/|pdf/|full/)?|doi:?\s*|info:doi/)",
-    re.IGNORECASE,
-)
-
-
-def normalise_doi(text: str | None) -> str | None:
-    """The DOI in ``text``, lower-case and without a resolver, or ``None`` if it is not a DOI.
-
-    Accepts ``10.1145/X``, ``doi:10.1145/X`` and ``https://doi.org/10.1145/X``.
-    """
-    if not text:
-        return None
-    text = text.strip() if text.isascii() else fold(text)
-    if not text.startswith("10."):
-        text = _without_resolver(text)
-    match = _DOI.fullmatch(text.rstrip(".,;"))
-    return match[0].lower() if match else None
-
-
-def _without_resolver(text: str) -> str:
-    text = text.strip("<>{} ")
-    for _ in range(4):  # one resolver is met often, two now and then, never five
-        start = _DOI_START.match(text)
-        if start is None:
-            break
-        text = text[start.end() :].lstrip()
-        if "%2" in text:
-            text = unquote(text)
-    return text
-
-
-def looks_like_url(text: str) -> bool:
-    """Whether a reference that is no DOI is an address."""
-    return re.match(r"(?:https?|ftp)://\S+|www\.\S+", text.strip(), re.IGNORECASE) is not None
-
-
 # --- Dates ----------------------------------------------------------------------------------
 
+_MONTH_NAMES = (
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
+    *("october", "november", "december"),
+)
 MONTHS = {
     name: number
-    for number, names in enumerate(
-        (
-            ("jan", "january"),
-            ("feb", "february"),
-            ("mar", "march"),
-            ("apr", "april"),
-            ("may",),
-            ("jun", "june"),
-            ("jul", "july"),
-            ("aug", "august"),
-            ("sep", "september", "sept"),
-            ("oct", "october"),
-            ("nov", "november"),
-            ("dec", "december"),
-        ),
-        start=1,
-    )
-    for name in names
+    for number, month in enumerate(_MONTH_NAMES, start=1)
+    for name in (month[:3], month, *(["sept"] if number == 9 else []))
 }
 _YEAR = re.compile(r"(?<!\d)(1[5-9]\d\d|20\d\d)(?!\d)")
 _ISO = re.compile(
@@ -224,60 +171,7 @@ def page_range(text: str) -> str:
     return _PAGE_RANGE.sub(r"\1–\2", fold(text))
 
 
-# --- Names and lists ------------------------------------------------------------------------
-
-
-def name_from_parts(family: str | None, given: str | None = None, suffix: str | None = None) -> str:
-    """``Family, Given`` or ``Family, Suffix, Given``; a lone part stands by itself."""
-    parts = [fold(part or "").replace(",", "") for part in (family, suffix, given)]
-    if not parts[0]:
-        parts = [parts[2], parts[1], ""]
-    return ", ".join(part for part in map(str.strip, parts) if part)
-
-
-_PARTICLES = frozenset(
-    "von van der den de del della di da dos das du la le ten ter zu zur af av al bin ibn".split()  # noqa: SIM905
-)
-
-
-def name_from_display(name: str) -> str:
-    """``Family, Given`` from a name as it is printed (``Given Family``, ``Family, Given``).
-
-    The last word is the family name, with the particles (``van der``) before it.
-    """
-    name = fold(name).strip(" ,")
-    if "," in name:
-        return canonical_name(name)
-    words = name.split()
-    if len(words) < 2:
-        return name
-    cut = len(words) - 1
-    while cut > 1 and words[cut - 1].lower() in _PARTICLES:
-        cut -= 1
-    return f"{' '.join(words[cut:])}, {' '.join(words[:cut])}"
-
-
-def canonical_name(name: str) -> str:
-    """``Family``, ``Family, Given`` or ``Family, Suffix, Given``, whatever the commas were."""
-    parts = [part for part in map(fold, name.split(",")) if part]
-    if len(parts) > 3:
-        parts = [parts[0], parts[1], " ".join(parts[2:])]
-    return ", ".join(parts)
-
-
-def display_name(name: str) -> str:
-    """A name as it is printed: ``Given Family`` from ``Family, Given``."""
-    parts = [part.strip() for part in name.split(",")]
-    if len(parts) == 1:
-        return name
-    if len(parts) == 2:
-        return f"{parts[1]} {parts[0]}"
-    return f"{' '.join(parts[2:])} {parts[0]}, {parts[1]}"
-
-
-def family_name(name: str) -> str:
-    """What stands before the first comma."""
-    return name.partition(",")[0]
+# --- Lists ----------------------------------------------------------------------------------
 
 
 def unique(items: Iterable[str]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Text, names, dates and identifiers in one form."""
+"""Text, dates and pages in one form."""
 
 from __future__ import annotations
 
@@ -11,20 +11,13 @@ from hypothesis import strategies as st
 from tests.strategies import ANY_TEXT
 
 from citebed.text.normalise import (
-    canonical_name,
     date_in,
-    display_name,
     entity_to_text,
-    family_name,
     fold,
     fold_or_none,
     html_to_text,
     iso_date,
-    looks_like_url,
     month_in,
-    name_from_display,
-    name_from_parts,
-    normalise_doi,
     page_range,
     unique,
     year_in,
@@ -112,64 +105,6 @@ def test_html_to_text_takes_anything_and_gives_clean_text(text: str) -> None:
 @pytest.mark.parametrize("unit", ["<!--", "<a ", "<sup>", "<sup> 1", "&lt;", "&#1", "</", "<b:"])
 def test_much_broken_html_is_read(unit: str) -> None:
     assert html_to_text(unit * ((1 << 18) // len(unit)) + " end").endswith("end")
-
-
-# --- Identifiers ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "doi"),
-    [
-        (None, None),
-        ("", None),
-        ("10.1145/ABC.Def", "10.1145/abc.def"),
-        (" 10.1145/x\n", "10.1145/x"),
-        ("doi:10.1145/x", "10.1145/x"),
-        ("DOI: 10.1145/x", "10.1145/x"),
-        ("info:doi/10.1145/x", "10.1145/x"),
-        ("https://doi.org/10.1145/x", "10.1145/x"),
-        ("http://dx.doi.org/10.1145%2Fx", "10.1145/x"),
-        ("www.doi.org/10.1145/x", "10.1145/x"),
-        ("https://dl.acm.org/doi/abs/10.1145/x", "10.1145/x"),
-        ("https://doi.org/doi:10.1145/x", "10.1145/x"),
-        ("{10.1145/x}", "10.1145/x"),
-        ("<https://doi.org/10.1145/x>", "10.1145/x"),
-        ("10.1145/x.,;", "10.1145/x"),
-        ("10.1145/...", None),
-        ("10.1145/", None),
-        ("10.1145/a b", None),
-        ("10.1000.10/x", "10.1000.10/x"),
-        ("10.12/x", None),
-        ("11.1145/x", None),
-        ("https://example.org/10.1145/x", None),
-        (
-            "10.1002/(SICI)1097-4571(1999)50:1<1::AID-ASI1>3.0.CO;2-A",
-            "10.1002/(sici)1097-4571(1999)50:1<1::aid-asi1>3.0.co;2-a",
-        ),
-    ],
-)
-def test_doi(text: str | None, doi: str | None) -> None:
-    assert normalise_doi(text) == doi
-
-
-def test_a_megabyte_of_resolvers_is_no_doi() -> None:
-    assert normalise_doi("doi:" * (1 << 18)) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("https://a.b/c", True),
-        (" HTTP://a", True),
-        ("ftp://a/b", True),
-        ("www.a.b", True),
-        ("a.b/c", False),
-        ("https:// a", False),
-        ("", False),
-    ],
-)
-def test_url(text: str, expected: bool) -> None:
-    assert looks_like_url(text) is expected
 
 
 # --- Dates ----------------------------------------------------------------------------------
@@ -309,69 +244,7 @@ def test_pages(text: str, pages: str) -> None:
     assert page_range(text) == pages
 
 
-# --- Names ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("parts", "name"),
-    [
-        (("Knuth", "Donald E.", None), "Knuth, Donald E."),
-        (("King", "Martin", "Jr."), "King, Jr., Martin"),
-        (("Plato", None, None), "Plato"),
-        ((None, "Plato", None), "Plato"),
-        ((None, None, None), ""),
-        (("Acme, Inc.", "", ""), "Acme Inc."),
-        ((" van  Dam ", "A", ""), "van Dam, A"),
-    ],
-)
-def test_name_from_parts(parts: tuple[str | None, str | None, str | None], name: str) -> None:
-    assert name_from_parts(*parts) == name
-
-
-@pytest.mark.parametrize(
-    ("shown", "name"),
-    [
-        ("Donald E. Knuth", "Knuth, Donald E."),
-        ("Knuth, Donald E.", "Knuth, Donald E."),
-        ("Knuth,Donald", "Knuth, Donald"),
-        ("Laurens van der Maaten", "van der Maaten, Laurens"),
-        ("Van Rijsbergen", "Rijsbergen, Van"),
-        ("Plato", "Plato"),
-        ("Plato,", "Plato"),
-        ("Anna Muster,", "Muster, Anna"),
-        ("", ""),
-        (" , ", ""),
-    ],
-)
-def test_name_from_display(shown: str, name: str) -> None:
-    assert name_from_display(shown) == name
-
-
-@pytest.mark.parametrize(
-    ("name", "canonical"),
-    [
-        ("Muster,Anna", "Muster, Anna"),
-        ("Muster , , Anna ,", "Muster, Anna"),
-        ("King, Jr., Martin, Luther", "King, Jr., Martin Luther"),
-        (",", ""),
-    ],
-)
-def test_canonical_name(name: str, canonical: str) -> None:
-    assert canonical_name(name) == canonical
-
-
-@pytest.mark.parametrize(
-    ("name", "shown", "family"),
-    [
-        ("Muster, Anna", "Anna Muster", "Muster"),
-        ("King, Jr., Martin", "Martin King, Jr.", "King"),
-        ("Plato", "Plato", "Plato"),
-        ("", "", ""),
-    ],
-)
-def test_shown_and_family_name(name: str, shown: str, family: str) -> None:
-    assert display_name(name) == shown
-    assert family_name(name) == family
+# --- Lists ----------------------------------------------------------------------------------
 
 
 def test_unique() -> None:
@@ -383,19 +256,12 @@ def test_unique() -> None:
 
 @pytest.mark.parametrize(
     "function",
-    [fold, normalise_doi, date_in, page_range, name_from_display, canonical_name],
+    [fold, date_in, page_range],
 )
 @given(text=ANY_TEXT | st.text())
 def test_a_second_time_changes_nothing(function: Callable[[str], str | None], text: str) -> None:
     once = function(text)
     assert once is None or function(once) == once
-
-
-@given(ANY_TEXT)
-def test_a_doi_found_is_found_again_behind_a_resolver(text: str) -> None:
-    doi = normalise_doi(f"10.1145/{text}")
-    if doi is not None and "%" not in doi and doi == doi.strip("<>{}"):
-        assert normalise_doi(f"https://doi.org/{doi}") == doi
 
 
 def test_marks_without_end_take_no_time_without_end() -> None:

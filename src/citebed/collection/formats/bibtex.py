@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from citebed.collection.formats.base import Chunk, Format, read_text, with_newlines
-from citebed.collection.formats.bibtex_names import names_of, write_names
+from citebed.collection.formats.bibtex_names import names_of, split_outside_braces, write_names
 from citebed.collection.formats.bibtex_scan import RawEntry, carry, cut, head_of, scan
 from citebed.collection.formats.fields import made_up_id, page_range
 from citebed.patterns import compiled
@@ -34,6 +34,7 @@ _SNIFF = re.compile(
 )
 _BARE_WORD = compiled(r"[=#]\s*+([A-Za-z][^\s,{}\"#%()=']*+)")
 _ENTITY = re.compile(rf"(?<!\\){ENTITY_PATTERN}")
+_SEMICOLON, _COMMA = re.compile("[{};]"), re.compile("[{},]")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
@@ -166,20 +167,10 @@ def _keywords_of(raw: str) -> tuple[str, ...]:
         return unique([part.strip() for part in parts])
     if "&" in raw and ";" in raw:
         raw = _ENTITY.sub(lambda m: text_to_latex(entity_to_text(m[0])), raw)
-    parts = _split_outside_braces(raw, ";")
+    parts = split_outside_braces(raw, _SEMICOLON)
     if len(parts) == 1:
-        parts = _split_outside_braces(raw, ",")
+        parts = split_outside_braces(raw, _COMMA)
     return unique(map(latex_to_text, parts))
-
-
-def _split_outside_braces(raw: str, separator: str) -> list[str]:
-    parts, depth, start = [], 0, 0
-    for match in re.finditer(rf"[{{}}{separator}]", raw):
-        if match[0] == separator and depth <= 0:
-            parts.append(raw[start : match.start()])
-            start = match.end()
-        depth += {"{": 1, "}": -1}.get(match[0], 0)
-    return [*parts, raw[start:]]
 
 
 # --- Writing --------------------------------------------------------------------------------

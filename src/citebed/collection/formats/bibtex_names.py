@@ -11,6 +11,8 @@ from citebed.text.names import canonical_name
 from citebed.text.normalise import unique
 
 _AND = compiled(r"[{}]|(?<!\s)\s++and(?=\s)", re.IGNORECASE)
+_COMMA = re.compile(r"[{},]")
+_BLANKS = re.compile(r"[{}]|(?<![\\\s~])[\s~]+")
 _WORD_AND = re.compile(r"(?:^|\s)and(?:\s|$)", re.IGNORECASE)
 _WRAPPED = re.compile(r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}")
 # ``Family, Given and Family, Given`` in plain letters: most author fields are just that.
@@ -27,7 +29,7 @@ def names_of(raw: str) -> tuple[str, ...]:
         return ()
     if _REGULAR.fullmatch(raw) and "--" not in raw and "''" not in raw:
         return tuple(dict.fromkeys(raw.split(" and ")))
-    parts = (part.strip() for part in _split_names(raw))
+    parts = (part.strip() for part in split_outside_braces(raw, _AND))
     return unique(
         part if _ONE_REGULAR.fullmatch(part) and is_plain(part) else _name_of(part)
         for part in parts
@@ -35,9 +37,10 @@ def names_of(raw: str) -> tuple[str, ...]:
     )
 
 
-def _split_names(raw: str) -> list[str]:
+def split_outside_braces(raw: str, pattern: re.Pattern[str]) -> list[str]:
+    """What stands between the places that a pattern finds, which must find braces too."""
     parts, depth, start = [], 0, 0
-    for match in _AND.finditer(raw):
+    for match in pattern.finditer(raw):
         if match[0] in "{}":
             depth += 1 if match[0] == "{" else -1
         elif depth <= 0:
@@ -53,7 +56,7 @@ def _name_of(raw: str) -> str:
     if raw.startswith("{") and (whole := _WRAPPED.fullmatch(raw)) and not _accent_group(whole[1]):
         return canonical_name(latex_to_text(whole[1]))
     if "{" in raw:
-        parts = [latex_to_text(part) for part in _split_at_commas(raw)]
+        parts = [latex_to_text(part) for part in split_outside_braces(raw, _COMMA)]
         return canonical_name(",".join(parts)) if len(parts) > 1 else _inverted(raw)
     if "," in raw:
         return canonical_name(latex_to_text(raw))
@@ -63,16 +66,6 @@ def _name_of(raw: str) -> str:
 def _accent_group(inner: str) -> bool:
     """Whether braces around a name hold one accented letter only (``{\\'E}``), not a name."""
     return inner.startswith("\\") and len(inner) < 6
-
-
-def _split_at_commas(raw: str) -> list[str]:
-    parts, depth, start = [], 0, 0
-    for match in re.finditer(r"[{},]", raw):
-        if match[0] == "," and depth <= 0:
-            parts.append(raw[start : match.start()])
-            start = match.end()
-        depth += {"{": 1, "}": -1}.get(match[0], 0)
-    return [*parts, raw[start:]]
 
 
 def _inverted(raw: str) -> str:
@@ -86,16 +79,8 @@ def _inverted(raw: str) -> str:
 
 
 def _split_words(raw: str) -> list[str]:
-    if "{" not in raw:
-        return raw.replace("~", " ").split()
-    words, depth, start = [], 0, 0
-    for match in re.finditer(r"[{}]|[\s~]+", raw):
-        if match[0] in "{}":
-            depth += 1 if match[0] == "{" else -1
-        elif depth <= 0 and not raw[start : match.start()].endswith("\\"):
-            words.append(raw[start : match.start()])
-            start = match.end()
-    return [*words, raw[start:]]
+    plain = "{" not in raw
+    return raw.replace("~", " ").split() if plain else split_outside_braces(raw, _BLANKS)
 
 
 def write_names(names: tuple[str, ...]) -> str:

@@ -7,13 +7,7 @@ from collections.abc import Callable, Iterator
 
 from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
 from citebed.collection.formats.fields import page_range
-from citebed.collection.formats.fulltext import (
-    body_parts,
-    contexts_of,
-    full_text_records,
-    links_to,
-    sections_of,
-)
+from citebed.collection.formats.fulltext import FullText, full_text_records
 from citebed.collection.formats.xml import (
     Element,
     attribute,
@@ -58,13 +52,9 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
     yield from problems
     for article in below(root, "article"):
         references = tuple(_references(child(article, "back")))
-        body = child(article, "body")
-        parts = [] if body is None else body_parts(body, "sec", "title", _SKIP)
-        document = _document(article, chunk)._replace(
-            sections=sections_of(parts, _SKIP), links=links_to(references)
-        )
-        contexts = contexts_of(parts, _citer(references), _SKIP)
-        yield from full_text_records(document, contexts, references)
+        document, body = _document(article, chunk), child(article, "body")
+        how = FullText("sec", "title", _SKIP, _citer(references))
+        yield from full_text_records(document, body, references, how)
 
 
 # --- The front ------------------------------------------------------------------------------

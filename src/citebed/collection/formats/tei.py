@@ -7,13 +7,7 @@ from collections.abc import Iterator
 
 from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
 from citebed.collection.formats.fields import page_range
-from citebed.collection.formats.fulltext import (
-    body_parts,
-    contexts_of,
-    full_text_records,
-    links_to,
-    sections_of,
-)
+from citebed.collection.formats.fulltext import FullText, full_text_records
 from citebed.collection.formats.xml import (
     Element,
     attribute,
@@ -44,14 +38,9 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
     yield from problems
     if root is None:
         return
-    references = tuple(_references(root))
-    body = child(root, "text", "body")
-    parts = [] if body is None else body_parts(body, "div", "head", _SKIP)
-    document = _document(root, chunk)._replace(
-        sections=sections_of(parts, _SKIP), links=links_to(references)
-    )
-    contexts = contexts_of(parts, _cites, _SKIP)
-    yield from full_text_records(document, contexts, references)
+    document, body = _document(root, chunk), child(root, "text", "body")
+    how = FullText("div", "head", _SKIP, _cites)
+    yield from full_text_records(document, body, tuple(_references(root)), how)
 
 
 # --- The header -----------------------------------------------------------------------------

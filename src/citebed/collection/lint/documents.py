@@ -5,12 +5,12 @@ from __future__ import annotations
 import polars as pl
 
 from citebed.collection.lint.base import Subject, blank, check, found, nothing, place, shown
-from citebed.text.normalise import normalise_doi
+from citebed.text.identifiers import DOI, normalise_doi
 
 EARLIEST = 1665
 """The year of the first scientific journals."""
 
-_DOI = r"^10\.\d{4,9}(?:\.\d+)*/\S+$"
+_DOI = rf"^{DOI}$"
 _DOI_FIELD = r'(?i)[,\s]doi\s*=\s*[{"]\s*([^{}"]*)'
 _NUMBERED = r"^(.+)-(\d+)$"
 _KEY = r"^\s*@\s*\w+\s*[{(]\s*([^\s,]+)"

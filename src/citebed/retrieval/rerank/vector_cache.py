@@ -116,7 +116,7 @@ def _opened(folder: Path, encoder: TextEncoder) -> Iterator[_Shelf]:
     except (sqlite3.Error, UnicodeDecodeError) as error:  # also in the words of the first
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NO_DAMAGE:
             raise CitebedError(f"cannot use '{printable(path)}': {error}") from error
-        raise _damaged(path, str(error)) from error
+        raise _damaged(path, printable(str(error))) from error
 
 
 def _damaged(path: Path, what: str) -> CitebedError:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from tests.strategies import ANY_TEXT, NAME
 
 from citebed.collection.formats.bibtex_names import names_of, write_names
-from citebed.text.normalise import canonical_name, unique
+from citebed.text.names import canonical_name
+from citebed.text.normalise import unique
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,132 @@
+"""DOIs, arXiv ids and addresses, alone and inside text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import ANY_TEXT
+
+from citebed.text.identifiers import (
+    arxiv_in,
+    arxiv_of,
+    arxiv_of_doi,
+    doi_in,
+    doi_of_arxiv,
+    looks_like_url,
+    normalise_doi,
+    replace_identifiers,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "doi"),
+    [
+        (None, None),
+        ("", None),
+        ("10.1145/ABC.Def", "10.1145/abc.def"),
+        (" 10.1145/x\n", "10.1145/x"),
+        ("doi:10.1145/x", "10.1145/x"),
+        ("DOI: 10.1145/x", "10.1145/x"),
+        ("info:doi/10.1145/x", "10.1145/x"),
+        ("https://doi.org/10.1145/x", "10.1145/x"),
+        ("http://dx.doi.org/10.1145%2Fx", "10.1145/x"),
+        ("www.doi.org/10.1145/x", "10.1145/x"),
+        ("https://dl.acm.org/doi/abs/10.1145/x", "10.1145/x"),
+        ("https://doi.org/doi:10.1145/x", "10.1145/x"),
+        ("{10.1145/x}", "10.1145/x"),
+        ("<https://doi.org/10.1145/x>", "10.1145/x"),
+        ("10.1145/x.,;", "10.1145/x"),
+        ("10.1145/...", None),
+        ("10.1145/", None),
+        ("10.1145/a b", None),
+        ("10.1000.10/x", "10.1000.10/x"),
+        ("10.12/x", None),
+        ("11.1145/x", None),
+        ("https://example.org/10.1145/x", None),
+        (
+            "10.1002/(SICI)1097-4571(1999)50:1<1::AID-ASI1>3.0.CO;2-A",
+            "10.1002/(sici)1097-4571(1999)50:1<1::aid-asi1>3.0.co;2-a",
+        ),
+    ],
+)
+def test_doi(text: str | None, doi: str | None) -> None:
+    assert normalise_doi(text) == doi
+
+
+def test_a_megabyte_of_resolvers_is_no_doi() -> None:
+    assert normalise_doi("doi:" * (1 << 18)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("https://a.b/c", True),
+        (" HTTP://a", True),
+        ("ftp://a/b", True),
+        ("www.a.b", True),
+        ("a.b/c", False),
+        ("https:// a", False),
+        ("", False),
+    ],
+)
+def test_url(text: str, expected: bool) -> None:
+    assert looks_like_url(text) is expected
+
+
+@given(text=ANY_TEXT | st.text())
+def test_a_second_time_changes_nothing(text: str) -> None:
+    once = normalise_doi(text)
+    assert once is None or normalise_doi(once) == once
+
+
+@given(ANY_TEXT)
+def test_a_doi_found_is_found_again_behind_a_resolver(text: str) -> None:
+    doi = normalise_doi(f"10.1145/{text}")
+    if doi is not None and "%" not in doi and doi == doi.strip("<>{}"):
+        assert normalise_doi(f"https://doi.org/{doi}") == doi
+
+
+# --- Inside running text --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "doi"),
+    [
+        ("(see doi:10.1145/ABC.1).", "10.1145/abc.1"),
+        ("at https://dl.acm.org/doi/10.1145/12.34, too", "10.1145/12.34"),
+        ("10.1016/S0019-9958(65)90241-X)", "10.1016/s0019-9958(65)90241-x"),
+        ("version 2.10.1145/12", None),
+        ("nothing", None),
+    ],
+)
+def test_a_doi_in_text(text: str, doi: str | None) -> None:
+    assert doi_in(text) == doi
+
+
+@pytest.mark.parametrize(
+    ("text", "arxiv"),
+    [
+        ("arXiv:1810.04805v2 [cs]", "1810.04805"),
+        ("arXiv preprint arXiv:1810.04805", "1810.04805"),
+        ("https://arxiv.org/pdf/cs/0112017v1.pdf", "cs/0112017"),
+        ("1810.04805", None),
+    ],
+)
+def test_an_arxiv_id_in_text(text: str, arxiv: str | None) -> None:
+    assert arxiv_in(text) == arxiv
+
+
+def test_an_arxiv_id_as_a_field_and_as_a_doi() -> None:
+    assert arxiv_of(" 1810.04805v3 ") == "1810.04805"
+    assert arxiv_of("arXiv:math.AG/0611800") == "math.ag/0611800"
+    assert doi_of_arxiv("1810.04805") == "10.48550/arxiv.1810.04805"
+    assert arxiv_of_doi("10.48550/arxiv.1810.04805") == "1810.04805"
+    assert arxiv_of_doi("10.1145/12.34") is None
+
+
+def test_identifiers_are_replaced_and_addresses_are_gone() -> None:
+    text = "See doi:10.1145/A.1, arXiv:1810.04805v2 and https://a.b/c or www.d.e now; 10.12/x."
+    assert replace_identifiers(text, "<{}>".format) == (
+        "See <10.1145/a.1>, <arXiv:1810.04805> and   or   now; 10.12/x."
+    )
