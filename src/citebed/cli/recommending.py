@@ -9,7 +9,6 @@ import typer
 
 from citebed.cli.output import print_json
 from citebed.collection import Collection
-from citebed.collection.formats.bibtex import entry_of
 from citebed.drafts import Draft, draft_of
 from citebed.errors import CitebedError
 from citebed.report.recommendation_text import passage_lines
@@ -40,6 +39,8 @@ def print_recommendations(collection: Collection, found: Recommendations, form: 
     if form == "json":
         print_json(found.rows)
     elif form == "bibtex":
+        from citebed.collection.formats.bibtex import entry_of
+
         names = dict.fromkeys(each.doc_id for each in found)
         entries = [entry_of(collection.document(name)).strip() for name in names]
         sys.stdout.write("\n\n".join(entries) + "\n")
