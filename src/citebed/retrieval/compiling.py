@@ -37,8 +37,18 @@ def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return decorate
 
 
+def is_to_compile(made: Any) -> bool:
+    """Whether a compiled function is yet to be compiled, and can be kept then."""
+    return isinstance(made._cache, _Kept) and not made._cache.overloads()
+
+
 class _Kept(FunctionCache):
     """numba's cache, whose failures are not ours."""
+
+    def overloads(self) -> Any:
+        """What is kept for the source as it is now."""
+        with contextlib.suppress(Exception):  # a damaged file can make pickle raise anything
+            return self._cache_file._load_index()
 
     def load_overload(self, *given: Any) -> Any:
         """The compiled function; ``None`` where it is missing or damaged."""

@@ -16,7 +16,7 @@ import citebed
 from citebed.retrieval import compiling
 
 SCRIPT = """
-from citebed.retrieval.search.kernels import place_of
+from citebed.retrieval.kernels import place_of
 print(place_of(0, 1), place_of._cache.cache_path)
 """
 

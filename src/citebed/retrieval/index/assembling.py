@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.errors import CitebedError
 from citebed.retrieval.index import counting
 from citebed.retrieval.index.columns import packed_column, summed
-from citebed.retrieval.index.counting import Counts, Keys
+from citebed.retrieval.index.counting import Counts, Keys, TermNumbers
 from citebed.retrieval.index.layout import FIELDS
 from citebed.retrieval.index.strings import Strings
 
@@ -25,29 +24,17 @@ class Gathered:
     """Postings as they come in, with one numbering of terms for all."""
 
     documents: int
-    numbers: dict[str, int] = field(default_factory=dict)
+    numbers: TermNumbers
     parts: list[Keys] = field(default_factory=list)
     lengths: dict[str, NDArray[np.uint32]] = field(default_factory=dict)
 
-    def renumber_terms(self, terms: list[str]) -> NDArray[np.int64]:
-        """Our numbers of some terms; new terms get one."""
-        numbers = self.numbers
-        found = [numbers.setdefault(term, len(numbers)) for term in terms]
-        if len(numbers) > counting.MOST_TERMS:
-            raise CitebedError(
-                f"this collection has more than {counting.MOST_TERMS:,} different terms, "
-                "which is as many as an index holds. Leave out fields, or split the collection."
-            )
-        return np.array(found, np.int64)
-
-    def add(self, counts: Counts, document_of_row: NDArray[np.int64]) -> Keys:
-        """Take in what a job counted; returns its postings with our term numbers, by row."""
-        terms = self.renumber_terms(counts.terms)
-        rows = document_of_row[counts.job.start : counts.job.start + counts.job.height]
-        self.parts.append(counting.renumbered(counts.keys, terms, rows))
+    def add(self, counts: Counts, document_of_row: NDArray[np.int64]) -> None:
+        """Take in what a job counted."""
+        start = counts.job.start
+        rows = document_of_row[start : start + counts.job.texts.height]
+        self.parts.append(counting.renumbered(counts.keys, None, rows))
         for name, lengths in counts.lengths.items():
             np.add.at(self.length(name), rows[rows >= 0], lengths[rows >= 0])
-        return counting.renumbered(counts.keys, terms, np.arange(len(rows)) + counts.job.start)
 
     def length(self, name: str) -> NDArray[np.uint32]:
         """The field's lengths, to be filled."""
@@ -57,7 +44,7 @@ class Gathered:
 def assemble(gathered: Gathered) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
     """The arrays of the postings, and the final number of each gathered term (-1: unused)."""
     keys = _joined(gathered.parts)
-    names, final = _final_numbers(gathered, keys)
+    names, final = _final_numbers(gathered.numbers.names(), keys)
     for part in _slices(keys):
         part[:] = counting.renumbered(part, final, np.arange(gathered.documents))
     keys.sort()
@@ -68,15 +55,15 @@ def assemble(gathered: Gathered) -> tuple[dict[str, NDArray[Any]], NDArray[np.in
     return arrays, final
 
 
-def _final_numbers(gathered: Gathered, keys: Keys) -> tuple[list[str], NDArray[np.int64]]:
-    used = np.zeros(len(gathered.numbers), bool)
+def _final_numbers(terms: list[str], keys: Keys) -> tuple[list[str], NDArray[np.int64]]:
+    used = np.zeros(len(terms), bool)
     for part in _slices(keys):
         used[counting.terms_of(part)] = True
-    names = [name for name, there in zip(gathered.numbers, used, strict=True) if there]
-    names.sort(key=lambda name: name.encode("utf-8", "surrogatepass"))
-    final = np.full(len(gathered.numbers), -1, np.int64)
-    final[[gathered.numbers[name] for name in names]] = np.arange(len(names))
-    return names, final
+    numbers = np.flatnonzero(used).tolist()
+    numbers.sort(key=lambda number: terms[number].encode("utf-8", "surrogatepass"))
+    final = np.full(len(terms), -1, np.int64)
+    final[numbers] = np.arange(len(numbers))
+    return [terms[number] for number in numbers], final
 
 
 def _joined(parts: list[Keys]) -> Keys:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,25 +17,25 @@ from numpy.typing import NDArray
 from citebed._version import __version__
 from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
-from citebed.collection.reading.workers import run_all
 from citebed.collection.storing.store import locked
 from citebed.errors import CitebedError, CollectionError
+from citebed.files.reading import at_hand
 from citebed.files.writing import own_folder, told, workshop
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.index import assembling, counting, layout
 from citebed.retrieval.index.assembling import Gathered
 from citebed.retrieval.index.citing_text import citing_text, names_of
-from citebed.retrieval.index.counting import Counts, Keys, Rows
+from citebed.retrieval.index.counting import Counts, Rows, TermNumbers
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import FOLDER, Description
 from citebed.retrieval.index.strings import Strings
 from citebed.wording import printable
 
-_ROWS_A_JOB = 10_000
-_IN_PROCESS_ROWS = 10_000
-"""Fewer rows than this are counted in the calling process: starting workers takes longer."""
-_COMPILED_ROWS = 50_000
-"""From so many rows on, compiled code counts: starting it takes a second, once."""
+_ROWS_READ = 100_000
+"""Rows of text that are in memory at a time."""
+_ROWS_A_JOB = 20_000
+_COMPILED_ROWS = 10_000
+"""From so many rows on, compiled code counts, in threads: starting it takes a second, once."""
 _TEXT = (("title", "title"), ("abstract", "abstract"), ("keywords", "keywords"))
 _INPUTS = ("documents", "sections", "contexts")
 
@@ -118,10 +120,16 @@ class _Builder:
         folder = self.collection.folder
         states = self._states()
         documents = self._documents()
-        gathered = Gathered(documents.height)
-        with workshop(folder / FOLDER) as work:
-            jobs = self._plan(documents, gathered, work)
-            self._count(jobs, gathered)
+        gathered = Gathered(documents.height, TermNumbers(analyser_of(self.options.analyser)))
+        with workshop(folder / FOLDER) as work, ThreadPoolExecutor(1) as beside:
+            planned = self._plan(documents, gathered, work)
+            rows = sum(int((plan.document_of_row >= 0).sum()) for plan in planned)
+            compiled = rows >= _COMPILED_ROWS
+            compiling = beside.submit(_compile_search) if compiled else None
+            self._count(planned, gathered, compiled)
+            if compiling is not None and not compiling.done():
+                self.progress.step("compiling the search, once on this machine", 0)
+                compiling.result()
         self.progress.step("writing", 0)
         arrays, final = assembling.assemble(gathered)
         arrays |= self._shares(final, arrays)
@@ -205,7 +213,7 @@ class _Builder:
         same = numbered.join(before, on=["doc_id", "hash"], how="inner")
         to_new = np.full(len(old.ids), -1, np.int64)
         to_new[same["old"].to_numpy()] = same["number"].to_numpy()
-        terms = gathered.renumber_terms(list(old.terms))
+        terms = gathered.numbers.of_terms(old.terms)
         now = [*(name for name, _ in _TEXT), *(("fulltext",) if self._has_sections else ())]
         for name in (name for name in now if name in old.fields):
             gathered.parts.append(counting.renumbered(old.packed(name), terms, to_new))
@@ -243,19 +251,23 @@ class _Builder:
         }
         return [_Planned(path, (("citing", "text"),), self.citing["document"])]
 
-    def _count(self, planned: list[_Planned], gathered: Gathered) -> None:
-        jobs = [job for plan in planned for job in plan.jobs(self.options.analyser)]
-        self.progress.step("counting terms", sum(job.height for job in jobs))
+    def _count(self, planned: list[_Planned], gathered: Gathered, compiled: bool) -> None:
+        self.progress.step("counting terms", sum(len(plan.document_of_row) for plan in planned))
         by_table = {plan.table: plan.document_of_row for plan in planned}
-        for counts in _counted(jobs, self.options.workers):
-            keys = gathered.add(counts, by_table[counts.job.table])
-            if counts.job.columns[0][0] == "citing":
-                self._remember_citing(counts, keys)
-            self.progress.add(counts.job.height)
+        jobs = (job for plan in planned for job in plan.jobs())
+        threads = (self.options.workers or os.cpu_count() or 1) if compiled else 1
+        for counts in _in_threads(
+            lambda job: counting.count(job, gathered.numbers, compiled=compiled), jobs, threads
+        ):
+            gathered.add(counts, by_table[counts.job.table])
+            if counts.job.texts.columns == ["citing"]:
+                self._remember_citing(counts)
+            self.progress.add(counts.job.texts.height)
 
-    def _remember_citing(self, counts: Counts, keys: Keys) -> None:
-        self.citing["keys"].append(keys)
+    def _remember_citing(self, counts: Counts) -> None:
         start, lengths = counts.job.start, counts.lengths["citing"]
+        rows = np.arange(len(lengths)) + start
+        self.citing["keys"].append(counting.renumbered(counts.keys, None, rows))
         self.citing["lengths"][start : start + len(lengths)] = lengths
 
     def _shares(
@@ -298,15 +310,30 @@ class _Planned:
     columns: tuple[tuple[str, str], ...]
     document_of_row: NDArray[np.int64]
 
-    def jobs(self, analyser: str) -> Iterator[Rows]:
+    def jobs(self) -> Iterator[Rows]:
         """The table in parts; parts of which nothing is wanted are left out."""
         wanted = self.document_of_row >= 0
-        for start in range(0, len(wanted), _ROWS_A_JOB):
-            keep = wanted[start : start + _ROWS_A_JOB]
+        for start in range(0, len(wanted), _ROWS_READ):
+            keep = wanted[start : start + _ROWS_READ]
             if keep.any():
-                mask = None if keep.all() else keep
-                compiled = len(wanted) >= _COMPILED_ROWS
-                yield Rows(self.table, start, len(keep), self.columns, mask, analyser, compiled)
+                texts = self._read(start, keep)
+                for at in range(0, len(keep), _ROWS_A_JOB):
+                    yield Rows(self.table, start + at, texts.slice(at, _ROWS_A_JOB))
+
+    def _read(self, start: int, keep: NDArray[np.bool_]) -> pl.DataFrame:
+        """Some rows' texts by field; those that are not wanted are empty."""
+        with at_hand(self.table) as file:
+            scan = pl.scan_parquet(file, glob=False).slice(start, len(keep))
+            kinds = scan.collect_schema()
+            texts = (
+                (pl.col(name).list.join(" ; ") if kinds[name] == pl.List else pl.col(name))
+                .fill_null("")
+                .alias(field)
+                for field, name in self.columns
+            )
+            found = scan.select(texts).collect()
+        blank = pl.when(pl.Series(keep)).then(pl.all()).otherwise(pl.lit(""))
+        return found if keep.all() else found.select(blank)
 
 
 def _numbers(doc_ids: pl.Series, documents: pl.DataFrame) -> NDArray[np.int64]:
@@ -316,11 +343,39 @@ def _numbers(doc_ids: pl.Series, documents: pl.DataFrame) -> NDArray[np.int64]:
     return joined["number"].fill_null(-1).to_numpy()
 
 
-def _counted(jobs: list[Rows], workers: int) -> Iterator[Counts]:
-    workers = workers or os.cpu_count() or 1
-    if workers == 1 or sum(job.height for job in jobs) < _IN_PROCESS_ROWS:
-        return map(counting.count, jobs)
-    return run_all("citebed.retrieval.index.counting:count", jobs, min(workers, len(jobs)))
+def _compile_search() -> None:
+    """Compile what searches of a large collection need while its words are counted.
+
+    What counts them goes first: numba compiles one thing at a time.
+    """
+    from citebed.retrieval import kernels
+    from citebed.retrieval.compiling import is_to_compile
+    from citebed.retrieval.index.compiled_words import words_of_all
+
+    words_of_all(pl.Series(["a"]))
+    if is_to_compile(kernels.search_many):
+        kernels.compile_search()
+
+
+def _in_threads(
+    work: Callable[[Rows], Counts], jobs: Iterable[Rows], threads: int
+) -> Iterator[Counts]:
+    """What the work makes of each job, in their order, few of them ahead of their use."""
+    if threads == 1:
+        yield from map(work, jobs)
+        return
+    ahead: deque[Future[Counts]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for job in jobs:
+                ahead.append(pool.submit(work, job))
+                if len(ahead) > 2 * threads:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            for each in ahead:
+                each.cancel()
 
 
 def _report(

@@ -1,15 +1,16 @@
-"""Words of many ASCII texts at once, compiled by numba: for large collections.
+"""Words of many texts at once, compiled by numba: for large collections.
 
 It gives just the words of ``analysis.words``, which is the slow and obvious twin that tests
-compare it with. Texts with any other character are left to that one.
+compare it with. What is around any other character is left to that one.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from citebed.retrieval.analysis.words import MAX_UNITS
@@ -34,31 +35,53 @@ def _kinds() -> NDArray[np.uint8]:
     return kinds
 
 
-def words_of_all(
-    texts: Sequence[bytes],
-) -> tuple[list[str], NDArray[np.int32], NDArray[np.int64]]:
-    """The distinct words of some ASCII texts, the number of each word met, and its text.
+class Words(NamedTuple):
+    """Distinct words; every token by the number of its word and the row of its text.
 
-    A word that is too long for an index is an error of the caller: see ``has_long_word``.
+    ``odd`` are stretches between blanks that are not ASCII, or so long that they may have a word
+    to be cut; their words are not among the others. ``odd_rows`` are the rows of their texts.
     """
-    data = np.frombuffer(b"\n".join(texts) + b"\n", np.uint8)
-    ends = np.cumsum([len(text) + 1 for text in texts], dtype=np.int64)
+
+    distinct: list[str]
+    ids: NDArray[np.int32]
+    rows: NDArray[np.int64]
+    odd: list[str]
+    odd_rows: NDArray[np.int64]
+
+
+def words_of_all(texts: pl.Series) -> Words:
+    """The words of many texts, but for those of odd stretches."""
+    joined = texts.str.join("\n").cast(pl.Binary)[0] + b"\n"
+    data = np.array(np.frombuffer(joined, np.uint8))
+    ends = np.cumsum(texts.str.len_bytes().to_numpy().astype(np.int64) + 1)
+    places = np.empty((3, np.count_nonzero(data > 127) + len(data) // MAX_UNITS + 1), np.int64)
+    odd = places[:, : _take_odd(data, ends, places)]
     size = _SMALLEST_TABLE
-    while True:
-        found = _words(data, ends, _kinds(), size)
-        if found[0] >= 0:
-            break
+    while (found := _words(data, ends, _kinds(), size))[0] < 0:
         size *= 4
     distinct, tokens, ids, rows, pool, starts = found
     spelled = pool[: starts[distinct]].tobytes().decode("ascii")
-    bounds = starts[: distinct + 1].tolist()
-    words = [spelled[a:b] for a, b in itertools.pairwise(bounds)]
-    return words, ids[:tokens], rows[:tokens]
+    words = [spelled[a:b] for a, b in itertools.pairwise(starts[: distinct + 1].tolist())]
+    stretches = [joined[a:b].decode() for a, b in zip(*odd[:2].tolist(), strict=True)]
+    return Words(words, ids[:tokens], rows[:tokens], stretches, odd[2])
 
 
-def has_long_word(text: bytes) -> bool:
-    """Whether a text may have a word that must be cut."""
-    return len(text) > MAX_UNITS and max(map(len, text.split())) > MAX_UNITS
+@compiled(nogil=True)
+def _take_odd(data, ends, places):  # type: ignore[no-untyped-def]
+    """Blank out the odd stretches; where each begins and ends, and its row, go to ``places``."""
+    row, first, odd, n = 0, 0, False, 0
+    for i in range(data.size):
+        last = i + 1 == ends[row]
+        if data[i] == 32 or last:
+            if odd or i - first > MAX_UNITS:
+                places[0, n], places[1, n], places[2, n] = first, i, row
+                data[first:i] = 32
+                n += 1
+            first, odd = i + 1, False
+            row += last
+        elif data[i] > 127:
+            odd = True
+    return n
 
 
 @compiled(nogil=True)
@@ -122,6 +145,6 @@ def _words(data, ends, kinds, table_size):  # type: ignore[no-untyped-def]
                 tokens += 1
             length, letters = 0, 0
             value = np.uint64(14695981039346656037)
-        while row < ends.size and i + 1 >= ends[row]:
+        if i + 1 == ends[row]:
             row += 1
     return distinct, tokens, ids, rows, pool, starts

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.retrieval.search import kernels
+from citebed.retrieval import kernels
 from citebed.retrieval.search.exhaustive import FREQUENT
 from citebed.retrieval.search.view import View
 

@@ -173,7 +173,7 @@ class Searcher:
     def _call(
         self, queries: list[TermWeights], excluded: Sequence[Docs], k: int, allowed: Allowed
     ) -> list[Hits]:
-        from citebed.retrieval.search import kernels
+        from citebed.retrieval import kernels
 
         prepared = self._prepared
         block = prepared.block_for(k)

@@ -24,10 +24,10 @@ from tests.unit.retrieval.index.making import (
     write_collection,
 )
 
-from citebed.collection.reading import workers
 from citebed.collection.storing.store import locked
 from citebed.errors import CitebedError, CollectionError, UnknownName
 from citebed.files.writing import DRAFT
+from citebed.retrieval import kernels
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.index import building, counting
 from citebed.retrieval.index.building import IndexOptions, build_index
@@ -261,72 +261,70 @@ def test_too_many_to_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         build(folder)
 
 
-# --- workers --------------------------------------------------------------------------------
+# --- threads --------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A collection that is counted by worker processes, in many jobs."""
-    monkeypatch.setattr(building, "_IN_PROCESS_ROWS", 10)
+    """A collection that is counted by compiled code in threads, in many jobs."""
+    monkeypatch.setattr(building, "_COMPILED_ROWS", 10)
+    monkeypatch.setattr(building, "_ROWS_READ", 170)
     monkeypatch.setattr(building, "_ROWS_A_JOB", 50)
     rows = [
-        {"doc_id": f"d{n:04}", "title": f"word{n % 91} tree", "abstract": "sea " * (n % 7)}
+        {"doc_id": f"d{n:04}", "title": f"wörd{n % 91} tree", "abstract": "sea " * (n % 7)}
         for n in range(1000)
     ]
     return write_collection(tmp_path / "c", rows)
 
 
-def test_workers_count_as_one_process_does(large: Path) -> None:
-    build(large, workers=2)
+def test_threads_count_as_one_does_and_as_the_obvious_way(
+    large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(large, workers=3)
     many = arrays_of(large)
     build(large, workers=1, rebuild=True)
     assert_same_arrays(many, arrays_of(large))
+    monkeypatch.setattr(building, "_COMPILED_ROWS", 10_000)
+    build(large, rebuild=True)
+    assert_same_arrays(many, arrays_of(large))
 
 
-def test_workers_do_not_run_what_lies_in_the_users_folder(
-    large: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_thread_that_fails_leaves_the_old_index(
+    large: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "pickle.py").write_text("raise SystemExit('not me')")
-    monkeypatch.chdir(tmp_path)
-    assert build(large, workers=2).documents == 1000
-
-
-def test_a_worker_that_is_killed(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    build(large, workers=1)
+    build(large)
     before = arrays_of(large)
-    original = workers.Worker.run
-    jobs = []
+    original = counting.count
 
-    def run(self: workers.Worker, job: object) -> object:
-        jobs.append(job)
-        if len(jobs) == 5:
-            self._process.kill()
-        return original(self, job)
+    def count(job: counting.Rows, *given: object, **options: bool) -> counting.Counts:
+        if job.start >= 300:
+            raise MemoryError
+        return original(job, *given, **options)
 
-    monkeypatch.setattr(workers.Worker, "run", run)
-    with pytest.raises(CitebedError, match="worker process was ended"):
+    monkeypatch.setattr(counting, "count", count)
+    with pytest.raises(MemoryError):
         build(large, workers=2, rebuild=True)
     assert_same_arrays(before, arrays_of(large))
     assert not list((large / "index").glob(".work-*"))
 
 
-def test_workers_that_cannot_be_started(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise BlockingIOError(11, "Resource temporarily unavailable")
+def test_a_search_is_compiled_while_a_large_collection_is_indexed(
+    large: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr("citebed.retrieval.compiling.is_to_compile", lambda _: True)
+    monkeypatch.setattr(kernels, "compile_search", lambda: asked.append(True))
+    build(large)
+    assert asked == [True]
 
-    monkeypatch.setattr("subprocess.Popen", fail)
-    with pytest.raises(CitebedError, match=r"not be started .*temporarily unavailable"):
-        build(large, workers=2)
-    with pytest.raises(CollectionError, match="no index yet"):
-        open_index(large)
 
-
-def test_a_worker_that_fails_says_so(large: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    jobs = [large / "nothing.parquet"] * 3
-    with pytest.raises(workers.WorkerError, match=r"AttributeError: .*analyser") as caught:
-        list(workers.run_all("citebed.retrieval.index.counting:count", jobs, 2))
-    assert "in count" in str(caught.value.__cause__)
-    assert not capfd.readouterr().err
+def test_what_is_compiled_ahead_is_what_searches_use(large: Path) -> None:
+    kernels.compile_search()
+    build(large)
+    searcher = Searcher(open_index(large), model_of("bm25"))
+    searcher.prepare()
+    assert len(searcher.search(searcher.query("tree"), 5).docs) == 5
+    assert len(kernels.search_many.signatures) == 1
 
 
 # --- others at work at the same time ---------------------------------------------------------

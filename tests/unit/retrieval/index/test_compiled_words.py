@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.analysis.words import words
-from citebed.retrieval.index.compiled_words import has_long_word, words_of_all
+from citebed.retrieval.index.compiled_words import words_of_all
 from citebed.retrieval.index.counting import TermNumbers, _compiled_tokens, _tokens
 
 ASCII = st.text(st.characters(max_codepoint=127), max_size=80)
@@ -17,10 +18,12 @@ WORDY = st.text("aB9_.,;:' -\n", max_size=60)
 
 def compiled(texts: list[str]) -> list[list[str]]:
     found: list[list[str]] = [[] for _ in texts]
-    distinct, ids, rows = words_of_all([text.encode() for text in texts])
-    assert len(set(distinct)) == len(distinct)
-    for number, row in zip(ids, rows, strict=True):
-        found[row].append(distinct[number])
+    if texts:
+        read = words_of_all(pl.Series(texts, dtype=pl.String))
+        assert not read.odd
+        assert len(set(read.distinct)) == len(read.distinct)
+        for number, row in zip(read.ids, read.rows, strict=True):
+            found[row].append(read.distinct[number])
     return found
 
 
@@ -36,18 +39,20 @@ def test_a_small_table_grows() -> None:
     assert compiled([many, "w7"]) == [many.split(), ["w7"]]
 
 
-def test_long_words_are_told() -> None:
-    assert has_long_word(b"a " + b"b" * 256)
-    assert not has_long_word(b"b" * 255)
-    assert not has_long_word(b"short words " * 100)
+def test_long_words_and_other_characters_are_left_to_the_obvious_one() -> None:
+    long = "b" * 256
+    read = words_of_all(pl.Series([f"a {long} c", "b" * 255, "naïve – x", "short words " * 100]))
+    assert read.odd == [long, "naïve", "–"]
+    assert read.odd_rows.tolist() == [0, 2, 2]
+    assert np.bincount(read.rows).tolist() == [2, 1, 1, 200]
 
 
-@given(st.lists(ASCII | st.text(max_size=40) | st.just("z" * 700), max_size=10))
+@given(st.lists(ASCII | st.text(max_size=40) | st.just("z" * 700), min_size=1, max_size=10))
 def test_tokens_are_the_same_in_any_order(texts: list[str]) -> None:
     results = []
     for tokens in (_tokens, _compiled_tokens):
         numbers = TermNumbers(analyser_of("english"))
-        ids, rows = tokens(texts, numbers)
+        ids, rows = tokens(pl.Series(texts, dtype=pl.String), numbers)
         names = np.array([*numbers.names(), ""], object)
         results.append(sorted(zip(rows.tolist(), names[ids].tolist(), strict=True)))
     assert results[0] == results[1]

@@ -435,7 +435,7 @@ BUILDER = """
 import sys
 from pathlib import Path
 from citebed.retrieval.index import building
-building._IN_PROCESS_ROWS, building._ROWS_A_JOB = 10, 500
+building._COMPILED_ROWS, building._ROWS_A_JOB = 10, 500
 print("ready", flush=True)
 while True:
     for name in ("english", "none"):

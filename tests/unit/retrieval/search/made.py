@@ -124,7 +124,7 @@ class Both:
 
     def by_kernel(self, query: TermWeights, k: int, block: int) -> Hits:
         """By bounds in blocks of a size, or (block 0) by adding up, whichever is quicker."""
-        from citebed.retrieval.search import kernels
+        from citebed.retrieval import kernels
 
         searcher = self.fast
         prepared = searcher._prepared

@@ -20,9 +20,9 @@ from tests.unit.retrieval.search.made import (
     random_index,
 )
 
+from citebed.retrieval import kernels
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import Index
-from citebed.retrieval.search import kernels
 from citebed.retrieval.search.fields import Fields
 
 KS = (1, 10, 1000)

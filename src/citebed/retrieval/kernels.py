@@ -777,3 +777,28 @@ def search_many(prepared, block, queries, excluded, allowed, k, workspace, out):
         for i in range(docs.size):
             out_docs[q, i], out_scores[q, i] = docs[i], scores[i]
         out_counts[q] = docs.size
+
+
+def compile_search() -> None:
+    """Have a search compiled, by one for nothing in nothing: some seconds, once on a machine."""
+    i64, i32, u32, u16, u8, f64, f32 = (
+        np.zeros(1, kind)
+        for kind in (np.int64, np.int32, np.uint32, np.uint16, np.uint8, np.float64, np.float32)
+    )
+    two = np.zeros(2, np.int64)
+    prepared = (
+        (two, u32[:0], u32[:0], u8[:0], f64, f32[:0]),
+        (i32, np.zeros((1, 1), np.uint8), 1.0, u8),
+        ((two, u16[:0], f32[:0]), (two, u32[:0], f32[:0])),
+        (f64[:0], u8[:0], 0.0, 1.0),
+    )
+    workspace = (
+        np.zeros(RANGE, np.uint16), np.zeros(RANGE, np.uint16),
+        np.zeros(RANGE // 16 + 512, np.uint16), u32, i32, i32, f64, u8, i64, f64,
+        np.zeros(SUMS),
+    )  # fmt: skip
+    out = (np.empty((1, 1), np.int64), np.empty((1, 1)), i64)
+    search_many(
+        prepared, 1, (two, i64[:0], f64[:0], f64, f64), (two, i64[:0]), np.zeros(0, bool), 1,
+        workspace, out,
+    )  # fmt: skip
