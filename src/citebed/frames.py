@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import polars as pl
 
@@ -44,3 +45,24 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return self._rendered("_repr_html_")
+
+
+class Parts(Shown):
+    """A result of several tables, by name; the ``SHOWN`` one is what prints."""
+
+    PARTS: ClassVar[tuple[str, ...]]
+    SHOWN: ClassVar[str]
+
+    def rows(self, part: str) -> list[dict[str, Any]]:
+        """One of the ``PARTS`` as flat rows."""
+        raise NotImplementedError
+
+    @cached_property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """All parts as tables."""
+        parts = {part: self.rows(part) for part in self.PARTS}
+        return {name: pl.DataFrame(rows, infer_schema_length=None) for name, rows in parts.items()}
+
+    def shown(self) -> pl.DataFrame:
+        """The part that one looks at first."""
+        return self.tables[self.SHOWN].with_columns(pl.col(pl.Float64).round(4))

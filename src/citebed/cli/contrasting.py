@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +15,7 @@ from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.evaluation.contrasts.contrasting import Contrast
+    from citebed.frames import Parts
     from citebed.report.grid import Grid
 
 Grids = Callable[[Any, str | None], "Iterator[tuple[str, Grid]]"]
@@ -97,7 +98,7 @@ def contrast(
     chosen = measures or contrasting.CONTRASTED
     found = contrasting.contrast(before, after, runs, chosen, how)
     drawn = _draw(found, plots, two)
-    _print(found, contrasting.PARTS, part, style, contrast_grids)
+    _print(found, part, style, contrast_grids)
     options.say_all(contrast_lines(found, part), style)
     judged = count(len(found.sets.query_ids), "query")
     runs_said = count(len(found.before.runs), "run")
@@ -126,13 +127,13 @@ def _draw(found: Contrast, folder: Path | None, pair: tuple[str, ...] | None) ->
     return [f"{count(len(drawn), 'figure file')} in {printable(folder)}"]
 
 
-def _print(found: Any, parts: Sequence[str], wanted: str | None, style: str, grids: Grids) -> None:
+def _print(found: Parts, wanted: str | None, style: str, grids: Grids) -> None:
     """One part, or all: rows with the name of their part (every query's own apart), or tables."""
     if style in ("json", "csv"):
         if wanted is not None:
             options.print_rows(found.rows(wanted), style)
             return
-        several = [part for part in parts if part != "queries"]
+        several = [part for part in found.PARTS if part != "queries"]
         options.print_rows(
             [{"part": part, **row} for part in several for row in found.rows(part)], style
         )
@@ -196,5 +197,5 @@ def pool_bias(
         resampling=resampling_of(cluster, qrels, queries, samples, seed),
     )
     found = bias.pool_bias(qrels, runs, measures or bias.MEASURES, how)
-    _print(found, bias.PARTS, part, style, bias_grids)
+    _print(found, part, style, bias_grids)
     options.say_all(bias_lines(found), style)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -20,22 +21,18 @@ from matplotlib.figure import Figure
 from citebed.evaluation.contrasts.contrasting import Contrast
 from citebed.evaluation.measures.base import Measure
 from citebed.files.writing import several_files
-from citebed.report.drawing import STYLE, FileNames
+from citebed.report.drawing import MARK, RULE, STYLE, FileNames
 from citebed.runs.tables import Floats
 from citebed.wording import count
 
 ENDINGS = ("svg", "png")
-_DARK, _INK, _RULE = "#27415f", "#222222", "#9a9a9a"
 _PANEL = 2.75
 _DOT = 16.0
 _LARGEST_DOT = 420.0
 _NUMBERED = 6
 """Places where at least so many queries lie get their number written beside them."""
 
-_STYLE: dict[Any, Any] = {
-    **STYLE,
-    "axes.titlelocation": "center",
-}
+_STYLE: dict[Any, Any] = {**STYLE, "axes.titlelocation": "center"}
 Made = tuple[str, Callable[[], Figure]]
 
 
@@ -75,16 +72,12 @@ def _figures(contrast: Contrast, pair: tuple[str, ...] | None) -> Iterator[Made]
     for scores in contrast.before.runs:
         run = scores.run
         for measure in contrast.by_query:
-            yield names(run, str(measure)), _later(_run_figure, contrast, run, [measure])
+            yield names(run, str(measure)), partial(_run_figure, contrast, run, [measure])
         if len(contrast.by_query) > 1:
-            yield names(run), _later(_run_figure, contrast, run, contrast.by_query)
-    yield names("systems"), _later(_systems_figure, contrast)
+            yield names(run), partial(_run_figure, contrast, run, contrast.by_query)
+    yield names("systems"), partial(_systems_figure, contrast)
     if pair is not None and contrast.by_query:
-        yield names("-".join(pair)), _later(_pair_figure, contrast, *pair)
-
-
-def _later(make: Callable[..., Figure], *arguments: Any) -> Callable[[], Figure]:
-    return lambda: make(*arguments)
+        yield names("-".join(pair)), partial(_pair_figure, contrast, *pair)
 
 
 # --- queries --------------------------------------------------------------------------------
@@ -130,7 +123,7 @@ def scatter(axes: Axes, x: Floats, y: Floats, limits: tuple[float, float]) -> No
     """
     low, high = _limits(x, y, limits)
     room = 0.04 * (high - low)
-    axes.plot([low, high], [low, high], color=_RULE, linewidth=0.7, zorder=1)
+    axes.plot([low, high], [low, high], color=RULE, linewidth=0.7, zorder=1)
     places = Counter(zip(x.round(9).tolist(), y.round(9).tolist(), strict=True)).most_common()
     unit = min(_DOT, _LARGEST_DOT / max((number for _, number in places), default=1))
     # The largest come first, so that none lies hidden under another; all of one size are drawn
@@ -142,8 +135,8 @@ def scatter(axes: Axes, x: Floats, y: Floats, limits: tuple[float, float]) -> No
             [a for a, _ in points],
             [b for _, b in points],
             s=size,
-            facecolor=(*mpl.colors.to_rgb(_DARK), 0.18),
-            edgecolor=_DARK,
+            facecolor=(*mpl.colors.to_rgb(MARK), 0.18),
+            edgecolor=MARK,
             linewidth=0.7,
             clip_on=False,
             zorder=2,
@@ -195,7 +188,7 @@ def _slopes(axes: Axes, contrast: Contrast, measure: Measure) -> None:
     runs = [scores.run for scores in contrast.before.runs]
     ends = [(c.before, c.after) for c in (contrast.change(run, measure) for run in runs)]
     for before, after in ends:
-        axes.plot([0, 1], [before, after], color=_DARK, linewidth=0.9, marker="o", markersize=3)
+        axes.plot([0, 1], [before, after], color=MARK, linewidth=0.9, marker="o", markersize=3)
     least, most = min(map(min, ends)), max(map(max, ends))
     room = 0.06 * ((most - least) or 1.0)
     axes.set(xlim=(-0.12, 1.85), ylim=(least - room, most + room))
@@ -204,7 +197,7 @@ def _slopes(axes: Axes, contrast: Contrast, measure: Measure) -> None:
     axes.set_title(str(measure))
     heights = spread([after for _, after in ends], (most - least + 2 * room) / 16, least)
     for run, (_, after), height in zip(runs, ends, heights, strict=True):
-        axes.plot([1.04, 1.12], [after, height], color=_RULE, linewidth=0.5)
+        axes.plot([1.04, 1.12], [after, height], color=RULE, linewidth=0.5)
         axes.text(1.14, height, run if len(run) <= 22 else f"{run[:21]}…", fontsize=7, va="center")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from citebed.evaluation.contrasts.changes import (
     FATES,
@@ -83,13 +83,19 @@ def _set_row(of: JudgementSet) -> list[str]:
     ]
 
 
+def _across(corner: str, cells: Iterable[tuple[str, str, str]]) -> Grid:
+    """Cells of (row, column, text), rows and columns in the order in which they come."""
+    rows: dict[str, list[str]] = {}
+    heads: dict[str, None] = {}
+    for row, column, text in cells:
+        rows.setdefault(row, [row]).append(text)
+        heads[column] = None
+    return Grid([corner, *heads], list(rows.values()))
+
+
 def changes_grid(changes: Sequence[Change]) -> Grid:
     """Runs down, measures across: under the first set, under the second, the change."""
-    names = list(dict.fromkeys(change.measure for change in changes))
-    rows: dict[str, list[str]] = {}
-    for change in changes:
-        rows.setdefault(change.run, [change.run]).append(change_cell(change))
-    return Grid(["run", *names], list(rows.values()))
+    return _across("run", ((of.run, of.measure, change_cell(of)) for of in changes))
 
 
 def change_cell(change: Change) -> str:
@@ -99,12 +105,8 @@ def change_cell(change: Change) -> str:
 
 def directions_grid(changes: Sequence[Change]) -> Grid:
     """Runs down, measures across: how many queries rose, stayed the same and fell."""
-    names = list(dict.fromkeys(change.measure for change in changes))
-    rows: dict[str, list[str]] = {}
-    for change in changes:
-        cell = f"{change.rose}/{change.same}/{change.fell}"
-        rows.setdefault(change.run, [change.run]).append(cell)
-    return Grid(["rose/same/fell", *names], list(rows.values()))
+    cells = ((of.run, of.measure, f"{of.rose}/{of.same}/{of.fell}") for of in changes)
+    return _across("rose/same/fell", cells)
 
 
 def agreements_grid(found: Sequence[Agreement]) -> Grid:
@@ -229,21 +231,17 @@ def falls_grid(found: Sequence[Fall]) -> Grid:
 
 def orders_grid(found: Sequence[Order]) -> Grid:
     """Teams down, measures across: τ and τ_AP of the order of all runs with and without."""
-    names = list(dict.fromkeys(order.measure for order in found))
-    rows: dict[str, list[str]] = {}
-    for of in found:
-        cell = f"{number(of.kendall, '.3f')} / {number(of.tau_ap, '.3f')}"
-        rows.setdefault(of.team, [of.team]).append(cell)
-    return Grid(["τ / τ_AP without", *names], list(rows.values()))
+    cells = (
+        (of.team, of.measure, f"{number(of.kendall, '.3f')} / {number(of.tau_ap, '.3f')}")
+        for of in found
+    )
+    return _across("τ / τ_AP without", cells)
 
 
 def shares_grid(found: Sequence[UnjudgedShare]) -> Grid:
     """Runs down, cut-offs across: the unjudged share with and without."""
-    cutoffs = list(dict.fromkeys(share.cutoff for share in found))
-    rows: dict[str, list[str]] = {}
-    for of in found:
-        rows.setdefault(of.run, [of.run]).append(f"{of.before:.1%} → {of.after:.1%}")
-    return Grid(["unjudged", *(f"@{cutoff}" for cutoff in cutoffs)], list(rows.values()))
+    cells = ((of.run, f"@{of.cutoff}", f"{of.before:.1%} → {of.after:.1%}") for of in found)
+    return _across("unjudged", cells)
 
 
 def bounds_grid(found: Sequence[Bound]) -> Grid:

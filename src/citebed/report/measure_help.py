@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import fields
 
 from citebed.evaluation.measures import MEASURES, Measure
+from citebed.evaluation.measures.base import parameters
 from citebed.evaluation.measures.trec_names import from_trec_name, trec_name
 
 
 def as_written(kind: type[Measure]) -> str:
     """How a measure is written: ``nDCG(dcg='log2',rel=1,judged_only=False)[@k]``."""
-    own = [field for field in fields(kind) if field.name not in ("cutoff", "rel", "judged_only")]
-    common = [field for field in fields(kind) if field.name in ("rel", "judged_only")]
-    inside = ", ".join(f"{field.name}={field.default!r}" for field in (*own, *common))
+    inside = ", ".join(f"{field.name}={field.default!r}" for field in parameters(kind))
     cutoff = {"none": "", "rank": "@k", "rank or R": "@k", "recall": "@x"}[kind.CUTOFF]
     return f"{kind.NAME}({inside})" + (cutoff if kind.NEEDS_CUTOFF or not cutoff else f"[{cutoff}]")
 

@@ -24,6 +24,7 @@ from citebed.files.line_blocks import file_blocks, numbered_lines
 from citebed.files.packed import polars_misreads
 from citebed.files.reading import is_packed, opened
 from citebed.runs.plain_text import separators
+from citebed.runs.times import short
 
 QUERY_HASH, DOC_HASH = "query_hash", "doc_hash"
 _OTHER_KINDS = {"<": "XML or HTML", "{": "JSON", "[": "JSON"}
@@ -240,7 +241,7 @@ def _is_doubtful(remark: bytes, layout: Layout) -> bool:
 
 def _doubt(name: str) -> str:
     return (
-        f"is this a remark, or has a query the name '{_short(name)}'? Write a blank behind the # "
+        f"is this a remark, or has a query the name '{short(name)}'? Write a blank behind the # "
         "of a remark; a query needs a name that starts otherwise."
     )
 
@@ -265,7 +266,7 @@ def _parsed(
 def _relevance(path: Path, number: int, value: str) -> int:
     found = int(value) if re.fullmatch(r"[+-]?[0-9]{1,19}", value) else None
     if found is None or not -(1 << 63) <= found < 1 << 63:
-        raise FormatError(path, number, f"the relevance '{_short(value)}' is not a whole number.")
+        raise FormatError(path, number, f"the relevance '{short(value)}' is not a whole number.")
     return found
 
 
@@ -276,7 +277,7 @@ def _score(path: Path, number: int, value: str) -> float:
         score = math.nan
     if not math.isfinite(score):
         raise FormatError(
-            path, number, f"the score '{_short(value)}' is not a finite number. {_expected(RUN)}"
+            path, number, f"the score '{short(value)}' is not a finite number. {_expected(RUN)}"
         )
     return score
 
@@ -295,7 +296,7 @@ def _wrong_count(fields: list[bytes], layout: Layout) -> str:
     guess = " Was the file cut short?" if len(fields) < len(layout.fields) else ""
     if len(fields) >= 2 * layout.gaps:
         guess = " Do several lines stand in one?"
-    return f"{found} ('{_short(line)}').{guess} {_expected(layout)}"
+    return f"{found} ('{short(line)}').{guess} {_expected(layout)}"
 
 
 def _expected(layout: Layout) -> str:
@@ -303,10 +304,6 @@ def _expected(layout: Layout) -> str:
         f"Expected {layout.what}: lines of {len(layout.fields)} fields, "
         f"{' '.join(layout.fields)}, like '{layout.example}'."
     )
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= 60 else text[:57] + "…"
 
 
 def run_tag(path: Path) -> str | None:

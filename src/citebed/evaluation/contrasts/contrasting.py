@@ -9,11 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
-
-import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.changes import (
@@ -34,7 +31,7 @@ from citebed.evaluation.scoring.comparing import Design
 from citebed.evaluation.scoring.evaluating import Evaluation, evaluate_under
 from citebed.evaluation.scoring.run_scores import Settings
 from citebed.evaluation.scoring.summaries import Resampling, resampling_of
-from citebed.frames import Shown
+from citebed.frames import Parts
 from citebed.runs.ranking import prepare
 from citebed.runs.reading import as_qrels, check_names, read_sets
 from citebed.runs.tables import Qrels
@@ -59,13 +56,12 @@ class ContrastOptions:
     largest: int = 5
 
 
-PARTS = ("judgements", "changes", "correlations", "conclusions", "movers", "queries")
-"""The tables of a contrast."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Contrast(Shown):
+class Contrast(Parts):
     """Everything there is to say of some runs under two judgement sets."""
+
+    PARTS = ("judgements", "changes", "correlations", "conclusions", "movers", "queries")
+    SHOWN = "changes"
 
     sets: Sets
     before: Evaluation
@@ -93,7 +89,7 @@ class Contrast(Shown):
         raise CitebedError(f"{measure} of '{run}' was not contrasted.")
 
     def rows(self, part: str) -> list[dict[str, Any]]:
-        """One of the `PARTS` as flat rows."""
+        """One of the ``PARTS`` as flat rows."""
         if part == "queries":
             return self.query_rows()
         parts: Mapping[str, Sequence[Any]] = {
@@ -101,15 +97,6 @@ class Contrast(Shown):
             "correlations": self.agreements, "conclusions": self.conclusions,
         }  # fmt: skip
         return [row.row() for row in parts[part]]
-
-    @cached_property
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """All parts as tables."""
-        return {part: pl.DataFrame(self.rows(part), infer_schema_length=None) for part in PARTS}
-
-    def shown(self) -> pl.DataFrame:
-        """The means under both sets."""
-        return self.tables["changes"].with_columns(pl.col(pl.Float64).round(4))
 
     def query_rows(self) -> list[dict[str, Any]]:
         """Every query's scores under both sets, one flat row a run, measure and query."""

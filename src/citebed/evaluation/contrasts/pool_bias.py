@@ -14,11 +14,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.changes import without_intervals
@@ -39,7 +37,7 @@ from citebed.evaluation.scoring.evaluating import evaluate_under
 from citebed.evaluation.scoring.run_scores import Settings
 from citebed.evaluation.scoring.summaries import Resampling
 from citebed.evaluation.statistics import kendall_tau, tau_ap
-from citebed.frames import FlatRow, Shown
+from citebed.frames import FlatRow, Parts
 from citebed.runs.ranking import Ranked, prepare, rank
 from citebed.runs.reading import as_qrels, as_runs, check_names
 from citebed.runs.tables import Flags, Floats, Qrels
@@ -110,18 +108,17 @@ class UnjudgedShare(FlatRow):
     after: float
 
 
-PARTS = ("falls", "orders", "unjudged", "conclusions")
-"""The tables of a pool bias."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class PoolBias(Shown):
+class PoolBias(Parts):
     """What is known of the bias of a pool.
 
     ``unclaimed`` judgements are of documents that no run has within the depth. ``undecided``
     counts pairs of runs, over all measures, that do not differ significantly: no conclusion,
     so nothing to rest on unjudged documents.
     """
+
+    PARTS = ("falls", "orders", "unjudged", "conclusions")
+    SHOWN = "falls"
 
     qrels: str
     depth: int
@@ -134,21 +131,12 @@ class PoolBias(Shown):
     undecided: int
 
     def rows(self, part: str) -> list[dict[str, Any]]:
-        """One of the `PARTS` as flat rows."""
+        """One of the ``PARTS`` as flat rows."""
         parts: Mapping[str, Sequence[FlatRow]] = {
             "falls": self.falls, "orders": self.orders,
             "unjudged": self.shares, "conclusions": self.bounds,
         }  # fmt: skip
         return [row.row() for row in parts[part]]
-
-    @cached_property
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """All parts as tables."""
-        return {part: pl.DataFrame(self.rows(part), infer_schema_length=None) for part in PARTS}
-
-    def shown(self) -> pl.DataFrame:
-        """By how much each run falls."""
-        return self.tables["falls"].with_columns(pl.col(pl.Float64).round(4))
 
 
 def pool_bias(

@@ -70,7 +70,7 @@ class Measure:
     def __str__(self) -> str:
         given = [
             f"{field.name}={getattr(self, field.name)!r}"
-            for field in _parameters(type(self))
+            for field in parameters(type(self))
             if getattr(self, field.name) != field.default
         ]
         inside = f"({','.join(given)})" if given else ""
@@ -108,7 +108,7 @@ class Measure:
         return rankings.rank <= self.cutoff
 
 
-def _parameters(of: type[Measure]) -> list[Field[Any]]:
+def parameters(of: type[Measure]) -> list[Field[Any]]:
     """The parameters as they are written in parentheses: a measure's own first."""
     own = [field for field in fields(of) if field.name not in ("cutoff", "rel", "judged_only")]
     common = [field for field in fields(of) if field.name in ("rel", "judged_only")]
