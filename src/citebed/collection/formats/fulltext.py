@@ -20,14 +20,45 @@ from citebed.records import (
 from citebed.text.normalise import fold, unique
 
 
-class Part(NamedTuple):
+class FullText(NamedTuple):
+    """How a format writes full text: the names of divisions and headings, what is not running
+    text, and what an element cites."""
+
+    division: str
+    heading: str
+    skip: Collection[str]
+    cites: Callable[[Element], tuple[str, ...]]
+
+
+class _Part(NamedTuple):
     """A division of a full text: its heading and the blocks that are its own."""
 
     heading: str
     blocks: list[Element]
 
 
-def body_parts(body: Element, division: str, heading: str, skip: Collection[str]) -> list[Part]:
+def full_text_records(
+    document: Document, body: Element | None, references: tuple[Reference, ...], how: FullText
+) -> Iterator[Record]:
+    """The document with its text, and the citing paper that it is too where it cites something.
+
+    Nothing without an id.
+    """
+    if not document.doc_id:
+        yield Problem(document.line, "a paper without a DOI, an id or a file name")
+        return
+    parts = [] if body is None else _parts(body, how.division, how.heading, how.skip)
+    yield document._replace(sections=_sections(parts, how.skip), links=_links(references))
+    if contexts := _contexts(parts, how):
+        yield from _unknown_cites(contexts, references, document.line)
+        shared = {name: getattr(document, name) for name in _SHARED}
+        yield CitingPaper(document.doc_id, contexts=contexts, references=references, **shared)
+
+
+_SHARED = ("doi", "title", "abstract", "year", "date", "line")
+
+
+def _parts(body: Element, division: str, heading: str, skip: Collection[str]) -> list[_Part]:
     """The divisions of a body, nested ones flattened, in document order; empty ones left out.
 
     A division inside something else (a box) is part of that, not a division of the body.
@@ -38,26 +69,24 @@ def body_parts(body: Element, division: str, heading: str, skip: Collection[str]
         if part is body or (parent is not None and local(parent) in (division, local(body))):
             left_out = {"", division, heading, *skip}
             blocks = [kid for kid in part if local(kid) not in left_out]
-            parts.append(Part(inner_text(child(part, heading)), blocks))
+            parts.append(_Part(inner_text(child(part, heading)), blocks))
     return [part for part in parts if part.blocks]
 
 
-def sections_of(parts: Iterable[Part], skip: Collection[str]) -> tuple[Section, ...]:
+def _sections(parts: Iterable[_Part], skip: Collection[str]) -> tuple[Section, ...]:
     """The sections of a full text; divisions without text are left out."""
     texts = ((p.heading, fold(" ".join(inner_text(b, skip) for b in p.blocks))) for p in parts)
     return tuple(Section(heading, text) for heading, text in texts if text)
 
 
-def contexts_of(
-    parts: Iterable[Part], cites: Callable[[Element], tuple[str, ...]], skip: Collection[str]
-) -> tuple[Context, ...]:
+def _contexts(parts: Iterable[_Part], how: FullText) -> tuple[Context, ...]:
     """The paragraphs that cite something, numbered from ``01``, by sentence where marked."""
     contexts: list[Context] = []
     for heading, blocks in parts:
         for paragraph in (p for block in blocks for p in _paragraphs(block)):
-            if cites(paragraph):
+            if how.cites(paragraph):
                 marked = list(below(paragraph, "s")) or [paragraph]
-                sentences = tuple(Sentence(inner_text(s, skip), cites(s)) for s in marked)
+                sentences = tuple(Sentence(inner_text(s, how.skip), how.cites(s)) for s in marked)
                 contexts.append(Context(f"{len(contexts) + 1:02d}", heading, sentences))
     return tuple(contexts)
 
@@ -70,32 +99,9 @@ def _paragraphs(block: Element) -> list[Element]:
     return inner or [block]
 
 
-def links_to(references: Iterable[Reference]) -> tuple[Link, ...]:
+def _links(references: Iterable[Reference]) -> tuple[Link, ...]:
     """A link for each cited paper that is known by a DOI or an id."""
     return tuple(map(Link, unique(ref.doi or ref.doc_id or "" for ref in references)))
-
-
-def full_text_records(
-    document: Document, contexts: tuple[Context, ...], references: tuple[Reference, ...]
-) -> Iterator[Record]:
-    """The document, and the citing paper it is too where it has contexts; nothing without an id."""
-    if not document.doc_id:
-        yield Problem(document.line, "a paper without a DOI, an id or a file name")
-        return
-    yield document
-    if contexts:
-        yield from _unknown_cites(contexts, references, document.line)
-        yield CitingPaper(
-            paper_id=document.doc_id,
-            doi=document.doi,
-            title=document.title,
-            abstract=document.abstract,
-            year=document.year,
-            date=document.date,
-            contexts=contexts,
-            references=references,
-            line=document.line,
-        )
 
 
 def _unknown_cites(
