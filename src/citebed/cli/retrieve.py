@@ -124,6 +124,7 @@ def search(
     from citebed.retrieval.run_files import run_facts, write_run
     from citebed.retrieval.running import RunOptions, run_queries
     from citebed.retrieval.search.fields import fields_of
+    from citebed.runs.writing import check_ids
 
     pipeline = pipeline_of(model)
     options = RunOptions(depth, fields_of(fields), threads, as_is)
@@ -135,6 +136,7 @@ def search(
     if path.exists() and not overwrite:
         there = f"'{printable(path)}' is there already"
         raise typer.BadParameter(f"{there}; add --overwrite to replace it")
+    check_ids(table.select("query_id"), path)  # now, not after an hour of searching
     with progress_bar(quiet, unit="queries") as progress:
         run = run_queries(opened, its_index, table, pipeline, options, progress)
     about = query_facts(opened, queries, table)

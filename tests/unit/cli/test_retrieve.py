@@ -165,6 +165,25 @@ def test_search_with_a_file_of_queries(run: Run, tmp_path: Path) -> None:
     assert (tmp_path / "c/runs/kl.q.run").exists()
 
 
+def test_what_search_writes_is_what_evaluate_reads(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line of query ``#1`` is a remark to some programs and none to others."""
+    (tmp_path / "q.tsv").write_text("#1\tsalt\nq2\tforests\n")
+    with monkeypatch.context() as patch:
+        patch.setattr("citebed.retrieval.running.run_queries", None)  # refused before the search
+        for name in ("x.run", "x.run.gz"):
+            code, _, err = run("search", "c", "--queries", "q.tsv", "-o", name)
+            assert code == 1
+            assert "'#1' is empty, has a blank in it or starts with #" in err
+            assert "Write Parquet instead" in err
+    assert run("search", "c", "--queries", "q.tsv", "-o", "x.parquet", "-q")[0] == 0
+    judged = {"query_id": ["#1", "q2"], "doc_id": ["sea", "elm"], "relevance": [1, 1]}
+    pl.DataFrame(judged).write_parquet(tmp_path / "j.parquet")
+    out = run("evaluate", "j.parquet", "x.parquet", "-m", "RR", "--per-query", "--json")[1]
+    assert {row["query_id"]: row["value"] for row in rows(out)}["#1"] == 1
+
+
 def test_search_with_feedback_from_the_judgements(run: Run, tmp_path: Path) -> None:
     code, _, err = run(
         *("search", "c", "--queries", "sentences", "-o", "f.run"),
