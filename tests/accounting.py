@@ -135,7 +135,7 @@ def parsed(path: Path, name: str) -> tuple[list[object], list[tuple[str, int, st
                 problems.append((name, *_row(member)))
                 continue
             for piece in pieces(member):
-                given = parse_piece(piece) if isinstance(piece, Piece) else [piece]
+                given = parse_piece(piece).records if isinstance(piece, Piece) else [piece]
                 for record in given:
                     if isinstance(record, Problem):
                         problems.append((member.name, *_row(record)))

@@ -184,7 +184,7 @@ KILL = "os.kill(os.getpid(), signal.SIGKILL)"
 def patched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Patches the workers (not this process): calls of a function with the special piece."""
 
-    def patch(action: str, name: str = "_parse") -> None:
+    def patch(action: str, name: str = "parse_piece") -> None:
         (tmp_path / "patch").mkdir(exist_ok=True)
         text = PATCH.format(action=action, name=name)
         (tmp_path / "patch/sitecustomize.py").write_text(text)
@@ -252,7 +252,7 @@ def test_no_piece_of_a_dead_worker_is_parsed_in_this_process(
 ) -> None:
     mark = str(tmp_path / "mark")
     patched(f"os.path.exists({mark!r}) or (os.mkdir({mark!r}), {KILL})")
-    monkeypatch.setattr(parsing, "_parse", None)  # a call would be an error
+    monkeypatch.setattr(parsing, "parse_piece", None)  # a call would be an error
     report = do_import(tmp_path / "c", source, workers=2)
     assert (tmp_path / "mark").exists()
     assert report.problems.is_empty()
@@ -301,7 +301,7 @@ def test_a_bug_in_a_worker_is_told_without_its_traceback(
         ('exec(\'raise __import__("polars").exceptions.ComputeError("(os error 28)")\')', "No spa"),
     ],
 )
-@pytest.mark.parametrize("name", ["_parse", "_tables"])
+@pytest.mark.parametrize("name", ["parse_piece", "_tables"])
 def test_what_a_worker_lacks_ends_the_import(
     tmp_path: Path, source: Path, patched: Callable[..., None], action: str, told: str, name: str
 ) -> None:
@@ -344,7 +344,7 @@ def test_a_machine_that_gives_no_more_threads(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(threading.Thread, "start", start)
     with pytest.raises(CitebedError, match=r"not be started \(can't start new thread\)"):
-        list(workers.run_all("builtins:len", ["one", "two"], 2))
+        list(workers.run_all("builtins:len", ["one", "two"], 2, lambda *_: ()))
     assert not started[0].is_alive()
 
 

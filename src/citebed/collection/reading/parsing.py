@@ -77,12 +77,8 @@ def jobs(pieces: Iterable[Piece], folder: Path) -> Iterator[Job]:
         yield Job((next(numbers),), waiting, folder)
 
 
-def parse_piece(piece: Piece) -> list[Record]:
+def parse_piece(piece: Piece) -> Records:
     """All records of a piece; a parser that fails is a bug of ours and costs this piece only."""
-    return _parse(piece).records
-
-
-def _parse(piece: Piece) -> Records:
     records: list[Record] = []
     try:
         records.extend(map(fitting, FORMATS[piece.format].parse(piece.chunk)))
@@ -101,7 +97,7 @@ def _parse(piece: Piece) -> Records:
 
 def run_job(job: Job) -> Parsed:
     """Parse a job and write its tables."""
-    return _tables(job, [_parse(piece) for piece in job.pieces])
+    return _tables(job, [parse_piece(piece) for piece in job.pieces])
 
 
 def _tables(job: Job, given: list[Records]) -> Parsed:
@@ -136,7 +132,7 @@ def parse_all(pieces: Iterable[Piece], folder: Path, workers: int) -> list[Parse
             every = itertools.chain(early, stream)
             count = min(workers, _MOST_WORKERS)
             target = f"{run_job.__module__}:{run_job.__name__}"
-            return sorted(run_all(target, every, count, apart=_piece_by_piece))
+            return sorted(run_all(target, every, count, _piece_by_piece))
     return [run_job(job) for job in itertools.chain(early, stream)]
 
 

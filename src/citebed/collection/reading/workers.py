@@ -31,10 +31,6 @@ PATIENCE = 300.0
 """Seconds after which a job is given up."""
 
 _READY = b""
-_DIED = (
-    "a worker process was ended from outside or gave up (out of memory?). "
-    "Nothing was changed; try again, or with fewer workers."
-)
 _NO_START = "a worker process could not be started ({}). Nothing was changed; try fewer workers."
 _NO_MEMORY = "a worker process was refused memory. Nothing was changed; try fewer workers."
 
@@ -87,13 +83,11 @@ class _InChild(Exception):
 class Worker:
     """A child process that calls ``target`` ("module:function") with jobs, one at a time.
 
-    ``extra`` arguments are passed after each job. The child is started with the first job, and
-    anew after it died.
+    The child is started with the first job, and anew after it died.
     """
 
-    def __init__(self, target: str, *extra: object) -> None:
+    def __init__(self, target: str) -> None:
         self._target = target
-        self._extra = extra
         self._process: subprocess.Popen[bytes] | None = None
         self._ended = threading.Event()
 
@@ -106,7 +100,7 @@ class Worker:
         try:
             with _patience(process):
                 self._check()  # again: whoever ended us may not have seen the new child
-                _send(process.stdin, pickle.dumps((self._target, job, self._extra), protocol=5))
+                _send(process.stdin, pickle.dumps((self._target, job), protocol=5))
                 answer = pickle.loads(_receive(process.stdout))
         except (BrokenPipeError, ConnectionResetError, EOFError):
             self.close()
@@ -169,15 +163,12 @@ Apart = Callable[[Any, Run], Iterable[Any]]
 """What to do with a job that a child died of: its answers, got by running smaller jobs."""
 
 
-def run_all(
-    target: str, jobs: Iterable[object], workers: int, *extra: object, apart: Apart | None = None
-) -> Iterator[Any]:
+def run_all(target: str, jobs: Iterable[object], workers: int, apart: Apart) -> Iterator[Any]:
     """The answers of ``target`` to all jobs, as they come.
 
-    A job is taken from ``jobs`` when there is room for it. A child that dies is an error, unless
-    ``apart`` says how its job is to be tried again.
+    A job is taken from ``jobs`` when there is room for it.
     """
-    crew = [Worker(target, *extra) for _ in range(workers)]
+    crew = [Worker(target) for _ in range(workers)]
     idle: queue.SimpleQueue[Worker] = queue.SimpleQueue()
     for worker in crew:
         idle.put(worker)
@@ -207,13 +198,11 @@ def _heard(running: set[Future[list[Any]]]) -> Iterator[Any]:
         yield from future.result()
 
 
-def _answers(idle: queue.SimpleQueue[Worker], job: object, apart: Apart | None) -> list[Any]:
+def _answers(idle: queue.SimpleQueue[Worker], job: object, apart: Apart) -> list[Any]:
     worker = idle.get()
     try:
         return [worker.run(job)]
     except Died:
-        if apart is None:
-            raise CitebedError(_DIED) from None
         return list(apart(job, worker.run))
     finally:
         idle.put(worker)
@@ -270,9 +259,9 @@ def serve() -> None:
 def _answer(message: bytes) -> bytes:
     """What the target gives for a job, or how it failed, ready to be sent."""
     try:
-        target, job, extra = pickle.loads(message)
+        target, job = pickle.loads(message)
         module, _, function = target.partition(":")
         work = getattr(importlib.import_module(module), function)
-        return pickle.dumps(work(job, *extra), protocol=5)
+        return pickle.dumps(work(job), protocol=5)
     except BaseException as error:  # polars' panic is none of Exception's
         return pickle.dumps(Failure.of(error), protocol=5)
