@@ -138,7 +138,7 @@ class Imported:
 
 
 @dataclass(frozen=True)
-class Statistics:
+class CollectionStatistics:
     """A collection in numbers; ``references`` is ``None`` where there are no citing papers."""
 
     name: str
@@ -150,10 +150,10 @@ class Statistics:
     imported: Imported
 
 
-def statistics(collection: Collection, *, top_venues: int = 15) -> Statistics:
+def statistics(collection: Collection, *, top_venues: int = 15) -> CollectionStatistics:
     """Count what the collection holds; ``top_venues`` says how many venues are named."""
     given = [name for name in collection.query_sets if name not in ("paragraphs", "sentences")]
-    return Statistics(
+    return CollectionStatistics(
         name=collection.name,
         documents=_documents(collection, top_venues),
         passages=_passages(collection),

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from citebed.collection.statistics import (
+    CollectionStatistics,
     Documents,
     GivenSet,
     Passages,
     References,
     Spread,
-    Statistics,
     _ratio,
 )
 
 Row = dict[str, str | int | float | None]
 
 
-def rows(statistics: Statistics) -> list[Row]:
+def rows(statistics: CollectionStatistics) -> list[Row]:
     """The statistics as flat rows: ``group``, ``name``, ``value`` and ``share``.
 
     ``share`` is the value's part of the whole its group counts, between 0 and 1, or null where

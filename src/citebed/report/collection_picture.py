@@ -4,59 +4,41 @@ from __future__ import annotations
 
 import math
 import textwrap
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from citebed.collection.statistics import Passages, References, Statistics
+from citebed.collection.statistics import CollectionStatistics, Passages, References
 from citebed.errors import UnknownName
-from citebed.files.writing import whole_files
+from citebed.files.writing import write_whole
 from citebed.report.collection_table import short_name
+from citebed.report.drawing import INK, LIGHT, MARK, drawn
 
 ENDINGS = ("svg", "png", "pdf")
-_DARK, _MIDDLE, _LIGHT = "#27415f", "#8ba1b8", "#b4c3d3"
-_INK, _RULE = "#222222", "#d9d9d9"
+_MIDDLE, _FAINT = "#8ba1b8", "#d9d9d9"
 _VENUES = 12
 _BARS = 120
 """More bars than this are drawn as one outline."""
 
 _STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 8,
-    "axes.titlesize": 9,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
     "axes.titlepad": 10,
-    "axes.edgecolor": _INK,
-    "axes.labelcolor": _INK,
-    "axes.linewidth": 0.6,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "text.color": _INK,
-    "text.parse_math": False,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "grid.color": _RULE,
+    "grid.color": _FAINT,
     "grid.linewidth": 0.5,
     "legend.frameon": False,
     "legend.fontsize": 8,
-    "svg.hashsalt": "citebed",
+    "svg.fonttype": "path",
 }
 Panel = Callable[[SubFigure], None]
 
 
-def draw(statistics: Statistics, path: str | Path) -> None:
+def draw(statistics: CollectionStatistics, path: str | Path) -> None:
     """Draw the statistics to a file, SVG, PNG or PDF by its ending.
 
     What the collection does not have is left out of the picture. The file is written whole or
@@ -66,19 +48,10 @@ def draw(statistics: Statistics, path: str | Path) -> None:
     ending = path.suffix.lower().removeprefix(".")
     if ending not in ENDINGS:
         raise UnknownName("picture format", ending or path.name, ENDINGS)
-    with mpl.rc_context(_STYLE), warnings.catch_warnings():
-        # A name in a script the font lacks is drawn with boxes; that is no reason to complain.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        _save(_figure(statistics), path, ending)
+    write_whole(path, *drawn(lambda: _figure(statistics), ending, style=_STYLE, dpi=200))
 
 
-def _save(figure: Figure, path: Path, ending: str) -> None:
-    undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": None}
-    with whole_files(path) as (draft,), draft.open("wb") as file:
-        figure.savefig(file, format=ending, dpi=200, metadata=undated[ending])
-
-
-def _figure(statistics: Statistics) -> Figure:
+def _figure(statistics: CollectionStatistics) -> Figure:
     panels = _panels(statistics)
     lines = max(1, (len(panels) + 1) // 2)
     layout = ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.1)
@@ -96,7 +69,7 @@ def _figure(statistics: Statistics) -> Figure:
     return figure
 
 
-def _heading(statistics: Statistics) -> str:
+def _heading(statistics: CollectionStatistics) -> str:
     count = statistics.documents.count
     parts = [f"{count:,} document{'' if count == 1 else 's'}"]
     if statistics.references:
@@ -105,7 +78,7 @@ def _heading(statistics: Statistics) -> str:
     return f"{short_name(statistics.name, 60)}: {', '.join(parts)}"
 
 
-def _panels(statistics: Statistics) -> list[Panel]:
+def _panels(statistics: CollectionStatistics) -> list[Panel]:
     documents, references = statistics.documents, statistics.references
     passages = [part for part in statistics.passages if part.lengths]
     panels: list[Panel] = []
@@ -168,8 +141,8 @@ def _draw_years(axes: Axes, years: tuple[tuple[int, int, int], ...]) -> None:
     first, last = years[0][0], years[-1][0]
     counts = {year: (documents, abstracts) for year, documents, abstracts in years}
     places = list(range(first, last + 1))
-    _bars(axes, places, [counts.get(y, (0, 0))[0] for y in places], _LIGHT, "without abstract")
-    _bars(axes, places, [counts.get(y, (0, 0))[1] for y in places], _DARK, "with abstract")
+    _bars(axes, places, [counts.get(y, (0, 0))[0] for y in places], LIGHT, "without abstract")
+    _bars(axes, places, [counts.get(y, (0, 0))[1] for y in places], MARK, "with abstract")
     axes.set_title("Documents per year")
     _bar_axis(axes, places)
     _count_axis(axes)
@@ -181,7 +154,7 @@ def _draw_venues(figure: SubFigure, venues: tuple[tuple[str, int], ...]) -> None
     axes = figure.subplots()
     places = range(len(venues))
     counts = [count for _, count in venues]
-    bars = axes.barh(places, counts, height=0.66, color=_DARK)
+    bars = axes.barh(places, counts, height=0.66, color=MARK)
     axes.bar_label(bars, [f"{count:,}" for count in counts], padding=3, fontsize=7)
     axes.set_yticks(places, [_two_lines(name) for name, _ in venues], fontsize=6.5)
     axes.set_ylim(max(len(venues), 8) - 0.4, -0.6)
@@ -212,7 +185,7 @@ def _draw_lengths(figure: SubFigure, passages: list[Passages]) -> None:
 
 
 def _mark_mean(axes: Axes, mean: float, end: int) -> None:
-    axes.axvline(mean, color=_INK, linewidth=0.9, linestyle=(0, (4, 2)))
+    axes.axvline(mean, color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
     left = mean > 0.6 * end
     axes.annotate(
         f"mean {mean:.0f}",
@@ -228,8 +201,8 @@ def _mark_mean(axes: Axes, mean: float, end: int) -> None:
 def _draw_references(axes: Axes, references: References) -> None:
     papers = sorted(references.per_paper, reverse=True)
     places = list(range(1, len(papers) + 1))
-    _bars(axes, places, [count for count, _ in papers], _LIGHT, "not found")
-    _bars(axes, places, [found for _, found in papers], _DARK, "found")
+    _bars(axes, places, [count for count, _ in papers], LIGHT, "not found")
+    _bars(axes, places, [found for _, found in papers], MARK, "found")
     axes.set_title("References per citing paper")
     axes.set_xlabel("citing papers, the longest list first")
     _bar_axis(axes, places)

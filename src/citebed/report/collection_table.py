@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from citebed.collection.statistics import (
+    CollectionStatistics,
     Counts,
     GivenSet,
     Means,
     Passages,
     References,
     Spread,
-    Statistics,
 )
 from citebed.wording import count as counted
 
@@ -47,7 +46,7 @@ def short_name(name: str, width: int) -> str:
     return re.sub(r"(?: (?:and|for|in|of|on|the))+$", "", words) + "…"
 
 
-def statistics_tables(statistics: Statistics) -> list[Table]:
+def statistics_tables(statistics: CollectionStatistics) -> list[Table]:
     """One table for each thing there is to say; a table that would be empty is left out."""
     references = statistics.references
     made = [
@@ -101,21 +100,21 @@ def _table(title: str, *columns: str, caption: str | None = None) -> Table:
     return table
 
 
-def _add(table: Table, name: str, *cells: str, indent: int = 0) -> None:
+def _add(table: Table, name: str, *cells: str | int, indent: int = 0) -> None:
     # Text, not str: a name with square brackets is not markup.
-    table.add_row(Text(" " * indent + name), *cells)
+    shown = (cell if isinstance(cell, str) else _count(cell) for cell in cells)
+    table.add_row(Text(" " * indent + name), *shown)
 
 
 def _add_counts(table: Table, counts: Counts, whole: int, indent: int = 0) -> None:
     for name, count in counts:
-        label = short_name(name, _NAME_WIDTH)
-        _add(table, label, _count(count), _share(count, whole), indent=indent)
+        _add(table, short_name(name, _NAME_WIDTH), count, _share(count, whole), indent=indent)
 
 
 # --- tables ---
 
 
-def _header(statistics: Statistics) -> Table:
+def _header(statistics: CollectionStatistics) -> Table:
     parts = [(statistics.documents.count, "document")]
     if statistics.references:
         parts.append((statistics.references.papers, "citing paper"))
@@ -128,9 +127,8 @@ def _header(statistics: Statistics) -> Table:
     return table
 
 
-def _passages(passages: Iterable[Passages]) -> Table | None:
-    made = list(passages)
-    if not made:
+def _passages(passages: tuple[Passages, ...]) -> Table | None:
+    if not passages:
         return None
     names = ("number", "tokens", "characters", "citations", "mentions")
     caption = (
@@ -138,11 +136,11 @@ def _passages(passages: Iterable[Passages]) -> Table | None:
         "mentions count each time. Usable: cites something in the collection."
     )
     table = _table("Paragraphs and sentences", *names, caption=caption)
-    for part in made:
+    for part in passages:
         _add(table, part.name.capitalize(), *_mean_cells(part.all))
         _add(table, "citing", *_mean_cells(part.citing), indent=2)
         _add(table, "usable as queries", *_mean_cells(part.usable), indent=2)
-        _add(table, "pairs with documents", _count(part.pairs), indent=2)
+        _add(table, "pairs with documents", part.pairs, indent=2)
     return table
 
 
@@ -151,39 +149,30 @@ def _mean_cells(means: Means) -> list[str]:
     return [_count(means.count), *sizes, _mean(means.citations, 2), _mean(means.mentions, 2)]
 
 
-def _documents(statistics: Statistics) -> Table:
+def _documents(statistics: CollectionStatistics) -> Table:
     documents = statistics.documents
     table = _table("Documents", "number", "share")
-    _add(table, "All", _count(documents.count))
-    having = tuple((f"with {name}", count) for name, count in documents.having)
-    _add_counts(table, having, documents.count, indent=2)
-    types = tuple((f"of type {name}", count) for name, count in documents.types)
-    _add_counts(table, types, documents.count, indent=2)
-    languages = tuple((f"in language {name}", count) for name, count in documents.languages)
-    _add_counts(table, languages, documents.count, indent=2)
+    _add(table, "All", documents.count)
+    for word, group in (("with", "having"), ("of type", "types"), ("in language", "languages")):
+        counts = tuple((f"{word} {name}", count) for name, count in getattr(documents, group))
+        _add_counts(table, counts, documents.count, indent=2)
     _add(table, "Words per abstract", _mean(documents.words))
     if documents.years:
         _add(table, "Years", f"{documents.years[0][0]}–{documents.years[-1][0]}")
     for name, count in statistics.links:
-        _add(table, f"Links: {name}", _count(count))
+        _add(table, f"Links: {name}", count)
     return table
 
 
 def _references(references: References) -> Table:
     table = _table("Reference lists", "number", "mean", "least", "most", "share")
     total, found = (sum(counts) for counts in zip(*references.per_paper, strict=True))
-    _add(table, "Citing papers", _count(references.papers))
-    _add(table, "References", _count(total), *_spread_cells(references.references))
-    _add(
-        table,
-        "found in the collection",
-        _count(found),
-        *_spread_cells(references.found),
-        _share(found, total),
-        indent=2,
-    )
+    _add(table, "Citing papers", references.papers)
+    _add(table, "References", total, *_spread_cells(references.references))
+    spread = _spread_cells(references.found)
+    _add(table, "found in the collection", found, *spread, _share(found, total), indent=2)
     for name, count in references.unfound:
-        _add(table, name, _count(count), "", "", "", _share(count, total), indent=2)
+        _add(table, name, count, "", "", "", _share(count, total), indent=2)
     if references.paper_coverage is not None:
         table.caption = f"A paper's own share found is {references.paper_coverage:.1%} on average."
     return table
@@ -193,7 +182,7 @@ def _spread_cells(spread: Spread) -> list[str]:
     return [_mean(spread.mean, 2), _count(spread.least), _count(spread.most)]
 
 
-def _venues(statistics: Statistics) -> Table | None:
+def _venues(statistics: CollectionStatistics) -> Table | None:
     documents = statistics.documents
     if not documents.venues:
         return None
@@ -206,44 +195,25 @@ def _venues(statistics: Statistics) -> Table | None:
 
 def _given(given: GivenSet) -> Table:
     table = _table(f"Query set {given.name}", "number", "mean", "least", "most", "share")
-    _add(table, "Queries", _count(given.queries))
-    _add(table, "judged", _count(given.judged_queries), indent=2)
-    _add(table, "Judged pairs", _count(given.judged))
+    _add(table, "Queries", given.queries)
+    _add(table, "judged", given.judged_queries, indent=2)
+    _add(table, "Judged pairs", given.judged)
     share = _share(given.relevant, given.judged)
-    _add(
-        table, "relevant", _count(given.relevant), *_spread_cells(given.per_query), share, indent=2
-    )
+    _add(table, "relevant", given.relevant, *_spread_cells(given.per_query), share, indent=2)
     for grade, count in given.grades:
-        _add(
-            table,
-            f"grade {grade}",
-            _count(count),
-            "",
-            "",
-            "",
-            _share(count, given.judged),
-            indent=2,
-        )
+        _add(table, f"grade {grade}", count, "", "", "", _share(count, given.judged), indent=2)
     return table
 
 
-def _import(statistics: Statistics) -> Table:
+def _import(statistics: CollectionStatistics) -> Table:
     made = statistics.imported
     table = _table("Import", "number", "share")
-    _add(table, "Files", _count(made.files))
+    _add(table, "Files", made.files)
     _add_counts(table, made.formats, made.files, indent=2)
-    _add(table, "Bibliographic records", _count(made.records))
-    kept = statistics.documents.count
-    _add(table, "kept as documents", _count(kept), _share(kept, made.records), indent=2)
-    _add(
-        table,
-        "merged into another",
-        _count(made.merged),
-        _share(made.merged, made.records),
-        indent=2,
-    )
+    _add(table, "Bibliographic records", made.records)
+    kept = ("kept as documents", statistics.documents.count), ("merged into another", made.merged)
     aside = tuple((f"left out: {reason}", count) for reason, count in made.set_aside)
-    _add_counts(table, aside, made.records, indent=2)
+    _add_counts(table, (*kept, *aside), made.records, indent=2)
     for kind, count in made.problems:
-        _add(table, f"Problems: {kind}", _count(count))
+        _add(table, f"Problems: {kind}", count)
     return table

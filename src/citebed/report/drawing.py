@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from citebed.files.writing import several_files
@@ -38,16 +39,48 @@ STYLE: dict[Any, Any] = {
 }
 
 
-def svg(make: Callable[[], Figure]) -> bytes:
-    """A figure as SVG: text as text, no background, no date, so that it is the same each time."""
-    whole = io.BytesIO()
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
+_UNDATED: dict[str, Any] = {
+    "svg": {"Date": None, "Creator": "citebed"},
+    "png": {"Software": "citebed"},
+    "pdf": {"CreationDate": None},
+}
+
+
+def drawn(
+    make: Callable[[], Figure], *endings: str, style: dict[Any, Any] | None = None, **how: Any
+) -> list[bytes]:
+    """A figure as files, ``svg``, ``png`` or ``pdf``: text as text, no date, the same each time.
+
+    ``style`` changes the house's; ``how`` goes to matplotlib (``dpi``, ``transparent``).
+    """
+    files = []
+    with mpl.rc_context({**STYLE, **(style or {})}), warnings.catch_warnings():
         # The reader's fonts draw the text; that ours lacks a letter is no reason to complain.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        make().savefig(
-            whole, format="svg", transparent=True, metadata={"Date": None, "Creator": "citebed"}
-        )
-    return whole.getvalue()
+        figure = make()
+        for ending in endings:
+            whole = io.BytesIO()
+            figure.savefig(whole, format=ending, metadata=_UNDATED[ending], **how)
+            files.append(whole.getvalue())
+    return files
+
+
+def svg(make: Callable[[], Figure]) -> bytes:
+    """A figure as SVG without background, which takes on the colour of a page."""
+    return drawn(make, "svg", transparent=True)[0]
+
+
+def panels(
+    number: int, columns: int, base: tuple[float, float], each: tuple[float, float], **shared: Any
+) -> tuple[Figure, list[Axes]]:
+    """A figure of so many panels in rows; its size in inches grows from ``base`` by ``each``."""
+    rows = -(-number // columns)
+    size = (base[0] + each[0] * columns, base[1] + each[1] * rows)
+    figure = Figure(figsize=size, layout="constrained")
+    grid = list(figure.subplots(rows, columns, squeeze=False, **shared).ravel())
+    for axes in grid[number:]:
+        axes.set_visible(False)
+    return figure, grid[:number]
 
 
 def label(text: str, at_most: int = 30) -> str:

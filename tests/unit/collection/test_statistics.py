@@ -13,9 +13,9 @@ from citebed.collection import Collection, ImportOptions, Rules, import_sources,
 from citebed.collection.building.venues import venue_series
 from citebed.collection.statistics import (
     TOKEN,
+    CollectionStatistics,
     Means,
     Spread,
-    Statistics,
     statistics,
 )
 from citebed.collection.statistics_rows import rows
@@ -65,13 +65,13 @@ def collect(tmp_path: Path, options: ImportOptions = OPTIONS, **files: str) -> C
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Statistics:
+def small(tmp_path_factory: pytest.TempPathFactory) -> CollectionStatistics:
     folder = tmp_path_factory.mktemp("small")
     files = {"x_bib": BIB, "y_bib": AGAIN, "one_xml": PAPER, "two_xml": SHORT, "z_dat": "\0\1"}
     return statistics(collect(folder, **files))
 
 
-def test_documents_are_counted_by_what_they_have(small: Statistics) -> None:
+def test_documents_are_counted_by_what_they_have(small: CollectionStatistics) -> None:
     documents = small.documents
     assert small.name == "small"
     assert documents.count == 4
@@ -90,7 +90,7 @@ def test_documents_are_counted_by_what_they_have(small: Statistics) -> None:
     assert documents.years == ((2010, 1, 1), (2011, 2, 1))
 
 
-def test_the_years_of_an_event_are_one_venue(small: Statistics) -> None:
+def test_the_years_of_an_event_are_one_venue(small: CollectionStatistics) -> None:
     assert small.documents.venues == (
         ("International Workshop on Testing", 2),
         ("Journal of Tests", 1),
@@ -104,7 +104,7 @@ def test_only_the_largest_venues_are_named(tmp_path: Path) -> None:
     assert documents.all_venues == 2
 
 
-def test_passages_are_measured_as_they_are_searched_for(small: Statistics) -> None:
+def test_passages_are_measured_as_they_are_searched_for(small: CollectionStatistics) -> None:
     paragraphs, sentences = small.passages
     assert (paragraphs.name, sentences.name) == ("paragraphs", "sentences")
     assert paragraphs.all == Means(3, 26 / 3, 64 / 3, 1.0, 4 / 3)
@@ -119,7 +119,7 @@ def test_passages_are_measured_as_they_are_searched_for(small: Statistics) -> No
     assert sentences.pairs == 2
 
 
-def test_reference_lists_and_what_was_not_found(small: Statistics) -> None:
+def test_reference_lists_and_what_was_not_found(small: CollectionStatistics) -> None:
     references = small.references
     assert references is not None
     assert references.papers == 2
@@ -131,7 +131,7 @@ def test_reference_lists_and_what_was_not_found(small: Statistics) -> None:
     assert dict(references.unfound) == {"DOI not in the collection": 1, "URL only": 1, "nothing": 1}
 
 
-def test_the_import_adds_up(small: Statistics) -> None:
+def test_the_import_adds_up(small: CollectionStatistics) -> None:
     made = small.imported
     assert made.files == 5
     assert made.formats == (("annotation-xml", 2), ("bibtex", 2))
@@ -197,7 +197,7 @@ def test_papers_without_documents_have_no_usable_passage(tmp_path: Path) -> None
     assert made.references.coverage == 0.0
 
 
-def test_rows_are_flat_and_named_once(small: Statistics) -> None:
+def test_rows_are_flat_and_named_once(small: CollectionStatistics) -> None:
     made = rows(small)
     assert all(list(row) == ["group", "name", "value", "share"] for row in made)
     assert len({(row["group"], row["name"]) for row in made}) == len(made)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from importlib import resources
 from pathlib import Path
-from typing import IO
 
 import matplotlib as mpl
 import pytest
@@ -14,13 +13,13 @@ from matplotlib.figure import Figure
 
 from citebed.collection import ImportOptions, import_sources, open_collection
 from citebed.collection.statistics import (
+    CollectionStatistics,
     Documents,
     Imported,
     Means,
     Passages,
     References,
     Spread,
-    Statistics,
     statistics,
 )
 from citebed.errors import CitebedError, UnknownName
@@ -29,7 +28,7 @@ from citebed.report.collection_picture import draw
 
 PNG = b"\x89PNG\r\n\x1a\n"
 NOTHING = Means(0, None, None, None, None)
-EMPTY = Statistics(
+EMPTY = CollectionStatistics(
     name="nothing",
     documents=Documents(0, (), None, (), (), (), (), 0),
     passages=(),
@@ -43,7 +42,9 @@ ONE = dataclasses.replace(
 )
 
 
-def citing(lengths: tuple[int, ...], per_paper: tuple[tuple[int, int], ...]) -> Statistics:
+def citing(
+    lengths: tuple[int, ...], per_paper: tuple[tuple[int, int], ...]
+) -> CollectionStatistics:
     mean = Means(len(lengths), sum(lengths) / len(lengths), 1.0, 1.0, 1.0)
     spread = Spread(1.0, 1, 1)
     return dataclasses.replace(
@@ -53,21 +54,21 @@ def citing(lengths: tuple[int, ...], per_paper: tuple[tuple[int, int], ...]) -> 
     )
 
 
-def titles(made: Statistics) -> list[str]:
+def titles(made: CollectionStatistics) -> list[str]:
     figure: Figure = collection_picture._figure(made)
     own = [axes.get_title("left") or axes.get_title() for axes in figure.axes]
     return [title for title in own + [part.get_suptitle() for part in figure.subfigs] if title]
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Statistics:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> CollectionStatistics:
     folder = tmp_path_factory.mktemp("demo") / "c"
     with resources.as_file(resources.files("citebed") / "demo") as sources:
         import_sources(folder, [sources], ImportOptions(name="demo", workers=1))
     return statistics(open_collection(folder))
 
 
-def test_the_ending_says_which_format(demo: Statistics, tmp_path: Path) -> None:
+def test_the_ending_says_which_format(demo: CollectionStatistics, tmp_path: Path) -> None:
     draw(demo, tmp_path / "demo.PNG")
     draw(demo, tmp_path / "demo.svg")
     assert (tmp_path / "demo.PNG").read_bytes().startswith(PNG)
@@ -76,14 +77,14 @@ def test_the_ending_says_which_format(demo: Statistics, tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["demo.PNG", "demo.svg"]
 
 
-def test_everything_there_is_gets_a_panel(demo: Statistics) -> None:
+def test_everything_there_is_gets_a_panel(demo: CollectionStatistics) -> None:
     made = sorted(titles(demo))
     assert [title.split()[0] for title in made] == [
         "Documents", "Largest", "Length", "Length", "References",
     ]  # fmt: skip
 
 
-def test_the_same_statistics_give_the_same_file(demo: Statistics, tmp_path: Path) -> None:
+def test_the_same_statistics_give_the_same_file(demo: CollectionStatistics, tmp_path: Path) -> None:
     for name in ("a.svg", "b.svg"):
         draw(demo, tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
@@ -100,7 +101,9 @@ def test_the_same_statistics_give_the_same_file(demo: Statistics, tmp_path: Path
         (citing((7,) * 300, tuple((n, n // 2) for n in range(300))), 2),
     ],
 )
-def test_what_is_missing_is_left_out(made: Statistics, panels: int, tmp_path: Path) -> None:
+def test_what_is_missing_is_left_out(
+    made: CollectionStatistics, panels: int, tmp_path: Path
+) -> None:
     draw(made, tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(PNG)
     assert len(titles(made)) == panels
@@ -125,11 +128,11 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Monke
     path = tmp_path / "picture.svg"
     path.write_text("old", encoding="utf-8")
 
-    def fail(_figure: Figure, file: IO[bytes], **_options: object) -> None:
-        file.write(b"half")
+    def fail(file: Path, _: bytes) -> None:
+        file.write_text("half", encoding="utf-8")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Figure, "savefig", fail)
+    monkeypatch.setattr(Path, "write_bytes", fail)
     with pytest.raises(CitebedError, match=r"cannot write .*picture.svg: No space left"):
         draw(ONE, path)
     assert path.read_text("utf-8") == "old"

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from citebed.collection.statistics import (
+    CollectionStatistics,
     Documents,
     GivenSet,
     Imported,
@@ -16,7 +17,6 @@ from citebed.collection.statistics import (
     Passages,
     References,
     Spread,
-    Statistics,
 )
 from citebed.report.collection_table import short_name, statistics_tables
 
@@ -31,7 +31,7 @@ DOCUMENTS = Documents(
     venues=((LONG, 12345), ("[bold]J. of Marks[/bold]", 7)),
     all_venues=1250,
 )
-EMPTY = Statistics(
+EMPTY = CollectionStatistics(
     name="nothing",
     documents=Documents(0, (("abstract", 0),), None, (), (), (), (), 0),
     passages=(),
@@ -40,7 +40,7 @@ EMPTY = Statistics(
     links=(),
     imported=Imported(1, 0, (), 0, 0, (), ()),
 )
-FULL = Statistics(
+FULL = CollectionStatistics(
     name="full",
     documents=DOCUMENTS,
     passages=(
@@ -78,7 +78,7 @@ FULL = Statistics(
 )
 
 
-def printed(statistics: Statistics, width: int = 80) -> str:
+def printed(statistics: CollectionStatistics, width: int = 80) -> str:
     console = Console(file=StringIO(), width=width, color_system=None)
     for table in statistics_tables(statistics):
         console.print(table)
