@@ -21,18 +21,18 @@ from matplotlib.figure import Figure
 from citebed.evaluation.contrasts.contrasting import Contrast
 from citebed.evaluation.measures.base import Measure
 from citebed.files.writing import several_files
-from citebed.report.drawing import MARK, RULE, STYLE, FileNames
+from citebed.report.drawing import MARK, RULE, FileNames, drawn, panels
 from citebed.runs.tables import Floats
 from citebed.wording import count
 
 ENDINGS = ("svg", "png")
-_PANEL = 2.75
+_SIZES = (0.25, 0.45), (2.75, 2.75)
 _DOT = 16.0
 _LARGEST_DOT = 420.0
 _NUMBERED = 6
 """Places where at least so many queries lie get their number written beside them."""
 
-_STYLE: dict[Any, Any] = {**STYLE, "axes.titlelocation": "center"}
+_HOW: dict[str, Any] = {"style": {"axes.titlelocation": "center"}, "dpi": 160}
 Made = tuple[str, Callable[[], Figure]]
 
 
@@ -50,21 +50,13 @@ def draw_contrast(
     folder = Path(folder)
     for run in pair or ():
         contrast.before[run]  # an unknown name is told before anything is drawn
+    names = []
     with several_files(folder) as draft:
-        drawn = [path for made in _figures(contrast, pair) for path in _save(made, draft)]
-    return [folder / path.name for path in drawn]
-
-
-def _save(made: Made, folder: Path) -> Iterator[Path]:
-    name, make = made
-    undated: dict[str, Any] = {"svg": {"Date": None}, "png": {"Software": None}}
-    with mpl.rc_context(_STYLE):
-        figure = make()
-        for ending in ENDINGS:
-            path = folder / f"{name}.{ending}"
-            with path.open("wb") as file:
-                figure.savefig(file, format=ending, dpi=160, metadata=undated[ending])
-            yield path
+        for name, make in _figures(contrast, pair):
+            for ending, whole in zip(ENDINGS, drawn(make, *ENDINGS, **_HOW), strict=True):
+                names.append(f"{name}.{ending}")
+                (draft / names[-1]).write_bytes(whole)
+    return [folder / name for name in names]
 
 
 def _figures(contrast: Contrast, pair: tuple[str, ...] | None) -> Iterator[Made]:
@@ -84,13 +76,13 @@ def _figures(contrast: Contrast, pair: tuple[str, ...] | None) -> Iterator[Made]
 
 
 def _run_figure(contrast: Contrast, run: str, measures: Sequence[Measure]) -> Figure:
-    figure, rows = _panels(1, len(measures))
+    figure, grid = panels(len(measures), len(measures), *_SIZES)
     x, y = contrast.before[run], contrast.after[run]
-    for axes, measure in zip(rows[0], measures, strict=True):
+    for axes, measure in zip(grid, measures, strict=True):
         scatter(axes, x.of(measure), y.of(measure), measure.RANGE)
         axes.set_title(str(measure))
         axes.set_xlabel(f"under {contrast.sets.before.name}")
-    rows[0][0].set_ylabel(f"under {contrast.sets.after.name}")
+    grid[0].set_ylabel(f"under {contrast.sets.after.name}")
     figure.suptitle(f"{run}, {count(len(x.query_ids), 'query')}", fontsize=9)
     return figure
 
@@ -98,8 +90,10 @@ def _run_figure(contrast: Contrast, run: str, measures: Sequence[Measure]) -> Fi
 def _pair_figure(contrast: Contrast, first: str, second: str) -> Figure:
     from citebed.evaluation.scoring.comparing import shared_queries
 
-    figure, rows = _panels(2, len(contrast.by_query))
-    for row, evaluation in zip(rows, (contrast.before, contrast.after), strict=True):
+    columns = len(contrast.by_query)
+    figure, grid = panels(2 * columns, columns, *_SIZES)
+    rows = (grid[:columns], contrast.before), (grid[columns:], contrast.after)
+    for row, evaluation in rows:
         _, (x, y) = shared_queries(evaluation[first], evaluation[second])
         for axes, measure in zip(row, contrast.by_query, strict=True):
             at = contrast.measures.index(measure)
@@ -108,11 +102,6 @@ def _pair_figure(contrast: Contrast, first: str, second: str) -> Figure:
             axes.set_xlabel(first)
         row[0].set_ylabel(second)
     return figure
-
-
-def _panels(rows: int, columns: int) -> tuple[Figure, list[list[Axes]]]:
-    figure = Figure(figsize=(0.25 + _PANEL * columns, 0.45 + _PANEL * rows), layout="constrained")
-    return figure, [list(row) for row in figure.subplots(rows, columns, squeeze=False)]
 
 
 def scatter(axes: Axes, x: Floats, y: Floats, limits: tuple[float, float]) -> None:
@@ -174,13 +163,9 @@ def _limits(x: Floats, y: Floats, limits: tuple[float, float]) -> tuple[float, f
 def _systems_figure(contrast: Contrast) -> Figure:
     """Per measure a line a run from its mean under the first set to that under the second."""
     columns = min(3, len(contrast.measures))
-    rows = -(-len(contrast.measures) // columns)
-    figure = Figure(figsize=(0.3 + 3.1 * columns, 0.3 + 2.8 * rows), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False).ravel()
-    for axes, measure in zip(panels, contrast.measures, strict=False):
+    figure, grid = panels(len(contrast.measures), columns, (0.3, 0.3), (3.1, 2.8))
+    for axes, measure in zip(grid, contrast.measures, strict=True):
         _slopes(axes, contrast, measure)
-    for axes in panels[len(contrast.measures) :]:
-        axes.set_visible(False)
     return figure
 
 

@@ -6,30 +6,24 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.files.writing import whole_files
-from citebed.report.drawing import STYLE
+from citebed.files.writing import write_whole
+from citebed.report.drawing import INK, drawn, panels
 from citebed.runs.tables import Floats
 from citebed.timeline.robustness import Setting, Simulation
 from citebed.wording import printable
 
 ENDINGS = ("svg", "png")
-_INK, _RULE = "#222222", "#b0b0b0"
+_RULE = "#b0b0b0"
 _DASHES: tuple[Any, ...] = ("solid", (0, (4, 1.5)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)))
-_MARKS = (("o", _INK), ("o", "white"), ("s", _INK), ("s", "white"), ("^", _INK), ("^", "white"))
+_MARKS = (("o", INK), ("o", "white"), ("s", INK), ("s", "white"), ("^", INK), ("^", "white"))
 _COLUMNS = 3
 
-_STYLE: dict[Any, Any] = {
-    **STYLE,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "legend.frameon": False,
-}
+_STYLE = {"axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False}
 
 
 def picture_ending(path: str | Path) -> str:
@@ -52,25 +46,20 @@ def draw_robustness(simulation: Simulation, path: str | Path) -> None:
     if not path.parent.is_dir():
         where, what = printable(path.parent), printable(path.name)
         raise CitebedError(f"there is no folder '{where}' to draw '{what}' into.")
-    undated: dict[str, Any] = {"svg": {"Date": None}, "png": {"Software": None}}
-    with whole_files(path) as (draft,), draft.open("wb") as file, mpl.rc_context(_STYLE):
-        figure = robustness_figure(simulation)
-        figure.savefig(file, format=ending, dpi=200, metadata=undated[ending])
+    write_whole(
+        path, drawn(lambda: robustness_figure(simulation), ending, style=_STYLE, dpi=200)[0]
+    )
 
 
 def robustness_figure(simulation: Simulation) -> Figure:
     """The figure itself: panels in rows of three, one legend below."""
     columns = min(_COLUMNS, len(simulation.measures))
-    rows = -(-len(simulation.measures) // columns)
-    figure = Figure(figsize=(0.3 + 2.7 * columns, 0.8 + 2.3 * rows), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    figure, grid = panels(len(simulation.measures), columns, (0.3, 0.8), (2.7, 2.3))
     looks = _looks(simulation.options.settings)
-    for axes, measure, means in zip(panels, simulation.measures, simulation.mean, strict=False):
+    for axes, measure, means in zip(grid, simulation.measures, simulation.mean, strict=True):
         _panel(axes, simulation.options.levels, means, looks)
         axes.set_title(str(measure))
-    for axes in panels[len(simulation.measures) :]:
-        axes.set_visible(False)
-    for axes in panels[max(0, len(simulation.measures) - columns) : len(simulation.measures)]:
+    for axes in grid[-columns:]:
         axes.set_xlabel("disorder θ")
     _legend(figure, simulation.options.settings, looks)
     return figure
@@ -82,7 +71,7 @@ def _looks(settings: tuple[Setting, ...]) -> list[dict[str, Any]]:
     marks = dict(zip(dict.fromkeys(s.written for s in settings), cycle(_MARKS), strict=False))
     return [
         {
-            "color": _INK,
+            "color": INK,
             "linewidth": 0.9,
             "linestyle": dashes[setting.D],
             "marker": marks[setting.written][0],

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
-from citebed.report.drawing import INK, LIGHT, MARK, RULE
+from citebed.report.drawing import INK, LIGHT, MARK, RULE, panels
 from citebed.report.timeline_series import Areas, day_name, short
 from citebed.runs.tables import Floats
 
@@ -56,13 +56,12 @@ def areas_figure(
     title: str, runs: tuple[str, str], pairs: Sequence[Pair], limits: tuple[float, float]
 ) -> Figure:
     """A panel a weighting, one above the other."""
-    figure = Figure(figsize=(_WIDTH, 0.9 + 1.75 * len(pairs)), layout="constrained")
-    panels = figure.subplots(len(pairs), 1, squeeze=False).ravel()
-    for axes, pair in zip(panels, pairs, strict=True):
+    figure, grid = panels(len(pairs), 1, (_WIDTH, 0.9), (0, 1.75))
+    for axes, pair in zip(grid, pairs, strict=True):
         axes.set_ylim(*limits)
         _panel(axes, pair)
     figure.suptitle(title, x=0.01, ha="left", fontsize=9, fontweight="bold")
-    panels[-1].set_xlabel("start of slice; slices are as wide as their weights")
+    grid[-1].set_xlabel("start of slice; slices are as wide as their weights")
     first, second = (short(run, 40) for run in runs)
     figure.legend(
         handles=[

@@ -6,7 +6,6 @@ of Dietz, Dalton & Balog, Time-aware Evaluation of Cumulative Citation Recommend
 
 from __future__ import annotations
 
-import io
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -15,7 +14,6 @@ from datetime import UTC
 from functools import cached_property
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib import dates
 from matplotlib.axes import Axes
@@ -24,7 +22,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from citebed.evaluation.measures.base import Measure
-from citebed.report.drawing import INK, LIGHT, MARK, RULE, STYLE, FileNames, svg
+from citebed.report.drawing import INK, LIGHT, MARK, RULE, FileNames, drawn, panels, svg
 from citebed.report.timeline_areas import Pair, areas_figure
 from citebed.report.timeline_series import (
     WINDOW,
@@ -79,11 +77,7 @@ class Picture:
     @cached_property
     def png(self) -> bytes:
         """On white, for slides and mails."""
-        whole = io.BytesIO()
-        with mpl.rc_context(STYLE), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-            self.make().savefig(whole, format="png", dpi=_PNG_DPI, metadata={"Software": "citebed"})
-        return whole.getvalue()
+        return drawn(self.make, "png", dpi=_PNG_DPI)[0]
 
     def files(self) -> dict[str, bytes]:
         """The picture as files, by name."""
@@ -206,8 +200,8 @@ def scores_picture(runs: Sequence[StreamScores], measure: Measure, names: FileNa
         title += f", means of {joined} neighbouring slices"
 
     def make() -> Figure:
-        drawn = _together if len(runs) <= _TOGETHER else _apart
-        return drawn(title, [scores.run for scores in runs], series, measure)
+        draw = _together if len(runs) <= _TOGETHER else _apart
+        return draw(title, [scores.run for scores in runs], series, measure)
 
     return Picture("scores", names("scores", str(measure)), f"{title}: {said}.", make)
 
@@ -269,19 +263,16 @@ def _score_axis(axes: Axes, series: Sequence[Steps], measure: Measure, most: int
 
 def _apart(title: str, runs: Sequence[str], series: Sequence[Steps], measure: Measure) -> Figure:
     columns = 2 if len(runs) <= 12 else 3
-    rows = math.ceil(len(runs) / columns)
-    figure = Figure(figsize=(1.1 * _WIDTH, 0.9 + 1.15 * rows), layout="constrained")
-    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    size = (1.1 * _WIDTH, 0.9), (0, 1.15)
+    figure, grid = panels(len(runs), columns, *size, sharex=True, sharey=True)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "All-NaN slice")
         together = np.stack([found.values for found in series])
         span = np.nanmin(together, axis=0), np.nanmax(together, axis=0)
-    for axes, run, found in zip(grid, runs, series, strict=False):
+    for axes, run, found in zip(grid, runs, series, strict=True):
         _panel(axes, found, span)
         axes.set_title(short(run, 76 // columns), fontweight="normal", fontsize=8)
         _score_axis(axes, series, measure, 6 - columns)
-    for axes in grid[len(runs) :]:
-        axes.set_visible(False)
     figure.suptitle(title, x=0.01, ha="left", fontsize=9, fontweight="bold")
     figure.legend(handles=_panel_keys(), loc="outside lower left", ncols=3, frameon=False)
     return figure

@@ -19,6 +19,7 @@ from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.contrasting import Contrast, contrast
 from citebed.report import contrast_figures
 from citebed.report.contrast_figures import draw_contrast, scatter, spread
+from citebed.report.drawing import STYLE
 from citebed.runs.reading import as_qrels
 
 MEASURES = ["AP", "P@5", "GMAP"]
@@ -102,7 +103,7 @@ def test_the_same_contrast_gives_the_same_files(found: Contrast, tmp_path: Path)
 
 
 def test_the_second_of_a_pair_is_laid_against_the_first(found: Contrast) -> None:
-    with mpl.rc_context(contrast_figures._STYLE):
+    with mpl.rc_context(STYLE | contrast_figures._HOW["style"]):
         figure = contrast_figures._pair_figure(found, "one", "runs/two $x$ & <b>")
     titles = [axes.get_title() for axes in figure.axes]
     assert titles == ["AP under J1", "P@5 under J1", "AP under J1+2", "P@5 under J1+2"]
