@@ -52,7 +52,7 @@ def rankings(
 def relevances(collection: Collection, name: str) -> Relevant:
     """The judgements by query."""
     found: dict[str, dict[str, int]] = {}
-    for query_id, doc_id, grade in collection.qrels(name).iter_rows():
+    for query_id, doc_id, grade in collection.qrels(name).table.iter_rows():
         found.setdefault(query_id, {})[doc_id] = grade
     return found
 

@@ -212,7 +212,7 @@ def read_cranfield(collection: Collection) -> Cranfield:
     (name,) = collection.query_sets
     relevant: dict[str, dict[str, int]] = {}
     source = {}
-    for query, document, grade in collection.qrels(name).iter_rows():
+    for query, document, grade in collection.qrels(name).table.iter_rows():
         if grade:
             relevant.setdefault(query, {})[document] = grade
         else:

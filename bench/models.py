@@ -61,7 +61,7 @@ def score(collection: Collection, model: str) -> Scores:
 def relevances(collection: Collection, name: str) -> Mapping[str, Mapping[str, int]]:
     """The judgements by query, of queries that have a relevant document."""
     found: dict[str, dict[str, int]] = {}
-    for query_id, doc_id, grade in collection.qrels(name).iter_rows():
+    for query_id, doc_id, grade in collection.qrels(name).table.iter_rows():
         found.setdefault(query_id, {})[doc_id] = grade
     return {query: rel for query, rel in found.items() if any(g > 0 for g in rel.values())}
 

@@ -21,7 +21,7 @@ def authors_pairs(path: Path) -> set[tuple[str, str]]:
 def our_pairs(folder: Path) -> list[tuple[str, str]]:
     """Our pairs under the authors' ids: ``10.1145/3343413.3377960:01`` is ``337796001``."""
     pairs = []
-    for query_id, doc_id, _ in open_collection(folder).qrels("paragraphs").iter_rows():
+    for query_id, doc_id, _ in open_collection(folder).qrels("paragraphs").table.iter_rows():
         paper, _, context = query_id.rpartition(":")
         pairs.append((paper.rpartition(".")[2] + context.split("-")[0], doc_id))
     return pairs
@@ -60,8 +60,8 @@ def test_contexts_and_queries(acm_cr: Path) -> None:
     assert contexts["anonymised"].sum() == 229
     assert collection.queries("paragraphs").height == 269
     assert collection.queries("sentences").height == 551
-    assert collection.qrels("paragraphs").height == 898
-    assert collection.qrels("sentences").height == 976
+    assert collection.qrels("paragraphs").table.height == 898
+    assert collection.qrels("sentences").table.height == 976
 
 
 def test_pairs_are_the_authors_but_for_documents_that_are_missing(

@@ -44,7 +44,7 @@ def test_cranfield_queries_count_from_one_and_grades_are_the_right_way_up(cranfi
     queries = collection.queries(name)
     assert queries["query_id"].to_list() == [str(n) for n in range(1, 226)]
     assert queries["text"][0].startswith("what similarity laws must be obeyed")
-    qrels = collection.qrels(name)
+    qrels = collection.qrels(name).table
     assert dict(qrels["relevance"].value_counts().iter_rows()) == {
         4: 128,
         3: 387,
@@ -76,7 +76,7 @@ def test_cacm(cacm: Path) -> None:
     middle = collection.document("1602")
     assert middle.title == "POSE: A Language for Posing Problems to a Computer"
     (name,) = collection.query_sets
-    assert (collection.queries(name).height, collection.qrels(name).height) == (64, 796)
+    assert (collection.queries(name).height, collection.qrels(name).table.height) == (64, 796)
 
 
 def test_cacm_links(cacm: Path) -> None:

@@ -30,6 +30,7 @@ from citebed.records import (
     Sentence,
 )
 from citebed.runs import trec_files
+from citebed.runs.tables import Qrels
 from citebed.runs.trec_files import read_own
 from citebed.wording import printable
 
@@ -196,13 +197,14 @@ class Collection:
                     raise ValueError(f"a line has no {column}")
             return table
 
-    def qrels(self, name: str) -> pl.DataFrame:
-        """The judgements of a set: ``query_id``, ``doc_id``, ``relevance``."""
+    def qrels(self, name: str) -> Qrels:
+        """The judgements of a set, whose table has ``query_id``, ``doc_id``, ``relevance``."""
         path, data = self._set_file(name, "qrels", "qrels")
-        if not data:
-            return pl.DataFrame(schema=QRELS)
-        with store.damage_told(path):
-            return read_own(data, trec_files.QRELS).cast(dict(QRELS))  # type: ignore[arg-type]
+        table = pl.DataFrame(schema=QRELS)
+        if data:
+            with store.damage_told(path):
+                table = read_own(data, trec_files.QRELS).cast(dict(QRELS))  # type: ignore[arg-type]
+        return Qrels(table, name, path)
 
     def _set_file(self, name: str, folder: str, ending: str) -> tuple[Path, bytes]:
         if name not in self.query_sets:
@@ -266,7 +268,7 @@ class Collection:
 
     def iter_judgements(self, name: str) -> Iterator[Judgement]:
         """The judgements of a set as records."""
-        for query_id, doc_id, relevance in self.qrels(name).iter_rows():
+        for query_id, doc_id, relevance in self.qrels(name).table.iter_rows():
             yield Judgement(query_id, doc_id, relevance)
 
 

@@ -283,7 +283,7 @@ def _measured(collection: Collection, name: str, table: pl.DataFrame, key: str) 
         all=_means(table),
         citing=_means(table.filter(pl.col("mentions") > 0)),
         usable=_means(table.filter(pl.col("query_id").is_in(queries))),
-        pairs=collection.qrels(name).height if known else 0,
+        pairs=collection.qrels(name).table.height if known else 0,
         lengths=tuple(table["tokens"]),
     )
 
@@ -327,7 +327,7 @@ def _unfound(collection: Collection) -> Counts:
 
 
 def _given_set(collection: Collection, name: str) -> GivenSet:
-    qrels = collection.qrels(name)
+    qrels = collection.qrels(name).table
     relevant = pl.col("relevance") > 0
     per_query = qrels.group_by("query_id").agg(relevant.sum())["relevance"]
     grades = qrels["relevance"].value_counts().sort("relevance")

@@ -66,7 +66,7 @@ def state(folder: Path) -> dict[str, object]:
     names = ("documents", "papers", "references", "contexts", "set_aside", "links", "sections")
     tables = {name: getattr(collection, name).to_dicts() for name in names}
     sets = {
-        name: (collection.queries(name).to_dicts(), collection.qrels(name).to_dicts())
+        name: (collection.queries(name).to_dicts(), collection.qrels(name).table.to_dicts())
         for name in collection.query_sets
     }
     return {**tables, "sets": sets, "files": collection.files.to_dicts()}
@@ -93,11 +93,11 @@ def test_documents_papers_queries_and_qrels(tmp_path: Path) -> None:
     paragraphs = collection.queries("paragraphs")
     assert paragraphs["query_id"].to_list() == ["paper-one:01"]
     assert paragraphs["text"][0] == "Nothing here. Cats [1] and sheep [2]."
-    assert collection.qrels("paragraphs").rows() == [
+    assert collection.qrels("paragraphs").table.rows() == [
         ("paper-one:01", "adams2001", 1),
         ("paper-one:01", "chen2010", 1),
     ]
-    assert collection.qrels("sentences")["query_id"].unique().to_list() == ["paper-one:01.2"]
+    assert collection.qrels("sentences").table["query_id"].unique().to_list() == ["paper-one:01.2"]
     assert (tmp_path / "c/qrels/paragraphs.qrels").read_text().splitlines()[0] == (
         "paper-one:01 0 adams2001 1"
     )
@@ -181,7 +181,7 @@ def test_no_future_leaves_out_what_is_later_than_the_citing_paper(tmp_path: Path
     write(tmp_path / "in", refs__bib=BIB, paper__xml=XML)
     do_import(tmp_path / "c", tmp_path / "in", rules=Rules(no_future=True))
     collection = open_collection(tmp_path / "c")
-    assert collection.qrels("paragraphs")["doc_id"].to_list() == ["adams2001"]
+    assert collection.qrels("paragraphs").table["doc_id"].to_list() == ["adams2001"]
     assert collection.queries("paragraphs")["before"].to_list() == ["2005"]
 
 
@@ -190,7 +190,7 @@ def test_a_citing_paper_is_never_an_answer_to_itself(tmp_path: Path) -> None:
     write(tmp_path / "in", refs__bib=BIB, paper__xml=xml)
     do_import(tmp_path / "c", tmp_path / "in")
     collection = open_collection(tmp_path / "c")
-    assert collection.qrels("paragraphs")["doc_id"].to_list() == ["chen2010"]
+    assert collection.qrels("paragraphs").table["doc_id"].to_list() == ["chen2010"]
     assert collection.queries("paragraphs")["exclude"].to_list() == [["adams2001"]]
     assert collection.papers["doc_id"].to_list() == ["adams2001"]
 
@@ -373,7 +373,7 @@ def test_killed_at_any_moment_the_previous_or_the_next_state_is_whole(tmp_path: 
         process.wait()
         collection = open_collection(tmp_path / "c")
         assert collection.documents.height in sizes
-        assert collection.qrels("paragraphs").height == 2
+        assert collection.qrels("paragraphs").table.height == 2
         assert collection.contexts.height == 3
         seen.add(collection.documents.height)
     assert do_import(tmp_path / "c", source).documents == 3005
@@ -431,7 +431,7 @@ def test_ids_of_given_queries_and_judgements_have_no_blanks(tmp_path: Path) -> N
     collection = open_collection(tmp_path / "c")
     (name,) = collection.query_sets
     assert collection.queries(name)["query_id"].to_list() == ["q_1"]
-    assert collection.qrels(name).rows() == [("q_1", "d_1", 1)]
+    assert collection.qrels(name).table.rows() == [("q_1", "d_1", 1)]
     assert collection.documents["doc_id"].to_list() == ["d_1"]
 
 

@@ -33,7 +33,7 @@ def test_a_grade_out_of_range_is_skipped_and_told(
     report = import_sources(tmp_path / "c", [tmp_path / name])
     where = head.count("\n") + 1
     assert report.problems.select("line", "kind").rows() == [(where, "skipped")]
-    qrels = open_collection(tmp_path / "c").qrels("a")
+    qrels = open_collection(tmp_path / "c").qrels("a").table
     assert (qrels["doc_id"][-1], qrels["relevance"][-1]) == ("d", 2)
 
 

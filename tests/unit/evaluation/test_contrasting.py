@@ -323,7 +323,7 @@ def cranfield(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Co
         ).table
         for model in ("bm25", "cosine", "kl", "okapi")
     }
-    table = collection.qrels(name)
+    table = collection.qrels(name).table
     half = Qrels(table.gather_every(2), "half")
     return contrast(half, Qrels(table, "all"), runs)
 

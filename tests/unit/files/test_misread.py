@@ -80,7 +80,7 @@ def test_the_queries_of_a_collection_may_start_like_zlib(tmp_path: Path) -> None
     (tmp_path / "q.qrels").write_text("".join(f"x^{n} 0 d 1\n" for n in range(2, 9)))
     import_sources(tmp_path / "c", [tmp_path / name for name in ("d.jsonl", "q.jsonl", "q.qrels")])
     collection = open_collection(tmp_path / "c")
-    judged = {row for name in collection.query_sets for row in collection.qrels(name).rows()}
+    judged = {row for name in collection.query_sets for row in collection.qrels(name).table.rows()}
     assert ("x^2", "d", 1) in judged
     asked = [collection.queries(name)["query_id"].to_list() for name in collection.query_sets]
     assert ["x^2"] in asked

@@ -32,7 +32,7 @@ def write_beir(collection: Collection, output: Output) -> None:
         else:
             _link(first, output.file(f"{prefix}corpus.jsonl", documents.height))
         _write_queries(collection.queries(name), prefix, output)
-        _write_qrels(collection.qrels(name), prefix, output)
+        _write_qrels(collection.qrels(name).table, prefix, output)
     if first is None:
         _write_corpus(documents, "", output)
     left_out(

@@ -35,7 +35,7 @@ def write_ir_datasets(collection: Collection, output: Output) -> None:
         documents.write_ndjson(file)
     sets = {}
     for name in output.query_sets:
-        queries, qrels = collection.queries(name), collection.qrels(name)
+        queries, qrels = collection.queries(name), collection.qrels(name).table
         with output.open(f"{name}/{QUERIES}", queries.height) as file:
             queries.write_ndjson(file)
         write_qrels(output.file(f"{name}/{QRELS}", qrels.height), qrels)

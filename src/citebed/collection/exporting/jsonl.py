@@ -128,7 +128,8 @@ def _note_rules(collection: Collection, output: Output) -> None:
 def _write_set(collection: Collection, name: str, output: Output) -> None:
     """The name of the set stands in every line: files that are equal would be read once."""
     own = pl.lit(name).alias("query_set")
-    for kind, table in (("queries", collection.queries(name)), ("qrels", collection.qrels(name))):
+    judged = collection.qrels(name).table
+    for kind, table in (("queries", collection.queries(name)), ("qrels", judged)):
         if table.height:
             with output.open(f"{kind}/{name}.jsonl", table.height) as file:
                 table.with_columns(own).write_ndjson(file)

@@ -20,7 +20,7 @@ _JOINT = "; "
 def _query_tables(collection: Collection, output: Output) -> Iterator[tuple[str, pl.DataFrame]]:
     for name in output.query_sets:
         yield f"queries/{name}", collection.queries(name)
-        yield f"qrels/{name}", collection.qrels(name)
+        yield f"qrels/{name}", collection.qrels(name).table
 
 
 def write_parquet(collection: Collection, output: Output) -> None:

@@ -23,7 +23,7 @@ def write_trec(collection: Collection, output: Output) -> None:
     with output.file("documents.trec", documents.height).open("w", encoding="utf-8") as handle:
         handle.writelines(write_documents(_records(documents)))
     for name in output.query_sets:
-        queries, qrels = collection.queries(name), collection.qrels(name)
+        queries, qrels = collection.queries(name), collection.qrels(name).table
         if queries.height:
             path = output.file(f"topics/{name}.topics", queries.height)
             path.write_text("".join(write_topics(collection.iter_queries(name))), "utf-8")

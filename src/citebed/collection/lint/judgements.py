@@ -23,7 +23,7 @@ def _sets(subject: Subject) -> list[tuple[str, pl.DataFrame, pl.DataFrame]]:
     collection = subject.collection
     queries = subject.queries
     return [
-        (name, queries.filter(pl.col("set") == name), collection.qrels(name))
+        (name, queries.filter(pl.col("set") == name), collection.qrels(name).table)
         for name in collection.query_sets
     ]
 

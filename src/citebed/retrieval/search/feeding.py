@@ -67,7 +67,7 @@ class JudgedFeedback:
         mine = {pair for pair in self.pairs if pair[0] in asked}
         sets = {}
         for name in collection.query_sets:
-            qrels = collection.qrels(name).filter(pl.col("relevance") > 0)
+            qrels = collection.qrels(name).table.filter(pl.col("relevance") > 0)
             sets[name] = set(qrels.select("query_id", "doc_id").iter_rows())
         return {name for name, pairs in sets.items() if pairs & mine}
 

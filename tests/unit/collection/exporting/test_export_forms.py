@@ -76,7 +76,7 @@ def test_jsonl_comes_back_as_the_same_collection(
     assert again.query_sets == small.query_sets == ("paragraphs", "sentences", "cats")
     for name in small.query_sets:
         same(small.queries(name), again.queries(name))
-        same(small.qrels(name), again.qrels(name))
+        same(small.qrels(name).table, again.qrels(name).table)
     assert "queries/paragraphs.jsonl" not in report.files
 
 
@@ -90,7 +90,7 @@ def test_jsonl_keeps_references_to_the_letter(sources: Path, tmp_path: Path) -> 
     again = open_collection(tmp_path / "b")
     same(first.references.drop("source", "target"), again.references.drop("source", "target"))
     same(first.queries("paragraphs"), again.queries("paragraphs"))
-    same(first.qrels("paragraphs"), again.qrels("paragraphs"))
+    same(first.qrels("paragraphs").table, again.qrels("paragraphs").table)
 
 
 def test_jsonl_with_chosen_sets_writes_those(small: Collection, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_equal_query_files_stay_two_sets(tmp_path: Path, imported: Imported) -> 
     assert sorted(again.query_sets) == sorted(first.query_sets) == ["dev", "train"]
     for name in first.query_sets:
         same(first.queries(name), again.queries(name))
-        same(first.qrels(name), again.qrels(name))
+        same(first.qrels(name).table, again.qrels(name).table)
 
 
 def test_bibtex_comes_back(small: Collection, tmp_path: Path, imported: Imported) -> None:
@@ -140,7 +140,7 @@ def test_trec_comes_back(small: Collection, tmp_path: Path, imported: Imported) 
     for name in small.query_sets:
         given = name if name == "cats" else f"{name}-given"
         same(small.queries(name), again.queries(given), "query_id", "text", "title")
-        same(small.qrels(name), again.qrels(given))
+        same(small.qrels(name).table, again.qrels(given).table)
     assert any("besides id, title and abstract" in note for note in report.notes)
 
 
@@ -191,7 +191,7 @@ def test_beir_of_one_chosen_set_comes_back(
     held = ("doc_id", "title", "year", "date", "url", "abstract")
     same(small.documents, again.documents, *held)
     same(small.queries("cats"), again.queries("queries"), "query_id", "text")
-    same(small.qrels("cats"), again.qrels("queries"))
+    same(small.qrels("cats").table, again.qrels("queries").table)
 
 
 def test_parquet_is_the_tables(small: Collection, tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_parquet_is_the_tables(small: Collection, tmp_path: Path) -> None:
     same(small.documents, pl.read_parquet(tmp_path / "out/documents.parquet"))
     same(small.links, pl.read_parquet(tmp_path / "out/links.parquet"))
     same(small.queries("sentences"), pl.read_parquet(tmp_path / "out/queries/sentences.parquet"))
-    same(small.qrels("cats"), pl.read_parquet(tmp_path / "out/qrels/cats.parquet"))
+    same(small.qrels("cats").table, pl.read_parquet(tmp_path / "out/qrels/cats.parquet"))
 
 
 def test_csv_reads_with_any_reader(small: Collection, tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_csv_reads_with_any_reader(small: Collection, tmp_path: Path) -> None:
         assert rows[row["doc_id"]]["authors"] == "; ".join(row["authors"])
     assert any("keywords has the joining '; '" in note for note in report.notes)
     back = pl.read_csv(tmp_path / "out/qrels/cats.csv", schema_overrides={"relevance": pl.Int32})
-    same(small.qrels("cats"), back)
+    same(small.qrels("cats").table, back)
 
 
 def test_csv_runs_nothing_in_a_spreadsheet(tmp_path: Path, imported: Imported) -> None:

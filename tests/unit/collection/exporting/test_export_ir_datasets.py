@@ -93,7 +93,7 @@ def test_parts_of_the_documents(folder: Path) -> None:
 @pytest.mark.parametrize("name", ["paragraphs", "sentences", "cats"])
 def test_queries_and_qrels(small: Collection, folder: Path, name: str) -> None:
     data = load(folder, name)
-    queries, qrels = small.queries(name), small.qrels(name)
+    queries, qrels = small.queries(name), small.qrels(name).table
     assert [q.query_id for q in data.queries_iter()] == queries["query_id"].to_list()
     assert [q.default_text() for q in data.queries_iter()] == queries["text"].to_list()
     assert [tuple(q)[:3] for q in data.qrels_iter()] == qrels.rows()

@@ -168,7 +168,7 @@ def test_reading_leaves_a_collection_as_it_is(collection: Path) -> None:
         assert main([*verb, str(collection)]) == 0
     opened = open_collection(collection)
     assert opened.documents.height == 1
-    assert opened.qrels("cats").height == 1
+    assert opened.qrels("cats").table.height == 1
     assert state(collection) == before
     assert sorted(os.listdir(collection)) == listing
 
@@ -179,7 +179,7 @@ def test_a_damaged_file_is_told(collection: Path, name: str) -> None:
     path.write_bytes(path.read_bytes()[:-3] + b"\xff\xff")
     opened = open_collection(collection)
     with pytest.raises(CollectionError, match=f"{path.name} is damaged"):
-        _ = (opened.documents, opened.qrels("cats"), opened.queries("cats"))
+        _ = (opened.documents, opened.qrels("cats").table, opened.queries("cats"))
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_a_line_that_lacks_a_value_is_told(collection: Path, name: str, line: st
     path.write_text(path.read_text() + line + "\n")
     opened = open_collection(collection)
     with pytest.raises(CollectionError, match=f"{path.name} is damaged"):
-        _ = (opened.qrels("cats"), opened.queries("cats"))
+        _ = (opened.qrels("cats").table, opened.queries("cats"))
 
 
 @pytest.mark.parametrize(
@@ -276,7 +276,7 @@ def test_an_open_collection_says_that_it_was_changed(collection: Path) -> None:
     for use in (
         lambda: opened.contexts,
         lambda: opened.queries("cats"),
-        lambda: opened.qrels("cats"),
+        lambda: opened.qrels("cats").table,
         lambda: opened.scan_documents().select("title").collect(),
         lambda: list(opened.iter_documents(full_text=True)),
     ):
@@ -350,4 +350,4 @@ def test_judgements_of_a_source_without_a_name_are_a_set_all_the_same(collection
     (collection.parent / "in" / "b.bib").write_text(MORE)
     import_sources(collection, [collection.parent / "in"])
     opened = open_collection(collection)
-    assert [opened.qrels(name).height for name in opened.query_sets] == [1]
+    assert [opened.qrels(name).table.height for name in opened.query_sets] == [1]
