@@ -8,9 +8,8 @@ documents of a collection not to recommend.
 from __future__ import annotations
 
 from citebed.drafts.matching import already_cited, is_the_paper
-from citebed.drafts.pieces import Unit, pieces
 from citebed.drafts.reading import Form, draft_of, guess_form, parse_draft, read_draft
-from citebed.drafts.records import Cited, Draft, Entry, Passage
+from citebed.drafts.records import Cited, Draft, Entry, Passage, Unit, pieces
 
 __all__ = [
     "Cited",

@@ -6,10 +6,10 @@ import html
 import re
 
 from citebed.drafts.findings import Findings
-from citebed.drafts.maths import DISPLAY, maths_as_text
 from citebed.drafts.tex_cites import place_commands
 from citebed.patterns import compiled
 from citebed.text.identifiers import arxiv_in, doi_in
+from citebed.text.latex import DISPLAY_MATHS, maths_as_text
 
 # An escaped character is moved out of the way (into the private use area) and back at the end.
 _ESCAPED = re.compile(r"\\([*_#@$\[\]<>`^~|!-])")
@@ -45,7 +45,7 @@ def inline_text(text: str, findings: Findings) -> tuple[str, list[str]]:
     text = _CODE.sub(" ", text) if "`" in text else text
     text = _ESCAPED.sub(lambda m: chr(_SHIFT + ord(m[1])), text) if "\\" in text else text
     if "$" in text:
-        text = _MATHS.sub(lambda m: maths_as_text(m[1]), DISPLAY["$"].sub(" ", text))
+        text = _MATHS.sub(lambda m: maths_as_text(m[1]), DISPLAY_MATHS["$"].sub(" ", text))
     notes = [_words(match[1], findings) for match in _INLINE_NOTE.finditer(text)]
     return _words(_INLINE_NOTE.sub("", text), findings), notes
 

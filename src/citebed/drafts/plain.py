@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import pairwise
 from statistics import median
+from typing import NamedTuple
 
 from citebed.drafts.findings import Block, Findings
-from citebed.drafts.pages import Line, lines_of
 from citebed.drafts.references import (
     ends_references,
     entries_in,
@@ -30,6 +31,14 @@ _NAMED = re.compile(
 _ENDS_A_SENTENCE = tuple(".!?,;:")
 _END = re.compile(r"[.!?:][\"'”’)\]]?\s*$")
 _TITLE_WORDS = 25
+
+
+class Line(NamedTuple):
+    """A line of the file and its number."""
+
+    text: str
+    number: int
+
 
 Paragraph = list[Line]
 
@@ -149,3 +158,78 @@ def _after_authors(paragraphs: list[Paragraph], heads: list[str]) -> int:
     between = paragraphs[1:first]
     is_prose = any(part[-1].text.rstrip().endswith(_ENDS_A_SENTENCE[:3]) for part in between)
     return 1 if is_prose or not 0 < first < 12 else first
+
+
+# --- Pages ----------------------------------------------------------------------------------
+
+# ``pdftotext`` ends each page with a form feed. Only at the edge of a page, and only what is
+# clearly no text, is dropped: a lone number, or a line that stands there on several pages.
+_PAGE_NUMBER = re.compile(
+    r"(?:page\s+)?[-–—\s]*(?:\d{1,4}|[ivxl]{1,6})(?:\s*(?:of|/)\s*\d{1,4})?[-–—\s]*", re.I
+)
+_DIGITS = re.compile(r"\d+")
+_EDGE = 2
+"""How many lines at each edge of a page may be running heads."""
+_SEVERAL = 3
+_OPEN_END = re.compile(r"[\w,;)–-]\s*$")
+
+
+def lines_of(text: str) -> list[Line]:
+    """The lines of a text, without the furniture of its pages; a page joins on to the last."""
+    pages = _pages(text)
+    if len(pages) == 1:
+        return pages[0]
+    heads = Counter(shape for page in pages for shape in {_shape(line) for line in _edges(page)})
+    joined: list[Line] = []
+    for page in pages:
+        kept = _stripped(page, heads)
+        if joined and kept and not _goes_on(joined[-1].text, kept[0].text):
+            joined.append(Line("", kept[0].number))
+        joined += kept
+    return joined
+
+
+def _pages(text: str) -> list[list[Line]]:
+    pages: list[list[Line]] = [[]]
+    for number, line in enumerate(text.split("\n"), start=1):
+        first, *others = line.split("\f")
+        pages[-1].append(Line(first, number))
+        pages += [[Line(other, number)] for other in others]
+    return pages
+
+
+def _edges(page: list[Line]) -> list[Line]:
+    written = [line for line in page if line.text.strip()]
+    return written[:_EDGE] + written[_EDGE:][-_EDGE:]
+
+
+def _shape(line: Line) -> str:
+    return " ".join(_DIGITS.sub("#", line.text).split())
+
+
+def _stripped(page: list[Line], heads: Counter[str]) -> list[Line]:
+    kept = page[_edge(page, heads) :]
+    return kept[: len(kept) - _edge(kept[::-1], heads)]
+
+
+def _edge(lines: list[Line], heads: Counter[str]) -> int:
+    """How many lines at the beginning are blank or furniture."""
+    at = taken = 0
+    while at < len(lines):
+        if lines[at].text.strip():
+            if taken == _EDGE or not _is_furniture(lines[at], heads):
+                break
+            taken += 1
+        at += 1
+    return at
+
+
+def _is_furniture(line: Line, heads: Counter[str]) -> bool:
+    if len(line.text) > 200:
+        return False
+    return bool(_PAGE_NUMBER.fullmatch(line.text.strip())) or heads[_shape(line)] >= _SEVERAL
+
+
+def _goes_on(last: str, first: str) -> bool:
+    """Whether the paragraph at the end of a page goes on over the page."""
+    return _OPEN_END.search(last[-3:]) is not None and first.lstrip()[:1].islower()

@@ -18,15 +18,12 @@ from citebed.collection.formats.base import decode, with_newlines
 from citebed.drafts import tex_tables as tables
 from citebed.drafts.files import Neighbours
 from citebed.drafts.findings import Findings, without_places
-from citebed.drafts.maths import DISPLAY, INLINE, maths_as_text
 from citebed.drafts.tex_cites import citation_at, is_citation, take
-from citebed.drafts.tex_cursor import Cursor
-from citebed.drafts.tex_macros import Macros
-from citebed.drafts.tex_output import TexOutput
-from citebed.drafts.tex_titles import authors_in
+from citebed.drafts.tex_output import TexOutput, authors_in
+from citebed.drafts.tex_source import Cursor, Macros
 from citebed.patterns import compiled
 from citebed.text.identifiers import doi_in
-from citebed.text.latex_tables import NOTHING
+from citebed.text.latex import DISPLAY_MATHS, INLINE_MATHS, NOTHING, maths_as_text
 
 _TOKEN = compiled(
     r"\\(?:(?P<command>[A-Za-z@]++)\*?|(?P<escaped>.))"
@@ -126,7 +123,7 @@ class TexReader:
 
     def _escaped(self, token: re.Match[str], cursor: Cursor) -> None:
         opening, at = token["escaped"], token.start()
-        if opening in "([" and (match := DISPLAY[opening].match(cursor.text, at)):
+        if opening in "([" and (match := DISPLAY_MATHS[opening].match(cursor.text, at)):
             cursor.at = match.end()
             self._out.write(maths_as_text(match[1]) if opening == "(" else " ", cursor, at)
         elif opening == "\\":
@@ -136,9 +133,9 @@ class TexReader:
             self._out.write(token[0], cursor, at)
 
     def _maths(self, at: int, cursor: Cursor) -> None:
-        if match := DISPLAY["$"].match(cursor.text, at):
+        if match := DISPLAY_MATHS["$"].match(cursor.text, at):
             self._out.write(" ", cursor, at)
-        elif match := INLINE.match(cursor.text, at):
+        elif match := INLINE_MATHS.match(cursor.text, at):
             self._out.write(maths_as_text(match[1]), cursor, at)
         elif not self._out.muted:
             self._complain(cursor, at, "a $ without its partner")

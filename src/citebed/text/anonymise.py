@@ -25,14 +25,14 @@ import re
 from collections.abc import Iterator
 
 from citebed.patterns import compiled
-from citebed.text.bracketed import (
+from citebed.text.markers import (
     AUTHORS,
     LONE_YEARS,
     YEARS,
+    markers,
     may_be_authors,
     names_and_years,
 )
-from citebed.text.markers import markers
 from citebed.text.names import (
     AND,
     ET_AL,

@@ -8,24 +8,30 @@ attention and a feed-forward part, each followed by a LayerNorm (Devlin et al. 2
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from citebed.errors import CitebedError
 
 
-@dataclass(frozen=True)
-class LayerNames:
+class LayerNames(NamedTuple):
     """What the parts of a layer are called; each has a ``.weight`` and a ``.bias``."""
 
-    query: str
-    key: str
-    value: str
+    attention: tuple[str, str, str]  # query, key, value
     attention_out: str
     attention_norm: str
     feed_in: str
     feed_out: str
     feed_norm: str
+
+
+class SettingNames(NamedTuple):
+    """What the numbers of a network are called in ``config.json``."""
+
+    hidden: str
+    heads: str
+    layers: str
+    activation: str
 
 
 @dataclass(frozen=True)
@@ -38,72 +44,41 @@ class Architecture:
 
     layers: str
     names: LayerNames
-    settings: Mapping[str, str]
+    settings: SettingNames
     prefixes: tuple[str, ...]
-    first_position: int
-    has_token_types: bool
     classifier: tuple[str, str, str]
+    first_position: int = 0
+    has_token_types: bool = True
 
 
-_BERT_LAYER = LayerNames(
-    query="attention.self.query",
-    key="attention.self.key",
-    value="attention.self.value",
-    attention_out="attention.output.dense",
-    attention_norm="attention.output.LayerNorm",
-    feed_in="intermediate.dense",
-    feed_out="output.dense",
-    feed_norm="output.LayerNorm",
-)
-_DISTILBERT_LAYER = LayerNames(
-    query="attention.q_lin",
-    key="attention.k_lin",
-    value="attention.v_lin",
-    attention_out="attention.out_lin",
-    attention_norm="sa_layer_norm",
-    feed_in="ffn.lin1",
-    feed_out="ffn.lin2",
-    feed_norm="output_layer_norm",
-)
-_BERT_SETTINGS = {
-    "hidden": "hidden_size",
-    "heads": "num_attention_heads",
-    "layers": "num_hidden_layers",
-    "activation": "hidden_act",
-}
-_DISTILBERT_SETTINGS = {
-    "hidden": "dim",
-    "heads": "n_heads",
-    "layers": "n_layers",
-    "activation": "activation",
-}
 _BERT = Architecture(
     layers="encoder.layer",
-    names=_BERT_LAYER,
-    settings=_BERT_SETTINGS,
+    names=LayerNames(
+        ("attention.self.query", "attention.self.key", "attention.self.value"),
+        *("attention.output.dense", "attention.output.LayerNorm"),
+        *("intermediate.dense", "output.dense", "output.LayerNorm"),
+    ),
+    settings=SettingNames("hidden_size", "num_attention_heads", "num_hidden_layers", "hidden_act"),
     prefixes=("bert.",),
-    first_position=0,
-    has_token_types=True,
     classifier=("pooler.dense", "tanh", "classifier"),
 )
 # RoBERTa counts positions from the row after its padding token, which has number 1.
-_ROBERTA = Architecture(
-    layers="encoder.layer",
-    names=_BERT_LAYER,
-    settings=_BERT_SETTINGS,
+_ROBERTA = replace(
+    _BERT,
     prefixes=("roberta.",),
-    first_position=2,
-    has_token_types=True,
     classifier=("classifier.dense", "tanh", "classifier.out_proj"),
+    first_position=2,
 )
 _DISTILBERT = Architecture(
     layers="transformer.layer",
-    names=_DISTILBERT_LAYER,
-    settings=_DISTILBERT_SETTINGS,
+    names=LayerNames(
+        ("attention.q_lin", "attention.k_lin", "attention.v_lin"),
+        *("attention.out_lin", "sa_layer_norm", "ffn.lin1", "ffn.lin2", "output_layer_norm"),
+    ),
+    settings=SettingNames("dim", "n_heads", "n_layers", "activation"),
     prefixes=("distilbert.",),
-    first_position=0,
-    has_token_types=False,
     classifier=("pre_classifier", "relu", "classifier"),
+    has_token_types=False,
 )
 ARCHITECTURES = {
     "bert": _BERT,
@@ -147,7 +122,7 @@ def why_not_built(config: Mapping[str, Any]) -> str | None:
         return "it is a decoder, not an encoder"
     if kind in ("roberta", "xlm-roberta", "camembert") and config.get("pad_token_id", 1) != 1:
         return f"its padding token has number {config['pad_token_id']}, not 1"
-    activation = config.get(ARCHITECTURES[kind].settings["activation"], "gelu")
+    activation = config.get(ARCHITECTURES[kind].settings.activation, "gelu")
     if activation not in ACTIVATIONS:
         return f"its activation is '{activation}', not one of {', '.join(ACTIVATIONS)}"
     return None
@@ -156,19 +131,15 @@ def why_not_built(config: Mapping[str, Any]) -> str | None:
 def shape_of(config: Mapping[str, Any]) -> Shape:
     """The numbers of a network whose graph can be made (see ``why_not_built``)."""
     architecture = ARCHITECTURES[str(config["model_type"])]
-    settings = architecture.settings
-    missing = [
-        settings[name]
-        for name in ("hidden", "heads", "layers")
-        if not isinstance(config.get(settings[name]), int)
-    ]
+    hidden, heads, layers, activation = architecture.settings
+    missing = [name for name in (hidden, heads, layers) if not isinstance(config.get(name), int)]
     if missing:
         raise CitebedError(f"the model's config.json lacks {', '.join(missing)}")
     return Shape(
         architecture=architecture,
-        hidden=config[settings["hidden"]],
-        heads=config[settings["heads"]],
-        layers=config[settings["layers"]],
-        activation=str(config.get(settings["activation"], "gelu")),
+        hidden=config[hidden],
+        heads=config[heads],
+        layers=config[layers],
+        activation=str(config.get(activation, "gelu")),
         epsilon=float(config.get("layer_norm_eps", 1e-12)),
     )

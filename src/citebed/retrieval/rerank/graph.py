@@ -107,8 +107,7 @@ class _Builder:
         return self.add_and_norm(outer, hidden, at + names.feed_norm, at + names.feed_out)
 
     def attention(self, hidden: str, at: str) -> str:
-        names = self.shape.architecture.names
-        parts = [at + part for part in (names.query, names.key, names.value)]
+        parts = [at + part for part in self.shape.architecture.names.attention]
         weight, bias = f"{at}qkv.weight", f"{at}qkv.bias"
         self.keep(weight, np.concatenate([self.get(f"{p}.weight") for p in parts]).T)
         self.keep(bias, np.concatenate([self.get(f"{p}.bias") for p in parts]))

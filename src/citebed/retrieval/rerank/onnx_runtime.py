@@ -13,8 +13,7 @@ from citebed.retrieval.rerank.architectures import shape_of, why_not_built
 from citebed.retrieval.rerank.folder import ModelFolder
 from citebed.retrieval.rerank.graph import Graph, classifier_graph, encoder_graph
 from citebed.retrieval.rerank.tokens import Batch
-from citebed.retrieval.rerank.torch_pickle import read_torch_pickle
-from citebed.retrieval.rerank.weights import read_safetensors, with_current_names
+from citebed.retrieval.rerank.weights import read_safetensors, read_torch_pickle, with_current_names
 
 if TYPE_CHECKING:
     import onnxruntime

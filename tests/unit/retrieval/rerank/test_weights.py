@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.errors import FormatError, MissingExtra
-from citebed.retrieval.rerank.torch_pickle import _array, _Storage, _Tensor, read_torch_pickle
+from citebed.retrieval.rerank.weights import _array, _Storage, _Tensor, read_torch_pickle
 from citebed.retrieval.rerank.weights import read_safetensors, with_current_names
 
 # torch.save (PyTorch 2.15) of the tensors below, compressed: its form since 1.6, and before.
