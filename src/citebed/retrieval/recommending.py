@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection as Some
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from citebed.retrieval.questions import Given, Questions
 
 _REASONS = 6
-_SHOWN = ("doc_id", "title", "authors", "year", "venue", "doi")
 _WARM_FROM = 20
 """From so many passages on, making the recommender ready pays."""
 
@@ -205,13 +203,13 @@ class Recommender:
 
     @cached_property
     def _cards(self) -> dict[str, dict[str, Any]]:
-        return {card["doc_id"]: card for card in self._read_cards(None)}
+        return self._read_cards(self.collection.scan_documents())
 
-    def _cards_of(self, names: Sequence[str]) -> list[dict[str, Any]]:
-        if "_cards" in self.__dict__:
-            found = self._cards
-        else:
-            found = {card["doc_id"]: card for card in self._read_cards(names)}
+    def _cards_of(self, names: list[str]) -> list[dict[str, Any]]:
+        found = self.__dict__.get("_cards")  # all of them, where they were read already
+        if found is None:
+            wanted = pl.col("doc_id").is_in(names)
+            found = self._read_cards(self.collection.scan_documents().filter(wanted))
         missing = [name for name in names if name not in found]
         if missing:
             raise CitebedError(
@@ -220,13 +218,10 @@ class Recommender:
             )
         return [found[name] for name in names]
 
-    def _read_cards(self, names: Some[str] | None) -> Iterable[dict[str, Any]]:
-        scan = self.collection.scan_documents().select(_SHOWN)
-        if names is not None:
-            scan = scan.filter(pl.col("doc_id").is_in(list(names)))
-        for row in scan.collect().iter_rows(named=True):
-            texts = {name: row[name] or "" for name in ("doc_id", "title", "venue", "doi")}
-            yield {**texts, "authors": tuple(row["authors"] or ()), "year": row["year"]}
+    def _read_cards(self, documents: pl.LazyFrame) -> dict[str, dict[str, Any]]:
+        texts = pl.col("title", "venue", "doi").fill_null("")
+        rows = documents.select("doc_id", texts, "authors", "year").collect().iter_rows(named=True)
+        return {row["doc_id"]: {**row, "authors": tuple(row["authors"] or ())} for row in rows}
 
 
 def _best(shares: NDArray[np.float64]) -> list[int]:

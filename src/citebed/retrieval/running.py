@@ -54,10 +54,7 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class Asked:
-    """A query made ready: terms, what it must not find, and whose citing text does not count.
-
-    ``whole`` is whether all citing text counts after all.
-    """
+    """A query made ready: terms, what it must not find, and whose citing text does not count."""
 
     query_id: str
     text: str
@@ -65,7 +62,6 @@ class Asked:
     excluded: Docs
     before: str | None = None
     paper: str | None = None
-    whole: bool = True
 
 
 class Answer(NamedTuple):
@@ -112,7 +108,8 @@ class Runner:
         terms = self.searcher.query(text, view, keep=bool if self.options.as_is else is_telling)
         numbers = (self.index.ids.find(name) for name in exclude)
         excluded = np.array([number for number in numbers if number >= 0], np.int64)
-        return Asked(query_id, text, terms, excluded, before, paper, view.is_whole)
+        paper = None if view.is_whole else paper
+        return Asked(query_id, text, terms, excluded, before, paper)
 
     def answers(self, asked: Sequence[Asked], depth: int) -> list[Answer]:
         """The best ``depth`` documents for each query; a second stage orders no more than its
@@ -127,26 +124,18 @@ class Runner:
 
     def _search(self, asked: Sequence[Asked], depth: int) -> list[Hits]:
         found = [NOTHING] * len(asked)
-        for before, places in _grouped(asked).items():
-            allowed = self._dates.allowed(before)
-            whole = [place for place in places if asked[place].whole]
+        for (before, paper), places in _grouped(asked).items():
             hits = self.searcher.search_all(
-                [asked[place].terms for place in whole],
+                [asked[place].terms for place in places],
                 depth,
-                excluded=[asked[place].excluded for place in whole],
-                allowed=allowed,
+                excluded=[asked[place].excluded for place in places],
+                allowed=self._dates.allowed(before),
                 threads=self.options.threads,
+                paper=paper,
             )
-            for place, each in zip(whole, hits, strict=True):
+            for place, each in zip(places, hits, strict=True):
                 found[place] = each
-            self.progress.add(len(whole))
-            for place in sorted(set(places) - set(whole)):
-                one = asked[place]
-                view = self.searcher.without(one.paper)
-                found[place] = self.searcher.search_view(
-                    view, one.terms, depth, one.excluded, allowed
-                )
-                self.progress.add(1)
+            self.progress.add(len(places))
         return found
 
     def _fed(self, asked: Sequence[Asked], feedback: Feedback) -> list[Asked]:
@@ -278,10 +267,11 @@ def _asked(runner: Runner, row: Mapping[str, Any]) -> Asked:
     )
 
 
-def _grouped(asked: Sequence[Asked]) -> dict[str | None, list[int]]:
-    groups: dict[str | None, list[int]] = {}
+def _grouped(asked: Sequence[Asked]) -> dict[tuple[str | None, str | None], list[int]]:
+    """The places of queries that see the same documents and the same citing text."""
+    groups: dict[tuple[str | None, str | None], list[int]] = {}
     for place, one in enumerate(asked):
-        groups.setdefault(one.before, []).append(place)
+        groups.setdefault((one.before, one.paper), []).append(place)
     return groups
 
 

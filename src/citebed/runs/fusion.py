@@ -117,7 +117,7 @@ class _Columns(NamedTuple):
 
     ``worst`` is what a missing document counts; ``ranks`` are from 1; ``depth`` is how many
     documents the run has for the query (0 if it has not the query), ``candidates`` how many all
-    runs together have.
+    runs together have; ``k0`` is reciprocal rank fusion's constant.
     """
 
     scores: Floats
@@ -126,6 +126,12 @@ class _Columns(NamedTuple):
     depth: Floats
     candidates: Floats
     weights: Floats
+    k0: float
+
+    @property
+    def found(self) -> Floats:
+        """How many runs have the document."""
+        return np.asarray((~np.isnan(self.ranks)).sum(axis=1), np.float64)
 
 
 def _sum(parts: Floats) -> Floats:
@@ -134,25 +140,17 @@ def _sum(parts: Floats) -> Floats:
     return np.asarray(np.sort(parts, axis=1).sum(axis=1))
 
 
-def _found(columns: _Columns) -> Floats:
-    return np.asarray((~np.isnan(columns.ranks)).sum(axis=1), np.float64)
-
-
 def _comb_sum(columns: _Columns) -> Floats:
     filled = np.where(np.isnan(columns.scores), columns.worst, columns.scores)
     return _sum(filled * columns.weights)
 
 
-def _comb_mnz(columns: _Columns) -> Floats:
-    return _comb_sum(columns) * _found(columns)
-
-
-def _rrf(columns: _Columns, k: float) -> Floats:
-    return _sum(np.nan_to_num(columns.weights / (k + columns.ranks)))
+def _rrf(columns: _Columns) -> Floats:
+    return _sum(np.nan_to_num(columns.weights / (columns.k0 + columns.ranks)))
 
 
 def _isr(columns: _Columns) -> Floats:
-    return _sum(np.nan_to_num(columns.weights / columns.ranks**2)) * _found(columns)
+    return _sum(np.nan_to_num(columns.weights / columns.ranks**2)) * columns.found
 
 
 def _borda(columns: _Columns) -> Floats:
@@ -166,45 +164,40 @@ class Method(NamedTuple):
     """A way of fusing: what it does, whether it reads scores (or ranks), whether it weighs."""
 
     what: str
-    combine: Callable[[_Columns, float], Floats]
-    by_score: bool
-    weighs: bool
+    combine: Callable[[_Columns], Any]
+    by_score: bool = True
+    weighs: bool = True
 
 
 METHODS: dict[str, Method] = {
-    "rrf": Method("Σ 1/(k0 + rank) (Cormack, Clarke & Büttcher 2009)", _rrf, False, True),
-    "combsum": Method(
-        "the sum of scores (Fox & Shaw 1994)", lambda c, _: _comb_sum(c), True, True
-    ),
+    "rrf": Method("Σ 1/(k0 + rank) (Cormack, Clarke & Büttcher 2009)", _rrf, by_score=False),
+    "combsum": Method("the sum of scores (Fox & Shaw 1994)", _comb_sum),
     "combmnz": Method(
         "the sum times the number of runs that have it (Fox & Shaw 1994)",
-        lambda c, _: _comb_mnz(c), True, True,
+        lambda c: _comb_sum(c) * c.found,
     ),
     "combmed": Method(
-        "the median score (Fox & Shaw 1994)",
-        lambda c, _: np.asarray(np.nanmedian(c.scores, axis=1)), True, False,
+        "the median score (Fox & Shaw 1994)", lambda c: np.nanmedian(c.scores, axis=1), weighs=False
     ),
     "combmin": Method(
-        "the lowest score (Fox & Shaw 1994)",
-        lambda c, _: np.asarray(np.nanmin(c.scores, axis=1)), True, False,
+        "the lowest score (Fox & Shaw 1994)", lambda c: np.nanmin(c.scores, axis=1), weighs=False
     ),
     "combmax": Method(
-        "the best score (Fox & Shaw 1994)",
-        lambda c, _: np.asarray(np.nanmax(c.scores, axis=1)), True, False,
+        "the best score (Fox & Shaw 1994)", lambda c: np.nanmax(c.scores, axis=1), weighs=False
     ),
     "isr": Method(
         "Σ 1/rank² times the number of runs that have it (Mourão, Martins & Magalhães 2015)",
-        lambda c, _: _isr(c), False, True,
+        _isr,
+        by_score=False,
     ),
     "borda": Method(
         "of c candidates the first gets c points, the next c − 1 …; those a run has not share "
         "what is left (Aslam & Montague 2001)",
-        lambda c, _: _borda(c), False, True,
+        _borda,
+        by_score=False,
     ),
-    "interpolate": Method(
-        "the sum of scores by weights, 1/n each unless given", lambda c, _: _comb_sum(c), True, True
-    ),
-}  # fmt: skip
+    "interpolate": Method("the sum of scores by weights, 1/n each unless given", _comb_sum),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,13 +268,13 @@ def fuse(runs: Sequence[Any], how: Fusion | str = "rrf", name: str = "fused") ->
     if not runs:
         raise CitebedError("there is no run to fuse.")
     how = Fusion(method=how) if isinstance(how, str) else how
-    weights = how.weights_of(len(runs))
+    how.weights_of(len(runs))  # refused before the runs are read
     tables = [in_rank_order(as_run(run, f"run{at}")) for at, run in enumerate(runs, 1)]
     pairs = pairs_of(*tables)
     every = distinct(np.concatenate(pairs.keys))
     with np.errstate(over="ignore", invalid="ignore"):  # told below
-        columns = _side_by_side(tables, pairs, every, how.scale, weights)
-        score = METHODS[how.method].combine(columns, how.k0)
+        columns = _side_by_side(tables, pairs, every, how)
+        score = np.asarray(METHODS[how.method].combine(columns))
     if not np.isfinite(score).all():
         raise CitebedError(
             "the scores are too large to be fused so: their sums are no numbers any more. "
@@ -298,7 +291,7 @@ def fuse(runs: Sequence[Any], how: Fusion | str = "rrf", name: str = "fused") ->
 
 
 def _side_by_side(
-    tables: Sequence[pl.DataFrame], pairs: Pairs, every: Ints, scale: str | None, weights: Floats
+    tables: Sequence[pl.DataFrame], pairs: Pairs, every: Ints, how: Fusion
 ) -> _Columns:
     """What each run has for every pair of a query and document."""
     shape, query = (len(every), len(tables)), pairs.queries(every)
@@ -311,10 +304,12 @@ def _side_by_side(
         run = _Ranking(
             table["score"].to_numpy(), place.astype(np.float64), np.flatnonzero(place == 1)
         )
-        scaled = NORMALISATIONS[scale or "none"][1](run)
+        scaled = NORMALISATIONS[how.scale or "none"][1](run)
         row, there = np.searchsorted(every, keys), pairs.queries(keys[run.starts])
         scores[row, at], ranks[row, at] = scaled, run.ranks
         worst[there, at] = np.minimum(np.minimum.reduceat(scaled, run.starts), 0.0)
         depth[there, at] = run.sizes
     candidates = np.bincount(query, minlength=len(pairs.query_ids)).astype(np.float64)
-    return _Columns(scores, ranks, worst[query], depth[query], candidates[query], weights)
+    weights = how.weights_of(len(tables))
+    missing = (worst[query], depth[query], candidates[query])
+    return _Columns(scores, ranks, *missing, weights, how.k0)

@@ -211,6 +211,8 @@ def test_a_second_stage(tmp_path: Path, letters: type[Letters], way: str) -> Non
     assert run.table["doc_id"][2] == "1"
     assert run.facts["encoder"] == {"name": "letters", "fingerprint": "0" * 64, "runtime": "none"}
     assert letters.loaded == 1
+    short = run_queries(collection, index, queries, pipeline, RunOptions(depth=1)).table
+    assert short.equals(run.table.filter(pl.col("rank") == 1)), "the stage orders no fewer"
     if way == "rerank":  # oak and oak aaa: (1·4 + 1 + 1)/(√3·√18) against (1 + 1 + 1)/(√3·√12)
         assert scores[0] == pytest.approx(6 / np.sqrt(3 * 18))
         assert run.table["doc_id"][0] == "1"

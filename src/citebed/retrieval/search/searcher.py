@@ -98,14 +98,6 @@ class Searcher:
             table[has, column] = self._prepared.impacts[place[has]]
         return table
 
-    def search_view(
-        self, view: View, query: TermWeights, k: int, excluded: Docs, allowed: Allowed
-    ) -> Hits:
-        """The best ``k`` documents of another view of the same index."""
-        if view is self.view:
-            return self.search(query, k, excluded=excluded, allowed=allowed)
-        return self._exhaustive(view, query, k, excluded, allowed)
-
     def search_all(
         self,
         queries: Sequence[TermWeights],
@@ -114,13 +106,18 @@ class Searcher:
         excluded: Sequence[Docs] | None = None,
         allowed: Allowed = None,
         threads: int = 0,
+        paper: str | None = None,
     ) -> list[Hits]:
-        """The best ``k`` documents for each query; ``excluded`` are left out, query by query."""
+        """The best ``k`` documents for each query; ``excluded`` are left out, query by query.
+
+        The citing text of ``paper`` does not count.
+        """
         if k < 1:
             return [NOTHING] * len(queries)
-        final = [usable(query, self.view) for query in queries]
+        view = self.without(paper)
+        final = [usable(query, view) for query in queries]
         without = excluded or [_NONE] * len(final)
-        bounded = [i for i, query in enumerate(final) if self._is_bounded(query)]
+        bounded = [i for i, query in enumerate(final) if self._is_bounded(query, view)]
         pruned = self._pruned(
             [final[i] for i in bounded],
             k,
@@ -130,17 +127,17 @@ class Searcher:
         )
         found = dict(zip(bounded, pruned, strict=True))
         return [
-            found[i] if i in found else self._exhaustive(self.view, query, k, without[i], allowed)
+            found[i] if i in found else self._exhaustive(view, query, k, without[i], allowed)
             for i, query in enumerate(final)
         ]
 
-    def _is_bounded(self, final: TermWeights) -> bool:
-        return self._prepared is not None and bool((final.weights > 0).all())
+    def _is_bounded(self, final: TermWeights, view: View) -> bool:
+        ready = self._prepared is not None and view is self.view
+        return ready and bool((final.weights > 0).all())
 
     def _exhaustive(
-        self, view: View, query: TermWeights, k: int, excluded: Docs, allowed: Allowed
+        self, view: View, final: TermWeights, k: int, excluded: Docs, allowed: Allowed
     ) -> Hits:
-        final = usable(query, view)
         if len(excluded):
             allowed = np.ones(len(self.index.ids), bool) if allowed is None else allowed.copy()
             allowed[excluded] = False

@@ -203,8 +203,7 @@ def assert_same_view(everything: Searcher, paper: str, expected: Searcher) -> No
     np.testing.assert_array_equal(view.per_document, other.per_document)
     for text in ("oak", "oak sea sea", "oak sea elm ash"):
         query = everything.query(text, view)
-        nobody = np.zeros(0, np.int64)
-        hits = everything.search_view(view, query, 10, nobody, None)
+        (hits,) = everything.search_all([query], 10, paper=paper)
         wanted = expected.search(expected.query(text), 10)
         np.testing.assert_array_equal(hits.docs, wanted.docs)
         np.testing.assert_array_equal(hits.scores, wanted.scores)
