@@ -268,8 +268,8 @@ def qrels(judgements: Judgements, name: str) -> Qrels:
 def _means(judgements: Judgements, runs: Iterable[Run]) -> list[float]:
     """Each measure's summary, averaged over the runs."""
     found = evaluate(qrels(judgements, "x"), list(runs), CONTRASTED).summary()
-    means = found.group_by("measure", maintain_order=True).agg(pl.col("mean").mean())
-    return means["mean"].to_list()
+    means = found.group_by("measure", maintain_order=True).agg(pl.col("value").mean())
+    return means["value"].to_list()
 
 
 def causes(first: Judgements, both: Judgements, runs: Sequence[Run]) -> Grid:

@@ -1,8 +1,8 @@
 """citebed, a workbench for citation recommendation: collect, recommend, judge, evaluate, look.
 
 >>> import citebed
->>> collection = citebed.open("acm-cr")          # doctest: +SKIP
->>> collection.documents.head()                  # doctest: +SKIP
+>>> mine = citebed.open("mine")                              # doctest: +SKIP
+>>> mine.recommend("BM25 is hard to beat.", k=5)             # doctest: +SKIP
 """
 
 # ruff: isort: skip_file
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
         ImportReport as ImportReport,
         Rules as Rules,
         import_sources as import_sources,
-        open_collection as open,
     )
+    from citebed.drafts import read_draft as read_draft
     from citebed.errors import (
         CitebedError as CitebedError,
         CollectionError as CollectionError,
@@ -37,6 +37,13 @@ if TYPE_CHECKING:
         recommend as recommend,
         run_queries as run_queries,
     )
+    from citebed.runs.fusion import fuse as fuse
     from citebed.timeline import timeline as timeline
+    from citebed.workbench import (
+        Workbench as Workbench,
+        create as create,
+        demo as demo,
+        open_workbench as open,
+    )
 
 __getattr__, __dir__ = names_on_first_use(__name__)

@@ -9,7 +9,7 @@ import typer
 
 from citebed.cli import collect, evaluating, reporting, retrieve
 from citebed.cli.importing import print_report
-from citebed.cli.output import progress_bar
+from citebed.report.progress_bar import progress_bar
 from citebed.wording import printable
 
 PARAGRAPH = (

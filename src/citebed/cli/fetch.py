@@ -6,9 +6,10 @@ from pathlib import Path
 
 import typer
 
-from citebed.cli.output import print_json, progress_bar
+from citebed.cli.output import print_json
 from citebed.collection.fetching.catalogue import CATALOGUE
 from citebed.collection.fetching.fetching import fetch
+from citebed.report.progress_bar import progress_bar
 from citebed.wording import printable
 
 

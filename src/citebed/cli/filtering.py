@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.output import AsJson, a_number, print_json, progress_bar
-from citebed.errors import CitebedError
+from citebed.cli.output import AsJson, a_number, print_json
+from citebed.errors import CitebedError, CollectionError
+from citebed.report.progress_bar import progress_bar
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
@@ -93,34 +93,21 @@ def filter_(
 
     Example: citebed filter stream.jsonl --topics topics.jsonl --model names -o names.run.gz
     """
-    from citebed._version import __version__
     from citebed.timeline.filters import filter_of
     from citebed.timeline.filters.running import FilterTask, RunOptions, run_filter
     from citebed.timeline.filters.topics import read_topics
+    from citebed.timeline.filters.unfinished import Unfinished
 
     declared = filter_of(model)
-    if stream.is_fifo():
-        raise CitebedError(
-            f"'{printable(stream)}' is a pipe; a stream must be a file, since a run that was "
-            "stopped reads it again."
-        )
     task = FilterTask(
         _source(stream, quiet),
         read_topics(topics),
         declared,
         _tools(declared, analyser, judgements, _seconds(feedback_delay)),
     )
-    header = {
-        "team_id": team,
-        "system_id": declared.name,
-        "run_type": "automatic",
-        "topic_set_id": printable(topics.name),
-        "corpus_id": printable(stream.name),
-        "made_by": f"citebed {__version__}",
-    }
     options = RunOptions(
         team=team,
-        header=header,
+        header=_header(team, declared.name, topics, stream),
         about={"the analyser": analyser} if declared.needs_terms else {},
         skipped=skipped,
         naive_is_utc=utc,
@@ -130,7 +117,7 @@ def filter_(
         every=checkpoint_every,
     )
     path = output or Path(f"{stream.name.removesuffix('.gz')}.{declared.name}.run")
-    _check_written(path, skipped, [stream, topics, *([judgements] if judgements else [])])
+    Unfinished(path, skipped).check_place([each for each in (stream, topics, judgements) if each])
     with _telling_how_to_go_on(), progress_bar(quiet or as_json) as progress:
         progress.step("filtering", _size(stream))
         report = run_filter(task, path, options, progress.add)
@@ -153,41 +140,18 @@ def _telling_how_to_go_on() -> Iterator[None]:
         raise
 
 
-def _check_written(output: Path, skipped: Path | None, read: list[Path]) -> None:
-    """What is written goes to plain files, over nothing that is read, and nothing twice."""
-    from citebed.timeline.filters.unfinished import Unfinished
+def _header(team: str, system: str, topics: Path, stream: Path) -> dict[str, str]:
+    """What the run says of itself in its first line."""
+    from citebed._version import __version__
 
-    for option, given in (("-o", output), ("--skipped", skipped)):
-        if given is not None and (given.is_dir() or not given.name):
-            raise CitebedError(f"'{printable(given)}' is a folder; name a file with {option}.")
-    files = Unfinished(output, skipped)
-    written = files.all()
-    for made in written:
-        name = printable(made)
-        if made.exists() and not made.is_file():
-            raise CitebedError(f"'{name}' is a device or a pipe; name a plain file.")
-        if any(path.exists() and made.exists() and path.samefile(made) for path in read):
-            raise CitebedError(f"'{name}' is one of the files that are read; name another.")
-        parents = Path(os.path.realpath(made)).parents
-        inside = any(path.is_dir() and Path(os.path.realpath(path)) in parents for path in read)
-        mine = made not in (files.output, files.skipped) or not made.exists() or _is_ours(made)
-        if inside and not mine:
-            raise CitebedError(f"'{name}' is part of the collection that is read; name another.")
-    names = [made.absolute() for made in written]
-    twice = next((made for made in written if names.count(made.absolute()) > 1), None)
-    if twice is not None:
-        raise CitebedError(
-            f"'{printable(twice)}' would be written by both -o and --skipped; name another."
-        )
-
-
-def _is_ours(path: Path) -> bool:
-    """Whether a file is a filter run or a list of skipped lines, which may be made anew."""
-    from citebed.files.reading import opened
-
-    with opened(path) as file:
-        start = file.read(2)
-    return start in (b"#{", b"") or path.suffix in (".txt", ".log")
+    return {
+        "team_id": team,
+        "system_id": system,
+        "run_type": "automatic",
+        "topic_set_id": printable(topics.name),
+        "corpus_id": printable(stream.name),
+        "made_by": f"citebed {__version__}",
+    }
 
 
 def _size(stream: Path) -> int:
@@ -275,44 +239,27 @@ def _terms(analyser: str) -> Callable[[str], Sequence[str]]:
 
 def _source(stream: Path, quiet: bool) -> Source:
     """The stream: a file, or the documents of a collection by date."""
-    from citebed.errors import CollectionError
-    from citebed.timeline.streams.stream_files import file_source, table_source
-
-    if not stream.is_dir():
-        return file_source(stream)
-    table, undated = _by_date(stream)
-    if not table.height:
-        raise CollectionError(
-            f"{printable(stream)}: it has {count(undated, 'document')}, and none with a date; a "
-            "stream is in the order of time"
-        )
-    if undated and not quiet:
-        typer.echo(f"left out {count(undated, 'document')} without a date", err=True)
-    return table_source(printable(stream), table)
-
-
-def _by_date(folder: Path) -> tuple[Any, int]:
-    """A collection's documents in the order of their dates, and how many have none.
-
-    A year or month is taken as its first day; the keywords are the text.
-    """
     import polars as pl
 
+    from citebed.timeline.streams.stream_files import documents_by_date, file_source, table_source
+
+    if stream.is_fifo():
+        raise CitebedError(
+            f"'{printable(stream)}' is a pipe; a stream must be a file, since a run that was "
+            "stopped reads it again."
+        )
+    if not stream.is_dir():
+        return file_source(stream)
     from citebed.collection import open_collection
 
-    date = pl.coalesce(pl.col("date"), pl.col("year").cast(pl.String)) + "-01-01"
-    time = date.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False).dt.epoch("s")
-    table = (
-        open_collection(folder)
-        .scan_documents()
-        .select(
-            "doc_id",
-            time.alias("time"),
-            "title",
-            "abstract",
-            pl.col("keywords").list.join("; ").alias("text"),
+    documents = documents_by_date(open_collection(stream).scan_documents()).collect()
+    dated = documents.filter(pl.col("time").is_not_null())
+    undated = count(documents.height - dated.height, "document")
+    if not dated.height:
+        raise CollectionError(
+            f"{printable(stream)}: it has {undated}, and none with a date; a stream is in the "
+            "order of time"
         )
-        .collect()
-    )
-    dated = table.filter(pl.col("time").is_not_null()).sort("time", "doc_id")
-    return dated, table.height - dated.height
+    if documents.height > dated.height and not quiet:
+        typer.echo(f"left out {undated} without a date", err=True)
+    return table_source(printable(stream), dated)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.output import AsJson, print_json, progress_bar
+from citebed.cli.output import AsJson, print_json
+from citebed.report.progress_bar import progress_bar
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:

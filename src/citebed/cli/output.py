@@ -1,21 +1,17 @@
-"""What all verbs share: printing rows for machines, tables for people, progress on stderr."""
+"""What all verbs share: printing rows for machines, tables for people."""
 
 from __future__ import annotations
 
 import csv
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import typer
 
 from citebed.files.spreadsheets import harmless
 from citebed.wording import count, json_text, printable
-
-if TYPE_CHECKING:
-    from citebed.collection import Progress
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -56,49 +52,3 @@ def print_csv(rows: Rows) -> None:
     if changed:
         cells = f"{count(changed, 'cell')} that a spreadsheet would run"
         typer.echo(f"note: {cells} got an apostrophe in front; --json has them as given", err=True)
-
-
-@contextmanager
-def progress_bar(quiet: bool, unit: str = "bytes") -> Iterator[Progress]:
-    """Progress on standard error: a bar with rate and time left on a terminal."""
-    from citebed.collection import Progress
-
-    if quiet or not sys.stderr.isatty():
-        yield Progress()
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        MofNCompleteColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-        TransferSpeedColumn,
-    )
-    from rich.progress import (
-        Progress as Bar,
-    )
-
-    amount = (
-        (DownloadColumn(), TransferSpeedColumn())
-        if unit == "bytes"
-        else (MofNCompleteColumn(), TextColumn(unit))
-    )
-    columns = (
-        TextColumn("{task.description:<9}"),
-        BarColumn(),
-        *amount,
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        TimeElapsedColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=None)
-
-        def step(name: str, total: int) -> None:
-            bar.update(task, description=name)
-            if total:
-                bar.update(task, total=total, completed=0)
-
-        yield Progress(step=step, add=lambda amount: bar.advance(task, amount))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from citebed.cli.collect import CollectionFolder
-from citebed.cli.output import AsJson, print_json, progress_bar
+from citebed.cli.output import AsJson, print_json
+from citebed.report.progress_bar import progress_bar
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:

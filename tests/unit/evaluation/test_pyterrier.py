@@ -60,5 +60,5 @@ def test_query_by_query() -> None:
 def test_our_own_door_takes_pyterrier_s_tables() -> None:
     """Over the queries that are answered, as trec_eval does."""
     found = evaluate(QRELS, {"good": GOOD, "poor": POOR}, ["AP"]).summary()
-    figures = found.select("run", "measure", "mean").rows()
+    figures = found.select("run", "measure", "value").rows()
     assert figures == [("good", "AP", 1.0), ("poor", "AP", 0.375)]

@@ -105,14 +105,14 @@ RUNS: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("form", QRELS)
 def test_judgements_of_every_form(form: str) -> None:
     found = evaluate(QRELS[form](), nested(SCORES), ["AP"]).summary()
-    assert found["mean"].to_list() == [pytest.approx(EXPECTED)]
+    assert found["value"].to_list() == [pytest.approx(EXPECTED)]
 
 
 @pytest.mark.parametrize("form", RUNS)
 def test_runs_of_every_form(form: str) -> None:
     found = evaluate(nested(GRADES), RUNS[form](), ["AP"]).summary()
     assert found.height
-    assert found["mean"].to_list() == [pytest.approx(EXPECTED)] * found.height
+    assert found["value"].to_list() == [pytest.approx(EXPECTED)] * found.height
 
 
 @pytest.mark.parametrize("missing", [None, np.nan])

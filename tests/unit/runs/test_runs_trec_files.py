@@ -128,7 +128,7 @@ def test_hashes_of_a_file_and_of_a_table_agree(tmp_path: Path) -> None:
     (tmp_path / "x.run").write_text(f"q1 Q0 {'b' * 40} 1 2.0 t\nq1 Q0 é 2 1.0 t\n")
     for judged in (qrels, tmp_path / "x.qrels"):
         for found in (run, tmp_path / "x.run"):
-            assert evaluate(judged, found, ["RR"]).summary()["mean"].to_list() == [0.5]
+            assert evaluate(judged, found, ["RR"]).summary()["value"].to_list() == [0.5]
 
 
 def test_parquet(tmp_path: Path) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.grammar import measures as parse_measures
-from citebed.evaluation.scoring.comparing import Comparison, Comparisons, Design, compare
 from citebed.evaluation.scoring.run_scores import (
     TREC_EVAL,
     RunScores,
@@ -23,12 +22,14 @@ from citebed.evaluation.scoring.run_scores import (
 from citebed.evaluation.scoring.summaries import Resampling, Summary, resampling_of, summarise
 from citebed.frames import Shown
 from citebed.runs.ranking import PreparedQrels, prepare
-from citebed.runs.reading import as_qrels, as_runs, check_names
-from citebed.runs.tables import Run
+from citebed.runs.reading import as_qrels, as_runs
+
+if TYPE_CHECKING:
+    from citebed.evaluation.scoring.comparing import Comparisons
 
 DEFAULT_MEASURES = ("nDCG@10", "R@10", "AP", "RR")
-_SUMMARY = {name: pl.Float64 if name in ("mean", "low", "high") else pl.String
-            for name in ("run", "measure", "mean", "low", "high")}  # fmt: skip
+_SUMMARY = {name: pl.Float64 if name in ("value", "low", "high") else pl.String
+            for name in ("run", "measure", "value", "low", "high")}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,7 +68,7 @@ class Evaluation(Shown):
         seed: int = 0,
         level: float = 0.95,
     ) -> pl.DataFrame:
-        """A row a run and measure: ``run, measure, mean, low, high``.
+        """A row a run and measure: ``run, measure, value, low, high``.
 
         The mean over queries (of counts the sum, of GMAP the geometric mean) has a bootstrap
         interval from ``low`` to ``high``. With a ``cluster`` whole clusters are drawn: a mapping
@@ -96,6 +97,8 @@ class Evaluation(Shown):
 
         ``test``, ``correction`` and ``alpha`` are those of `Design`, ``cluster`` as in `summary`.
         """
+        from citebed.evaluation.scoring.comparing import Design, compare
+
         design = Design(baseline=baseline, test=test, correction=correction, alpha=alpha)
         return compare(self, design, resampling_of(cluster, self.source, seed=seed))
 
@@ -151,55 +154,3 @@ def evaluate_under(
         Evaluation(judged.name, chosen, found, judged.source)
         for judged, found in zip(sets, scored, strict=True)
     ]
-
-
-# --- all of it at once, for a report --------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What is measured and compared, and how."""
-
-    measures: Sequence[str | Measure] = DEFAULT_MEASURES
-    settings: Settings = TREC_EVAL
-    design: Design = field(default_factory=Design)
-    resampling: Resampling = field(default_factory=Resampling)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Study:
-    """Runs with their scores, summaries (a list a run) and comparisons (none of one run)."""
-
-    plan: Plan
-    judged: PreparedQrels
-    runs: tuple[Run, ...]
-    evaluation: Evaluation
-    summaries: tuple[list[Summary], ...]
-    comparisons: Sequence[Comparison]
-
-    @property
-    def base(self) -> int:
-        """The place of the run that others are laid against: the baseline, else the first."""
-        names = [run.name for run in self.runs]
-        return names.index(self.plan.design.baseline) if self.plan.design.baseline else 0
-
-
-def study(qrels: Any, runs: Any, plan: Plan) -> Study:
-    """Score runs, draw their intervals and compare them; all runs are held.
-
-    Runs must have names of their own, for that is how a reader tells them apart. Measures that
-    only count are not compared.
-    """
-    tables = tuple(as_runs(runs))
-    check_names([run.name for run in tables])
-    judged = prepare(as_qrels(qrels))
-    (evaluation,) = evaluate_under([judged], tables, plan.measures, plan.settings)
-    compared = len(tables) > 1 and any(m.SUMMARY != "sum" for m in evaluation.measures)
-    return Study(
-        plan=plan,
-        judged=judged,
-        runs=tables,
-        evaluation=evaluation,
-        summaries=evaluation.summaries(plan.resampling),
-        comparisons=compare(evaluation, plan.design, plan.resampling) if compared else (),
-    )

@@ -41,11 +41,11 @@ def files(tmp_path: Path) -> Path:
 
 def test_the_summary_has_intervals_and_counts_have_none(scores: Evaluation) -> None:
     table = scores.summary()
-    assert table.columns == ["run", "measure", "mean", "low", "high"]
+    assert table.columns == ["run", "measure", "value", "low", "high"]
     row = dict(zip(table.columns, table.row(3), strict=True))
     (drawn,) = [x for x in summarise(scores["poor"], Resampling()) if str(x.measure) == "AP"]
-    assert (row["run"], row["mean"], row["low"]) == ("poor", drawn.value, drawn.low)
-    assert table.filter(measure="NumRel").select("mean", "low").rows() == [(24.0, None)] * 2
+    assert (row["run"], row["value"], row["low"]) == ("poor", drawn.value, drawn.low)
+    assert table.filter(measure="NumRel").select("value", "low").rows() == [(24.0, None)] * 2
 
 
 def test_every_query_is_a_row(scores: Evaluation) -> None:

@@ -1,0 +1,42 @@
+"""Progress on a terminal or in a notebook: a bar with rate and time left."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from citebed.collection.progress import Progress
+
+
+@contextmanager
+def progress_bar(quiet: bool = False, unit: str = "bytes") -> Iterator[Progress]:
+    """A bar on standard error, where somebody sees it."""
+    if quiet or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        yield Progress()
+        return
+    from rich import progress as rich
+    from rich.console import Console
+
+    amount = (
+        (rich.DownloadColumn(), rich.TransferSpeedColumn())
+        if unit == "bytes"
+        else (rich.MofNCompleteColumn(), rich.TextColumn(unit))
+    )
+    columns = (
+        rich.TextColumn("{task.description:<9}"),
+        rich.BarColumn(),
+        *amount,
+        rich.TextColumn("left"),
+        rich.TimeRemainingColumn(),
+        rich.TimeElapsedColumn(),
+    )
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+
+        def step(name: str, total: int) -> None:
+            bar.update(task, description=name)
+            if total:
+                bar.update(task, total=total, completed=0)
+
+        yield Progress(step=step, add=lambda amount: bar.advance(task, amount))

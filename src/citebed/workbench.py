@@ -1,0 +1,129 @@
+"""The Python door: a collection that is open on the table, with the verbs of the command line.
+
+``citebed.open("mine")`` gives one; what the verbs do is what the commands do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from citebed.collection import Collection, ImportOptions, ImportReport, import_sources
+from citebed.errors import CitebedError
+from citebed.report.progress_bar import progress_bar
+from citebed.retrieval.index.building import IndexOptions, IndexReport, build_index
+from citebed.retrieval.recommending import Recommender
+from citebed.retrieval.running import RunOptions, run_queries
+from citebed.retrieval.search.fields import Fields, fields_of
+from citebed.runs.tables import Run
+from citebed.wording import count
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from citebed.retrieval.pipeline import Pipeline
+    from citebed.retrieval.questions import Given
+    from citebed.retrieval.recommendations import Recommendations
+
+_FIELDS = str(RunOptions.fields)
+
+
+class Workbench(Collection):
+    """An open collection that can be indexed, searched and recommended from.
+
+    ``imported`` is what the import did, if it was made just now.
+    """
+
+    def __init__(self, folder: str | Path, imported: ImportReport | None = None) -> None:
+        super().__init__(folder)
+        self.imported = imported
+        self._recommenders: dict[tuple[str, str], Recommender] = {}
+
+    def __repr__(self) -> str:
+        sets = ", ".join(f"{self.queries(name).height:,} {name}" for name in self.query_sets)
+        parts = [count(self.documents.height, "document"), f"queries: {sets or 'none'}"]
+        if self.problems.height:
+            parts.append(f"{count(self.problems.height, 'problem')} in its sources (.problems)")
+        return f"<{self.name}: {'; '.join(parts)}; in {self.folder}>"
+
+    def index(
+        self,
+        analyser: str = "english",
+        *,
+        citing: Iterable[str | Path] = (),
+        rebuild: bool = False,
+        quiet: bool = False,
+    ) -> IndexReport:
+        """Index the collection, or bring its index up to date; ``citing`` are contexts files."""
+        options = IndexOptions(analyser, tuple(map(Path, citing)), rebuild=rebuild)
+        with progress_bar(quiet, "documents") as progress:
+            report = build_index(self, options, progress)
+        self._recommenders.clear()
+        return report
+
+    def recommend(
+        self,
+        texts: Given | Sequence[Given],
+        k: int = 10,
+        *,
+        model: str | Pipeline = "bm25",
+        fields: str | Fields = _FIELDS,
+        **options: Any,
+    ) -> Recommendations:
+        """The ``k`` papers that a text should cite, or each paragraph of a draft.
+
+        ``texts`` is a text, the path of a draft, or a list of either; the options are those of
+        `Recommender.recommend_for`. The second text is answered faster than the first.
+        """
+        key = (str(model), str(fields))
+        if key not in self._recommenders:
+            self._recommenders[key] = Recommender(self, None, model, fields)
+        return self._recommenders[key].recommend_for(texts, k, **options)
+
+    def search(
+        self,
+        queries: str | Path | pl.DataFrame,
+        model: str | Pipeline = "bm25",
+        depth: int = 1000,
+        *,
+        fields: str | Fields = _FIELDS,
+        as_is: bool = False,
+        quiet: bool = False,
+    ) -> Run:
+        """Run a set of queries (its name, a file or a table); the run is called as the model."""
+        given = str(queries) if isinstance(queries, Path) else queries
+        chosen = fields_of(fields) if isinstance(fields, str) else fields
+        options = RunOptions(depth=depth, fields=chosen, as_is=as_is)
+        with progress_bar(quiet, "queries") as progress:
+            return run_queries(self, None, given, model, options, progress)
+
+
+def open_workbench(folder: str | Path | Collection) -> Workbench:
+    """Open the collection at ``folder``; raises ``CollectionError`` if there is none."""
+    if isinstance(folder, Workbench):
+        return folder
+    return Workbench(folder.folder if isinstance(folder, Collection) else folder)
+
+
+def create(
+    folder: str | Path, sources: str | Path | Iterable[str | Path] = (), **options: Any
+) -> Workbench:
+    """Import files and folders into the collection at ``folder``, new or old, and open it.
+
+    The options are those of `ImportOptions` (``rules``, ``only``, ``name`` …). What was read,
+    kept and left out is in ``.imported``. Doing it again changes nothing if the files have not.
+    """
+    paths = [sources] if isinstance(sources, str | Path) else list(sources)
+    if not paths and not (Path(folder) / "citebed.toml").is_file():
+        raise CitebedError("there is nothing to import: give files or folders.")
+    with progress_bar() as progress:
+        report = import_sources(folder, paths, ImportOptions(**options), progress)
+    return Workbench(folder, report)
+
+
+def demo(folder: str | Path = "demo-collection") -> Workbench:
+    """The demo collection, made at ``folder``: landmark papers of information retrieval."""
+    from citebed.collection.demo import import_demo
+
+    return Workbench(folder, import_demo(folder))
