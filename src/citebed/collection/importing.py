@@ -19,7 +19,6 @@ import polars as pl
 from citebed._version import __version__
 from citebed.collection import tables
 from citebed.collection.building import citing, crossref, merging
-from citebed.collection.building.canonical import canonical_records
 from citebed.collection.building.given_sets import given_sets, judgement_problems
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.reading.reader import Reader, all_or_nothing
@@ -27,7 +26,7 @@ from citebed.collection.reading.source_names import SourceNames
 from citebed.collection.reading.sources import NotAFile, SourceFile, find_files
 from citebed.collection.rules import Rules, reasons
 from citebed.collection.storing import store
-from citebed.collection.storing.import_report import ImportReport
+from citebed.collection.storing.import_report import ImportReport, counted
 from citebed.collection.storing.store import Manifest
 from citebed.collection.tables import IMPORT, Frames
 from citebed.errors import CitebedError, FormatError
@@ -107,7 +106,8 @@ class _Import:
         self.known = self.read(f"{IMPORT}/sources")
         workers = options.workers or os.cpu_count() or 1
         self.names = SourceNames(folder, self.manifest.sources, absolute=options.absolute)
-        self.reader = Reader(self.known, self.parts, options.only, workers, progress)
+        only = tuple(map(printable, options.only))
+        self.reader = Reader(self.known, self.parts, only, workers, progress)
 
     def read(self, name: str) -> pl.DataFrame:
         return store.read_table(self.folder, name, tables.TABLES[name])
@@ -150,18 +150,9 @@ class _Import:
 
     def _with_earlier(self, fresh: Frames, dropped: set[str]) -> Frames:
         """The tables of all sources: those read now beside those read before."""
-        earlier = {
-            "links": self.read("links"),
-            "sections": self.read("sections"),
-            "papers": self.read("papers"),
-            "references": self.read("references"),
-            "contexts": self.read("contexts"),
-            "lists": self.read(f"{IMPORT}/lists"),
-            "topics": self.read(f"{IMPORT}/topics"),
-            "judgements": self.read(f"{IMPORT}/judgements"),
-            "problems": self.read(f"{IMPORT}/problems"),
-            "records": self._earlier_records(),
-        }
+        earlier = {"records": self._earlier_records()}
+        for name in tables.READ.keys() - earlier.keys():
+            earlier[name] = self.read(name if name in tables.TABLES else f"{IMPORT}/{name}")
         # What was said of whole query sets is said again, if it still holds.
         said = _problem_frame(judgement_problems(earlier["judgements"], self.manifest.rules))
         earlier["problems"] = earlier["problems"].join(
@@ -194,7 +185,7 @@ class _Import:
         self, state: Frames, dropped: set[str], given: list[str], files: int
     ) -> tuple[ImportReport, _Prepared]:
         self.progress.step("merging", 0)
-        records = crossref.resolve(canonical_records(state["records"]))
+        records = crossref.resolve(merging.canonical_records(state["records"]))
         reason = reasons(records, self.rules)
         kept = records.filter(reason.is_null())
         documents, merged = merging.merge(kept)
@@ -222,9 +213,7 @@ class _Import:
                 "links": _with_ids(state["links"], documents, names),
                 "sections": _with_ids(state["sections"], documents, names),
                 f"{IMPORT}/set_aside": aside,
-                f"{IMPORT}/lists": state["lists"],
-                f"{IMPORT}/topics": state["topics"],
-                f"{IMPORT}/judgements": state["judgements"],
+                **{f"{IMPORT}/{name}": state[name] for name in ("lists", "topics", "judgements")},
                 f"{IMPORT}/problems": problems,
                 f"{IMPORT}/sources": sources,
             },
@@ -244,7 +233,7 @@ class _Import:
             records=records.height,
             documents=documents.height,
             merged=merged.height - merged["kept_as"].n_unique(),
-            set_aside=_counts(by_rule["reason"]),
+            set_aside=counted(by_rule["reason"]),
             papers=cited.papers.height,
             queries={name: made.queries.height for name, made in prepared.query_sets.items()},
             problems=problems,
@@ -294,7 +283,10 @@ class _Import:
             else:
                 store.write_table(self.ready / f"{name}.parquet", table, schema)
         for name, made in prepared.query_sets.items():
-            _write_query_set(self.ready, name, made)
+            if made.queries.height:
+                store.write_jsonl(self.ready / "queries" / f"{name}.jsonl", made.queries)
+            if made.qrels.height:
+                store.write_qrels(self.ready / "qrels" / f"{name}.qrels", made.qrels)
         for name in self.manifest.query_sets:
             if name not in prepared.query_sets:
                 remove += [f"queries/{name}.jsonl", f"qrels/{name}.qrels"]
@@ -354,18 +346,6 @@ def _with_ids(table: pl.DataFrame, documents: pl.DataFrame, names: pl.DataFrame)
     return found.select(table.columns)
 
 
-def _write_query_set(folder: Path, name: str, made: citing.QuerySet) -> None:
-    if made.queries.height:
-        store.write_jsonl(folder / "queries" / f"{name}.jsonl", made.queries)
-    if made.qrels.height:
-        store.write_qrels(folder / "qrels" / f"{name}.qrels", made.qrels)
-
-
 def _problem_frame(problems: list[tuple[str, Problem]]) -> pl.DataFrame:
     rows = [(source, problem.line, problem.kind, problem.what) for source, problem in problems]
     return pl.DataFrame(rows, schema=dict(tables.PROBLEMS), orient="row")
-
-
-def _counts(values: pl.Series) -> dict[str, int]:
-    counts = values.value_counts(sort=True)
-    return dict(counts.iter_rows())

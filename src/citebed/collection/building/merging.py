@@ -24,6 +24,18 @@ _FILLED = (
 _LISTS = ("authors", "editors", "keywords")
 
 
+def canonical_records(records: pl.DataFrame) -> pl.DataFrame:
+    """Ids without blanks, never empty; a year for every date and a date for every year."""
+    doc_id = pl.col("doc_id").str.replace_all(r"\s+", "_")
+    place = pl.concat_str([pl.lit("line-"), pl.col("line").cast(pl.String)])
+    return records.with_columns(
+        doc_id=pl.when(doc_id == "").then(place).otherwise(doc_id),
+        year=pl.coalesce("year", pl.col("date").str.slice(0, 4).cast(pl.Int32, strict=False)),
+        date=pl.coalesce("date", pl.col("year").cast(pl.String)),
+        title=pl.col("title").fill_null(""),
+    )
+
+
 def plain_title(title: pl.Expr) -> pl.Expr:
     """A title as letters and digits only: no case, accents, punctuation or blanks."""
     return title.str.normalize("NFKD").str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]+", "")

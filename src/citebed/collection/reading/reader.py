@@ -8,6 +8,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -45,6 +46,7 @@ def all_or_nothing(folder: Path) -> Iterator[None]:
         ) from error
 
 
+@dataclass
 class Reader:
     """Reads files into tables under ``folder``.
 
@@ -52,29 +54,21 @@ class Reader:
     row for each file that was read, and ``problems`` what there is to say, by source.
     """
 
-    def __init__(
-        self,
-        known: pl.DataFrame,
-        folder: Path,
-        only: tuple[str, ...],
-        workers: int,
-        progress: Progress,
-    ) -> None:
-        self._known = known
-        self._folder = folder
-        self._only = tuple(map(printable, only))
-        self._workers = workers
-        self._progress = progress
-        self.sources: list[dict[str, object]] = []
-        self.problems: list[tuple[str, Problem]] = []
+    known: pl.DataFrame
+    folder: Path
+    only: tuple[str, ...]
+    workers: int
+    progress: Progress
+    sources: list[dict[str, object]] = field(default_factory=list)
+    problems: list[tuple[str, Problem]] = field(default_factory=list)
 
     def read(self, files: list[SourceFile], pruned: set[str]) -> Frames:
         """The tables of the files that are new or have changed; ``pruned`` ones do not count."""
         total = sum(_size(file) for file in files)
-        self._progress.step("reading", total)
+        self.progress.step("reading", total)
         # A name of its own: a worker that outlives an import that was killed writes nowhere else.
-        with tempfile.TemporaryDirectory(dir=self._folder, ignore_cleanup_errors=True) as folder:
-            parsed = parse_all(self._pieces(files, pruned), Path(folder), self._workers)
+        with tempfile.TemporaryDirectory(dir=self.folder, ignore_cleanup_errors=True) as folder:
+            parsed = parse_all(self._pieces(files, pruned), Path(folder), self.workers)
             fresh = read_tables(parsed)
         counts: Counter[str] = Counter()
         for job in parsed:
@@ -100,14 +94,14 @@ class Reader:
         told = {source for source, _ in self.problems}
         told.update(fresh["problems"]["source"] if "problems" in fresh else ())
         silent = [source for source, count in counts.items() if not count and source not in told]
-        if not self._only:
+        if not self.only:
             heard = {_top(source) for source in (*told, *counts)}
             silent += [str(row["source"]) for row in self.sources if row["source"] not in heard]
         nothing = Problem(1, "no record was found in it", "ignored")
         self.problems += [(source, nothing) for source in silent]
 
     def _pieces(self, files: list[SourceFile], pruned: set[str]) -> Iterator[Piece]:
-        hashes = dict(self._known.select("source", "sha256").iter_rows())
+        hashes = dict(self.known.select("source", "sha256").iter_rows())
         digests = {file.name: self._digest(file) for file in files if file.name in hashes}
         stale = pruned | {name for name, digest in digests.items() if hashes[name] != digest}
         contents = {digest for name, digest in hashes.items() if name not in stale}
@@ -115,7 +109,7 @@ class Reader:
             size = _size(file)
             digest = digests.get(file.name) or self._digest(file)
             if hashes.get(file.name) == digest or (file.name not in hashes and digest in contents):
-                self._progress.add(size)
+                self.progress.add(size)
                 continue
             contents.add(digest)
             formats: dict[str, None] = {}
@@ -133,13 +127,13 @@ class Reader:
     def _digest(self, file: SourceFile) -> str:
         """The hash of what is read of a file: with ``only``, it is of the patterns too."""
         digest = _sha256(file)
-        if not self._only:
+        if not self.only:
             return digest
-        return hashlib.sha256("\n".join([digest, *sorted(self._only)]).encode()).hexdigest()
+        return hashlib.sha256("\n".join([digest, *sorted(self.only)]).encode()).hexdigest()
 
     def _pieces_of(self, file: SourceFile, formats: dict[str, None]) -> Iterator[Piece]:
         try:
-            for member in members(file.path, file.name, self._progress.add):
+            for member in members(file.path, file.name, self.progress.add):
                 if isinstance(member, Problem):
                     self.problems.append((file.name, member))
                     continue
@@ -149,7 +143,7 @@ class Reader:
             self.problems.append((file.name, Problem(1, what)))
 
     def _pieces_of_member(self, member: Member, formats: dict[str, None]) -> Iterator[Piece]:
-        only = self._only
+        only = self.only
         if only and not any(fnmatch.fnmatchcase(member.name, f"*{pattern}") for pattern in only):
             return
         for piece in pieces(member):

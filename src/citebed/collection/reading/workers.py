@@ -14,7 +14,6 @@ import os
 import pickle
 import queue
 import signal
-import struct
 import subprocess
 import sys
 import threading
@@ -30,7 +29,7 @@ from citebed.files.writing import system_error
 PATIENCE = 300.0
 """Seconds after which a job is given up."""
 
-_READY = b""
+_READY = pickle.dumps(None)
 _NO_START = "a worker process could not be started ({}). Nothing was changed; try fewer workers."
 _NO_MEMORY = "a worker process was refused memory. Nothing was changed; try fewer workers."
 
@@ -101,8 +100,8 @@ class Worker:
             with _patience(process):
                 self._check()  # again: whoever ended us may not have seen the new child
                 _send(process.stdin, pickle.dumps((self._target, job), protocol=5))
-                answer = pickle.loads(_receive(process.stdout))
-        except (BrokenPipeError, ConnectionResetError, EOFError):
+                answer = pickle.load(process.stdout)
+        except (BrokenPipeError, ConnectionResetError, EOFError, pickle.UnpicklingError):
             self.close()
             raise Died from None
         if isinstance(answer, Failure):
@@ -133,7 +132,7 @@ class Worker:
         assert process.stdout is not None
         try:
             with _patience(process):
-                _receive(process.stdout)
+                pickle.load(process.stdout)
         except EOFError:
             self.close()
             raise CitebedError(_NO_START.format(f"exit code {process.returncode}")) from None
@@ -227,21 +226,9 @@ def _patience(process: subprocess.Popen[bytes]) -> Iterator[None]:
         watchdog.cancel()
 
 
-def _send(stream: IO[bytes], data: bytes) -> None:
-    stream.write(struct.pack("<Q", len(data)))
-    stream.write(data)
+def _send(stream: IO[bytes], message: bytes) -> None:
+    stream.write(message)
     stream.flush()
-
-
-def _receive(stream: IO[bytes]) -> bytes:
-    head = stream.read(8)
-    if len(head) < 8:
-        raise EOFError
-    (size,) = struct.unpack("<Q", head)
-    data = stream.read(size)
-    if len(data) < size:
-        raise EOFError
-    return data
 
 
 def serve() -> None:
@@ -251,15 +238,15 @@ def serve() -> None:
     os.dup2(2, 1)  # whatever a library prints must not get between the answers
     gc.disable()  # records hold no cycles, and collecting took half of the time
     _send(answers, _READY)
-    with contextlib.suppress(EOFError, BrokenPipeError):
-        while True:
-            _send(answers, _answer(_receive(sys.stdin.buffer)))
+    with contextlib.suppress(BrokenPipeError):
+        while sys.stdin.buffer.peek(1):  # type: ignore[union-attr]
+            _send(answers, _answer())
 
 
-def _answer(message: bytes) -> bytes:
-    """What the target gives for a job, or how it failed, ready to be sent."""
+def _answer() -> bytes:
+    """What the target gives for the next job, or how it failed, ready to be sent."""
     try:
-        target, job = pickle.loads(message)
+        target, job = pickle.load(sys.stdin.buffer)
         module, _, function = target.partition(":")
         work = getattr(importlib.import_module(module), function)
         return pickle.dumps(work(job), protocol=5)

@@ -61,12 +61,7 @@ class ImportReport:
                 label = f"{kind} {rows.height:,}" if number == 0 else ""
                 lines.append((label, f"{row['source']}:{row['line']}: {row['what']}"))
             if rows.height > 3:
-                lines.append(
-                    (
-                        "",
-                        f"… and {rows.height - 3:,} more, in {table}",
-                    )
-                )
+                lines.append(("", f"… and {rows.height - 3:,} more, in {table}"))
         return lines
 
     def rows(self) -> list[dict[str, object]]:
@@ -80,11 +75,12 @@ class ImportReport:
             ("kept", "papers", self.papers),
             *(("set aside", reason, count) for reason, count in self.set_aside.items()),
             *(("queries", name, count) for name, count in self.queries.items()),
-            *(("problems", kind, count) for kind, count in _counts(self.problems["kind"]).items()),
+            *(("problems", kind, count) for kind, count in counted(self.problems["kind"]).items()),
             ("gone", "sources", len(self.missing)),
         ]
         return [{"group": group, "name": name, "value": value} for group, name, value in rows]
 
 
-def _counts(values: pl.Series) -> dict[str, int]:
+def counted(values: pl.Series) -> dict[str, int]:
+    """How often there is each value, the most frequent first."""
     return dict(values.value_counts(sort=True).iter_rows())
