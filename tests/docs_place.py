@@ -17,7 +17,7 @@ import polars as pl
 import citebed
 from citebed.cli.app import main
 from citebed.collection.demo import import_demo, write_topics
-from citebed.runs.times import date_time
+from citebed.runs.times import parse_time
 
 MODELS = {"bm25": "bm25", "ql": "ql", "rm3": "bm25+rm3", "rocchio": "bm25+rocchio", "dense": "kl"}
 
@@ -131,7 +131,7 @@ def _stream(folder: Path) -> None:
     shutil.copy(topics, folder / "topics.jsonl")
     documents = citebed.open(folder / "mine").documents.filter(pl.col("year").is_not_null())
     rows = [
-        {"doc_id": doc_id, "time": date_time(str(year)), "title": title}
+        {"doc_id": doc_id, "time": parse_time(f"{year}-01-01", utc=True), "title": title}
         for doc_id, title, year in documents.select("doc_id", "title", "year").iter_rows()
     ]
     rows.sort(key=lambda row: (row["time"], row["doc_id"]))

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 import polars as pl
 
 from citebed.errors import CitebedError
+from citebed.wording import short
 
 DAY = 86_400
 TIMES: dict[str, type[pl.DataType]] = {"doc_id": pl.String, "time": pl.Int64}
@@ -101,11 +102,6 @@ def parse_time(text: str, *, utc: bool) -> int:
     return _within_years(text, math.floor(found.timestamp()))
 
 
-def short(text: str) -> str:
-    """What is quoted of a field, which may be long."""
-    return text if len(text) <= 60 else f"{text[:57]}…"
-
-
 def _within_years(text: str, second: int) -> int:
     """The second itself; a year by mistake, or a time that no calendar has, is an error."""
     if re.fullmatch(r"[0-9]{4}", text):
@@ -113,12 +109,6 @@ def _within_years(text: str, second: int) -> int:
     if not FIRST_SECOND <= second < LAST_SECOND:
         raise CitebedError(f"the time '{text}' is not within the years 1 to 9999.")
     return second
-
-
-def date_time(text: str) -> int:
-    """The epoch second at which a day, month or year of a collection starts, UTC."""
-    year, month, day = (*text.split("-"), "01", "01")[:3]
-    return int(datetime(int(year), int(month), int(day), tzinfo=UTC).timestamp())
 
 
 def is_later(date: pl.Expr, other: pl.Expr) -> pl.Expr:

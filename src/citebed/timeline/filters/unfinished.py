@@ -13,12 +13,13 @@ import gzip
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from citebed.errors import CitebedError
+from citebed.files.reading import opened
 from citebed.files.writing import told, whole_files
 from citebed.wording import printable
 
@@ -36,6 +37,7 @@ class Unfinished:
     """Where a run is written, and what becomes of it."""
 
     def __init__(self, output: Path, skipped: Path | None = None) -> None:
+        self._given = {"-o": output, "--skipped": skipped}
         self.is_packed = output.suffix == ".gz"
         self.output = _place(output)
         self.skipped = _place(skipped) if skipped else None
@@ -47,6 +49,33 @@ class Unfinished:
         """Every file that may be written."""
         made = [self.output, self.partial, self.checkpoint]
         return [*made, *(path for path in (self.skipped, self.listing) if path)]
+
+    def check_place(self, read: Sequence[Path]) -> None:
+        """What is written goes to plain files, over nothing that is read, and nothing twice."""
+        for option, given in self._given.items():
+            if given is not None and (given.is_dir() or not given.name):
+                raise CitebedError(f"'{printable(given)}' is a folder; name a file with {option}.")
+        written = self.all()
+        for made in written:
+            self._check_file(made, read)
+        names = [made.absolute() for made in written]
+        twice = next((made for made in written if names.count(made.absolute()) > 1), None)
+        if twice is not None:
+            raise CitebedError(
+                f"'{printable(twice)}' would be written by both -o and --skipped; name another."
+            )
+
+    def _check_file(self, made: Path, read: Sequence[Path]) -> None:
+        name = printable(made)
+        if made.exists() and not made.is_file():
+            raise CitebedError(f"'{name}' is a device or a pipe; name a plain file.")
+        if any(path.exists() and made.exists() and path.samefile(made) for path in read):
+            raise CitebedError(f"'{name}' is one of the files that are read; name another.")
+        parents = Path(os.path.realpath(made)).parents
+        inside = any(path.is_dir() and Path(os.path.realpath(path)) in parents for path in read)
+        mine = made not in (self.output, self.skipped) or not made.exists() or _is_ours(made)
+        if inside and not mine:
+            raise CitebedError(f"'{name}' is part of the collection that is read; name another.")
 
     def check(self, overwrite: bool) -> None:
         """Refuse to replace what is there, unless that is wanted."""
@@ -63,13 +92,13 @@ class Unfinished:
         new = [path for path in paths if not os.path.lexists(path)]
         try:
             with ExitStack() as locks:
-                opened = []
+                files = []
                 for path in paths:
                     with told(path):
                         path.parent.mkdir(parents=True, exist_ok=True)
-                        opened.append(locked_draft(path))
-                    locks.callback(_close, opened[-1])
-                yield Drafts(opened[0], opened[1] if self.listing else None)
+                        files.append(locked_draft(path))
+                    locks.callback(_close, files[-1])
+                yield Drafts(files[0], files[1] if self.listing else None)
         finally:
             for path in new:
                 if path.exists() and not path.stat().st_size:  # refused before it began
@@ -102,6 +131,13 @@ class Unfinished:
                 path.unlink(missing_ok=True)
 
 
+def _is_ours(path: Path) -> bool:
+    """Whether a file is a filter run or a list of skipped lines, which may be made anew."""
+    with opened(path) as file:
+        start = file.read(2)
+    return start in (b"#{", b"") or path.suffix in (".txt", ".log")
+
+
 def _close(draft: BinaryIO) -> None:
     """What was not written by now is of no use to anybody, and may not fit on the disk."""
     with suppress(OSError):
@@ -114,7 +150,7 @@ def _place(path: Path) -> Path:
 
 
 def _beside(path: Path, ending: str) -> Path:
-    return path.with_name(path.name + ending)
+    return Path(f"{path}{ending}")
 
 
 def _take_mode(draft: BinaryIO, place: Path) -> None:

@@ -86,6 +86,20 @@ def table_source(name: str, table: pl.DataFrame, rows: int = 1000) -> Source:
     return Source(name, pieces)
 
 
+def documents_by_date(documents: pl.LazyFrame) -> pl.LazyFrame:
+    """A collection's documents as those of a stream, in the order of time.
+
+    A year or month is taken as its first day, the time of what has no date is null; the keywords
+    are the text.
+    """
+    date = pl.coalesce("date", pl.col("year").cast(pl.String).str.zfill(4)) + "-01-01"
+    day = date.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+    text = pl.col("keywords").list.join("; ")
+    return documents.select(
+        "doc_id", day.dt.epoch("s").alias("time"), "title", "abstract", text.alias("text")
+    ).sort("time", "doc_id")
+
+
 def blocks(source: Source, size: int, first_line: int = 1, skip: int = 0) -> Iterator[Block]:
     """The stream from byte ``skip`` on, cut at line ends into blocks of about ``size`` bytes."""
     return line_blocks(_after(source, skip), source.name, size, first_line)

@@ -12,8 +12,13 @@ from citebed.errors import CitebedError, FormatError
 from citebed.files.line_blocks import numbered_lines
 from citebed.files.reading import at_hand
 from citebed.runs.tables import id_column
-from citebed.runs.times import TIMES, date_time, format_time, parse_time, time_column
-from citebed.timeline.streams.stream_files import blocks, decode, file_source
+from citebed.runs.times import TIMES, format_time, parse_time, time_column
+from citebed.timeline.streams.stream_files import (
+    blocks,
+    decode,
+    documents_by_date,
+    file_source,
+)
 from citebed.wording import count, printable
 
 
@@ -30,10 +35,8 @@ def times_of(given: Any, *, utc: bool = False) -> pl.DataFrame | None:
     if isinstance(given, str | Path):
         with at_hand(Path(given)) as file:
             return read_times(file, utc=utc)
-    rows = given.scan_documents().select("doc_id", "date", "year").collect()
-    dated = ((doc, date or (year and f"{year:04d}")) for doc, date, year in rows.iter_rows())
-    pairs = ((doc, date_time(date)) for doc, date in dated if date)
-    return times_table(pairs, printable(given.folder))
+    dated = documents_by_date(given.scan_documents()).select("doc_id", "time")
+    return dated.drop_nulls().collect()
 
 
 def read_times(path: str | Path, *, utc: bool = False) -> pl.DataFrame:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from citebed.errors import CitebedError, FormatError
 from citebed.files import packed
-from citebed.runs.times import date_time, epochs, format_span, format_time, parse_time
+from citebed.runs.times import epochs, format_span, format_time, parse_time
 from citebed.runs.writing import stream_id
+from citebed.timeline.streams.stream_files import documents_by_date
 from citebed.timeline.streams.times import joined_times, read_times
 
 
@@ -142,9 +143,16 @@ def test_two_times_of_one_document(tmp_path: Path) -> None:
 
 
 def test_dates_of_a_collection_start_when_the_day_month_or_year_does() -> None:
-    assert [format_time(date_time(text))[:10] for text in ("2010", "2010-08", "2010-08-15")] == [
-        "2010-01-01", "2010-08-01", "2010-08-15",
+    dates = [("a", "2010", 1999), ("b", "2010-08", None), ("c", "2010-08-15", None),
+             ("d", None, 987), ("e", None, None), ("f", "2010-13", None)]  # fmt: skip
+    rows = [(*row, None, None, ["one", "two"]) for row in dates]
+    names = ["doc_id", "date", "year", "title", "abstract", "keywords"]
+    documents = pl.DataFrame(rows, names, orient="row").lazy()
+    table = documents_by_date(documents).drop_nulls("time").collect()
+    assert [(row[0], format_time(row[1])[:10]) for row in table.iter_rows()] == [
+        ("d", "0987-01-01"), ("a", "2010-01-01"), ("b", "2010-08-01"), ("c", "2010-08-15"),
     ]  # fmt: skip
+    assert table["text"][0] == "one; two"
 
 
 def test_spans() -> None:
