@@ -115,15 +115,9 @@ class _Reader:
         tops = [text for level, text in self._heads if level == 1]
         if not self._findings.title and len(tops) == 1 and self._heads[0][0] == 1:
             self._findings.title = tops[0]
-            self._forget_section(tops[0])
-
-    def _forget_section(self, title: str) -> None:
-        """What stands before the first section stands in none."""
-        blocks = self._findings.blocks
-        for index, block in enumerate(blocks):
-            if block.section != title:
-                break
-            blocks[index] = block._replace(section="")
+            blocks = self._findings.blocks  # what stands before the first section stands in none
+            first = list(takewhile(lambda block: block.section == tops[0], blocks))
+            blocks[: len(first)] = [block._replace(section="") for block in first]
 
 
 # --- What pandoc adds to the blocks of CommonMark -------------------------------------------

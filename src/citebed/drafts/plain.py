@@ -9,11 +9,7 @@ from statistics import median
 from typing import NamedTuple
 
 from citebed.drafts.findings import Block, Findings
-from citebed.drafts.references import (
-    ends_references,
-    entries_in,
-    is_references_heading,
-)
+from citebed.drafts.references import ends_references, entries_in, is_references_heading
 from citebed.drafts.tex_cites import place_commands
 from citebed.text.normalise import fold
 

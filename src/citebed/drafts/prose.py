@@ -18,7 +18,7 @@ from citebed.text.hyphens import join_hyphens
 from citebed.text.identifiers import replace_identifiers
 from citebed.text.markers import markers, remove_markers
 from citebed.text.normalise import fold, unique
-from citebed.text.sentences import split_sentences
+from citebed.text.sentences import sentence_spans
 
 _MARKER = "[1]"
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
@@ -126,14 +126,11 @@ def _written(shown: str, spots: list[_Spot], known: _Names, findings: Findings) 
 def _sentences(shown: str, spots: list[_Spot]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Each sentence with what it cites; a marker between two belongs to the one before."""
     places = [spot.at for spot in spots]
-    sentences = split_sentences(shown)
-    at = taken = 0
-    for index, sentence in enumerate(sentences):
-        start = max(shown.find(sentence, at), at)
-        at = start + len(sentence)
-        last = index == len(sentences) - 1
-        upto = len(places) if last else bisect_left(places, at)
-        yield sentence, unique(name for spot in spots[taken:upto] for name in spot.names)
+    spans = sentence_spans(shown)
+    taken = 0
+    for index, (start, end) in enumerate(spans, start=1):
+        upto = len(places) if index == len(spans) else bisect_left(places, end)
+        yield shown[start:end], unique(name for spot in spots[taken:upto] for name in spot.names)
         taken = upto
 
 

@@ -33,15 +33,7 @@ from citebed.text.markers import (
     may_be_authors,
     names_and_years,
 )
-from citebed.text.names import (
-    AND,
-    ET_AL,
-    INITIALS,
-    NOT_NAMES,
-    PARTICLE,
-    SURNAME,
-    skip_starters,
-)
+from citebed.text.names import AND, ET_AL, INITIALS, NOT_NAMES, PARTICLE, SURNAME, skip_starters
 
 _GAP = r"[\s~]{1,2}+"
 _AT_END = r"[\s~]{0,2}$"

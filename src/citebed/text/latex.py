@@ -11,13 +11,7 @@ import unicodedata
 from collections.abc import Callable
 
 from citebed.patterns import compiled
-from citebed.text.normalise import (
-    ENTITY_PATTERN,
-    TAG_PATTERN,
-    entity_to_text,
-    fold,
-    tag_to_text,
-)
+from citebed.text.normalise import ENTITY_PATTERN, TAG_PATTERN, entity_to_text, fold, tag_to_text
 
 ACCENTS = {
     '"': "\u0308", "'": "\u0301", "`": "\u0300", "^": "\u0302", "~": "\u0303", "=": "\u0304",

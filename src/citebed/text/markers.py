@@ -65,13 +65,12 @@ _NEXT = re.compile(r";|(?:(?<=\d{4})|(?<=\d{4}[a-z]))(?:,? (?:and|&) |, )(?=[^\W
 LONE_YEARS = compiled(rf"[(\[](?P<years>{YEARS}){_PAGES}[)\]]")
 # Capitalised words that stand before a year and are no authors.
 _NO_AUTHOR = frozenset(
-    (
-        *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
-        *("October", "November", "December", "Jan", "Feb", "Mar", "Apr", "Jun", "Jul", "Aug"),
-        *("Sep", "Sept", "Oct", "Nov", "Dec", "Spring", "Summer", "Autumn", "Fall", "Winter"),
-        *("Version", "Figure", "Table", "Section", "Edition", "Conference", "Workshop", "Track"),
-        *("Challenge", "Task", "Year", "Equation", "Chapter", "Part", "Windows", "Symposium"),
-    )
+    """
+    January February March April May June July August September October November December Jan Feb
+    Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec Spring Summer Autumn Fall Winter Version Figure Table
+    Section Edition Conference Workshop Track Challenge Task Year Equation Chapter Part Windows
+    Symposium
+    """.split()  # noqa: SIM905
 )
 
 

@@ -31,12 +31,11 @@ _MARK_OF_LAST = re.compile(rf"{_MARK}\s+(?=[A-Z\"“])")
 
 # Never the end of a sentence.
 _GOES_ON = frozenset(
-    (
-        *("e.g", "eg", "i.e", "ie", "cf", "vs", "viz", "resp", "approx", "ca", "w.r.t", "s.t"),
-        *("fig", "figs", "tab", "sect", "eq", "eqs", "eqn", "eqns", "ref", "refs", "thm", "chap"),
-        *("dr", "prof", "mr", "mrs", "st", "proc", "conf", "symp", "trans", "univ", "dept"),
-        *("incl", "esp", "a.k.a", "jan", "feb", "apr", "aug", "sept", "oct", "nov", "dec"),
-    )
+    """
+    e.g eg i.e ie cf vs viz resp approx ca w.r.t s.t fig figs tab sect eq eqs eqn eqns ref refs
+    thm chap dr prof mr mrs st proc conf symp trans univ dept incl esp a.k.a jan feb apr aug sept
+    oct nov dec
+    """.split()  # noqa: SIM905
 )
 # Goes on if a number follows: "no. 5", but "the answer is no. Then".
 _GOES_ON_TO_NUMBER = frozenset(
@@ -49,7 +48,6 @@ _GOES_ON_TO_NUMBER = frozenset(
 _MAY_GO_ON = frozenset(
     ("al", "inc", "ltd", "co", "corp", "jr", "sr", "ph.d", "u.s", "u.k", "u.s.a", "e.u", "ms")
 )
-_STARTERS = frozenset(NOT_NAMES)
 
 
 def split_sentences(text: str) -> list[str]:
@@ -116,5 +114,5 @@ def _goes_on(word: str, text: str, at: int) -> bool:
         return not text[at].isalpha()
     if plain in _MAY_GO_ON or (len(word) == 1 and word.isupper()):
         after = _WORD_AFTER.match(text, at)
-        return after is None or after[0] not in _STARTERS
+        return after is None or after[0] not in NOT_NAMES
     return False

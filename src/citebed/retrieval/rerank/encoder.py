@@ -130,11 +130,7 @@ class CrossEncoder(_Loaded):
         return fingerprint(self._files, "cross-encoder", self.max_tokens)
 
     def scores(
-        self,
-        pairs: Sequence[tuple[str, str]],
-        *,
-        batch: int = 32,
-        progress: Progress | None = None,
+        self, pairs: Sequence[tuple[str, str]], *, batch: int = 32, progress: Progress | None = None
     ) -> NDArray[np.float32]:
         """How relevant the second text of each pair is to the first; higher is more.
 

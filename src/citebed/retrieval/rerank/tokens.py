@@ -106,7 +106,7 @@ def _load(folder: ModelFolder) -> Tokenizer:
 
 def _from_vocabulary(folder: ModelFolder) -> Tokenizer:
     """BERT's tokeniser from ``vocab.txt``, one piece of a word per line."""
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    from tokenizers import BertWordPieceTokenizer
 
     path, kind = folder.path / "vocab.txt", folder.config.get("model_type")
     if kind not in ("bert", "distilbert", None):
@@ -116,20 +116,13 @@ def _from_vocabulary(folder: ModelFolder) -> Tokenizer:
         )
     vocabulary = _read_vocabulary(path)
     settings = read_json(folder.path / "tokenizer_config.json") or {}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(
+    made = BertWordPieceTokenizer(
+        vocabulary,
         handle_chinese_chars=settings.get("tokenize_chinese_chars", True) is not False,
         strip_accents=settings.get("strip_accents"),
         lowercase=settings.get("do_lower_case", True) is not False,
     )
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[(name, vocabulary[name]) for name in ("[CLS]", "[SEP]")],
-    )
-    special = ("[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]")
-    tokenizer.add_special_tokens([name for name in special if name in vocabulary])
+    tokenizer: Tokenizer = made._tokenizer  # the wrapper lacks the fast way to encode
     return tokenizer
 
 

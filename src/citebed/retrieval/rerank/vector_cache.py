@@ -13,7 +13,7 @@ import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
@@ -22,6 +22,9 @@ from numpy.typing import NDArray
 from citebed.errors import CitebedError
 from citebed.files.writing import append_own, is_own, own_folder, told
 from citebed.wording import printable
+
+if TYPE_CHECKING:
+    from citebed.retrieval.rerank.encoder import Encoder
 
 Vectors = NDArray[np.float32]
 
@@ -45,18 +48,6 @@ _NO_DAMAGE = (
 _AT_ONCE = 1024
 
 
-class TextEncoder(Protocol):
-    """What the cache needs of an encoder."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def fingerprint(self) -> str: ...
-    @property
-    def dimensions(self) -> int: ...
-    def encode(self, texts: Sequence[str], *, batch: int = 32) -> Vectors: ...
-
-
 class VectorCache:
     """A folder of vectors, for any number of models, threads and processes at once."""
 
@@ -65,7 +56,7 @@ class VectorCache:
 
     def vectors(
         self,
-        encoder: TextEncoder,
+        encoder: Encoder,
         texts: Sequence[str],
         *,
         batch: int = 32,
@@ -98,7 +89,7 @@ def text_key(text: str) -> bytes:
 
 
 @contextlib.contextmanager
-def _opened(folder: Path, encoder: TextEncoder) -> Iterator[_Shelf]:
+def _opened(folder: Path, encoder: Encoder) -> Iterator[_Shelf]:
     """The vectors of one model; what SQLite says goes wrong is told as the user needs it."""
     path = own_folder(folder) / f"{encoder.fingerprint[:32]}.sqlite"
     for end in _BESIDE:
@@ -129,7 +120,7 @@ def _damaged(path: Path, what: str) -> CitebedError:
 class _Shelf:
     """The open database of one model."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, encoder: TextEncoder) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, encoder: Encoder) -> None:
         self._database, self._path = connection, path
         self._width, self._mark = encoder.dimensions, crc32(encoder.fingerprint.encode())
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 4 * self._width + (1 << 16))
