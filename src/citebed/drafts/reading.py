@@ -43,12 +43,13 @@ def guess_form(text: str) -> Form:
     return "markdown" if _MARKDOWN.search(head) else "text"
 
 
-def read_draft(path: Path) -> Draft:
+def read_draft(path: str | Path) -> Draft:
     """The draft in a file, with the files beside it that it includes or names.
 
     The form is told by the ending (``.tex``, ``.md``), else by the text itself. Raises
     ``CitebedError`` for what cannot be read or is no text (a PDF, a Word document, nothing).
     """
+    path = Path(path)
     form = _ENDINGS.get(path.suffix.lower())
     return draft_of(bytes_of(path), str(path), form, path)
 
