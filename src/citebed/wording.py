@@ -46,3 +46,8 @@ def _spelled(found: re.Match[str]) -> str:
 def for_terminal(text: str) -> str:
     """Text from a file in a message: what a terminal would obey is written out, ``\\x1b[31m``."""
     return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def short(text: str) -> str:
+    """What is quoted of a field, which may be long."""
+    return text if len(text) <= 60 else f"{text[:57]}…"

@@ -13,7 +13,7 @@ from citebed.cli import scoring_options as options
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
-    from citebed.evaluation.scoring.evaluating import Study
+    from citebed.evaluation.scoring.study import Study
 
 
 def register(app: typer.Typer) -> None:
@@ -73,8 +73,10 @@ def report(
 
     Example: citebed report acm-cr/qrels/sentences.qrels *.run -m nDCG@10 -o report.html
     """
-    from citebed.evaluation.scoring import evaluating
     from citebed.evaluation.scoring.comparing import Design
+    from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES
+    from citebed.evaluation.scoring.study import Plan
+    from citebed.evaluation.scoring.study import study as make_study
     from citebed.evaluation.scoring.summaries import resampling_of
     from citebed.files.writing import write_whole
     from citebed.report.evaluation_page import Front, evaluation_page
@@ -83,14 +85,14 @@ def report(
     read = [qrels, *runs, *([queries] if queries else []), *([Path(cluster)] if cluster else [])]
     _check_output(output, read)
     base = _baseline(baseline, runs, correct)
-    plan = evaluating.Plan(
-        measures=measures or evaluating.DEFAULT_MEASURES,
+    plan = Plan(
+        measures=measures or DEFAULT_MEASURES,
         settings=options.settings_of(complete, scores),
         design=Design(baseline=base, test=test, correction=correct, alpha=alpha),
         resampling=resampling_of(cluster, qrels, queries, samples, seed, level),
     )
     texts, titles = texts_beside(qrels, queries), titles_around(qrels, collection)
-    study = evaluating.study(qrels, runs, plan)
+    study = make_study(qrels, runs, plan)
     given = {
         "-m": measures or [], "--baseline": baseline, "--test": _unless("t", test),
         "--correct": _unless("none", correct), "--alpha": _unless(0.05, alpha),

@@ -30,18 +30,13 @@ if TYPE_CHECKING:
         Design as Design,
         compare as compare,
     )
-    from citebed.evaluation.scoring.evaluating import (
-        Evaluation as Evaluation,
-        Plan as Plan,
-        Study as Study,
-        evaluate as evaluate,
-        study as study,
-    )
+    from citebed.evaluation.scoring.evaluating import Evaluation as Evaluation, evaluate as evaluate
     from citebed.evaluation.scoring.run_scores import (
         RunScores as RunScores,
         Settings as Settings,
         score_run as score_run,
     )
+    from citebed.evaluation.scoring.study import Plan as Plan, Study as Study, study as study
     from citebed.evaluation.scoring.summaries import (
         Resampling as Resampling,
         Summary as Summary,

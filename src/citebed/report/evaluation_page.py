@@ -10,8 +10,8 @@ import numpy as np
 
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.comparing import Comparison, Design
-from citebed.evaluation.scoring.evaluating import Study
 from citebed.evaluation.scoring.ledger import Ledger, MeasureLedger
+from citebed.evaluation.scoring.study import Study
 from citebed.evaluation.scoring.summaries import Summary
 from citebed.report.comparison_table import DAGGER, comparison_notes, p_text
 from citebed.report.drawing import FileNames

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from citebed.evaluation.scoring.evaluating import Study
+from citebed.evaluation.scoring.study import Study
 from citebed.report.evaluation_figures import by_query
 from citebed.runs.query_files import queries_beside, query_texts
 from citebed.runs.ranking import PreparedQrels, Ranked, codes_of, rank

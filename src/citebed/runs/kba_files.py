@@ -35,7 +35,8 @@ from citebed.files.line_blocks import Block, file_blocks, numbered, numbered_lin
 from citebed.files.packed import polars_misreads
 from citebed.records import Problem
 from citebed.runs.plain_text import separators_in
-from citebed.runs.times import FIRST_SECOND, LAST_SECOND, short
+from citebed.runs.times import FIRST_SECOND, LAST_SECOND
+from citebed.wording import short
 
 Fields = tuple[str, ...]
 SHORT_FORM: Fields = ("query_id", "doc_id", "score", "rating", "contains_mention")

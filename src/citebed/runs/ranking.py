@@ -6,13 +6,15 @@ are put in order.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
 from citebed.runs.tables import (
@@ -31,6 +33,8 @@ ScoreType = Literal["double", "float"]
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _FILLED = np.uint64(0xFFFFFFFFFFFFFFFF)
+_CELLS = 1 << 21
+_Value = TypeVar("_Value", np.uint64, np.float64)
 
 
 class Moved(NamedTuple):
@@ -94,30 +98,34 @@ def rank(run: Run, score_type: ScoreType = "double") -> Ranked:
     With ``score_type="float"`` scores are rounded to 32 bits first, as trec_eval 9 keeps them,
     so that scores which differ only beyond become ties.
     """
-    grouped = _grouped(run)
-    scores = grouped.table["score"].to_numpy()
-    if score_type == "float":
-        scores = _in_32_bits(run, grouped.table)
-    given_ids, hashes, starts = grouped.table["doc_id"], grouped.doc_hashes, grouped.starts
-    moved = Moved(np.empty(0, np.int64), np.empty(0, np.int64))
+    table = run.table
+    scores = _in_32_bits(run) if score_type == "float" else table["score"].to_numpy()
+    hashes = hashes_of(run)[DOC_HASH].to_numpy()
+    order, starts, query_ids = _by_query(run)
+    if order is not None:
+        scores, hashes = scores[order], hashes[order]
     before = _same_query(starts, len(scores))
     if (before & (scores[1:] > scores[:-1])).any():
-        order = np.lexsort((-scores, np.repeat(np.arange(len(starts) - 1), np.diff(starts))))
-        scores, hashes = scores[order], hashes[order]
-        moved = Moved(np.arange(len(order)), order)
+        best = _best_first(scores, starts)
+        scores, hashes = scores[best], hashes[best]
+        order = best if order is None else order[best]
+    rows = np.empty(0, np.int64) if order is None else np.arange(len(order))
+    moved = Moved(rows, rows if order is None else order)
     tied = before & (scores[1:] == scores[:-1])
-    if tied.any():
-        moved = _break_ties(given_ids, tied, moved, hashes)
-    all_tied = np.concatenate(([False], tied)) if tied.any() else None
-    return Ranked(run, grouped.query_ids, starts, given_ids, moved, scores, hashes, all_tied)
+    if not tied.any():
+        return Ranked(run, query_ids, starts, table["doc_id"], moved, scores, hashes, None)
+    hashes = hashes if hashes.flags.writeable else hashes.copy()
+    moved = _break_ties(table["doc_id"], tied, moved, hashes)
+    tied = np.concatenate(([False], tied))
+    return Ranked(run, query_ids, starts, table["doc_id"], moved, scores, hashes, tied)
 
 
-def _in_32_bits(run: Run, table: pl.DataFrame) -> Floats:
+def _in_32_bits(run: Run) -> Floats:
     """The scores as trec_eval 9 keeps them; beyond its largest number all would be equal."""
     with np.errstate(over="ignore"):  # told here
-        scores = table["score"].to_numpy().astype(np.float32)
+        scores = run.table["score"].to_numpy().astype(np.float32)
     if not np.isfinite(scores).all():
-        row = table.row(int(np.flatnonzero(~np.isfinite(scores))[0]), named=True)
+        row = run.table.row(int(np.flatnonzero(~np.isfinite(scores))[0]), named=True)
         query, document, score = row["query_id"], row["doc_id"], row["score"]
         raise CitebedError(
             f"{run.source or run.name}: the score {score:g} of document '{document}' for query "
@@ -127,25 +135,30 @@ def _in_32_bits(run: Run, table: pl.DataFrame) -> Floats:
     return scores.astype(np.float64)
 
 
-class _Grouped(NamedTuple):
-    """A run's table with each query's rows together, and where they start."""
+def _by_query(run: Run) -> tuple[Ints | None, Ints, pl.Series]:
+    """The rows query by query (``None`` if they stand so), where each query starts, and its id."""
+    hashes, ids = hashes_of(run)[QUERY_HASH], run.table["query_id"]
+    starts = _group_starts(hashes.to_numpy())
+    if hashes.gather(starts).n_unique() == len(starts):
+        return None, np.append(starts, len(ids)), ids.gather(starts)
+    rows = pl.DataFrame({"hash": hashes}).with_row_index("row")
+    groups = rows.group_by("hash", maintain_order=True).agg("row")["row"]
+    order = groups.explode().to_numpy().astype(np.int64)
+    starts = np.append(0, np.cumsum(groups.list.len().to_numpy(), dtype=np.int64))
+    return order, starts, ids.gather(order[starts[:-1]])
 
-    table: pl.DataFrame
-    doc_hashes: Hashes
-    starts: Ints
-    query_ids: pl.Series
 
-
-def _grouped(run: Run) -> _Grouped:
-    table, hashes = run.table, hashes_of(run)
-    starts = _group_starts(hashes[QUERY_HASH].to_numpy())
-    query_ids = table["query_id"].gather(starts)
-    if query_ids.n_unique() != len(query_ids):
-        table = table.sort("query_id", maintain_order=True)
-        return _grouped(Run(table, run.name, run.source))
-    return _Grouped(
-        table, hashes[DOC_HASH].to_numpy(writable=True), np.append(starts, table.height), query_ids
-    )
+def _best_first(scores: Floats, starts: Ints) -> Ints:
+    """The rows of each query by score, the best first, in blocks as `repeated` sorts them."""
+    found = np.empty(len(scores), np.int64)
+    for first, last in _blocks(np.diff(starts)):
+        begin, end = starts[first], starts[last]
+        lengths = np.diff(starts[first : last + 1])
+        places = np.argsort(_as_matrix(-scores[begin:end], lengths, np.inf), axis=1)
+        places += starts[first:last, None]
+        inside = np.arange(places.shape[1]) < lengths[:, None]
+        found[begin:end] = places[inside]
+    return found
 
 
 def _group_starts(hashes: Hashes) -> Ints:
@@ -186,7 +199,7 @@ def check_twice(ranked: Ranked) -> None:
             duplicate(ranked.run, ranked.query_ids[query], ids[row - int(ranked.starts[query])])
 
 
-def repeated(hashes: Hashes, starts: Ints, cells: int = 1 << 21) -> list[tuple[int, int]]:
+def repeated(hashes: Hashes, starts: Ints, cells: int = _CELLS) -> list[tuple[int, int]]:
     """Queries in which two rows have the same hash, each with one such row.
 
     Queries are sorted a block at a time as the rows of a matrix, filled up with the largest
@@ -194,10 +207,8 @@ def repeated(hashes: Hashes, starts: Ints, cells: int = 1 << 21) -> list[tuple[i
     """
     lengths = np.diff(starts)
     found: list[tuple[int, int]] = []
-    first = 0
-    while first < len(lengths):
-        last = _block_end(lengths, first, cells)
-        matrix = _as_matrix(hashes[starts[first] : starts[last]], lengths[first:last])
+    for first, last in _blocks(lengths, cells):
+        matrix = _as_matrix(hashes[starts[first] : starts[last]], lengths[first:last], _FILLED)
         matrix.sort(axis=1)
         same = matrix[:, 1:] == matrix[:, :-1]
         same &= matrix[:, 1:] != _FILLED
@@ -207,25 +218,28 @@ def repeated(hashes: Hashes, starts: Ints, cells: int = 1 << 21) -> list[tuple[i
                 hashes[starts[first + row] : starts[first + row + 1]] == value
             )
             found.append((first + row, int(at[-1])))
-        first = last
     return found
 
 
-def _as_matrix(hashes: Hashes, lengths: Ints) -> Hashes:
-    """Rows of hashes, the shorter ones filled up."""
+def _as_matrix(values: NDArray[_Value], lengths: Ints, filled: Any) -> NDArray[_Value]:
+    """A query a row, the shorter ones filled up."""
     if (lengths == lengths[0]).all():
-        return hashes.reshape(len(lengths), -1).copy()
+        return values.reshape(len(lengths), -1).copy()
     inside = np.arange(lengths.max()) < lengths[:, None]
-    matrix = np.full(inside.shape, _FILLED, np.uint64)
-    matrix[inside] = hashes
+    matrix = np.full(inside.shape, filled, values.dtype)
+    matrix[inside] = values
     return matrix
 
 
-def _block_end(lengths: Ints, first: int, cells: int) -> int:
-    """The end of a block of queries whose matrix has at most that many cells (or one query)."""
-    ahead = lengths[first : first + 4096]
-    size = np.maximum.accumulate(ahead) * np.arange(1, len(ahead) + 1)
-    return first + max(1, int(np.searchsorted(size, cells, "right")))
+def _blocks(lengths: Ints, cells: int = _CELLS) -> Iterator[tuple[int, int]]:
+    """Ranges of queries whose matrix has at most that many cells (or one query)."""
+    first = 0
+    while first < len(lengths):
+        ahead = lengths[first : first + 4096]
+        size = np.maximum.accumulate(ahead) * np.arange(1, len(ahead) + 1)
+        last = first + max(1, int(np.searchsorted(size, cells, "right")))
+        yield first, last
+        first = last
 
 
 def keys(query_codes: Ints, hashes: Hashes) -> Hashes:

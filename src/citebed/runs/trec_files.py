@@ -24,7 +24,7 @@ from citebed.files.line_blocks import file_blocks, numbered_lines
 from citebed.files.packed import polars_misreads
 from citebed.files.reading import is_packed, opened
 from citebed.runs.plain_text import separators
-from citebed.runs.times import short
+from citebed.wording import short
 
 QUERY_HASH, DOC_HASH = "query_hash", "doc_hash"
 _OTHER_KINDS = {"<": "XML or HTML", "{": "JSON", "[": "JSON"}

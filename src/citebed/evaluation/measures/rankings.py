@@ -15,6 +15,9 @@ import polars as pl
 from citebed.runs.ranking import PreparedQrels, Ranked, codes_of, spread
 from citebed.runs.tables import Flags, Floats, Ints
 
+_BITS, _PART = 22, 1 << 20
+_LAST = np.uint64((1 << _BITS) - 1)
+
 
 @dataclass(frozen=True, eq=False)
 class Rankings:
@@ -174,12 +177,17 @@ def _meet(judged: PreparedQrels, ranked: Ranked, codes: Ints) -> tuple[Ints, Int
     """
     row_keys = np.repeat(spread(codes), ranked.lengths)
     row_keys ^= ranked.hashes
-    found = (
-        pl.DataFrame({"key": row_keys})
-        .with_row_index("row")
-        .join(pl.DataFrame({"key": judged.keys}).with_row_index("judgement"), on="key")
+    # Most documents are not judged: few of them have the last bits of one that is.
+    seen = np.zeros(1 << _BITS, bool)
+    seen[judged.keys & _LAST] = True
+    parts = range(0, len(row_keys), _PART)
+    some = np.concatenate(
+        [first + np.flatnonzero(seen[row_keys[first : first + _PART] & _LAST]) for first in parts]
     )
-    row = found["row"].to_numpy().astype(np.int64)
+    found = pl.DataFrame({"key": row_keys[some], "row": some}).join(
+        pl.DataFrame({"key": judged.keys}).with_row_index("judgement"), on="key"
+    )
+    row = found["row"].to_numpy()
     judgement = found["judgement"].to_numpy().astype(np.int64)
     group = np.searchsorted(ranked.starts, row, "right") - 1
     same = ranked.ids_at(row) == judged.doc_ids.gather(judgement)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from citebed.errors import CitebedError
-from citebed.evaluation.judgements.clusters import clusters_of
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.run_scores import RunScores
 from citebed.evaluation.statistics import Interval, mean_intervals
@@ -89,7 +88,11 @@ def resampling_of(
     level: float = 0.95,
 ) -> Resampling:
     """How intervals and randomised tests draw; ``cluster`` is what `clusters_of` takes."""
-    clusters = clusters_of(cluster, queries, qrels)
+    clusters = None
+    if cluster is not None:
+        from citebed.evaluation.judgements.clusters import clusters_of
+
+        clusters = clusters_of(cluster, queries, qrels)
     return Resampling(samples=samples, seed=seed, level=level, clusters=clusters)
 
 

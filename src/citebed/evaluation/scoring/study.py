@@ -1,0 +1,65 @@
+"""The study behind a report: runs scored, summarised and compared at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.scoring.comparing import Comparison, Design, compare
+from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES, Evaluation, evaluate_under
+from citebed.evaluation.scoring.run_scores import TREC_EVAL, Settings
+from citebed.evaluation.scoring.summaries import Resampling, Summary
+from citebed.runs.ranking import PreparedQrels, prepare
+from citebed.runs.reading import as_qrels, as_runs, check_names
+from citebed.runs.tables import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is measured and compared, and how."""
+
+    measures: Sequence[str | Measure] = DEFAULT_MEASURES
+    settings: Settings = TREC_EVAL
+    design: Design = field(default_factory=Design)
+    resampling: Resampling = field(default_factory=Resampling)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Study:
+    """Runs with their scores, summaries (a list a run) and comparisons (none of one run)."""
+
+    plan: Plan
+    judged: PreparedQrels
+    runs: tuple[Run, ...]
+    evaluation: Evaluation
+    summaries: tuple[list[Summary], ...]
+    comparisons: Sequence[Comparison]
+
+    @property
+    def base(self) -> int:
+        """The place of the run that others are laid against: the baseline, else the first."""
+        names = [run.name for run in self.runs]
+        return names.index(self.plan.design.baseline) if self.plan.design.baseline else 0
+
+
+def study(qrels: Any, runs: Any, plan: Plan) -> Study:
+    """Score runs, draw their intervals and compare them; all runs are held.
+
+    Runs must have names of their own, for that is how a reader tells them apart. Measures that
+    only count are not compared.
+    """
+    tables = tuple(as_runs(runs))
+    check_names([run.name for run in tables])
+    judged = prepare(as_qrels(qrels))
+    (evaluation,) = evaluate_under([judged], tables, plan.measures, plan.settings)
+    compared = len(tables) > 1 and any(m.SUMMARY != "sum" for m in evaluation.measures)
+    return Study(
+        plan=plan,
+        judged=judged,
+        runs=tables,
+        evaluation=evaluation,
+        summaries=evaluation.summaries(plan.resampling),
+        comparisons=compare(evaluation, plan.design, plan.resampling) if compared else (),
+    )
