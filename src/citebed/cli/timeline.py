@@ -174,7 +174,6 @@ def timeline(
     look = look_of(context, (report, plots), focus, [qrels, *runs, times, sliced])
     with opened_runs(runs, ahead=times is None and not official) as opened:
         # The first run is being read while this is loaded.
-        from citebed.timeline.timelines import official_timeline
         from citebed.timeline.timelines import timeline as scored_timeline
 
         table = _times(times, utc)
@@ -186,6 +185,8 @@ def timeline(
                 level=level, samples=samples, alpha=alpha, focus=focus,
             )  # fmt: skip
         if official:
+            from citebed.timeline.scoring.official import official_timeline
+
             scored = official_timeline(
                 judged, opened, times=table, assessors=assessors, step=cutoff_step,
                 unjudged_negative=unjudged_negative, require_positives=require_positives,

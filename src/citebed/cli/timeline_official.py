@@ -11,8 +11,7 @@ from citebed.errors import CitebedError
 from citebed.wording import count
 
 if TYPE_CHECKING:
-    from citebed.timeline.scoring.official import OfficialScores
-    from citebed.timeline.timelines import OfficialTimeline
+    from citebed.timeline.scoring.official import OfficialScores, OfficialTimeline
 
 _OFFICIAL = {"cutoff_step", "all_cutoffs", "unjudged_negative", "require_positives"}
 _PRINTED_SLICES = {"per_query", "per_slice", "trends"}

@@ -16,7 +16,11 @@ from typing import TYPE_CHECKING, Any
 from citebed.lazy import names_on_first_use
 
 if TYPE_CHECKING:
-    from citebed.timeline.scoring.official import score_official as score_official
+    from citebed.timeline.scoring.official import (
+        OfficialTimeline as OfficialTimeline,
+        official_timeline as official_timeline,
+        score_official as score_official,
+    )
     from citebed.timeline.scoring.stream_scores import (
         StreamScores as StreamScores,
         measured_cells as measured_cells,
@@ -31,12 +35,7 @@ if TYPE_CHECKING:
     from citebed.timeline.slices import Slices as Slices, slices_of as slices_of
     from citebed.timeline.streams.stream_runs import open_run as open_run
     from citebed.timeline.streams.truth import Truth as Truth, read_truth as read_truth
-    from citebed.timeline.timelines import (
-        OfficialTimeline as OfficialTimeline,
-        Timeline as Timeline,
-        official_timeline as official_timeline,
-        timeline as timeline,
-    )
+    from citebed.timeline.timelines import Timeline as Timeline, timeline as timeline
 
 __getattr__, __dir__ = names_on_first_use(__name__)
 

@@ -7,26 +7,24 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from citebed.evaluation.measures.base import Measure
-from citebed.files.reading import at_hand
-from citebed.runs.reading import as_qrels, name_of, read_judged
 from citebed.runs.times import parse_time
 from citebed.timeline.scoring.measuring import DEFAULT_MEASURES, slice_measures
-from citebed.timeline.scoring.official import OfficialScores, score_official
 from citebed.timeline.scoring.query_slices import Cells
 from citebed.timeline.scoring.stream_scores import StreamScores, measured_cells, score_stream
-from citebed.timeline.scoring.trends import Trend, trend
 from citebed.timeline.scoring.weights import weights_of
 from citebed.timeline.slices import slices_of, usual_slicing
 from citebed.timeline.streams.assessors import OFFICIAL
-from citebed.timeline.streams.stream_runs import opened_runs, without_times
+from citebed.timeline.streams.stream_runs import opened_runs
 from citebed.timeline.streams.times import times_of
-from citebed.timeline.streams.truth import Reading, timeless_truth, truth_of
+from citebed.timeline.streams.truth import Reading, judged_table, truth_of
+
+if TYPE_CHECKING:
+    from citebed.timeline.scoring.trends import Trend
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +76,8 @@ class Timeline:
             return list(pool.map(self._trend, *zip(*series, strict=True)))
 
     def _trend(self, scores: StreamScores, measure: Measure) -> tuple[str, str, Trend]:
+        from citebed.timeline.scoring.trends import trend
+
         middles, values = scores.cells.slices.middles, scores.by_slice(measure)
         how: dict[str, Any] = {"level": self.level, "samples": self.samples, "seed": self.seed}
         return scores.run, str(measure), trend(middles, values, **how)
@@ -137,7 +137,7 @@ def timeline(  # noqa: PLR0913 (a notebook completes and checks them by name)
     """
     known = times_of(times, utc=utc)
     with opened_runs(runs, ahead=known is None) as opened:
-        truth = truth_of(*_judged(judgements), known, Reading(assessors, rel, binary))
+        truth = truth_of(*judged_table(judgements), known, Reading(assessors, rel, binary))
         ends = (None if text is None else parse_time(text, utc=True) for text in (start, end))
         over = truth.range(*ends)
         cut = slices_of(slices or usual_slicing(over), over, seed=seed, utc=utc)
@@ -151,67 +151,3 @@ def timeline(  # noqa: PLR0913 (a notebook completes and checks them by name)
         chosen = slice_measures(measures)
         scored = tuple(score_stream(run, cells, chosen, known, threshold) for run in opened)
     return Timeline(scored, weights, level, samples, seed, alpha, focus)
-
-
-def _judged(given: Any) -> tuple[pl.DataFrame, str]:
-    """The table of judgements, with times where it has them, and their name."""
-    if isinstance(given, str | Path):
-        with at_hand(Path(given)) as file:
-            return read_judged(file), name_of(Path(given))
-    if isinstance(given, pl.DataFrame):
-        return given, "qrels"
-    qrels = as_qrels(given)
-    return qrels.table, qrels.name
-
-
-# --- TREC KBA's own scoring -----------------------------------------------------------------
-
-BEST = {"F1 of means": "f1_of_means", "SU": "su"}
-"""What a cut-off may be best for."""
-
-
-@dataclass(frozen=True, eq=False)
-class OfficialTimeline:
-    """Runs with their official scores at every cut-off."""
-
-    runs: tuple[OfficialScores, ...]
-
-    @property
-    def table(self) -> pl.DataFrame:
-        """A row a run, cut-off, average, and choice of positives and entities."""
-        return pl.concat([scores.table for scores in self.runs])
-
-    @property
-    def best(self) -> dict[str, pl.DataFrame]:
-        """The rows of the best cut-offs, by what they are best for."""
-        return {
-            name: pl.concat([scores.best(by) for scores in self.runs]) for name, by in BEST.items()
-        }
-
-
-def official_timeline(  # noqa: PLR0913 (as above)
-    judgements: Any,
-    runs: Any,
-    *,
-    times: Any = None,
-    utc: bool = False,
-    assessors: str = OFFICIAL,
-    step: int = 1,
-    unjudged_negative: bool = False,
-    require_positives: bool | None = None,
-) -> OfficialTimeline:
-    """Score runs as TREC KBA did, at confidence cut-offs (`score_official`).
-
-    Of ``times`` only the ids count: those with a time in front are known again.
-    """
-    known = times_of(times, utc=utc)
-    # For all grades at once, what the rule "any" says is the highest.
-    reading = Reading("max" if assessors == "any" else assessors)
-    truth = timeless_truth(*_judged(judgements), reading, known)
-    how: dict[str, Any] = {
-        "step": step, "unjudged_negative": unjudged_negative,
-        "require_positives": require_positives,
-    }  # fmt: skip
-    with opened_runs(runs) as opened:
-        scored = (score_official(without_times(run, known), truth, **how) for run in opened)
-        return OfficialTimeline(tuple(scored))

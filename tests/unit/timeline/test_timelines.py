@@ -16,7 +16,8 @@ import pytest
 import citebed
 from citebed.cli.app import main
 from citebed.errors import CitebedError, UnknownName
-from citebed.timeline.timelines import official_timeline, timeline
+from citebed.timeline.scoring.official import official_timeline
+from citebed.timeline.timelines import timeline
 
 DAY, START = 86_400, 1_317_945_600  # 2011-10-07T00:00:00Z
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -20,9 +20,11 @@ from citebed.errors import CitebedError
 from citebed.runs.kba_files import HIGHEST
 from citebed.runs.tables import Floats, Ints
 from citebed.timeline.scoring.repeated_pairs import RepeatedPairs, check_repeats
-from citebed.timeline.streams.stream_runs import StreamRun, without_times
+from citebed.timeline.streams.assessors import OFFICIAL
+from citebed.timeline.streams.stream_runs import StreamRun, opened_runs, without_times
 from citebed.timeline.streams.tally import RunLines, Skipped, Tally, tally
-from citebed.timeline.streams.truth import Truth
+from citebed.timeline.streams.times import times_of
+from citebed.timeline.streams.truth import Reading, Truth, judged_table, timeless_truth
 
 LEVELS = {"central": 2, "central+relevant": 1}
 """What is a positive: the lowest grade of it."""
@@ -302,3 +304,56 @@ def _rows(kind: tuple[str, str, str], counts: Confusion, cutoffs: Ints) -> list[
             )
         )
     return found
+
+
+# --- several runs ----------------------------------------------------------------------------
+
+BEST = {"F1 of means": "f1_of_means", "SU": "su"}
+"""What a cut-off may be best for."""
+
+
+@dataclass(frozen=True, eq=False)
+class OfficialTimeline:
+    """Runs with their official scores at every cut-off."""
+
+    runs: tuple[OfficialScores, ...]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row a run, cut-off, average, and choice of positives and entities."""
+        return pl.concat([scores.table for scores in self.runs])
+
+    @property
+    def best(self) -> dict[str, pl.DataFrame]:
+        """The rows of the best cut-offs, by what they are best for."""
+        return {
+            name: pl.concat([scores.best(by) for scores in self.runs]) for name, by in BEST.items()
+        }
+
+
+def official_timeline(  # noqa: PLR0913 (a notebook completes and checks them by name)
+    judgements: Any,
+    runs: Any,
+    *,
+    times: Any = None,
+    utc: bool = False,
+    assessors: str = OFFICIAL,
+    step: int = 1,
+    unjudged_negative: bool = False,
+    require_positives: bool | None = None,
+) -> OfficialTimeline:
+    """Score runs as TREC KBA did, at confidence cut-offs (`score_official`).
+
+    Of ``times`` only the ids count: those with a time in front are known again.
+    """
+    known = times_of(times, utc=utc)
+    # For all grades at once, what the rule "any" says is the highest.
+    reading = Reading("max" if assessors == "any" else assessors)
+    truth = timeless_truth(*judged_table(judgements), reading, known)
+    how: dict[str, Any] = {
+        "step": step, "unjudged_negative": unjudged_negative,
+        "require_positives": require_positives,
+    }  # fmt: skip
+    with opened_runs(runs) as opened:
+        scored = (score_official(without_times(run, known), truth, **how) for run in opened)
+        return OfficialTimeline(tuple(scored))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError
+from citebed.files.reading import at_hand
 from citebed.runs.ranking import PreparedQrels, prepare
-from citebed.runs.reading import name_of, read_judged
+from citebed.runs.reading import as_qrels, name_of, read_judged
 from citebed.runs.tables import Ints, Qrels, checked_columns
 from citebed.runs.times import epochs, time_column
 from citebed.runs.trec_files import QRELS
@@ -72,8 +73,7 @@ def read_truth(
 
     ``times`` is a table of ``doc_id`` and ``time``; without it ids start with an epoch second.
     """
-    path = Path(path)
-    return truth_of(read_judged(path), name_of(path), times, reading)
+    return truth_of(*judged_table(path), times, reading)
 
 
 def truth_of(
@@ -152,3 +152,14 @@ def _prepared(table: pl.DataFrame, name: str, ledger: TruthLedger) -> Truth:
     table = table.sort("query_id", "relevance", descending=[False, True], maintain_order=True)
     judged = prepare(Qrels(table.select("query_id", "doc_id", "relevance"), name))
     return Truth(judged, table["time"].to_numpy(), ledger)
+
+
+def judged_table(given: Any) -> tuple[pl.DataFrame, str]:
+    """The table of judgements, with times where it has them, and their name."""
+    if isinstance(given, str | Path):
+        with at_hand(Path(given)) as file:
+            return read_judged(file), name_of(Path(given))
+    if isinstance(given, pl.DataFrame):
+        return given, "qrels"
+    qrels = as_qrels(given)
+    return qrels.table, qrels.name
