@@ -34,9 +34,16 @@ from citebed.runs.tables import Qrels
 from citebed.runs.trec_files import read_own
 from citebed.wording import printable
 
-_LISTS = frozenset(("authors", "editors", "keywords"))
 _TRIES = 20
 _SET_BYTES = 8 << 30
+
+
+class _Table(cached_property[pl.DataFrame]):
+    """A table of a collection, read when it is first asked for."""
+
+    def __init__(self, name: str, doc: str) -> None:
+        super().__init__(lambda collection: collection.table(name, tables.TABLES[name]))
+        self.__doc__ = doc
 
 
 class Collection:
@@ -133,50 +140,24 @@ class Collection:
             tables.check_values(read, "documents")
         yield read
 
-    @cached_property
-    def documents(self) -> pl.DataFrame:
-        """The documents, one a row; columns as in the data model."""
-        return self.table("documents", tables.DOCUMENTS)
-
-    @cached_property
-    def papers(self) -> pl.DataFrame:
-        """The citing papers."""
-        return self.table("papers", tables.PAPERS)
-
-    @cached_property
-    def references(self) -> pl.DataFrame:
-        """The citing papers' reference lists, each entry with the document it was found as."""
-        return self.table("references", tables.REFERENCES)
-
-    @cached_property
-    def contexts(self) -> pl.DataFrame:
-        """The citing paragraphs, one sentence a row."""
-        return self.table("contexts", tables.CONTEXTS)
-
-    @cached_property
-    def links(self) -> pl.DataFrame:
-        """Ties between documents: citations, couplings, co-citations."""
-        return self.table("links", tables.LINKS)
-
-    @cached_property
-    def sections(self) -> pl.DataFrame:
-        """The documents' full texts, by section."""
-        return self.table("sections", tables.SECTIONS)
-
-    @cached_property
-    def set_aside(self) -> pl.DataFrame:
-        """The records that are no documents of their own, and why."""
-        return self.table("import/set_aside", tables.SET_ASIDE)
-
-    @cached_property
-    def problems(self) -> pl.DataFrame:
-        """What was skipped or mended while reading, with file and line."""
-        return self.table("import/problems", tables.PROBLEMS)
-
-    @cached_property
-    def files(self) -> pl.DataFrame:
-        """Every source file with its hash, size, format and number of records."""
-        return self.table("import/sources", tables.SOURCES)
+    documents = _Table("documents", "The documents, one a row; columns as in the data model.")
+    papers = _Table("papers", "The citing papers.")
+    references = _Table(
+        "references",
+        "The citing papers' reference lists, each entry with the document it was found as.",
+    )
+    contexts = _Table("contexts", "The citing paragraphs, one sentence a row.")
+    links = _Table("links", "Ties between documents: citations, couplings, co-citations.")
+    sections = _Table("sections", "The documents' full texts, by section.")
+    set_aside = _Table(
+        "import/set_aside", "The records that are no documents of their own, and why."
+    )
+    problems = _Table(
+        "import/problems", "What was skipped or mended while reading, with file and line."
+    )
+    files = _Table(
+        "import/sources", "Every source file with its hash, size, format and number of records."
+    )
 
     # --- queries and judgements ---
 
@@ -272,23 +253,19 @@ class Collection:
             yield Judgement(query_id, doc_id, relevance)
 
 
-def _grouped(table: pl.DataFrame, key: str) -> dict[str, list[dict[str, Any]]]:
-    groups: dict[str, list[dict[str, Any]]] = {}
+_Groups = dict[str, list[dict[str, Any]]]
+
+
+def _grouped(table: pl.DataFrame, key: str) -> _Groups:
+    groups: _Groups = {}
     for row in table.iter_rows(named=True):
         groups.setdefault(row[key], []).append(row)
     return groups
 
 
-def _document(
-    row: dict[str, Any],
-    sections: dict[str, list[dict[str, Any]]],
-    links: dict[str, list[dict[str, Any]]],
-) -> Document:
-    values = {name: row[name] for name in Document._fields if name in row}
-    values.update({name: tuple(row[name] or ()) for name in _LISTS})
+def _document(row: dict[str, Any], sections: _Groups, links: _Groups) -> Document:
     name = row["doc_id"]
-    return Document(
-        **values,
+    return tables.document_of(row)._replace(
         sections=tuple(Section(s["heading"], s["text"]) for s in sections.get(name, ())),
         links=tuple(Link(k["target"], k["kind"], k["weight"]) for k in links.get(name, ())),
     )

@@ -211,6 +211,14 @@ def frames_of(batches: Iterable[RecordBatch]) -> Frames:
     return {name: pl.concat(frames, rechunk=False) for name, frames in parts.items()}
 
 
+def document_of(row: Mapping[str, Any]) -> Document:
+    """The document of a row, whatever else is in it; an unknown list is empty."""
+    values = {name: row[name] for name in Document._fields if row.get(name) is not None}
+    lists = {name: tuple(values[name]) for name in _LISTS & values.keys()}
+    return Document(**{**values, **lists})
+
+
+_LISTS = frozenset(name for name, kind in RECORD.items() if kind == _LIST)
 LARGEST = 2**31 - 1
 """What ``_INT`` holds, upwards and downwards."""
 _NUMBERS = {

@@ -14,14 +14,12 @@ import polars as pl
 
 from citebed.collection.formats.bibtex import document_in, fields_of, with_fields, write_entry
 from citebed.collection.formats.fields import FreeIds
-from citebed.collection.tables import DOCUMENTS, SET_ASIDE
-from citebed.records import Document
+from citebed.collection.tables import DOCUMENTS, SET_ASIDE, document_of
 
 _FILLED = (
     "authors", "editors", "year", "date", "venue", "volume", "number", "pages", "publisher",
     "doi", "url", "abstract", "keywords", "language",
 )  # fmt: skip
-_LISTS = ("authors", "editors", "keywords")
 
 
 def canonical_records(records: pl.DataFrame) -> pl.DataFrame:
@@ -137,16 +135,10 @@ def _richness(record: dict[str, object]) -> tuple[int, int, int]:
 
 def _add_missing(bibtex: str, other: dict[str, object]) -> str:
     """The entry with the fields that only the other record's entry has."""
-    theirs = other["bibtex"] or write_entry(_document(other))
+    theirs = other["bibtex"] or write_entry(document_of(other))
     mine = fields_of(bibtex)
     missing = {n: v for n, v in fields_of(str(theirs)).items() if n not in mine and n != "crossref"}
     return with_fields(bibtex, missing) if missing else bibtex
-
-
-def _document(row: dict[str, object]) -> Document:
-    values = {name: row[name] for name in Document._fields if name in row and row[name] is not None}
-    values.update({name: tuple(row[name] or ()) for name in _LISTS})  # type: ignore[arg-type]
-    return Document(**values)  # type: ignore[arg-type]
 
 
 def _unique_ids(documents: pl.DataFrame) -> pl.DataFrame:

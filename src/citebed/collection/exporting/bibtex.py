@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from citebed.collection import tables
 from citebed.collection.collection import Collection
 from citebed.collection.exporting.base import BIBLIOGRAPHIC, Exporter, Output, write_lines
 from citebed.collection.exporting.notes import left_out
@@ -49,9 +50,7 @@ def write_bibtex(collection: Collection, output: Output) -> None:
 
 def _documents(documents: pl.DataFrame) -> Iterator[Document]:
     for part in documents.select("doc_id", "bibtex", *BIBLIOGRAPHIC).iter_slices(10_000):
-        for row in part.iter_rows(named=True):
-            lists = {name: tuple(row[name]) for name in ("authors", "editors", "keywords")}
-            yield Document(**{**row, **lists})
+        yield from map(tables.document_of, part.iter_rows(named=True))
 
 
 def _is_ready(collection: Collection) -> pl.Expr:
