@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from citebed.wording import printable
 
@@ -49,6 +51,14 @@ class MissingExtra(CitebedError):
         super().__init__(
             f"this needs '{package}', which is not installed. Run: pip install 'citebed[{extra}]'"
         )
+
+
+def import_extra(extra: str, package: str) -> Any:
+    """An optional package; where it is not installed the error says how to install it."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise MissingExtra(extra, package) from error
 
 
 class CollectionError(CitebedError):

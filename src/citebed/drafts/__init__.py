@@ -5,24 +5,18 @@ a text; ``pieces`` gives what to search with; ``already_cited`` and ``is_the_pap
 documents of a collection not to recommend.
 """
 
+# ruff: isort: skip_file
 from __future__ import annotations
 
-from citebed.drafts.matching import already_cited, is_the_paper
-from citebed.drafts.reading import Form, draft_of, guess_form, parse_draft, read_draft
-from citebed.drafts.records import Cited, Draft, Entry, Passage, Unit, pieces
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Cited",
-    "Draft",
-    "Entry",
-    "Form",
-    "Passage",
-    "Unit",
-    "already_cited",
-    "draft_of",
-    "guess_form",
-    "is_the_paper",
-    "parse_draft",
-    "pieces",
-    "read_draft",
-]
+from citebed.lazy import names_on_first_use
+
+if TYPE_CHECKING:
+    from citebed.drafts.matching import already_cited as already_cited, is_the_paper as is_the_paper
+    from citebed.drafts.reading import Form as Form, draft_of as draft_of, guess_form as guess_form
+    from citebed.drafts.reading import parse_draft as parse_draft, read_draft as read_draft
+    from citebed.drafts.records import Cited as Cited, Draft as Draft, Entry as Entry
+    from citebed.drafts.records import Passage as Passage, Unit as Unit, pieces as pieces
+
+__getattr__, __dir__ = names_on_first_use(__name__)

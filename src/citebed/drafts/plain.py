@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import median
 from typing import NamedTuple
 
@@ -74,14 +74,8 @@ def _without_references(lines: list[Line], findings: Findings) -> tuple[list[Lin
 
 def _paragraphs(lines: list[Line]) -> list[Paragraph]:
     """Paragraphs by blank lines; without any, by indentation, or a line each if they are long."""
-    groups: list[Paragraph] = [[]]
-    for line in lines:
-        if line.text.strip():
-            groups[-1].append(line)
-        elif groups[-1]:
-            groups.append([])
-    groups = [group for group in groups if group]
-    return [part for group in groups for part in _parts(group)]
+    groups = groupby(lines, key=lambda line: bool(line.text.strip()))
+    return [part for written, group in groups if written for part in _parts(list(group))]
 
 
 def _parts(group: Paragraph) -> list[Paragraph]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from citebed.drafts.records import Entry
 from citebed.text.identifiers import arxiv_in, arxiv_of_doi, doi_in
@@ -42,37 +43,27 @@ def entries_in(lines: Sequence[str]) -> list[Entry]:
     They are told apart by their labels (``[12]``, ``12.``, a bullet) or, without these, by
     blank lines, by the indentation of the lines that go on, or as a line each.
     """
-    given = [line for line in lines if line.strip()]
+    groups = [list(group) for written, group in groupby(lines, _is_written) if written]
+    given = [line for group in groups for line in group]
     for label in (_BRACKETED, _DOTTED, _BULLET):
         starts = [index for index, line in enumerate(given) if label.match(line)]
         if starts and starts[0] <= 1:
             return _made(_cut(given, starts), label)
-    if any(not line.strip() for line in _trimmed(lines)):
-        return _made(_at_blank_lines(lines), None)
+    if len(groups) > 1:
+        return _made(map(_joined, groups), None)
     if any(_HANGING.match(line) for line in given):
         starts = [i for i, line in enumerate(given) if i == 0 or not line[:1].isspace()]
         return _made(_cut(given, starts), None)
     return _made(given, None)
 
 
-def _trimmed(lines: Sequence[str]) -> Sequence[str]:
-    held = [index for index, line in enumerate(lines) if line.strip()]
-    return lines[held[0] : held[-1] + 1] if held else []
+def _is_written(line: str) -> bool:
+    return bool(line.strip())
 
 
 def _cut(lines: Sequence[str], starts: Sequence[int]) -> list[str]:
     ends = [*starts[1:], len(lines)]
     return [_joined(lines[start:end]) for start, end in zip(starts, ends, strict=True)]
-
-
-def _at_blank_lines(lines: Sequence[str]) -> list[str]:
-    groups: list[list[str]] = [[]]
-    for line in lines:
-        if line.strip():
-            groups[-1].append(line)
-        elif groups[-1]:
-            groups.append([])
-    return [_joined(group) for group in groups if group]
 
 
 def _joined(lines: Iterable[str]) -> str:

@@ -40,7 +40,7 @@ class TexOutput:
         self._paragraphs = [_Paragraph()]
         self._asides: list[Block] = []
         self._entry: str | None = None
-        self._in_list = False
+        self.in_list = False  # whether references are being written, not prose
 
     def write(self, text: str, cursor: Cursor, at: int) -> None:
         """Add text that stands at a position of the source."""
@@ -56,7 +56,7 @@ class TexOutput:
         """End the paragraph; those of a bibliography are parts of one entry."""
         if self.muted:
             return
-        if self._in_list and len(self._paragraphs) == 1:
+        if self.in_list and len(self._paragraphs) == 1:
             self._paragraphs[-1].pieces.append(" ")
             return
         paragraph, self._paragraphs[-1] = self._paragraphs[-1], _Paragraph()
@@ -83,15 +83,10 @@ class TexOutput:
 
     # --- A list of references ---------------------------------------------------------------
 
-    @property
-    def in_list(self) -> bool:
-        """Whether references are being written, not prose."""
-        return self._in_list
-
     def begin_list(self) -> None:
         """What follows are references."""
         self.flush()
-        self._in_list = True
+        self.in_list = True
 
     def begin_entry(self, key: str) -> None:
         """A reference begins."""
@@ -101,7 +96,7 @@ class TexOutput:
     def end_list(self) -> None:
         """Prose goes on."""
         self._end_entry()
-        self._in_list = False
+        self.in_list = False
 
     def _end_entry(self) -> None:
         if self._entry is not None:

@@ -1,28 +1,26 @@
 """Two-stage re-ranking: neural encoders, cross-encoders, cached vectors."""
 
+# ruff: isort: skip_file
 from __future__ import annotations
 
-from citebed.retrieval.rerank.encoder import (
-    CrossEncoder,
-    Encoder,
-    load_cross_encoder,
-    load_encoder,
-    load_reranker,
-)
-from citebed.retrieval.rerank.names import SHORT_NAMES, find_model
-from citebed.retrieval.rerank.reranking import cosines, rerank, rerank_run
-from citebed.retrieval.rerank.vector_cache import VectorCache
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "SHORT_NAMES",
-    "CrossEncoder",
-    "Encoder",
-    "VectorCache",
-    "cosines",
-    "find_model",
-    "load_cross_encoder",
-    "load_encoder",
-    "load_reranker",
-    "rerank",
-    "rerank_run",
-]
+from citebed.lazy import names_on_first_use
+
+if TYPE_CHECKING:
+    from citebed.retrieval.rerank.encoder import (
+        CrossEncoder as CrossEncoder,
+        Encoder as Encoder,
+        load_cross_encoder as load_cross_encoder,
+        load_encoder as load_encoder,
+        load_reranker as load_reranker,
+    )
+    from citebed.retrieval.rerank.names import SHORT_NAMES as SHORT_NAMES, find_model as find_model
+    from citebed.retrieval.rerank.reranking import (
+        cosines as cosines,
+        rerank as rerank,
+        rerank_run as rerank_run,
+    )
+    from citebed.retrieval.rerank.vector_cache import VectorCache as VectorCache
+
+__getattr__, __dir__ = names_on_first_use(__name__)

@@ -10,7 +10,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from citebed.errors import CitebedError, MissingExtra, UnknownName
+from citebed.errors import CitebedError, UnknownName, import_extra
 from citebed.files.network import refuse_offline
 from citebed.retrieval.rerank.folder import SETTINGS_FILES, WEIGHT_FILES, weight_file
 
@@ -92,13 +92,11 @@ def _from_hub(name: str) -> Path:
 def _hub() -> Any:
     """The library of the Hugging Face hub, told to report nothing about us to anyone."""
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"  # read when the library is loaded
-    try:
-        import huggingface_hub
-        from huggingface_hub import constants
-    except ImportError as error:
-        raise MissingExtra("neural", "huggingface_hub") from error
+    hub = import_extra("neural", "huggingface_hub")
+    from huggingface_hub import constants
+
     constants.HF_HUB_DISABLE_TELEMETRY = True  # it may have been loaded before
-    return huggingface_hub
+    return hub
 
 
 def _cached(hub: Any, name: str) -> Path | None:

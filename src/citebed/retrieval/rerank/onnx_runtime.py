@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.errors import CitebedError, MissingExtra
+from citebed.errors import CitebedError, import_extra
 from citebed.retrieval.rerank.architectures import shape_of, why_not_built
 from citebed.retrieval.rerank.folder import ModelFolder
 from citebed.retrieval.rerank.graph import Graph, classifier_graph, encoder_graph
@@ -54,22 +54,11 @@ def why_not_onnx(folder: ModelFolder) -> str | None:
 
 def has_gpu() -> bool:
     """Whether the installed ONNX Runtime is one for NVIDIA GPUs."""
-    return _GPU in _import().get_available_providers()
-
-
-def _import() -> Any:
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise MissingExtra("neural", "onnxruntime") from error
-    return onnxruntime
+    return _GPU in import_extra("neural", "onnxruntime").get_available_providers()
 
 
 def _built(folder: ModelFolder, task: str) -> Graph:
-    try:
-        import onnx  # noqa: F401 - only to say early that it is missing
-    except ImportError as error:
-        raise MissingExtra("neural", "onnx") from error
+    import_extra("neural", "onnx")  # only to say early that it is missing
     reason = why_not_built(folder.config)
     if reason is not None:
         raise CitebedError(f"ONNX Runtime cannot run the model in '{folder.path}': {reason}")
@@ -84,7 +73,7 @@ def _built(folder: ModelFolder, task: str) -> Graph:
 
 
 def _session(folder: ModelFolder, graph: Graph | None, device: str) -> onnxruntime.InferenceSession:
-    ort = _import()
+    ort = import_extra("neural", "onnxruntime")
     options = ort.SessionOptions()
     options.intra_op_num_threads = _cores()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
@@ -106,7 +95,7 @@ def _session(folder: ModelFolder, graph: Graph | None, device: str) -> onnxrunti
 
 def _give_weights(options: Any, graph: Graph) -> None:
     """Hand the arrays to the session without a copy; the graph keeps them alive."""
-    ort, single = _import(), 1  # TensorProto.FLOAT
+    ort, single = import_extra("neural", "onnxruntime"), 1  # TensorProto.FLOAT
     arrays = {n: array for n, array in graph.weights.items() if array.dtype == np.float32}
     make = ort.OrtValue.ortvalue_from_numpy_with_onnx_type
     options.add_external_initializers(list(arrays), [make(a, single) for a in arrays.values()])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.errors import CitebedError, FormatError, MissingExtra
+from citebed.errors import CitebedError, FormatError, import_extra
 from citebed.files.reading import read_lines, read_text
 from citebed.retrieval.rerank.folder import ModelFolder, lower_cases, read_json
 
@@ -89,19 +89,17 @@ def _groups(order: list[int], encodings: list[Encoding], size: int) -> Iterator[
 
 
 def _load(folder: ModelFolder) -> Tokenizer:
-    try:
-        import tokenizers
-    except ImportError as error:
-        raise MissingExtra("neural", "tokenizers") from error
+    tokenizers = import_extra("neural", "tokenizers")
     path = folder.path / "tokenizer.json"
     if not path.is_file():
         return _from_vocabulary(folder)
     try:
-        return tokenizers.Tokenizer.from_str(read_text(path))
+        tokenizer: Tokenizer = tokenizers.Tokenizer.from_str(read_text(path))
     except CitebedError:
         raise
     except Exception as error:  # the Rust library raises plain Exception
         raise FormatError(path, None, f"not a tokeniser ({error})") from error
+    return tokenizer
 
 
 def _from_vocabulary(folder: ModelFolder) -> Tokenizer:

@@ -23,7 +23,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.errors import FormatError, MissingExtra
+from citebed.errors import FormatError, import_extra
 
 Weights = Mapping[str, NDArray[Any]]
 
@@ -36,22 +36,19 @@ def read_safetensors(path: Path) -> dict[str, NDArray[Any]]:
     A truncated or damaged file is a ``FormatError`` and never a wrong tensor. Tensors of a kind
     that no encoder has (8-bit floats) are left out.
     """
+    library = import_extra("neural", "safetensors")
     try:
-        from safetensors import SafetensorError, deserialize, safe_open
-    except ImportError as error:
-        raise MissingExtra("neural", "safetensors") from error
-    try:
-        with safe_open(path, "numpy") as file:
+        with library.safe_open(path, "numpy") as file:
             names = file.keys()  # a method of the library's own: the file is no mapping
             kinds = {name: file.get_slice(name).get_dtype() for name in names}
             plain = [name for name, kind in kinds.items() if kind in _KINDS]
             found = {name: upcast(file.get_tensor(name)) for name in plain}
         if "BF16" in kinds.values():  # numpy has no such numbers: their bytes are taken
-            for name, entry in deserialize(path.read_bytes()):  # type: ignore[no-untyped-call]
+            for name, entry in library.deserialize(path.read_bytes()):
                 if kinds[name] == "BF16":
                     bits = np.frombuffer(entry["data"], "<u2").reshape(entry["shape"])
                     found[name] = bfloat16_to_float32(bits)
-    except SafetensorError as error:
+    except library.SafetensorError as error:
         what = f"truncated, or not a safetensors file ({error}). Download the model again"
         raise FormatError(path, None, what) from error
     return found

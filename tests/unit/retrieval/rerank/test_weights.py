@@ -7,7 +7,6 @@ import io
 import json
 import pickle
 import struct
-import sys
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -18,9 +17,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citebed.errors import FormatError, MissingExtra
-from citebed.retrieval.rerank.weights import _array, _Storage, _Tensor, read_torch_pickle
-from citebed.retrieval.rerank.weights import read_safetensors, with_current_names
+from citebed.errors import FormatError
+from citebed.retrieval.rerank.weights import (
+    _array,
+    _Storage,
+    _Tensor,
+    read_safetensors,
+    read_torch_pickle,
+    with_current_names,
+)
 
 # torch.save (PyTorch 2.15) of the tensors below, compressed: its form since 1.6, and before.
 ARCHIVE = (
@@ -208,12 +213,6 @@ def test_broken_safetensors_say_what_is_wrong(tmp_path: Path, data: bytes, messa
     what = rf"truncated, or not a safetensors file \(.*{message}.*\). Download the model again"
     with pytest.raises(FormatError, match=what):
         read_safetensors(path)
-
-
-def test_the_library_is_an_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "safetensors", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'citebed\[neural\]'"):
-        read_safetensors(tmp_path / "model.safetensors")
 
 
 @pytest.mark.usefixtures("neural")
