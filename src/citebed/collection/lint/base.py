@@ -110,8 +110,14 @@ def place(source: str = "source", line: str | None = "line") -> pl.Expr:
     return pl.when(pl.col(line).is_null()).then(where).otherwise(pl.format("{}:{}", where, line))
 
 
-def found(table: pl.DataFrame, *, name: str, what: pl.Expr, where: pl.Expr) -> pl.DataFrame:
-    """The rows of a table as findings; ``name`` is the column that identifies the record."""
+def found(
+    table: pl.DataFrame, name: str, what: pl.Expr, where: pl.Expr | None = None
+) -> pl.DataFrame:
+    """The rows of a table as findings; ``name`` is the column that identifies the record.
+
+    ``where`` is the source and line of the row unless it is given.
+    """
+    where = place() if where is None else where
     return table.select(place=where, id=pl.col(name), what=what).cast(dict(FOUND))  # type: ignore[arg-type]
 
 

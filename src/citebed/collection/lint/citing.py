@@ -23,8 +23,7 @@ _UNKNOWN = r"cites (.+), which the reference list does not have"
 )
 def papers_inside(subject: Subject) -> pl.DataFrame:
     inside = subject.collection.papers.filter(pl.col("doc_id").is_not_null())
-    what = pl.format("{} is document {}", shown("title"), "doc_id")
-    return found(inside, name="paper_id", what=what, where=place())
+    return found(inside, "paper_id", pl.format("{} is document {}", shown("title"), "doc_id"))
 
 
 @check(
@@ -36,8 +35,7 @@ def papers_inside(subject: Subject) -> pl.DataFrame:
 def duplicate_papers(subject: Subject) -> pl.DataFrame:
     numbered = subject.collection.papers.with_columns(first=place().first().over("paper_id"))
     again = numbered.filter(~pl.col("paper_id").is_first_distinct())
-    what = pl.format("was read before, from {}", "first")
-    return found(again, name="paper_id", what=what, where=place())
+    return found(again, "paper_id", pl.format("was read before, from {}", "first"))
 
 
 @check(
@@ -58,7 +56,7 @@ def later_references(subject: Subject) -> pl.DataFrame:
         .filter(is_later(pl.col("published"), pl.col("date")))
     )
     what = pl.format("of {}, cites {} of {}", "date", "doc_id", "published")
-    return found(late, name="paper_id", what=what, where=place(line=None))
+    return found(late, "paper_id", what, place(line=None))
 
 
 @check(
@@ -88,7 +86,7 @@ def sloppy_references(subject: Subject) -> pl.DataFrame:
         "reference {}: '{}' is not '{}' to the letter, {}",
         "ref_id", "raw", "known", pl.lit(verdict),
     )  # fmt: skip
-    return found(doubtful, name="paper_id", what=what, where=place(line=None))
+    return found(doubtful, "paper_id", what, place(line=None))
 
 
 def _as_written(subject: Subject) -> pl.DataFrame:
@@ -127,7 +125,7 @@ def unknown_cites(subject: Subject) -> pl.DataFrame:
         .with_columns(query_id=pl.format("{}:{}", "paper_id", "sentence_id"))
     )
     what = pl.format("cites {}, which the reference list does not have", "cite")
-    return found(lost, name="query_id", what=what, where=place())
+    return found(lost, "query_id", what)
 
 
 @check(
@@ -149,8 +147,8 @@ def duplicate_references(subject: Subject) -> pl.DataFrame:
     )
     return pl.concat(
         [
-            found(again, name="paper_id", what=what, where=place(line=None)),
-            found(listed, name="source", what=pl.col("what"), where=place()),
+            found(again, "paper_id", what, place(line=None)),
+            found(listed, "source", pl.col("what")),
         ]
     )
 
@@ -168,7 +166,7 @@ def same_context_ids(subject: Subject) -> pl.DataFrame:
     )
     papers = subject.collection.papers.select("paper_id", "source")
     named = same.join(papers, on="source", how="left", maintain_order="left")
-    return found(named, name="paper_id", what=pl.col("what"), where=place())
+    return found(named, "paper_id", pl.col("what"))
 
 
 @check(
@@ -180,4 +178,4 @@ def same_context_ids(subject: Subject) -> pl.DataFrame:
 )
 def skipped(subject: Subject) -> pl.DataFrame:
     skipped = subject.collection.problems.filter(pl.col("kind") == "skipped")
-    return found(skipped, name="source", what=pl.col("what"), where=place())
+    return found(skipped, "source", pl.col("what"))

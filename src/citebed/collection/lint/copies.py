@@ -6,6 +6,7 @@ import polars as pl
 
 from citebed.collection.building.merging import plain_title
 from citebed.collection.lint.base import Subject
+from citebed.collection.lint.near import grams
 
 COVERED = 0.9
 """The part of an abstract that must stand in a query."""
@@ -73,12 +74,8 @@ def _said() -> pl.Expr:
 
 def coverage(abstract: str, query: str) -> float:
     """The part of the abstract's runs of five letters that stand in the query too."""
-    ours, theirs = _grams(abstract), _grams(query)
+    ours, theirs = grams(abstract, _GRAM), grams(query, _GRAM)
     return len(ours & theirs) / max(1, len(ours))
-
-
-def _grams(text: str) -> set[str]:
-    return {text[at : at + _GRAM] for at in range(len(text) - _GRAM + 1)}
 
 
 def _probes(texts: pl.DataFrame) -> pl.DataFrame:

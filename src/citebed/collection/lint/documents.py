@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from citebed.collection.lint.base import Subject, blank, check, found, nothing, place, shown
+from citebed.collection.lint.base import Subject, blank, check, found, nothing, shown
 from citebed.text.identifiers import DOI, normalise_doi
 
 EARLIEST = 1665
@@ -25,8 +25,7 @@ _KEY = r"^\s*@\s*\w+\s*[{(]\s*([^\s,]+)"
 )
 def without_title(subject: Subject) -> pl.DataFrame:
     bare = subject.documents.filter(blank("title"))
-    what = pl.format("no title ({})", pl.col("doi").fill_null("no DOI"))
-    return found(bare, name="doc_id", what=what, where=place())
+    return found(bare, "doc_id", pl.format("no title ({})", pl.col("doi").fill_null("no DOI")))
 
 
 @check(
@@ -40,8 +39,7 @@ def without_text(subject: Subject) -> pl.DataFrame:
     if bare.height:
         full = subject.collection.sections.filter(~blank("text"))
         bare = bare.join(full, on="doc_id", how="anti", maintain_order="left")
-    what = pl.lit("neither title nor abstract: it cannot be found")
-    return found(bare, name="doc_id", what=what, where=place())
+    return found(bare, "doc_id", pl.lit("neither title nor abstract: it cannot be found"))
 
 
 def _dated(subject: Subject) -> pl.DataFrame:
@@ -62,7 +60,7 @@ def _dated(subject: Subject) -> pl.DataFrame:
 def in_future(subject: Subject) -> pl.DataFrame:
     late = _dated(subject).filter(pl.col("year") > subject.today.year + 1)
     what = pl.format("is of {}, and it is {} now", "year", pl.lit(subject.today.year))
-    return found(late, name="id", what=what, where=place())
+    return found(late, "id", what)
 
 
 @check(
@@ -81,7 +79,7 @@ def implausible(subject: Subject) -> pl.DataFrame:
         .then(pl.format("is of {}, before the first scientific journals ({})", "year", EARLIEST))
         .otherwise(pl.format("year {}, but date {}", "year", "date"))
     )
-    return found(odd, name="id", what=what, where=place())
+    return found(odd, "id", what)
 
 
 @check(
@@ -105,8 +103,7 @@ def doi_disagrees(subject: Subject) -> pl.DataFrame:
     read = [normalise_doi(text.replace("\\", "").strip()) for text in unlike["given"]]
     other = unlike.with_columns(pl.Series("read", read, dtype=pl.String))
     other = other.filter(pl.col("read").is_not_null() & (pl.col("read") != pl.col("key")))
-    what = pl.format("its DOI field says {}", "read")
-    return found(other, name="doc_id", what=what, where=place())
+    return found(other, "doc_id", pl.format("its DOI field says {}", "read"))
 
 
 @check(
@@ -136,4 +133,4 @@ def numbered_ids(subject: Subject) -> pl.DataFrame:
         pl.col("given").fill_null(pl.col("base")) == pl.col("base")
     )
     what = pl.format("{} has the key {} of {}", shown("title"), "base", shown("first"))
-    return found(ours, name="doc_id", what=what, where=place())
+    return found(ours, "doc_id", what)

@@ -45,8 +45,7 @@ def duplicate_dois(subject: Subject) -> pl.DataFrame:
     known = subject.documents.lazy().filter(pl.col("doi").is_not_null())
     first = pl.col("doc_id").first().over("doi")
     twice = known.with_columns(other=first).filter(pl.col("doc_id") != pl.col("other")).collect()
-    what = pl.format("has the DOI {}, as {} does", "doi", "other")
-    return found(twice, name="doc_id", what=what, where=place())
+    return found(twice, "doc_id", pl.format("has the DOI {}, as {} does", "doi", "other"))
 
 
 @check(
@@ -77,7 +76,7 @@ def duplicate_documents(subject: Subject) -> pl.DataFrame:
         "{} has title, first author and year ({}) in common with {}",
         shown("title"), "year", "other",
     )  # fmt: skip
-    return found(twice, name="doc_id", what=what, where=place())
+    return found(twice, "doc_id", what)
 
 
 @check(

@@ -76,7 +76,7 @@ def _explained(subject: Subject, name: str, absent: pl.DataFrame) -> pl.DataFram
         .fill_null("not in any source")
     )
     what = pl.format("judged for {} queries, relevant to {}; {}", "judged", "relevant", why)
-    return found(rows, name="doc_id", what=what, where=_where(name))
+    return found(rows, "doc_id", what, _where(name))
 
 
 def _aside(subject: Subject) -> pl.DataFrame:
@@ -111,7 +111,7 @@ def absent_queries(subject: Subject) -> pl.DataFrame:
             .join(given, on="query_id", how="left", maintain_order="left")
         )
         what = pl.format("{} judgements for a query that is not in {}", "judged", pl.lit(name))
-        parts.append(found(absent, name="query_id", what=what, where=_where(name)))
+        parts.append(found(absent, "query_id", what, _where(name)))
     return pl.concat(parts)
 
 
@@ -136,7 +136,7 @@ def without_relevant(subject: Subject) -> pl.DataFrame:
         answered = qrels.filter(pl.col("relevance") > 0)
         lost = queries.join(answered, on="query_id", how="anti", maintain_order="left")
         what = pl.format("no relevant document: {}", shown("text"))
-        parts.append(found(lost, name="query_id", what=what, where=pl.col("place")))
+        parts.append(found(lost, "query_id", what, pl.col("place")))
     return pl.concat(parts)
 
 
@@ -156,7 +156,7 @@ def queries_without_text(subject: Subject) -> pl.DataFrame:
         what=pl.format("a sentence without text, citing {}", pl.col("cites").list.join(", ")),
     )  # fmt: skip
     what = pl.lit("a query without text")
-    given = found(queries, name="query_id", what=what, where=pl.col("place"))
+    given = found(queries, "query_id", what, pl.col("place"))
     return pl.concat([of_papers, given])
 
 

@@ -26,13 +26,14 @@ Words = npt.NDArray[np.uint64]
 
 def alike(left: str, right: str) -> float:
     """The Jaccard coefficient of the trigrams of two folded titles; 0 where there are none."""
-    ours, theirs = _grams(left), _grams(right)
+    ours, theirs = grams(left, GRAM), grams(right, GRAM)
     common = len(ours & theirs)
     return common / max(1, len(ours) + len(theirs) - common)
 
 
-def _grams(text: str) -> set[str]:
-    return {text[at : at + GRAM] for at in range(len(text) - GRAM + 1)}
+def grams(text: str, size: int) -> set[str]:
+    """Every run of so many letters in a text."""
+    return {text[at : at + size] for at in range(len(text) - size + 1)}
 
 
 def near_pairs(titles: pl.Series, keys: pl.DataFrame, threshold: float) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from citebed.collection.lint.base import Subject, check, found, place
+from citebed.collection.lint.base import Subject, check, found
 
 _COMMAND = r"\\[A-Za-z]{2,}"
 _TAG = r"</?[A-Za-z][A-Za-z0-9:-]*(?:\s+[A-Za-z:-]+\s*=[^<>]*)?\s*/?>"
@@ -43,8 +43,7 @@ def _matching(table: pl.DataFrame, pattern: str, fields: tuple[str, ...]) -> pl.
 )
 def markup_remains(subject: Subject) -> pl.DataFrame:
     left = _matching(subject.texts, MARKUP, ("title", "abstract"))
-    what = pl.format("{}: …{}…", "field", "text")
-    return found(left, name="doc_id", what=what, where=place())
+    return found(left, "doc_id", pl.format("{}: …{}…", "field", "text"))
 
 
 @check(
@@ -64,5 +63,4 @@ def encoding_remains(subject: Subject) -> pl.DataFrame:
             _matching(names, ENCODING, ("author",)),
         ]
     )
-    what = pl.format("{}: …{}…", "field", "text")
-    return found(left, name="doc_id", what=what, where=place())
+    return found(left, "doc_id", pl.format("{}: …{}…", "field", "text"))
