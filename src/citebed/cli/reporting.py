@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citebed.cli import scoring_options as options
+from citebed.cli.output import check_page
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
@@ -83,7 +85,7 @@ def report(
     from citebed.report.evaluation_queries import texts_beside, titles_around
 
     read = [qrels, *runs, *([queries] if queries else []), *([Path(cluster)] if cluster else [])]
-    _check_output(output, read)
+    check_page(output, {os.path.realpath(path) for path in read})
     base = _baseline(baseline, runs, correct)
     plan = Plan(
         measures=measures or DEFAULT_MEASURES,
@@ -111,25 +113,6 @@ def report(
     drawn = _draw(study, figures) if figures else 0
     write_whole(output, printable(page))
     _say(study, output, figures, drawn)
-
-
-def _check_output(output: Path, inputs: Sequence[Path]) -> None:
-    """Before anything is computed: the page may be written, and over none of what it is of."""
-    from citebed.errors import CitebedError
-
-    name = printable(output)
-    if not output.parent.is_dir():
-        where = printable(output.parent)
-        raise CitebedError(f"there is no folder '{where}' for the page. Make it first.")
-    if output.exists() and not (output.is_dir() or output.is_file()):
-        raise CitebedError(f"'{name}' is a device or a pipe; name a plain file.")
-    if output.is_dir():
-        example = printable(output / "report.html")
-        raise CitebedError(f"'{name}' is a folder; name a file, e.g. {example}.")
-    if output.exists() and any(path.exists() and path.samefile(output) for path in inputs):
-        raise CitebedError(f"'{name}' is one of the files that are read; name another with -o.")
-    if output.suffix.lower() not in (".html", ".htm"):
-        raise CitebedError(f"'{name}': the page is HTML; name a file that ends in .html.")
 
 
 def _baseline(given: str | None, runs: Sequence[Path], correct: str) -> str | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from citebed.cli.output import check_page
 from citebed.errors import CitebedError
 from citebed.wording import count, printable
 
@@ -61,7 +62,7 @@ def look_of(
         raise CitebedError("--focus is for pictures: give --report FILE or --plots DIR too.")
     known = frozenset(os.path.realpath(path) for path in read if path)
     if page:
-        _check_page(page, known)
+        check_page(page, known)
     if page and plots and os.path.realpath(page) == os.path.realpath(plots):
         raise CitebedError(
             f"'{printable(page)}' cannot be both the page and the folder of pictures."
@@ -69,24 +70,6 @@ def look_of(
     if plots and plots.exists() and not plots.is_dir():
         raise CitebedError(f"'{printable(plots)}' is a file; the pictures need a folder.")
     return Look(page=page, plots=plots, command=typed(context), read=known)
-
-
-def _check_page(page: Path, read: frozenset[str]) -> None:
-    """Where a page goes: to a new file, or in place of a page; never over data."""
-    name = printable(page)
-    if not page.parent.is_dir():
-        raise CitebedError(
-            f"there is no folder '{printable(page.parent)}' for the page. Make it first."
-        )
-    if page.is_dir():
-        example = printable(page / "report.html")
-        raise CitebedError(f"'{name}' is a folder; name a file, e.g. {example}.")
-    if page.exists() and not page.is_file():
-        raise CitebedError(f"'{name}' is a device or a pipe; name a plain file.")
-    if os.path.realpath(page) in read:
-        raise CitebedError(f"'{name}' is one of the files that are read; name another.")
-    if page.suffix.lower() not in (".html", ".htm"):
-        raise CitebedError(f"'{name}': the page is HTML; name a file that ends in .html.")
 
 
 def typed(context: typer.Context) -> str:
