@@ -368,18 +368,14 @@ def _write(
 
 def made_of(inputs: list[Path]) -> dict[str, Any]:
     """What made a file, of which others: by their names, where these tell them apart."""
-    from hashlib import file_digest
-
     from citebed._version import __version__
+    from citebed.files.reading import file_hash
 
     hashes: dict[str, str | None] = {}
     for path in inputs:
         alike = {other for other in inputs if other.name == path.name}
         name = printable(path.name if len(alike) == 1 else path)
-        hashes[name] = None
-        if path.is_file():
-            with path.open("rb") as handle:
-                hashes[name] = file_digest(handle, "sha256").hexdigest()
+        hashes[name] = file_hash(path) if path.is_file() else None
     return {"made_by": f"citebed {__version__}", "from": hashes}
 
 

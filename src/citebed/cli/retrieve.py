@@ -122,10 +122,10 @@ def search(
     """
     from citebed.retrieval.pipeline import pipeline_of
     from citebed.retrieval.queries import query_facts, read_queries
-    from citebed.retrieval.run_files import run_facts, write_run
+    from citebed.retrieval.run_files import run_facts
     from citebed.retrieval.running import RunOptions, run_queries
     from citebed.retrieval.search.fields import fields_of
-    from citebed.runs.writing import check_ids
+    from citebed.runs.writing import check_ids, write_run
 
     pipeline = pipeline_of(model)
     options = RunOptions(depth, fields_of(fields), threads, as_is)
@@ -142,7 +142,7 @@ def search(
         run = run_queries(opened, its_index, table, pipeline, options, progress)
     about = query_facts(opened, queries, table)
     facts = run_facts(its_index, pipeline, options, run, about, ["citebed", *sys.argv[1:]])
-    written = write_run(path, run, str(pipeline), facts)
+    written = write_run(path, run, str(pipeline), {**facts, "run": path.name})
     if quiet:
         return
     for note in run.notes:

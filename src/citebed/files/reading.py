@@ -212,3 +212,11 @@ class _Told(io.RawIOBase):
                 None,
                 f"the {self._how} file is cut short or damaged ({error}). Get it anew.",
             ) from None
+
+
+def file_hash(path: Path) -> str:
+    """The SHA-256 of a file's bytes."""
+    import hashlib  # slow to load, and few ask
+
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()

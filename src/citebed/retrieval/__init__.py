@@ -24,10 +24,10 @@ if TYPE_CHECKING:
         Recommendations as Recommendations,
     )
     from citebed.retrieval.recommending import Recommender as Recommender, recommend as recommend
-    from citebed.retrieval.run_files import write_run as write_run
     from citebed.retrieval.running import RunOptions as RunOptions, run_queries as run_queries
     from citebed.retrieval.search.fields import Fields as Fields, fields_of as fields_of
     from citebed.retrieval.search.searcher import Searcher as Searcher
     from citebed.runs.tables import Run as Run
+    from citebed.runs.writing import write_run as write_run
 
 __getattr__, __dir__ = names_on_first_use(__name__)

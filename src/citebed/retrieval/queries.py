@@ -11,9 +11,8 @@ from citebed.collection import Collection
 from citebed.collection.building.citing import QUERIES
 from citebed.errors import CitebedError, FormatError, UnknownName
 from citebed.files.json_lines import json_object
-from citebed.files.reading import read_lines
+from citebed.files.reading import file_hash, read_lines
 from citebed.retrieval.dates import checked_date
-from citebed.retrieval.index.layout import file_hash
 from citebed.text.hyphens import join_hyphens
 from citebed.text.markers import remove_markers
 from citebed.wording import printable

@@ -1,4 +1,4 @@
-"""Runs on disk: TREC or Parquet, with a sidecar that says how the run was made."""
+"""What stands beside the file of a run: how it was made."""
 
 from __future__ import annotations
 
@@ -7,27 +7,17 @@ import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 from citebed._version import __version__
+from citebed.files.reading import file_hash
 from citebed.retrieval.index.index import Index
-from citebed.retrieval.index.layout import DESCRIPTION, file_hash
+from citebed.retrieval.index.layout import DESCRIPTION
 from citebed.retrieval.pipeline import Pipeline
 from citebed.retrieval.running import RunOptions
 from citebed.runs.tables import Run
-from citebed.runs.writing import write_ranked
 
 _PACKAGES = ("numpy", "polars", "numba", "PyStemmer", "onnxruntime", "tokenizers", "torch")
-
-
-def write_run(path: Path, run: Run, tag: str, facts: dict[str, Any]) -> list[Path]:
-    """Write a run (Parquet or gzip if the name ends so, else TREC) and ``NAME.json`` beside it."""
-
-    def told(draft: Path) -> dict[str, Any]:
-        return {**facts, "run": path.name, "sha256": file_hash(draft)}
-
-    return write_ranked(path, run.table, tag, told)
 
 
 def run_facts(

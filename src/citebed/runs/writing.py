@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -19,6 +19,7 @@ from typing import IO, Any, BinaryIO, NamedTuple
 import polars as pl
 
 from citebed.errors import CitebedError
+from citebed.files.reading import file_hash
 from citebed.files.writing import whole_files
 from citebed.runs.ranking import in_rank_order
 from citebed.runs.tables import Qrels, Run, is_parquet
@@ -29,8 +30,8 @@ from citebed.wording import json_text, printable
 _UNFIT = {"query_id": r"[\s\x00\x1c-\x1f]|^$|^[#\x{feff}]", "doc_id": r"[\s\x00\x1c-\x1f]|^$"}
 _LEVEL = 6
 
-Facts = Mapping[str, Any] | Callable[[Path], Mapping[str, Any]]
-"""How a file was made, for ``NAME.json`` beside it; or what tells it from the finished file."""
+Facts = Mapping[str, Any]
+"""How a file was made, for ``NAME.json`` beside it."""
 
 
 def write_qrels(
@@ -62,19 +63,15 @@ def write_run(
 ) -> list[Path]:
     """Write a run in rank order, queries ascending; gives the files written.
 
-    Ranks count from 1 in the one order of a ranking. The tag is the run's name if none is given.
-    Scores are written with all their digits, so that reading gives the same numbers.
+    Ranks count from 1 in the one order of a ranking; a run that has ranks, as searching gives it,
+    is written as it stands. The tag is the run's name if none is given. Scores are written with
+    all their digits, so that reading gives the same numbers.
     """
-    return write_ranked(Path(path), in_rank_order(run), tag or run.name, facts)
-
-
-def write_ranked(
-    path: Path, ranked: pl.DataFrame, tag: str, facts: Facts | None = None
-) -> list[Path]:
-    """Write a run that is in rank order already: ``query_id, doc_id, rank, score``."""
+    path = Path(path)
+    ranked = run.table if "rank" in run.table.columns else in_rank_order(run)
     if is_parquet(path):
         return _write(path, ranked.select("query_id", "doc_id", "rank", "score"), facts)
-    name = "".join(printable(tag).split()) or "run"
+    name = "".join(printable(tag or run.name).split()) or "run"
     fields = ("query_id", pl.lit("Q0").alias("Q0"), "doc_id", "rank", "score", pl.lit(name))
     return _write(path, ranked.select(fields), facts)
 
@@ -116,7 +113,7 @@ def _write(path: Path, table: pl.DataFrame, facts: Facts | None) -> list[Path]:
         with drafts[0].open("wb") as handle:
             _fill(path, table, handle)
         if facts is not None:
-            told = facts(drafts[0]) if callable(facts) else {**facts, "file": path.name}
+            told = {**facts, "file": path.name, "sha256": file_hash(drafts[0])}
             drafts[1].write_text(json_text(told, indent=2) + "\n", "utf-8")
     return paths
 

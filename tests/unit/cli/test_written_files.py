@@ -59,7 +59,7 @@ VERBS = (
 MODULES = (
     "citebed.cli.collect", "citebed.cli.retrieve", "citebed.cli.fusing",
     "citebed.cli.judgement_sets", "citebed.cli.reporting", "citebed.collection.exporting",
-    "citebed.retrieval.run_files", "citebed.report.collection_picture",
+    "citebed.runs.writing", "citebed.report.collection_picture",
     "citebed.report.contrast_figures", "citebed.report.evaluation_page",
 )  # fmt: skip
 each_verb = pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -50,7 +51,9 @@ def test_a_label_and_facts(tmp_path: Path) -> None:
     files = write_qrels(text, QRELS, "cocited", {"tool": "ours"})
     assert files == [text, tmp_path / "j.qrels.json"]
     assert text.read_text().startswith("q2 cocited b 0\n")
-    assert json.loads(files[1].read_text()) == {"tool": "ours", "file": "j.qrels"}
+    hashed = sha256(text.read_bytes()).hexdigest()
+    about = {"tool": "ours", "file": "j.qrels", "sha256": hashed}
+    assert json.loads(files[1].read_text()) == about
     write_qrels(table, QRELS, "cocited")
     assert pl.read_parquet(table)["label"].to_list() == ["cocited"] * 3
     assert read_qrels(table).table.equals(QRELS.table)

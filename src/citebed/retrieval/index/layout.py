@@ -7,7 +7,6 @@ stranger: only files that an index has are read and removed, and no link is foll
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -23,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CollectionError, FormatError
-from citebed.files.reading import read_small
+from citebed.files.reading import file_hash, read_small
 from citebed.files.writing import (
     is_own,
     several_files,
@@ -177,12 +176,6 @@ def _write_array(path: Path, array: NDArray[Any]) -> dict[str, Any]:
         handle.flush()
         os.fsync(handle.fileno())
     return {"file": path.name, "bytes": path.stat().st_size, "sha256": file_hash(path)}
-
-
-def file_hash(path: Path) -> str:
-    """The file's SHA-256."""
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def open_arrays(folder: Path, description: Description) -> dict[str, NDArray[Any]]:

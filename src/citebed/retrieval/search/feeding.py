@@ -12,9 +12,9 @@ import polars as pl
 
 from citebed.collection import Collection
 from citebed.errors import CitebedError
+from citebed.files.reading import file_hash
 from citebed.retrieval.feedback.base import Feedback, FeedbackDocuments, TermWeights
 from citebed.retrieval.index.index import Index
-from citebed.retrieval.index.layout import file_hash
 from citebed.retrieval.search.exhaustive import NOTHING, Hits
 from citebed.retrieval.search.view import View
 from citebed.wording import printable

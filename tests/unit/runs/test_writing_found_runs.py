@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.errors import CitebedError
-from citebed.retrieval.run_files import write_run
 from citebed.runs.reading import read_run
 from citebed.runs.tables import Run
+from citebed.runs.writing import write_run
 
 SCHEMA = {"query_id": pl.String, "doc_id": pl.String, "rank": pl.Int32, "score": pl.Float64}
 
@@ -41,7 +41,7 @@ def test_a_trec_run(tmp_path: Path) -> None:
     about = json.loads(written[1].read_text("utf-8"))
     assert about == {
         "model": "bm25",
-        "run": "my.run",
+        "file": "my.run",
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
     }
     assert sorted(p.name for p in path.parent.iterdir()) == ["my.run", "my.run.json"]
