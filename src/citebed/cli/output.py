@@ -1,15 +1,18 @@
-"""What all verbs share: printing rows for machines, tables for people."""
+"""What all verbs share: printing rows for machines, tables for people, where a page may go."""
 
 from __future__ import annotations
 
 import csv
 import math
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from citebed.errors import CitebedError
 from citebed.files.spreadsheets import harmless
 from citebed.wording import count, json_text, printable
 
@@ -52,3 +55,24 @@ def print_csv(rows: Rows) -> None:
     if changed:
         cells = f"{count(changed, 'cell')} that a spreadsheet would run"
         typer.echo(f"note: {cells} got an apostrophe in front; --json has them as given", err=True)
+
+
+def check_page(page: Path, read: Set[str]) -> None:
+    """Where a page goes: to a new file, or in place of a page; never over data.
+
+    ``read`` are the real paths of the files that it is made of.
+    """
+    name = printable(page)
+    if not page.parent.is_dir():
+        raise CitebedError(
+            f"there is no folder '{printable(page.parent)}' for the page. Make it first."
+        )
+    if page.is_dir():
+        example = printable(page / "report.html")
+        raise CitebedError(f"'{name}' is a folder; name a file, e.g. {example}.")
+    if page.exists() and not page.is_file():
+        raise CitebedError(f"'{name}' is a device or a pipe; name a plain file.")
+    if os.path.realpath(page) in read:
+        raise CitebedError(f"'{name}' is one of the files that are read; name another.")
+    if page.suffix.lower() not in (".html", ".htm"):
+        raise CitebedError(f"'{name}': the page is HTML; name a file that ends in .html.")
