@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +12,7 @@ from citebed.report.progress_bar import progress_bar
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
-    from citebed.collection import ImportReport, Rules
+    from citebed.collection import ImportReport
 
 _NewCollection = Annotated[
     Path,
@@ -101,14 +101,14 @@ def import_(
 
     Example: citebed import acm-cr/ acm-dl.tar.xz papers/ --profile acm-cr --exclude blacklist.txt
     """
-    from citebed.collection import ImportOptions, import_sources
+    from citebed.collection import ImportOptions, import_sources, read_exclusions, rules_for
 
     _check_import_arguments(collection, sources)
-    rules = _rules(
+    rules = rules_for(
         collection,
         profile,
         types=_items(types),
-        exclude=exclude,
+        exclude=read_exclusions(exclude) if exclude else None,
         front_matter=front_matter,
         reviews=reviews,
         languages=_items(languages),
@@ -148,21 +148,6 @@ def _items(text: str | None) -> tuple[str, ...] | None:
         return None
     items = tuple(item.strip().lower() for item in text.split(",") if item.strip())
     return () if items == ("all",) else items
-
-
-def _rules(collection: Path, profile: str | None, **given: Any) -> Rules | None:
-    """The rules to apply, or ``None`` to leave the collection's as they are."""
-    from citebed.collection import Rules, load_profile, open_collection, read_exclusions
-
-    options = {key: value for key, value in given.items() if value is not None}
-    if profile is None and not options:
-        return None
-    if "exclude" in options:
-        options["exclude"] = read_exclusions(options["exclude"])
-    if profile is not None:
-        return load_profile(profile).changed(**options)
-    exists = (collection / "citebed.toml").is_file()
-    return (open_collection(collection).rules if exists else Rules()).changed(**options)
 
 
 def print_report(report: ImportReport) -> None:

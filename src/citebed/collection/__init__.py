@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from citebed.collection.importing import (
         ImportOptions as ImportOptions,
         import_sources as import_sources,
+        rules_for as rules_for,
     )
     from citebed.collection.progress import Progress as Progress
     from citebed.collection.storing.import_report import ImportReport as ImportReport

@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -20,11 +21,12 @@ from citebed._version import __version__
 from citebed.collection import tables
 from citebed.collection.building import citing, crossref, merging
 from citebed.collection.building.given_sets import given_sets, judgement_problems
+from citebed.collection.collection import open_collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.reading.reader import Reader, all_or_nothing
 from citebed.collection.reading.source_names import SourceNames
 from citebed.collection.reading.sources import NotAFile, SourceFile, find_files
-from citebed.collection.rules import Rules, reasons
+from citebed.collection.rules import Rules, load_profile, reasons
 from citebed.collection.storing import store
 from citebed.collection.storing.import_report import ImportReport, counted
 from citebed.collection.storing.store import Manifest
@@ -55,6 +57,20 @@ class ImportOptions:
 
 
 DEFAULTS = ImportOptions()
+
+
+def rules_for(folder: str | Path, profile: str | None = None, **changes: Any) -> Rules | None:
+    """The rules of a profile, or of the collection at ``folder``, with some of them changed.
+
+    ``None`` changes nothing; where nothing is to change, ``None`` is given.
+    """
+    changes = {name: value for name, value in changes.items() if value is not None}
+    if profile is None and not changes:
+        return None
+    if profile is not None:
+        return load_profile(profile).changed(**changes)
+    exists = (Path(folder) / store.MANIFEST).is_file()
+    return (open_collection(folder).rules if exists else Rules()).changed(**changes)
 
 
 def import_sources(

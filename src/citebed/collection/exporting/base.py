@@ -11,7 +11,7 @@ import polars as pl
 
 from citebed.collection.collection import Collection
 from citebed.records import Document
-from citebed.wording import printable
+from citebed.wording import count, printable
 
 DERIVED_SETS = ("paragraphs", "sentences")
 """The query sets that an import makes from the citing papers; others came as files."""
@@ -88,3 +88,75 @@ class Exporter:
 def write_lines(file: IO[bytes], lines: pl.DataFrame, end: str = "\n") -> None:
     """Write a table of one text column as it stands, each value followed by ``end``."""
     lines.write_csv(file, include_header=False, quote_style="never", line_terminator=end)
+
+
+# --- what a form cannot hold ------------------------------------------------------------------
+
+
+def _documents_in(table: pl.DataFrame) -> int:
+    return table["doc_id"].drop_nulls().n_unique()
+
+
+def _counted(collection: Collection, what: pl.Expr) -> int:
+    return int(collection.scan_documents().select(what).collect().item())
+
+
+def _papers(collection: Collection, _: Output) -> str:
+    papers, contexts = collection.papers.height, collection.contexts.height
+    told = f"the text of {count(papers, 'citing paper')} ({count(contexts, 'sentence')}) is"
+    return told if papers else ""
+
+
+def _queries(collection: Collection, output: Output) -> str:
+    names = output.query_sets or (() if output.chosen else collection.query_sets)
+    return f"the queries and judgements ({', '.join(names)}) are" if names else ""
+
+
+def _query_details(collection: Collection, output: Output) -> str:
+    tables = [collection.queries(name) for name in output.query_sets]
+    details = pl.any_horizontal(
+        pl.col("exclude").list.len() > 0, pl.col("paper_id", "section", "before").is_not_null()
+    )
+    number = sum(int(table.select(details.sum()).item()) for table in tables)
+    return f"where {count(number, 'query')} stood and what may not answer them is" if number else ""
+
+
+def _of_documents(
+    told: str, number: Callable[[Collection], int]
+) -> Callable[[Collection, Output], str]:
+    """How many documents a sentence speaks of; none is no sentence."""
+
+    def part(collection: Collection, _: Output) -> str:
+        documents = number(collection)
+        return told.format(count(documents, "document")) if documents else ""
+
+    return part
+
+
+_PARTS: dict[str, Callable[[Collection, Output], str]] = {
+    "full text": _of_documents("full text of {} is", lambda c: _documents_in(c.sections)),
+    "links": _of_documents("the links of {} are", lambda c: _documents_in(c.links)),
+    "aliases": _of_documents(
+        "the ids elsewhere (aliases) of {} are",
+        lambda c: _counted(c, (pl.col("aliases").list.len() > 0).sum()),
+    ),
+    "bibtex": _of_documents(
+        "the BibTeX entry of {} is", lambda c: _counted(c, pl.col("bibtex").count())
+    ),
+    "fields": _of_documents(
+        "what documents have besides id, title and abstract is", lambda c: _counted(c, pl.len())
+    ),
+    "papers": _papers,
+    "queries": _queries,
+    "query details": _query_details,
+    "provenance": lambda collection, _: (
+        "where a document was read from (source, line, records) is" if collection.sources else ""
+    ),
+}
+
+
+def left_out(collection: Collection, output: Output, form: str, *parts: str) -> None:
+    """Note for each of ``parts`` that the collection has that it is not part of the form."""
+    for part in parts:
+        if what := _PARTS[part](collection, output):
+            output.notes.append(f"{what} not part of {form}")

@@ -13,8 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from citebed.collection.collection import Collection
-from citebed.collection.exporting.base import BIBLIOGRAPHIC, Exporter, Output
-from citebed.collection.exporting.notes import left_out
+from citebed.collection.exporting.base import BIBLIOGRAPHIC, Exporter, Output, left_out
 
 _METADATA = [name for name in BIBLIOGRAPHIC if name not in ("title", "abstract")]
 _QUERY_METADATA = ("title", "paper_id", "section", "exclude", "before")

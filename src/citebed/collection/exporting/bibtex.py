@@ -13,8 +13,7 @@ import polars as pl
 
 from citebed.collection import tables
 from citebed.collection.collection import Collection
-from citebed.collection.exporting.base import BIBLIOGRAPHIC, Exporter, Output, write_lines
-from citebed.collection.exporting.notes import left_out
+from citebed.collection.exporting.base import BIBLIOGRAPHIC, Exporter, Output, left_out, write_lines
 from citebed.collection.formats.bibtex import document_of, entry_of, write_entry
 from citebed.collection.formats.bibtex_scan import RawEntry, scan
 from citebed.collection.formats.fields import FreeIds

@@ -14,9 +14,9 @@ from citebed.collection.exporting.base import (
     DERIVED_SETS,
     Exporter,
     Output,
+    left_out,
     write_lines,
 )
-from citebed.collection.exporting.notes import left_out
 
 # Where one of these is left out, the reader derives it from others; so null is written too.
 _DERIVED = frozenset(("year", "date", "doi"))

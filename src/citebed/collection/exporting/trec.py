@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from citebed.collection.collection import Collection
-from citebed.collection.exporting.base import Exporter, Output
-from citebed.collection.exporting.notes import left_out
+from citebed.collection.exporting.base import Exporter, Output, left_out
 from citebed.collection.formats.trec import write_documents, write_topics
 from citebed.records import Document
 from citebed.runs.tables import Qrels
