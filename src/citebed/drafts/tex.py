@@ -35,7 +35,8 @@ _TOKEN = compiled(
 )
 _ENVIRONMENT = re.compile(r"[ \t]*\{([^{}\n]{1,60})\}")
 _VERBATIM = re.compile(r"(?:\[[^]\n]*\])?(?:\{\w*\}(?=\W))?([^\w\s{])[^\n]*?\1|\{[^{}\n]*\}")
-_FILE = re.compile(r"[ \t]*(?:\{([^{}\n]*)\}(?:[ \t]*\{([^{}\n]*)\})?|([^\s{}\\%]+))")
+_FILE = re.compile(r"[ \t]*(?:\{([^{}\n]*)\}|([^\s{}\\%]+))")
+_TWO_PARTS = re.compile(r"[ \t]*\{([^{}\n]*)\}[ \t]*\{([^{}\n]*)\}")
 _LABEL = re.compile(r"\s*(?:\[(?:[^][{}]|\{[^{}]*\})*\])?\s*\{([^{}]*)\}")
 _OPTION = re.compile(r"[ \t]*\[((?:[^][{}]|\{[^{}]*\})*)\]")
 _FI = re.compile(r"\\fi(?![A-Za-z])")
@@ -184,10 +185,9 @@ class TexReader:
     # --- Environments -----------------------------------------------------------------------
 
     def _begin(self, _name: str, cursor: Cursor) -> None:
-        match = _ENVIRONMENT.match(cursor.text, cursor.at)
-        if match is None:
+        if (match := cursor.take(_ENVIRONMENT)) is None:
             return
-        name, cursor.at = match[1].strip(), match.end()
+        name = match[1].strip()
         has_no_prose = name in tables.RAW or name.rstrip("*") in tables.MUTED
         if name == "document":
             self._out.muted = 0
@@ -215,10 +215,9 @@ class TexReader:
         self._pass(tables.ENVIRONMENT_ARGUMENTS.get(name, 0), cursor)
 
     def _end(self, _name: str, cursor: Cursor) -> None:
-        match = _ENVIRONMENT.match(cursor.text, cursor.at)
-        if match is None:
+        if (match := cursor.take(_ENVIRONMENT)) is None:
             return
-        name, cursor.at = match[1].strip(), match.end()
+        name = match[1].strip()
         self._ended = name == "document"
         if self._open_names[name]:
             while self._open[-1].name != name:
@@ -294,8 +293,7 @@ class TexReader:
 
     def _item(self, _name: str, cursor: Cursor) -> None:
         self._out.flush()
-        if not self._out.muted and (label := _OPTION.match(cursor.text, cursor.at)) is not None:
-            cursor.at = label.end()
+        if not self._out.muted and (label := cursor.take(_OPTION)) is not None:
             self._out.write(f"{label[1]} ", cursor, label.start())
 
     def _heading(self, name: str, cursor: Cursor) -> None:
@@ -304,21 +302,18 @@ class TexReader:
 
     def _author(self, _name: str, cursor: Cursor) -> None:
         cursor.at = cursor.after_options(cursor.at)
-        if (group := cursor.group(cursor.at)) is not None:
-            self._findings.authors += authors_in(cursor.text[slice(*group)])
-            cursor.at = group[1] + 1
+        if (names := cursor.take_group()) is not None:
+            self._findings.authors += authors_in(names)
 
     def _verbatim(self, _name: str, cursor: Cursor) -> None:
-        if (match := _VERBATIM.match(cursor.text, cursor.at)) is not None:
-            cursor.at = match.end()
+        cursor.take(_VERBATIM)
 
     def _pass_false(self, _name: str, cursor: Cursor) -> None:
         end = _FI.search(cursor.text, cursor.at)
         cursor.at = end.end() if end else len(cursor.text)
 
     def _bibitem(self, _name: str, cursor: Cursor) -> None:
-        if self._out.in_list and (match := _LABEL.match(cursor.text, cursor.at)) is not None:
-            cursor.at = match.end()
+        if self._out.in_list and (match := cursor.take(_LABEL)) is not None:
             self._out.begin_entry(match[1].strip())
 
     # --- Other files ------------------------------------------------------------------------
@@ -330,16 +325,11 @@ class TexReader:
             cursor.at = group[1] + 1
 
     def _include(self, name: str, cursor: Cursor) -> None:
-        match = _FILE.match(cursor.text, cursor.at)
-        if match is None:
-            return
-        cursor.at = match.end() if match[1] is None else match.end(1) + 1
-        self._read_file(f"\\{name}", (match[3] if match[1] is None else match[1]).strip(), cursor)
+        if (match := cursor.take(_FILE)) is not None:
+            self._read_file(f"\\{name}", (match[1] or match[2] or "").strip(), cursor)
 
     def _import(self, name: str, cursor: Cursor) -> None:
-        match = _FILE.match(cursor.text, cursor.at)
-        if match is not None and match[1] is not None and match[2] is not None:
-            cursor.at = match.end()
+        if (match := cursor.take(_TWO_PARTS)) is not None:
             self._read_file(f"\\{name}", f"{match[1].strip()}/{match[2].strip()}", cursor)
 
     def _read_file(self, command: str, name: str, cursor: Cursor) -> None:

@@ -95,6 +95,20 @@ class Cursor:
             return None
         return None if _BLANK_LINE.search(self.text, *group) else group
 
+    def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """What a pattern finds here; the cursor is behind it then."""
+        match = pattern.match(self.text, self.at)
+        self.at = match.end() if match else self.at
+        return match
+
+    def take_group(self) -> str | None:
+        """What is inside the group that comes next; the cursor is behind it then."""
+        group = self.group(self.at)
+        if group is None:
+            return None
+        self.at = group[1] + 1
+        return self.text[slice(*group)]
+
     def is_open(self, at: int) -> bool:
         """Whether a brace comes next (that may never close)."""
         gap = _GAP.match(self.text, at)
@@ -135,37 +149,26 @@ class Macros:
 
     def define(self, kind: str, cursor: Cursor) -> None:
         """Read the definition that ``\\kind`` begins, and move behind it."""
-        match = _NAME.match(cursor.text, cursor.at)
-        if match is None:
+        if (match := cursor.take(_NAME)) is None:
             return
-        name, cursor.at = match[1] or match[2], match.end()
         if kind == "let":
-            _move(cursor, _LET)
+            cursor.take(_LET)
         elif kind.endswith("DocumentCommand"):
-            self._skip_groups(2, cursor)
+            cursor.take_group()
+            cursor.take_group()
         else:
-            self._read_body(kind, name, cursor)
+            self._read_body(kind, match[1] or match[2], cursor)
 
     def _read_body(self, kind: str, name: str, cursor: Cursor) -> None:
         arguments, default = 0, None
         if kind.endswith("def"):
-            match = _PARAMETERS.match(cursor.text, cursor.at)
+            match = cursor.take(_PARAMETERS)
             arguments = match[1].count("#") if match else 0
-        elif match := _COUNT.match(cursor.text, cursor.at):
+        elif match := cursor.take(_COUNT):
             arguments, default = int(match[1]), match[2]
-        cursor.at = match.end() if match else cursor.at
-        group = cursor.group(cursor.at)
-        if group is None:
-            return
-        cursor.at = group[1] + 1
-        if not _has_a_meaning(name):
-            self._known[name] = _Macro(arguments, default, cursor.text[slice(*group)])
-
-    @staticmethod
-    def _skip_groups(count: int, cursor: Cursor) -> None:
-        for _ in range(count):
-            if (group := cursor.group(cursor.at)) is not None:
-                cursor.at = group[1] + 1
+        body = cursor.take_group()
+        if body is not None and not _has_a_meaning(name):
+            self._known[name] = _Macro(arguments, default, body)
 
     def expansion(self, name: str, cursor: Cursor, depth: int) -> str | None:
         """What the macro stands for here, its arguments put in; ``None`` if it is not one."""
@@ -201,21 +204,13 @@ def _value(values: list[str], slot: int) -> str:
 
 
 def _arguments(macro: _Macro, cursor: Cursor) -> list[str] | None:
-    values, at = [], cursor.at
+    values, start = [], cursor.at
     if macro.default is not None:
-        option = _OPTION.match(cursor.text, at)
+        option = cursor.take(_OPTION)
         values.append(option[1] if option else macro.default)
-        at = option.end() if option else at
     while len(values) < macro.arguments:
-        group = cursor.group(at)
-        if group is None:
+        if (value := cursor.take_group()) is None:
+            cursor.at = start
             return None
-        values.append(cursor.text[slice(*group)])
-        at = group[1] + 1
-    cursor.at = at
+        values.append(value)
     return values
-
-
-def _move(cursor: Cursor, pattern: re.Pattern[str]) -> None:
-    if match := pattern.match(cursor.text, cursor.at):
-        cursor.at = match.end()
