@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
-from citebed.cli.scoring_options import Format, Seed, style_of
+from citebed.cli.output import AsCsv, AsJson
+from citebed.cli.scoring_options import Format, Seed, print_rows, style_of
 from citebed.wording import printable
 
 if TYPE_CHECKING:
-    from citebed.timeline.robustness import Simulation
+    from citebed.timeline.robustness import Robustness, Simulation
 
 
 class Part(StrEnum):
@@ -78,68 +79,46 @@ def simulate(
 
     Example: citebed simulate --measures AP,nDCG@R,nDCG,Rprec,AUC --seed 7 --plot robustness.svg
     """
-    from citebed.timeline.robustness import (
-        MEASURES,
-        StudyOptions,
-        levels_of,
-        settings_of,
-    )
-    from citebed.timeline.robustness import (
-        simulate as simulated,
-    )
+    from citebed.timeline import robustness
 
     style = style_of(format, as_json, as_csv)
-    _check_plot(plot)
-    options = StudyOptions(
-        settings=tuple(settings_of(documents, relevant)),
-        levels=levels_of(theta),
+    if plot is not None:  # a file that cannot be drawn is better known before the study
+        from citebed.report.robustness_figure import draw_robustness, picture_ending
+
+        picture_ending(plot)
+    options = robustness.StudyOptions(
+        settings=tuple(robustness.settings_of(documents, relevant)),
+        levels=robustness.levels_of(theta),
         rankings=rankings,
         seed=seed,
         perturbation=perturbation,
     )
-    found = simulated(measures or MEASURES, options)
+    found = robustness.simulate(measures or robustness.MEASURES, options)
     if plot is not None:
-        from citebed.report.robustness_figure import draw_robustness
-
         draw_robustness(found, plot)
+    summed = robustness.robustness(found)
     if style in ("json", "csv"):
-        _print_rows(found, part, style)
+        rows = [each.row() for each in summed] if part is Part.measures else found.rows()
+        print_rows(rows, style)
     else:
-        _print_grid(found, part, style)
-    _say(found, part, plot, err=style != "table")
+        _print_grid(found, summed, part, style)
+    _say(found, summed if part is None else (), plot, err=style != "table")
 
 
-def _check_plot(plot: Path | None) -> None:
-    """A file that cannot be drawn is better known before the study."""
-    if plot is not None:
-        from citebed.report.robustness_figure import picture_ending
-
-        picture_ending(plot)
-
-
-def _print_rows(found: Simulation, part: Part | None, style: str) -> None:
-    from citebed.timeline.robustness import robustness
-
-    summed = part is Part.measures
-    rows = [each.row() for each in robustness(found)] if summed else found.rows()
-    (print_csv if style == "csv" else print_json)(rows)
-
-
-def _print_grid(found: Simulation, part: Part | None, style: str) -> None:
+def _print_grid(
+    found: Simulation, summed: Sequence[Robustness], part: Part | None, style: str
+) -> None:
     from citebed.report.robustness_table import means_grid, robustness_grid
-    from citebed.timeline.robustness import robustness
 
-    grid = means_grid(found) if part is Part.means else robustness_grid(robustness(found))
+    grid = means_grid(found) if part is Part.means else robustness_grid(summed)
     typer.echo(grid.written(style), nl=style == "table")
 
 
-def _say(found: Simulation, part: Part | None, plot: Path | None, err: bool) -> None:
+def _say(found: Simulation, summed: Sequence[Robustness], plot: Path | None, err: bool) -> None:
     from citebed.report.robustness_table import move_sentence, study_sentence, verdict_lines
-    from citebed.timeline.robustness import robustness
 
     lines = []
-    if not err and part is None:
-        summed = robustness(found)
+    if summed and not err:
         lines += [*map(move_sentence, summed), "", *verdict_lines(summed), ""]
     lines.append(study_sentence(found))
     if plot is not None:

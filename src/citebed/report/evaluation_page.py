@@ -239,25 +239,20 @@ def _tie_cell(of: MeasureLedger) -> Cell:
 
 
 def _counts(ledgers: Sequence[Ledger]) -> Table:
-    columns = [
-        Column("run", number=False),
-        Column("judged", "queries with judgements"), Column("in run", "queries in the run"),
-        Column("measured", "queries that the means are over"),
-        Column("missing", "judged queries that the run lacks"),
-        Column("not judged", "queries of the run without judgements"),
-        Column("none relevant", "measured queries to which no document is relevant"),
-        Column("documents", "retrieved for judged queries"),
-        Column("ties", "groups of equal scores whose documents differ in relevance"),
-        Column("documents tied"),
-    ]  # fmt: skip
-    rows = [
-        [
-            Cell(of.run),
-            *count_cells((
-                of.judged, of.in_run, of.measured, of.missing, of.unjudged, of.without_relevant,
-                of.retrieved, of.ties, of.tied,
-            )),
-        ]
-        for of in ledgers
-    ]  # fmt: skip
+    columns = [Column("run", number=False), *(Column(*about) for about in _COUNTS.values())]
+    rows = [[Cell(of.run), *count_cells([getattr(of, name) for name in _COUNTS])] for of in ledgers]
     return Table("Queries, documents and ties", columns, rows)
+
+
+_COUNTS = {
+    "judged": ("judged", "queries with judgements"),
+    "in_run": ("in run", "queries in the run"),
+    "measured": ("measured", "queries that the means are over"),
+    "missing": ("missing", "judged queries that the run lacks"),
+    "unjudged": ("not judged", "queries of the run without judgements"),
+    "without_relevant": ("none relevant", "measured queries to which no document is relevant"),
+    "retrieved": ("documents", "retrieved for judged queries"),
+    "ties": ("ties", "groups of equal scores whose documents differ in relevance"),
+    "tied": ("documents tied", None),
+}
+"""What is counted of a run, with its column's head and meaning."""

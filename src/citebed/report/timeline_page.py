@@ -39,6 +39,18 @@ MOST_SLICES = 1000
 """More slices than this are not listed: the page would grow too large."""
 
 MOST_SENTENCES = 12
+_COUNTS = {
+    "lines": ("documents", "lines of the run"),
+    "measured": ("measured", "documents in scored pairs of query and slice"),
+    "judged": ("judged", "how many of these are judged"),
+    "elsewhere": ("elsewhere", "in slices without relevant documents for their query"),
+    "outside": ("outside", "in no slice"),
+    "unjudged": ("no judgements", "documents of queries that nobody judged"),
+    "untimed": ("untimed", "documents without a time"),
+    "cells": ("pairs", "of query and slice that are scored"),
+    "silent": ("silent", "such pairs in which the run returned nothing, which score 0"),
+}
+"""What is counted of a run, with its column's head and meaning."""
 
 
 def timeline_page(
@@ -224,24 +236,9 @@ def _official(tables: Mapping[str, pl.DataFrame]) -> list[Table]:
 def _ledger(runs: Sequence[StreamScores]) -> dict[str, Any]:
     notes = [f"{note[:1].upper()}{note[1:]}." for note in judged_ledger(runs[0].cells).notes()]
     notes += [f"{scores.run}: {note}." for scores in runs for note in scores.ledger.notes()]
-    columns = [
-        Column("run", number=False),
-        Column("documents", "lines of the run"),
-        Column("measured", "documents in scored pairs of query and slice"),
-        Column("judged", "how many of these are judged"),
-        Column("elsewhere", "in slices without relevant documents for their query"),
-        Column("outside", "in no slice"),
-        Column("no judgements", "documents of queries that nobody judged"),
-        Column("untimed", "documents without a time"),
-        Column("pairs", "of query and slice that are scored"),
-        Column("silent", "such pairs in which the run returned nothing, which score 0"),
+    columns = [Column("run", number=False), *(Column(*about) for about in _COUNTS.values())]
+    rows = [
+        [Cell(of.run), *count_cells([getattr(of, name) for name in _COUNTS])]
+        for of in (scores.ledger for scores in runs)
     ]
-    rows = []
-    for of in (scores.ledger for scores in runs):
-        counts = (
-            of.lines, of.measured, of.judged, of.elsewhere, of.outside, of.unjudged, of.untimed,
-            of.cells, of.silent,
-        )  # fmt: skip
-        rows.append([Cell(of.run), *count_cells(counts)])
-    table = Table("What the runs gave, and where it is", columns, rows)
-    return {"notes": notes, "ledger": table}
+    return {"notes": notes, "ledger": Table("What the runs gave, and where it is", columns, rows)}

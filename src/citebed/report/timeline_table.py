@@ -15,29 +15,25 @@ from citebed.wording import count
 
 def systems_grid(runs: Sequence[StreamScores], weights: Sequence[str]) -> Grid:
     """Runs down, measures and weightings across: the means over queries."""
-    pairs = [(measure, weight) for measure in runs[0].measures for weight in weights]
-    head = ["run", "queries", *(f"{measure}, {weight}" for measure, weight in pairs)]
+    heads = [f"{measure}, {weight}" for measure in runs[0].measures for weight in weights]
     rows = [
-        [
-            scores.run,
-            str(len(scores.cells.queries)),
-            *(f"{scores.mean(measure, weight):.4f}" for measure, weight in pairs),
-        ]
+        [scores.run, str(len(scores.cells.queries)), *map(_score, scores.systems(weights)["value"])]
         for scores in runs
     ]
-    return Grid(head, rows)
+    return Grid(["run", "queries", *heads], rows)
 
 
 def queries_grid(scores: StreamScores, weights: Sequence[str]) -> Grid:
     """A run's scores query by query, measures and weightings across."""
     pairs = [(measure, weight) for measure in scores.measures for weight in weights]
-    head = [f"{scores.run}, query", *(f"{measure}, {weight}" for measure, weight in pairs)]
-    columns = [scores.by_query(measure, weight) for measure, weight in pairs]
-    rows = [
-        [query, *(f"{column[at]:.4f}" for column in columns)]
-        for at, query in enumerate(scores.cells.query_ids.to_list())
-    ]
-    return Grid(head, rows)
+    columns = [map(_score, scores.by_query(measure, weight)) for measure, weight in pairs]
+    heads = [f"{measure}, {weight}" for measure, weight in pairs]
+    rows = [list(row) for row in zip(scores.cells.query_ids, *columns, strict=True)]
+    return Grid([f"{scores.run}, query", *heads], rows)
+
+
+def _score(value: float) -> str:
+    return f"{value:.4f}"
 
 
 def slices_grid(scores: StreamScores) -> Grid:

@@ -170,19 +170,31 @@ def _scanned(
     Of a line with too many fields it takes the first ones.
     """
     try:
-        frame = pl.scan_csv(
-            source,
-            separator=mark.decode(),
-            has_header=False,
-            schema=layout.schema,
-            quote_char=None,
-            comment_prefix="#" if comments else None,
-            skip_lines=skip,
-            glob=False,
-        )
+        frame = plain_lines(source, layout, mark, comments=comments, skip=skip)
         return _checked(frame.select(*layout.kept, *_asides(layout)).collect(), layout)
     except pl.exceptions.PolarsError:
         return None
+
+
+def plain_lines(
+    source: Path | io.BytesIO | bytes,
+    layout: Layout,
+    mark: bytes,
+    *,
+    comments: bool = False,
+    skip: int = 0,
+) -> pl.LazyFrame:
+    """Lines as polars reads them, which leaves a null where one is short."""
+    return pl.scan_csv(
+        source,
+        separator=mark.decode(),
+        has_header=False,
+        schema=layout.schema,
+        quote_char=None,
+        comment_prefix="#" if comments else None,
+        skip_lines=skip,
+        glob=False,
+    )
 
 
 def _asides(layout: Layout) -> list[pl.Expr]:

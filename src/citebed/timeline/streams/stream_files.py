@@ -9,20 +9,20 @@ a place in it is a number of bytes.
 from __future__ import annotations
 
 import json
-import math
 import re
 import zlib
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
+from citebed.errors import CitebedError
 from citebed.files.line_blocks import Block, line_blocks, pieces_of
 from citebed.files.packed import polars_misreads
 from citebed.files.reading import opened
 from citebed.records import Problem
+from citebed.runs.times import is_in_years, parse_time
 from citebed.wording import printable
 
 __all__ = [
@@ -42,9 +42,6 @@ TEXTS = ("title", "abstract", "text")
 _LINES = dict.fromkeys(("doc_id", "time", *TEXTS), pl.String())
 _EPOCH = r"^(-?[0-9]{5,12})-."
 _WORD = r"[^\s\x00\x1c-\x1f\x85]+"  # polars makes half a character, \ud800, a NUL
-_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
-_LAST = 253_402_300_799  # the end of the year 9999; what is later is likely milliseconds
-_FIRST = -62_135_596_800  # the beginning of the year 1
 _WIDTH = 60  # of what is quoted from a line that is wrong
 _BOM = b"\xef\xbb\xbf"
 
@@ -234,21 +231,13 @@ def _times(given: pl.Series, ids: pl.Series, naive_is_utc: bool) -> list[pl.Seri
         time = time.fill_null(by_text) if len(others) else time
         from_id = ids.str.extract(_EPOCH).cast(pl.Int64)
         time = time.zip_with(given.is_not_null(), from_id)
-    time = time.zip_with(time.is_between(_FIRST, _LAST), pl.Series([None], dtype=pl.Int64))
+    time = time.set(~is_in_years(time), None)
     return [time.alias("time"), kept]
 
 
 def _seconds(text: str, naive_is_utc: bool) -> int | None:
     """A time other than a whole number, in whole seconds since 1970."""
-    if _NUMBER.fullmatch(text):
-        number = float(text)
-        return math.floor(number) if _FIRST <= number <= _LAST else None
     try:
-        time = datetime.fromisoformat(text)
-        if time.tzinfo is None:
-            if not naive_is_utc:
-                return None
-            time = time.replace(tzinfo=UTC)
-        return math.floor(time.timestamp())
-    except (ValueError, OverflowError):
+        return parse_time(text, utc=naive_is_utc)
+    except (CitebedError, OverflowError):
         return None

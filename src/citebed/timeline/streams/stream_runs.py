@@ -25,7 +25,7 @@ from citebed.runs.plain_text import separators, separators_in
 from citebed.runs.reading import Form, as_runs, check_names, distinct_names, form_of, name_of
 from citebed.runs.tables import checked_columns
 from citebed.runs.times import ten_digits, time_column
-from citebed.runs.trec_files import RUN, read_trec
+from citebed.runs.trec_files import RUN, plain_lines, read_trec
 from citebed.timeline.streams.times import joined_times
 
 _Waiting = queue.Queue[pl.DataFrame | BaseException | None]
@@ -199,14 +199,7 @@ def _unpacked(path: Path) -> Iterator[pl.LazyFrame]:
 
 
 def _scanned(source: Path | bytes, mark: bytes) -> pl.LazyFrame:
-    lines = pl.scan_csv(
-        source,
-        separator=mark.decode(),
-        has_header=False,
-        schema=RUN.schema,
-        quote_char=None,
-        glob=False,
-    )
+    lines = plain_lines(source, RUN, mark)
     return lines.select(*RUN.kept, pl.col("tag").is_not_null().alias("whole"))
 
 
