@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,19 +31,13 @@ Progress = Callable[[int, int], None]  # texts done, texts in all
 RUNTIMES = ("auto", "onnx", "torch")
 DEVICES = ("auto", "cpu", "cuda")
 
-
-class Model(Protocol):
-    """A network in some runtime: from a batch of tokens to hidden states or logits."""
-
-    runtime: str
-    device: str
-    width: int
-
-    def __call__(self, batch: Batch) -> NDArray[np.float32]: ...
+Model = OnnxModel | TorchModel
 
 
 class _Loaded:
     """What encoders and cross-encoders share: a folder, its tokeniser and a running network."""
+
+    _kind: tuple[str, ...]
 
     def __init__(self, name: str, folder: ModelFolder, model: Model, max_tokens: int) -> None:
         self.name = name
@@ -55,6 +48,12 @@ class _Loaded:
         self._files = folder
         self._model = model
         self._tokeniser = Tokeniser(folder, max_tokens)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of everything that decides the results: weights, tokeniser, pooling and
+        ``max_tokens``; not of where the model lies or which runtime it is in."""
+        return fingerprint(self._files, *self._kind, self.max_tokens)
 
     def _run(
         self,
@@ -89,12 +88,7 @@ class Encoder(_Loaded):
         super().__init__(name, folder, model, max_tokens)
         self.pooling = pooling
         self.dimensions = model.width
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A hash of everything that decides a text's vector: weights, tokeniser, pooling and
-        ``max_tokens``; not of where the model lies or which runtime it is in."""
-        return fingerprint(self._files, "encoder", str(self.pooling), self.max_tokens)
+        self._kind = ("encoder", str(pooling))
 
     def encode(
         self, texts: Sequence[str], *, batch: int = 32, progress: Progress | None = None
@@ -123,11 +117,7 @@ class CrossEncoder(_Loaded):
                 f"'{name}' tells {model.width} classes apart; a model for re-ranking has one "
                 "output (how relevant) or two (not relevant, relevant)"
             )
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """A hash of weights, tokeniser and ``max_tokens``."""
-        return fingerprint(self._files, "cross-encoder", self.max_tokens)
+        self._kind = ("cross-encoder",)
 
     def scores(
         self, pairs: Sequence[tuple[str, str]], *, batch: int = 32, progress: Progress | None = None
