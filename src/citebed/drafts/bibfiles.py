@@ -9,11 +9,11 @@ from citebed.collection.formats.base import decode, with_newlines
 from citebed.collection.formats.bibtex import document_of
 from citebed.collection.formats.bibtex_scan import RawEntry, carry, scan
 from citebed.drafts.files import Neighbour, Neighbours
-from citebed.drafts.findings import Findings, without_places
+from citebed.drafts.findings import Findings, is_key, without_places
 from citebed.drafts.records import Entry
 from citebed.drafts.tex import read_tex
 from citebed.records import Document
-from citebed.text.identifiers import arxiv_in, arxiv_of, arxiv_of_doi, normalise_doi
+from citebed.text.identifiers import arxiv_in, arxiv_of, arxiv_of_doi
 from citebed.text.latex import latex_to_text
 
 _HEAD = re.compile(r"@[ \t]*([A-Za-z]+)\s*[{(]\s*([^\s,{}\"#%=]+)\s*,")
@@ -60,11 +60,6 @@ def _tell_of_unknown(findings: Findings) -> None:
         shown = ", ".join(unknown[:_NAMES_SHOWN])
         more = f" and {len(unknown) - _NAMES_SHOWN} more" if len(unknown) > _NAMES_SHOWN else ""
         findings.note(f"cited but not in the bibliography: {shown}{more}")
-
-
-def is_key(name: str) -> bool:
-    """Whether something cited is a key, not a DOI or an arXiv id."""
-    return normalise_doi(name) is None and not name.startswith("arXiv:")
 
 
 def _wanted_entries(file: Neighbour, findings: Findings) -> list[Entry]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from citebed.drafts.records import Entry
+from citebed.text.identifiers import normalise_doi
 
 # Two characters of the private use area stand around the number of a citation in raw text:
 # they pass through every conversion, and no draft means anything by them.
@@ -73,3 +74,8 @@ class Findings:
         found = dict.fromkeys(name for names in self.citations for name in names)
         found.update(dict.fromkeys(self.nowhere))
         return list(found)
+
+
+def is_key(name: str) -> bool:
+    """Whether something cited is a key, not a DOI or an arXiv id."""
+    return normalise_doi(name) is None and not name.startswith("arXiv:")

@@ -6,13 +6,11 @@ import re
 from pathlib import Path
 from typing import Literal, get_args
 
-from citebed.drafts.bibfiles import is_key, read_bibliographies
 from citebed.drafts.files import Neighbours, bytes_of, text_of
-from citebed.drafts.findings import Findings, without_places
+from citebed.drafts.findings import Findings, is_key, without_places
 from citebed.drafts.plain import read_plain
 from citebed.drafts.prose import passages_of
 from citebed.drafts.records import Cited, Draft
-from citebed.drafts.tex import read_tex
 from citebed.errors import CitebedError, UnknownName
 from citebed.patterns import compiled
 from citebed.text.identifiers import arxiv_of_doi, normalise_doi
@@ -77,6 +75,8 @@ def _read(text: str, form: Form, path: Path | None, notes: list[str]) -> Draft:
     for what in notes:
         findings.note(what)
     if form == "tex":
+        from citebed.drafts.tex import read_tex
+
         read_tex(text, findings, neighbours)
     elif form == "markdown":
         from citebed.drafts.markdown import read_markdown  # its library takes time to import
@@ -85,7 +85,10 @@ def _read(text: str, form: Form, path: Path | None, notes: list[str]) -> Draft:
     else:
         read_plain(text, findings)
     # Places for DOIs in the prose are made by ``passages_of``: what is cited is known after it.
-    read_bibliographies(findings, neighbours)
+    if findings.bibliographies:
+        from citebed.drafts.bibfiles import read_bibliographies  # with the reader of BibTeX
+
+        read_bibliographies(findings, neighbours)
     passages = passages_of(findings)
     if not passages:
         findings.note("no prose was found in the text")

@@ -7,17 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from citebed.collection import Collection
-from citebed.drafts import (
-    Draft,
-    Passage,
-    Unit,
-    already_cited,
-    draft_of,
-    is_the_paper,
-    parse_draft,
-    pieces,
-    read_draft,
-)
+from citebed.drafts import Draft, Passage, Unit, draft_of, parse_draft, pieces, read_draft
 from citebed.errors import CitebedError
 
 Given = str | Path | Draft
@@ -89,6 +79,8 @@ def left_out(collection: Collection, draft: Draft) -> frozenset[str]:
     cited = draft.cited
     if not (draft.title or cited.keys or cited.dois or cited.arxiv or cited.entries):
         return frozenset()
+    from citebed.drafts import already_cited, is_the_paper
+
     columns = ("doc_id", "title", "doi", "url", "aliases")
     documents = collection.scan_documents().select(columns).collect()
     return frozenset(already_cited(cited, documents) | is_the_paper(draft.title, None, documents))
