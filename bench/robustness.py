@@ -24,7 +24,7 @@ sys.path.insert(0, str(REPOSITORY))
 from tests import accounting
 from tests.hostile import HOSTILE, Hostile
 
-from citebed.collection.reading.source_names import SourceNames
+from citebed.collection.reading.sources import SourceNames
 
 PATIENCE = 300.0
 KINDS = ("skipped", "mended", "ignored")

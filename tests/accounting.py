@@ -20,8 +20,7 @@ from tests.samples import SAMPLES
 from citebed.cli.app import main
 from citebed.collection.reading.chunks import Piece, pieces
 from citebed.collection.reading.parsing import parse_piece
-from citebed.collection.reading.source_names import SourceNames
-from citebed.collection.reading.sources import BAD_DATA, members
+from citebed.collection.reading.sources import BAD_DATA, SourceNames, members
 from citebed.records import CitingPaper, Document, Judgement, Problem, Query
 
 READ = (

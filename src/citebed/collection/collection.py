@@ -265,7 +265,7 @@ def _grouped(table: pl.DataFrame, key: str) -> _Groups:
 
 def _document(row: dict[str, Any], sections: _Groups, links: _Groups) -> Document:
     name = row["doc_id"]
-    return tables.document_of(row)._replace(
+    return tables.document_of_row(row)._replace(
         sections=tuple(Section(s["heading"], s["text"]) for s in sections.get(name, ())),
         links=tuple(Link(k["target"], k["kind"], k["weight"]) for k in links.get(name, ())),
     )

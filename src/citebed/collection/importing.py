@@ -19,13 +19,12 @@ import polars as pl
 
 from citebed._version import __version__
 from citebed.collection import tables
-from citebed.collection.building import citing, crossref, merging
+from citebed.collection.building import citing, merging
 from citebed.collection.building.given_sets import given_sets, judgement_problems
 from citebed.collection.collection import open_collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.reading.reader import Reader, all_or_nothing
-from citebed.collection.reading.source_names import SourceNames
-from citebed.collection.reading.sources import NotAFile, SourceFile, find_files
+from citebed.collection.reading.sources import NotAFile, SourceFile, SourceNames, find_files
 from citebed.collection.rules import Rules, load_profile, reasons
 from citebed.collection.storing import store
 from citebed.collection.storing.import_report import ImportReport, counted
@@ -201,7 +200,7 @@ class _Import:
         self, state: Frames, dropped: set[str], given: list[str], files: int
     ) -> tuple[ImportReport, _Prepared]:
         self.progress.step("merging", 0)
-        records = crossref.resolve(merging.canonical_records(state["records"]))
+        records = merging.with_crossrefs(merging.canonical_records(state["records"]))
         reason = reasons(records, self.rules)
         kept = records.filter(reason.is_null())
         documents, merged = merging.merge(kept)

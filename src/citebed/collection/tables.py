@@ -211,7 +211,7 @@ def frames_of(batches: Iterable[RecordBatch]) -> Frames:
     return {name: pl.concat(frames, rechunk=False) for name, frames in parts.items()}
 
 
-def document_of(row: Mapping[str, Any]) -> Document:
+def document_of_row(row: Mapping[str, Any]) -> Document:
     """The document of a row, whatever else is in it; an unknown list is empty."""
     values = {name: row[name] for name in Document._fields if row.get(name) is not None}
     lists = {name: tuple(values[name]) for name in _LISTS & values.keys()}

@@ -10,11 +10,20 @@ BibTeX file, where the same paper under two keys is an everyday slip).
 
 from __future__ import annotations
 
+import re
+
 import polars as pl
 
-from citebed.collection.formats.bibtex import document_in, fields_of, with_fields, write_entry
+from citebed.collection.formats.bibtex import (
+    document_in,
+    fields_of,
+    with_fields,
+    write_entry,
+    write_names,
+)
 from citebed.collection.formats.fields import FreeIds
-from citebed.collection.tables import DOCUMENTS, SET_ASIDE, document_of
+from citebed.collection.tables import DOCUMENTS, RECORD, SET_ASIDE, document_of_row
+from citebed.text.latex import text_to_latex
 
 _FILLED = (
     "authors", "editors", "year", "date", "venue", "volume", "number", "pages", "publisher",
@@ -135,7 +144,7 @@ def _richness(record: dict[str, object]) -> tuple[int, int, int]:
 
 def _add_missing(bibtex: str, other: dict[str, object]) -> str:
     """The entry with the fields that only the other record's entry has."""
-    theirs = other["bibtex"] or write_entry(document_of(other))
+    theirs = other["bibtex"] or write_entry(document_of_row(other))
     mine = fields_of(bibtex)
     missing = {n: v for n, v in fields_of(str(theirs)).items() if n not in mine and n != "crossref"}
     return with_fields(bibtex, missing) if missing else bibtex
@@ -155,3 +164,62 @@ def _unique_ids(documents: pl.DataFrame) -> pl.DataFrame:
         doc_id=fresh_ids,
         aliases=pl.when(fresh_ids == pl.col("doc_id")).then("aliases").otherwise(renamed),
     )
+
+
+# --- what a paper takes from the entry of its proceedings ----------------------------------------
+
+_INHERITED = (
+    "editors", "year", "date", "venue", "volume", "number", "publisher", "url", "language",
+)  # fmt: skip
+_CROSSREF = re.compile(r",\s*crossref\s*=\s*(?:\{[^{}]*\}|\"[^\"]*\")", re.IGNORECASE)
+
+
+def with_crossrefs(records: pl.DataFrame) -> pl.DataFrame:
+    """The records with what BibTeX's ``crossref`` lends them filled in.
+
+    The parent is looked for in the same file first. An entry whose parent is nowhere keeps what
+    it has.
+    """
+    children = records.filter(pl.col("crossref").is_not_null())
+    if children.is_empty():
+        return records
+    names = children["crossref"].str.to_lowercase().unique()
+    parents: dict[str, dict[str, object]] = {}
+    for row in records.filter(
+        pl.col("doc_id").str.to_lowercase().is_in(names.to_list())
+    ).to_dicts():
+        name = str(row["doc_id"]).lower()
+        parents.setdefault(name, row)
+        parents.setdefault(f"{row['source']}\n{name}", row)
+    rows = [_inherit(row, parents) for row in children.to_dicts()]
+    numbered = records.with_row_index("row")
+    filled = pl.DataFrame(rows, schema=dict(RECORD)).with_columns(
+        numbered.filter(pl.col("crossref").is_not_null())["row"]
+    )
+    rest = numbered.filter(pl.col("crossref").is_null())
+    together = pl.concat([rest.select("row", *RECORD), filled.select("row", *RECORD)])
+    return together.sort("row").drop("row")
+
+
+def _inherit(child: dict[str, object], parents: dict[str, dict[str, object]]) -> dict[str, object]:
+    name = str(child["crossref"]).lower()
+    parent = parents.get(f"{child['source']}\n{name}") or parents.get(name)
+    if parent is None:
+        return child
+    title = parent["venue"] or parent["title"] if child["type"] == "article" else parent["title"]
+    lent = {**parent, "venue": title}
+    gaps = {field: lent[field] for field in _INHERITED if not child[field] and lent[field]}
+    bibtex = child["bibtex"]
+    if bibtex is not None:
+        bibtex = with_fields(_CROSSREF.sub("", str(bibtex)), _raw(gaps, str(child["type"])))
+    return {**child, **gaps, "crossref": None, "bibtex": bibtex}
+
+
+def _raw(gaps: dict[str, object], kind: str) -> dict[str, str]:
+    names = {"venue": "journal" if kind == "article" else "booktitle", "editors": "editor"}
+    return {
+        names.get(name, name): write_names(tuple(value))
+        if isinstance(value, list)
+        else text_to_latex(str(value))
+        for name, value in gaps.items()
+    }

@@ -49,7 +49,7 @@ def write_bibtex(collection: Collection, output: Output) -> None:
 
 def _documents(documents: pl.DataFrame) -> Iterator[Document]:
     for part in documents.select("doc_id", "bibtex", *BIBLIOGRAPHIC).iter_slices(10_000):
-        yield from map(tables.document_of, part.iter_rows(named=True))
+        yield from map(tables.document_of_row, part.iter_rows(named=True))
 
 
 def _is_ready(collection: Collection) -> pl.Expr:

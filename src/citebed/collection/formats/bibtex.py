@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterator, Mapping
 
 from citebed.collection.formats.base import Chunk, Format, read_text, with_newlines
-from citebed.collection.formats.bibtex_names import names_of, split_outside_braces, write_names
 from citebed.collection.formats.bibtex_scan import RawEntry, carry, cut, head_of, scan
 from citebed.collection.formats.fields import made_up_id, page_range
 from citebed.patterns import compiled
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import normalise_doi
 from citebed.text.latex import is_plain, latex_to_text, text_to_latex
+from citebed.text.names import canonical_name
 from citebed.text.normalise import (
     ENTITY_PATTERN,
     date_in,
@@ -167,10 +167,84 @@ def _keywords_of(raw: str) -> tuple[str, ...]:
         return unique([part.strip() for part in parts])
     if "&" in raw and ";" in raw:
         raw = _ENTITY.sub(lambda m: text_to_latex(entity_to_text(m[0])), raw)
-    parts = split_outside_braces(raw, _SEMICOLON)
+    parts = _split_outside_braces(raw, _SEMICOLON)
     if len(parts) == 1:
-        parts = split_outside_braces(raw, _COMMA)
+        parts = _split_outside_braces(raw, _COMMA)
     return unique(map(latex_to_text, parts))
+
+
+# --- Names: lists joined with ``and``, in three forms, with braces that protect ---------------
+
+_AND = compiled(r"[{}]|(?<!\s)\s++and(?=\s)", re.IGNORECASE)
+_BLANKS = re.compile(r"[{}]|(?<![\\\s~])[\s~]+")
+_WORD_AND = re.compile(r"(?:^|\s)and(?:\s|$)", re.IGNORECASE)
+_WRAPPED = re.compile(r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}")
+# ``Family, Given and Family, Given`` in plain letters: most author fields are just that.
+_WORD = r"(?![Aa][Nn][Dd][ ,])[A-Za-z.'-]++"
+_NAME = rf"{_WORD}(?: {_WORD})*+, {_WORD}(?: {_WORD})*+"
+_REGULAR = compiled(rf"{_NAME}(?: and {_NAME})*+")
+_ONE_REGULAR = compiled(_NAME)
+_OTHERS = frozenset(("others", "et al", "et al."))
+
+
+def names_of(raw: str) -> tuple[str, ...]:
+    """The names of an ``author`` field as ``Family, Given``; ``and others`` is left out."""
+    if not raw:
+        return ()
+    if _REGULAR.fullmatch(raw) and "--" not in raw and "''" not in raw:
+        return tuple(dict.fromkeys(raw.split(" and ")))
+    parts = (part.strip() for part in _split_outside_braces(raw, _AND))
+    return unique(
+        part if _ONE_REGULAR.fullmatch(part) and is_plain(part) else _name_of(part)
+        for part in parts
+        if part not in _OTHERS
+    )
+
+
+def _split_outside_braces(raw: str, pattern: re.Pattern[str]) -> list[str]:
+    """What stands between the places that a pattern finds, which must find braces too."""
+    parts, depth, start = [], 0, 0
+    for match in pattern.finditer(raw):
+        if match[0] in "{}":
+            depth += 1 if match[0] == "{" else -1
+        elif depth <= 0:
+            parts.append(raw[start : match.start()])
+            start = match.end()
+    return [*parts, raw[start:]]
+
+
+# Authors publish more than once, and the names that come here are those with accents.
+@functools.lru_cache(maxsize=1 << 15)
+def _name_of(raw: str) -> str:
+    raw = raw.strip()
+    if raw.startswith("{") and (whole := _WRAPPED.fullmatch(raw)) and not _accent_group(whole[1]):
+        return canonical_name(latex_to_text(whole[1]))
+    if "{" in raw:
+        parts = [latex_to_text(part) for part in _split_outside_braces(raw, _COMMA)]
+        return canonical_name(",".join(parts)) if len(parts) > 1 else _inverted(raw)
+    if "," in raw:
+        return canonical_name(latex_to_text(raw))
+    return _inverted(raw)
+
+
+def _accent_group(inner: str) -> bool:
+    """Whether braces around a name hold one accented letter only (``{\\'E}``), not a name."""
+    return inner.startswith("\\") and len(inner) < 6
+
+
+def _inverted(raw: str) -> str:
+    """``Family, Given`` from ``Given von Family``, by BibTeX's rule for the ``von`` part."""
+    words = [word for word in (latex_to_text(part) for part in _split_words(raw)) if word]
+    if len(words) < 2:
+        return canonical_name("".join(words))
+    small = [index for index, word in enumerate(words[:-1]) if word[0].islower()]
+    cut = small[0] if small else len(words) - 1
+    return canonical_name(f"{' '.join(words[cut:])}, {' '.join(words[:cut])}")
+
+
+def _split_words(raw: str) -> list[str]:
+    plain = "{" not in raw
+    return raw.replace("~", " ").split() if plain else _split_outside_braces(raw, _BLANKS)
 
 
 # --- Writing --------------------------------------------------------------------------------
@@ -237,6 +311,23 @@ def _date_fields(document: Document) -> dict[str, str]:
 def _write_keyword(keyword: str) -> str:
     text = text_to_latex(keyword)
     return f"{{{text}}}" if "," in text or ";" in text else text
+
+
+def write_names(names: tuple[str, ...]) -> str:
+    """An ``author`` field that reads back as these names."""
+    return " and ".join(map(_write_name, names))
+
+
+def _write_name(name: str) -> str:
+    parts = name.split(", ")
+    if len(parts) == 1:
+        text = text_to_latex(name)
+        plain = " " not in name and "\\" not in text and name.lower() not in ("others", "and")
+        return text if plain else f"{{{text}}}"
+    return ", ".join(
+        f"{{{text_to_latex(part)}}}" if _WORD_AND.search(part) else text_to_latex(part)
+        for part in parts
+    )
 
 
 def with_fields(bibtex: str, fields: Mapping[str, str], key: str | None = None) -> str:

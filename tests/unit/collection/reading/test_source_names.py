@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from citebed.collection import ImportOptions, import_sources, open_collection
-from citebed.collection.reading.source_names import SourceNames
+from citebed.collection.reading.sources import SourceNames
 
 ONE = "@article{one, title={One paper of one kind}}\n"
 TWO = "@article{two, title={Another of another sort}}\n"

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from citebed.collection.reading.chunks import Piece, pieces
-from citebed.collection.reading.source_names import SourceNames
 from citebed.collection.reading.sources import (
     BAD_DATA,
     Member,
     NotAFile,
     SourceFile,
+    SourceNames,
     find_files,
     members,
 )
