@@ -9,7 +9,7 @@ documents are put in citebed's one order, score descending, then document id des
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,8 @@ import polars as pl
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats, Hashes, Ints
 from citebed.timeline.scoring.query_slices import Cells
-from citebed.timeline.streams.tally import RunLines, Tally
+from citebed.timeline.scoring.repeated_pairs import RepeatedPairs
+from citebed.timeline.streams.tally import RunLines
 
 _SIGN_BIT = np.uint64(1 << 63)
 _ALL_BITS = np.uint64((1 << 64) - 1)
@@ -41,7 +42,7 @@ class _Places(NamedTuple):
     tie_size: Ints
 
 
-class Placing(Tally):
+class Placing(RepeatedPairs):
     """Collects the documents of a run that are in cells, and then ranks the judged ones.
 
     ``early_or_late`` counts documents in no slice, ``elsewhere`` those in a slice without
@@ -50,6 +51,7 @@ class Placing(Tally):
     """
 
     def __init__(self, cells: Cells, threshold: float | None = None) -> None:
+        super().__init__()
         self.cells = cells
         self.threshold = threshold
         self.early_or_late = 0
@@ -63,6 +65,7 @@ class Placing(Tally):
 
     def add(self, batch: RunLines) -> None:
         """Take the documents of a batch."""
+        super().add(batch)
         cell = self.cells.of(batch.query, batch.time)
         inside = cell >= 0
         score, ids = batch.score, batch.doc_ids
@@ -93,8 +96,9 @@ class Placing(Tally):
             ordered.sort()
             self._ordered.append(ordered)
 
-    def absorb(self, other: Placing) -> None:
+    def absorb(self, other: Self) -> None:
         """Take over what another one collected."""
+        super().absorb(other)
         self.early_or_late += other.early_or_late
         self.elsewhere += other.elsewhere
         self.example = self.example or other.example

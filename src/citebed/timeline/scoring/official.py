@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -22,7 +23,7 @@ from citebed.runs.tables import Floats, Ints
 from citebed.timeline.scoring.repeated_pairs import RepeatedPairs, check_repeats
 from citebed.timeline.streams.assessors import OFFICIAL
 from citebed.timeline.streams.stream_runs import StreamRun, opened_runs, without_times
-from citebed.timeline.streams.tally import RunLines, Skipped, Tally, tally
+from citebed.timeline.streams.tally import RunLines, Skipped, tally
 from citebed.timeline.streams.times import times_of
 from citebed.timeline.streams.truth import Reading, Truth, judged_table, timeless_truth
 
@@ -96,7 +97,7 @@ def _over(above: Floats | Ints, below: Floats | Ints) -> Floats:
 # --- counting -------------------------------------------------------------------------------
 
 
-class _Counting(Tally):
+class _Counting(RepeatedPairs):
     """How many positives, negatives and unjudged documents have a confidence above each cut-off.
 
     ``reached`` has a row an entity: how many documents have so many cut-offs below their
@@ -104,9 +105,9 @@ class _Counting(Tally):
     """
 
     def __init__(self, truth: Truth, cutoffs: Ints) -> None:
+        super().__init__()
         self.truth = truth
         self.cutoffs = cutoffs
-        self.repeats = RepeatedPairs()
         shape = (len(truth.judged.query_ids), len(cutoffs) + 1)
         self.positive = {name: np.zeros(shape, np.int64) for name in LEVELS}
         self.judged = np.zeros(shape, np.int64)
@@ -115,7 +116,7 @@ class _Counting(Tally):
 
     def add(self, batch: RunLines) -> None:
         """Count the documents of a batch."""
-        self.repeats.add(batch)
+        super().add(batch)
         if not len(batch.score):
             return
         self.lowest = min(self.lowest, float(batch.score.min()))
@@ -129,9 +130,9 @@ class _Counting(Tally):
         for name, level in LEVELS.items():
             self._count(self.positive[name], query[grade >= level], below[grade >= level])
 
-    def absorb(self, other: _Counting) -> None:
+    def absorb(self, other: Self) -> None:
         """Add what another one counted."""
-        self.repeats.absorb(other.repeats)
+        super().absorb(other)
         self.lowest = min(self.lowest, other.lowest)
         self.highest = max(self.highest, other.highest)
         self.judged += other.judged
@@ -256,8 +257,8 @@ def score_official(
     """
     run = without_times(run)
     cutoffs = cutoffs_of(step)
-    counted, skipped = tally(run, truth.judged, None, lambda: _Counting(truth, cutoffs))
-    check_repeats(run, truth.judged, None, counted.repeats.suspects())
+    counted, skipped = tally(run, truth.judged, None, partial(_Counting, truth, cutoffs))
+    check_repeats(run, truth.judged, None, counted.suspects())
     _check_confidences(run.name, counted)
     rows = []
     for level in LEVELS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -19,7 +20,10 @@ _AT_ONCE = 1000
 
 
 class RepeatedPairs(Tally):
-    """Keeps the keys of all lines, among which those of the same query and document are equal."""
+    """Keeps the keys of all lines, among which those of the same query and document are equal.
+
+    What scores a run is one of its kinds, for in none a document may stand twice.
+    """
 
     def __init__(self) -> None:
         self._keys: list[Hashes] = []
@@ -28,7 +32,7 @@ class RepeatedPairs(Tally):
         """Remember the lines of a batch."""
         self._keys.append(batch.keys)
 
-    def absorb(self, other: RepeatedPairs) -> None:
+    def absorb(self, other: Self) -> None:
         """Take over the lines of another one."""
         self._keys += other._keys
 
@@ -61,7 +65,7 @@ class _Lookup(Tally):
             pl.DataFrame({"query": batch.query[at], "doc_id": batch.doc_ids.filter(pl.Series(at))})
         )
 
-    def absorb(self, other: _Lookup) -> None:
+    def absorb(self, other: Self) -> None:
         """Take over the lines of another one."""
         self.rows += other.rows
 

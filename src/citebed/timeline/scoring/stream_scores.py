@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,11 @@ from citebed.timeline.scoring.judged_ranks import Placing
 from citebed.timeline.scoring.ledger import RunLedger, run_ledger
 from citebed.timeline.scoring.measuring import slice_measures, slice_values
 from citebed.timeline.scoring.query_slices import Cells, cells_of
-from citebed.timeline.scoring.repeated_pairs import RepeatedPairs, check_repeats
+from citebed.timeline.scoring.repeated_pairs import check_repeats
 from citebed.timeline.scoring.weights import weights_of
 from citebed.timeline.slices import Slices
 from citebed.timeline.streams.stream_runs import StreamRun
-from citebed.timeline.streams.tally import RunLines, Tally, tally
+from citebed.timeline.streams.tally import tally
 from citebed.timeline.streams.truth import Truth
 
 ALL = "all"
@@ -116,28 +117,6 @@ class StreamScores:
         return pl.DataFrame([(self.run, *row) for row in rows], schema=ROWS, orient="row")
 
 
-class _Counting(Tally):
-    """The places of a run's documents, and whether one stands twice."""
-
-    def __init__(self, cells: Cells, threshold: float | None) -> None:
-        self.placing = Placing(cells, threshold)
-        self.repeats = RepeatedPairs()
-
-    def add(self, batch: RunLines) -> None:
-        """Take the documents of a batch."""
-        self.placing.add(batch)
-        self.repeats.add(batch)
-
-    def close(self) -> None:
-        """Put the documents in order."""
-        self.placing.close()
-
-    def absorb(self, other: _Counting) -> None:
-        """Take over what another one has."""
-        self.placing.absorb(other.placing)
-        self.repeats.absorb(other.repeats)
-
-
 def score_stream(
     run: StreamRun,
     cells: Cells,
@@ -151,13 +130,13 @@ def score_stream(
     ``threshold``; without one, at all.
     """
     judged = cells.truth.judged
-    counted, skipped = tally(run, judged, times, lambda: _Counting(cells, threshold))
+    placing, skipped = tally(run, judged, times, partial(Placing, cells, threshold))
     with ThreadPoolExecutor(1) as beside:  # they need not wait for each other
-        suspects = beside.submit(counted.repeats.suspects)
-        everything, accepted = counted.placing.rankings()
+        suspects = beside.submit(placing.suspects)
+        everything, accepted = placing.rankings()
     check_repeats(run, judged, times, suspects.result())
     values = np.stack([slice_values(each, everything, accepted) for each in measures])
-    ledger = run_ledger(run.name, counted.placing, everything, skipped)
+    ledger = run_ledger(run.name, placing, everything, skipped)
     return StreamScores(run.name, tuple(measures), cells, values, ledger)
 
 
