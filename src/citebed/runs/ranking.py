@@ -100,17 +100,18 @@ def rank(run: Run, score_type: ScoreType = "double") -> Ranked:
     """
     table = run.table
     scores = _in_32_bits(run) if score_type == "float" else table["score"].to_numpy()
-    hashes = hashes_of(run)[DOC_HASH].to_numpy()
     order, starts, query_ids = _by_query(run)
     if order is not None:
-        scores, hashes = scores[order], hashes[order]
+        scores = scores[order]
     before = _same_query(starts, len(scores))
     if (before & (scores[1:] > scores[:-1])).any():
         best = _best_first(scores, starts)
-        scores, hashes = scores[best], hashes[best]
+        scores = scores[best]
         order = best if order is None else order[best]
-    rows = np.empty(0, np.int64) if order is None else np.arange(len(order))
-    moved = Moved(rows, rows if order is None else order)
+    hashes = hashes_of(run)[DOC_HASH].to_numpy()
+    moved = Moved(np.empty(0, np.int64), np.empty(0, np.int64))
+    if order is not None:
+        hashes, moved = hashes[order], Moved(np.arange(len(order)), order)
     tied = before & (scores[1:] == scores[:-1])
     if not tied.any():
         return Ranked(run, query_ids, starts, table["doc_id"], moved, scores, hashes, None)
