@@ -8,7 +8,7 @@ import numpy as np
 
 from citebed.grammar import number
 from citebed.retrieval.feedback.base import Feedback, FeedbackDocuments, TermWeights, added, best
-from citebed.retrieval.models.base import Corpus, Model, quotient
+from citebed.retrieval.models.base import Corpus, Model, Occurrences, quotient
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,8 @@ def _centroid(
 ) -> TermWeights:
     """The mean of the documents' vectors, each of length 1, times a factor."""
     x = documents.x[documents.owners]
-    impacts = model.impacts(documents.tf, documents.df, documents.cf, x, stats)
+    every = Occurrences(documents.tf, documents.df, documents.cf, x)
+    impacts = model.impacts(every, stats)
     squares = np.bincount(documents.owners, weights=impacts**2, minlength=len(documents))
     units = quotient(impacts, np.sqrt(squares)[documents.owners])
     mean = documents.totals(units) / max(len(documents), 1)

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,16 @@ class Corpus:
         return int(np.count_nonzero(self.lengths))
 
 
+class Occurrences(NamedTuple):
+    """Terms in documents, posting by posting: ``tf``, the terms' ``df`` and ``cf`` (or those of
+    one term), and the number x_d of each posting's document."""
+
+    tf: Numbers
+    df: NumberOrArray
+    cf: NumberOrArray
+    x: Numbers
+
+
 class Postings(Protocol):
     """The whole index, read in parts; for models that need to see every posting once."""
 
@@ -80,9 +90,7 @@ class Model(Spelled, ABC):
         return np.zeros(stats.documents)
 
     @abstractmethod
-    def impacts(
-        self, tf: Numbers, df: NumberOrArray, cf: NumberOrArray, x: Numbers, stats: Corpus
-    ) -> Floats:
+    def impacts(self, term: Occurrences, stats: Corpus) -> Floats:
         """f: what a term adds to a document's score for each unit of query weight."""
 
     def document_scores(self, stats: Corpus) -> Floats | None:

@@ -13,6 +13,7 @@ from citebed.retrieval.models.base import (
     Model,
     NumberOrArray,
     Numbers,
+    Occurrences,
     Postings,
     floats,
     quotient,
@@ -55,12 +56,10 @@ class Bm25(Model):
             lengths, average = lucene_lengths(lengths), stats.tokens / max(stats.filled, 1) or 1.0
         return self.k1 * (1 - self.b + self.b * lengths / average)
 
-    def impacts(
-        self, tf: Numbers, df: NumberOrArray, cf: NumberOrArray, x: Numbers, stats: Corpus
-    ) -> Floats:
+    def impacts(self, term: Occurrences, stats: Corpus) -> Floats:
         """idf · tf/(tf + x)."""
         documents = stats.filled if self.lengths == "lucene" else stats.documents
-        return lucene_idf(df, documents) * quotient(tf, tf + x)
+        return lucene_idf(term.df, documents) * quotient(term.tf, term.tf + term.x)
 
 
 def lucene_idf(df: NumberOrArray, documents: int) -> Floats:

@@ -11,8 +11,8 @@ from citebed.retrieval.models.base import (
     Corpus,
     Floats,
     Model,
-    NumberOrArray,
     Numbers,
+    Occurrences,
     Postings,
     floats,
     quotient,
@@ -63,8 +63,6 @@ class Bm25f(Model):
         ratio = floats(length) / (average_length if average_length > 0 else 1.0)
         return quotient(tf, 1 - b + b * ratio)
 
-    def impacts(
-        self, tf: Numbers, df: NumberOrArray, cf: NumberOrArray, x: Numbers, stats: Corpus
-    ) -> Floats:
+    def impacts(self, term: Occurrences, stats: Corpus) -> Floats:
         """idf · s/(s + k1), s being the tf of the added fields."""
-        return lucene_idf(df, stats.documents) * quotient(tf, tf + x)
+        return lucene_idf(term.df, stats.documents) * quotient(term.tf, term.tf + term.x)

@@ -13,6 +13,7 @@ from citebed.retrieval.models.base import (
     Model,
     NumberOrArray,
     Numbers,
+    Occurrences,
     Postings,
     floats,
     quotient,
@@ -62,11 +63,9 @@ class Cosine(Model):
             squares += np.bincount(docs, weights=component**2, minlength=stats.documents)
         return np.sqrt(squares)
 
-    def impacts(
-        self, tf: Numbers, df: NumberOrArray, cf: NumberOrArray, x: Numbers, stats: Corpus
-    ) -> Floats:
+    def impacts(self, term: Occurrences, stats: Corpus) -> Floats:
         """The document's component, its vector being of length 1."""
-        return quotient(self.component(tf, df, stats), x)
+        return quotient(self.component(term.tf, term.df, stats), term.x)
 
     def query_weights(self, qtf: Numbers, df: Numbers, cf: Numbers, stats: Corpus) -> Floats:
         """The query's components, its vector being of length 1."""

@@ -31,6 +31,7 @@ from citebed.retrieval.models.base import (
     Model,
     NumberOrArray,
     Numbers,
+    Occurrences,
     Postings,
     distribution,
     floats,
@@ -70,10 +71,10 @@ class Smoothing:
         shares: Floats = np.log(np.where(empty, 1.0, above)) - np.log(np.where(empty, 1.0, below))
         return shares
 
-    def log_gain(self, tf: Numbers, cf: NumberOrArray, x: Numbers, stats: Corpus) -> Floats:
+    def log_gain(self, term: Occurrences, stats: Corpus) -> Floats:
         """log(1 + s): what it adds that a document has the term."""
-        counted = np.maximum(floats(tf) - (self.delta or 0.0), 0.0)
-        gain: Floats = np.log1p(counted / (floats(x) * background(cf, stats)))
+        counted = np.maximum(floats(term.tf) - (self.delta or 0.0), 0.0)
+        gain: Floats = np.log1p(counted / (floats(term.x) * background(term.cf, stats)))
         return gain
 
 
@@ -100,11 +101,9 @@ class LanguageModel(Model):
         """The tokens that the collection's model counts for."""
         return self.smoothing.collection_tokens(stats)
 
-    def impacts(
-        self, tf: Numbers, df: NumberOrArray, cf: NumberOrArray, x: Numbers, stats: Corpus
-    ) -> Floats:
+    def impacts(self, term: Occurrences, stats: Corpus) -> Floats:
         """ln(P(t|d)/(α_d·p(t|C))); with Dirichlet's smoothing ln(1 + tf/(μ·p(t|C)))."""
-        return self.smoothing.log_gain(tf, cf, x, stats)
+        return self.smoothing.log_gain(term, stats)
 
     def document_scores(self, stats: Corpus) -> Floats:
         """ln α_d; with Dirichlet's smoothing ln(μ/(|d| + μ))."""

@@ -11,8 +11,8 @@ from citebed.retrieval.models.base import (
     Corpus,
     Floats,
     Model,
-    NumberOrArray,
     Numbers,
+    Occurrences,
     Postings,
     floats,
     quotient,
@@ -53,11 +53,9 @@ class Okapi(Model):
         """k1·(1 − b + b·|d|/avg)."""
         return self.k1 * (1 - self.b + self.b * (floats(stats.lengths) / stats.average_length))
 
-    def impacts(
-        self, tf: Numbers, df: NumberOrArray, cf: NumberOrArray, x: Numbers, stats: Corpus
-    ) -> Floats:
+    def impacts(self, term: Occurrences, stats: Corpus) -> Floats:
         """(k1 + 1)·tf/(tf + x)."""
-        return (self.k1 + 1) * quotient(tf, tf + x)
+        return (self.k1 + 1) * quotient(term.tf, term.tf + term.x)
 
     def query_weights(self, qtf: Numbers, df: Numbers, cf: Numbers, stats: Corpus) -> Floats:
         """ln((N − df + ½)/(df + ½)) · (k3 + 1)·qtf/(k3 + qtf)."""

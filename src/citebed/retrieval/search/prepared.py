@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.retrieval import kernels
+from citebed.retrieval.models.base import Occurrences
 from citebed.retrieval.search.exhaustive import FREQUENT
 from citebed.retrieval.search.view import View
 
@@ -151,7 +152,8 @@ def _impacts(
     impacts, docs, dfs, cfs = [], [], [], []
     for _, part, tf, df, cf in view.numbered_parts():
         x = view.per_document[part]
-        each = view.model.impacts(tf, np.repeat(df, df), np.repeat(cf, df), x, view.stats)
+        every = Occurrences(tf, np.repeat(df, df), np.repeat(cf, df), x)
+        each = view.model.impacts(every, view.stats)
         impacts.append(each.astype(np.float32))
         docs.append(part)
         dfs.append(df)

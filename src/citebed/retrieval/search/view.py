@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from citebed.errors import CitebedError
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import Index, Share
-from citebed.retrieval.models.base import Corpus, Floats, Model, Numbers
+from citebed.retrieval.models.base import Corpus, Floats, Model, Numbers, Occurrences
 from citebed.retrieval.search.fields import Fields
 
 _AT_ONCE = 1 << 21
@@ -197,7 +197,7 @@ class View:
         """What a term adds to the scores of its documents."""
         docs, tf, df, cf = postings
         x = self.per_document[docs]
-        return self.model.impacts(tf, df, cf, x, self.stats).astype(np.float32)
+        return self.model.impacts(Occurrences(tf, df, cf, x), self.stats).astype(np.float32)
 
     def _tf(self, where: Where) -> Numbers:
         docs = self.index.docs[where]

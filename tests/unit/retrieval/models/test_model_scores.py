@@ -24,6 +24,7 @@ from tests.unit.retrieval.models.tiny import (
 )
 
 from citebed.retrieval.models import Corpus, Model, model_of
+from citebed.retrieval.models.base import Occurrences
 from citebed.retrieval.models.bm25 import lucene_lengths
 
 TINY = Tiny(DOCS)
@@ -165,7 +166,8 @@ def test_probabilities_of_all_terms_sum_to_one(model: str, index: Tiny) -> None:
     background = index.cf / index.stats.tokens
     for row, doc in enumerate(index.docs):
         gains = found.impacts(
-            index.counts[row], index.df, index.cf, np.full(len(index.words), x[row]), index.stats
+            Occurrences(index.counts[row], index.df, index.cf, np.full(len(index.words), x[row])),
+            index.stats,
         )
         if doc:
             assert (np.exp(shares[row] + gains) * background).sum() == pytest.approx(1)
@@ -209,7 +211,9 @@ def test_no_bad_numbers_and_no_negative_ones_where_none_are_promised(
     given = model.document_scores(stats)
     parts = [x, weights, np.array(model.constant(weights, terms.df, terms.cf * weight, stats))]
     impacts = [
-        model.impacts(counts[:, term], index.df[term], index.cf[term] * weight, x, stats)
+        model.impacts(
+            Occurrences(counts[:, term], index.df[term], index.cf[term] * weight, x), stats
+        )
         for term in range(len(index.words))
     ]
     for part in (*parts, *impacts, *([] if given is None else [given])):
@@ -230,7 +234,7 @@ def test_a_field_of_weight_zero_leaves_nothing(model: Model) -> None:
     """Postings remain whose tf, cf and length are 0."""
     stats = Corpus(2, np.zeros(2, np.float32), np.ones(2, np.int32), 0.0)
     x = model.per_document(stats, Tiny([[], []]))
-    assert model.impacts(np.zeros(2), 1, 0.0, x, stats) == pytest.approx([0, 0])
+    assert model.impacts(Occurrences(np.zeros(2), 1, 0.0, x), stats) == pytest.approx([0, 0])
     weights = model.query_weights(np.ones(1), np.ones(1), np.zeros(1), stats)
     assert np.isfinite(model.constant(weights, np.ones(1), np.zeros(1), stats))
 
@@ -264,7 +268,8 @@ def test_bm25f_with_one_field_scores_as_bm25(index: Tiny, query: list[str]) -> N
     terms = index.query(query)
     for term, weight in zip(terms.ids, terms.weights, strict=True):
         tf = fielded.field_tf("title", index.counts[:, term], lengths, average)
-        found += weight * fielded.impacts(tf, index.df[term], index.cf[term], x, index.stats)
+        here = Occurrences(tf, index.df[term], index.cf[term], x)
+        found += weight * fielded.impacts(here, index.stats)
     assert found == pytest.approx(expected)
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from citebed.grammar import Parameter, SpecError, Spelled
 from citebed.retrieval.feedback import FEEDBACK, Feedback, FeedbackDocuments, TermWeights
 from citebed.retrieval.models import MODELS, Corpus, Model
+from citebed.retrieval.models.base import Occurrences
 
 DOCS = [["a", "b", "a"], ["b", "c"], ["a", "c", "c", "d"], ["e"]]
 """N 4, |C| 10, average 2.5; df a 2, b 2, c 2, d 1, e 1; cf a 3, b 2, c 3, d 1, e 1."""
@@ -78,7 +79,9 @@ class Tiny:
         for term, weight in zip(query.ids, query.weights, strict=True):
             has = self.counts[:, term] > 0
             tf = self.counts[has, term]
-            impacts = model.impacts(tf, self.df[term], self.cf[term], x[has], self.stats)
+            impacts = model.impacts(
+                Occurrences(tf, self.df[term], self.cf[term], x[has]), self.stats
+            )
             scores[has] += weight * impacts
         return scores
 
