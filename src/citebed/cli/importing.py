@@ -33,8 +33,7 @@ _Profile = Annotated[
     typer.Option(help="Named rules, or a TOML file of your own: acm-cr, anthology, cranfield."),
 ]
 _Types = Annotated[
-    str | None,
-    typer.Option(help="Entry types to keep, e.g. article,inproceedings; 'all' for all."),
+    str | None, typer.Option(help="Entry types to keep, e.g. article,inproceedings; 'all' for all.")
 ]
 _Exclude = Annotated[
     Path | None, typer.Option(help="A file of ids or DOIs to leave out, one a line.")

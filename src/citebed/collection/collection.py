@@ -124,11 +124,7 @@ class Collection:
         return register_io_source(self._read_documents, schema=schema)
 
     def _read_documents(
-        self,
-        columns: list[str] | None,
-        predicate: pl.Expr | None,
-        rows: int | None,
-        _: int | None,
+        self, columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _: int | None
     ) -> Iterator[pl.DataFrame]:
         """What polars asks for of the documents; after reading, whether they are still those."""
         path = self.folder / "documents.parquet"

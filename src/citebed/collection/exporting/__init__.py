@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from citebed.collection.collection import Collection
-from citebed.collection.exporting.base import Exporter, ExportReport, Output
+from citebed.collection.exporting.base import Exporter, ExportReport, Output, left_out
 from citebed.collection.exporting.beir import BEIR
 from citebed.collection.exporting.bibtex import BIBTEX
 from citebed.collection.exporting.ir_datasets import IR_DATASETS
@@ -47,6 +47,7 @@ def export(
     with _draft(target, exporter) as draft:
         output = Output(draft, sets, query_sets is not None, single=bool(exporter.file))
         exporter.write(collection, output)
+        output.notes += left_out(collection, output, exporter)
         collection.check_unchanged()
     files = {target.name: output.files[exporter.file]} if exporter.file else output.files
     return ExportReport(exporter.name, target, files, tuple(output.notes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -77,12 +77,16 @@ class Output:
 
 @dataclass(frozen=True)
 class Exporter:
-    """A form to export to; ``file`` names its only file where it is not a folder of files."""
+    """A form to export to; ``file`` names its only file where it is not a folder of files.
+
+    What is in ``lacks`` has no place in it.
+    """
 
     name: str
     title: str
     write: Callable[[Collection, Output], None]
     file: str = ""
+    lacks: tuple[str, ...] = ()
 
 
 def write_lines(file: IO[bytes], lines: pl.DataFrame, end: str = "\n") -> None:
@@ -155,8 +159,8 @@ _PARTS: dict[str, Callable[[Collection, Output], str]] = {
 }
 
 
-def left_out(collection: Collection, output: Output, form: str, *parts: str) -> None:
-    """Note for each of ``parts`` that the collection has that it is not part of the form."""
-    for part in parts:
+def left_out(collection: Collection, output: Output, exporter: Exporter) -> Iterator[str]:
+    """A note for each part that the collection has and the form lacks."""
+    for part in exporter.lacks:
         if what := _PARTS[part](collection, output):
-            output.notes.append(f"{what} not part of {form}")
+            yield f"{what} not part of {exporter.title}"

@@ -13,7 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from citebed.collection.collection import Collection
-from citebed.collection.exporting.base import BIBLIOGRAPHIC, Exporter, Output, left_out
+from citebed.collection.exporting.base import BIBLIOGRAPHIC, Exporter, Output
 
 _METADATA = [name for name in BIBLIOGRAPHIC if name not in ("title", "abstract")]
 _QUERY_METADATA = ("title", "paper_id", "section", "exclude", "before")
@@ -34,10 +34,6 @@ def write_beir(collection: Collection, output: Output) -> None:
         _write_qrels(collection.qrels(name).table, prefix, output)
     if first is None:
         _write_corpus(documents, "", output)
-    left_out(
-        collection, output, "BEIR",
-        "full text", "links", "aliases", "bibtex", "papers", "provenance",
-    )  # fmt: skip
 
 
 def _write_corpus(documents: pl.DataFrame, prefix: str, output: Output) -> Path:
@@ -74,4 +70,9 @@ def _write_qrels(qrels: pl.DataFrame, prefix: str, output: Output) -> None:
         qrels.rename(names).write_csv(file, separator="\t")
 
 
-BEIR = Exporter("beir", "BEIR datasets", write_beir)
+BEIR = Exporter(
+    "beir",
+    "BEIR datasets",
+    write_beir,
+    lacks=("full text", "links", "aliases", "bibtex", "papers", "provenance"),
+)

@@ -13,7 +13,7 @@ import polars as pl
 
 from citebed.collection import tables
 from citebed.collection.collection import Collection
-from citebed.collection.exporting.base import BIBLIOGRAPHIC, Exporter, Output, left_out, write_lines
+from citebed.collection.exporting.base import BIBLIOGRAPHIC, Exporter, Output, write_lines
 from citebed.collection.formats.bibtex import document_of, entry_of, write_entry
 from citebed.collection.formats.bibtex_scan import RawEntry, scan
 from citebed.collection.formats.fields import FreeIds
@@ -41,10 +41,6 @@ def write_bibtex(collection: Collection, output: Output) -> None:
         write_lines(file, lines.select(text), end="\n\n")
     output.notes += entries.notes()
     _note_case(documents["doc_id"], output)
-    left_out(
-        collection, output, "BibTeX",
-        "full text", "links", "aliases", "papers", "queries", "provenance",
-    )  # fmt: skip
 
 
 def _documents(documents: pl.DataFrame) -> Iterator[Document]:
@@ -131,4 +127,10 @@ def _note_case(names: pl.Series, output: Output) -> None:
         output.notes.append(f"{keys} differ in case only, which BibTeX does not tell apart")
 
 
-BIBTEX = Exporter("bibtex", "BibTeX", write_bibtex, file=FILE)
+BIBTEX = Exporter(
+    "bibtex",
+    "BibTeX",
+    write_bibtex,
+    file=FILE,
+    lacks=("full text", "links", "aliases", "papers", "queries", "provenance"),
+)

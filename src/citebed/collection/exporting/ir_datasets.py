@@ -13,13 +13,7 @@ from typing import Any
 import polars as pl
 
 from citebed.collection.collection import Collection
-from citebed.collection.exporting.base import (
-    BIBLIOGRAPHIC,
-    DERIVED_SETS,
-    Exporter,
-    Output,
-    left_out,
-)
+from citebed.collection.exporting.base import BIBLIOGRAPHIC, DERIVED_SETS, Exporter, Output
 from citebed.collection.exporting.ir_datasets_plugin import DOCS, METADATA, QRELS, QUERIES
 from citebed.collection.storing.store import write_qrels
 
@@ -54,10 +48,6 @@ def write_ir_datasets(collection: Collection, output: Output) -> None:
     example = "/".join(["citebed", short, *plain[:1]])
     module = f"citebed_{re.sub(r'[^A-Za-z0-9_]', '_', short)}.py"
     output.file(module, 1).write_text(_MODULE.format(name=short, example=example), "utf-8")
-    left_out(
-        collection, output, "an ir_datasets folder",
-        "full text", "links", "aliases", "bibtex", "papers", "provenance",
-    )  # fmt: skip
 
 
 def _metadata(name: str, queries: pl.DataFrame, qrels: pl.DataFrame) -> dict[str, Any]:
@@ -66,10 +56,7 @@ def _metadata(name: str, queries: pl.DataFrame, qrels: pl.DataFrame) -> dict[str
     cited = name in DERIVED_SETS
     return {
         "queries": {"count": queries.height},
-        "qrels": {
-            "count": qrels.height,
-            "fields": {"relevance": {"counts_by_value": grades}},
-        },
+        "qrels": {"count": qrels.height, "fields": {"relevance": {"counts_by_value": grades}}},
         "definitions": {grade: "cited" if cited else f"relevance {grade}" for grade in grades},
     }
 
@@ -78,4 +65,9 @@ def _grades(qrels: pl.DataFrame) -> dict[int, int]:
     return dict(qrels["relevance"].value_counts().iter_rows())
 
 
-IR_DATASETS = Exporter("ir_datasets", "a folder for ir_datasets", write_ir_datasets)
+IR_DATASETS = Exporter(
+    "ir_datasets",
+    "a folder for ir_datasets",
+    write_ir_datasets,
+    lacks=("full text", "links", "aliases", "bibtex", "papers", "provenance"),
+)

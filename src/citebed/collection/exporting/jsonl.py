@@ -14,7 +14,6 @@ from citebed.collection.exporting.base import (
     DERIVED_SETS,
     Exporter,
     Output,
-    left_out,
     write_lines,
 )
 
@@ -36,7 +35,6 @@ def write_jsonl(collection: Collection, output: Output) -> None:
         if output.chosen or name not in DERIVED_SETS:
             _write_set(collection, name, output)
     _note_rules(collection, output)
-    left_out(collection, output, "our JSON Lines", "aliases", "provenance")
 
 
 def document_lines(collection: Collection) -> pl.DataFrame:
@@ -137,4 +135,4 @@ def _write_set(collection: Collection, name: str, output: Output) -> None:
         output.notes.append(f"query set {name}: imported again, these files are '{name}-given'")
 
 
-JSONL = Exporter("jsonl", "citebed JSON Lines", write_jsonl)
+JSONL = Exporter("jsonl", "citebed JSON Lines", write_jsonl, lacks=("aliases", "provenance"))

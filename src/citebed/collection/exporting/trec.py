@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from citebed.collection.collection import Collection
-from citebed.collection.exporting.base import Exporter, Output, left_out
+from citebed.collection.exporting.base import Exporter, Output
 from citebed.collection.formats.trec import write_documents, write_topics
 from citebed.records import Document
 from citebed.runs.tables import Qrels
@@ -28,10 +28,6 @@ def write_trec(collection: Collection, output: Output) -> None:
             path.write_text("".join(write_topics(collection.iter_queries(name))), "utf-8")
         if qrels.height:
             write_qrels(output.file(f"qrels/{name}.qrels", qrels.height), Qrels(qrels))
-    left_out(
-        collection, output, "TREC's files",
-        "fields", "full text", "links", "papers", "query details",
-    )  # fmt: skip
 
 
 def _records(documents: pl.DataFrame) -> Iterator[Document]:
@@ -39,4 +35,9 @@ def _records(documents: pl.DataFrame) -> Iterator[Document]:
         yield Document(doc_id, title=title, abstract=abstract)
 
 
-TREC = Exporter("trec", "TREC documents, topics and qrels", write_trec)
+TREC = Exporter(
+    "trec",
+    "TREC documents, topics and qrels",
+    write_trec,
+    lacks=("fields", "full text", "links", "papers", "query details"),
+)

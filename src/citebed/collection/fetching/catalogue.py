@@ -69,8 +69,7 @@ _ACM_CR = PublicCollection(
     homepage="https://github.com/boudinfl/acm-cr",
     files=(
         RemoteFile(
-            "acm-cr.tar.gz",
-            "https://codeload.github.com/boudinfl/acm-cr/tar.gz/refs/heads/master",
+            "acm-cr.tar.gz", "https://codeload.github.com/boudinfl/acm-cr/tar.gz/refs/heads/master"
         ),
         RemoteFile(
             "blacklist.txt",
@@ -84,35 +83,34 @@ _ACM_CR = PublicCollection(
     members=("data/acm-dl/", "data/topics+qrels/papers/"),
 )
 
-_CRANFIELD = PublicCollection(
-    name="cranfield",
-    title="Cranfield 2",
-    about="1,400 abstracts on aerodynamics, 225 queries, graded judgements",
-    licence="not stated; distributed for research by the University of Glasgow",
-    homepage="http://ir.dcs.gla.ac.uk/resources/test_collections/cran/",
-    files=(
-        RemoteFile(
-            "cran.tar.gz",
-            "http://ir.dcs.gla.ac.uk/resources/test_collections/cran/cran.tar.gz",
-        ),
-    ),
-    profile="cranfield",
-    importable=("cran.tar.gz",),
-)
 
-_CACM = PublicCollection(
-    name="cacm",
-    title="CACM",
-    about="3,204 titles and abstracts of the Communications of the ACM with their citation links",
-    licence="not stated; distributed for research by the University of Glasgow",
-    homepage="http://ir.dcs.gla.ac.uk/resources/test_collections/cacm/",
-    files=(
-        RemoteFile(
-            "cacm.tar.gz",
-            "http://ir.dcs.gla.ac.uk/resources/test_collections/cacm/cacm.tar.gz",
-        ),
-    ),
-    importable=("cacm.tar.gz",),
+def _from_glasgow(name: str, file: str, title: str, about: str, **more: str) -> PublicCollection:
+    """One of the classic collections, which the University of Glasgow keeps."""
+    page = f"http://ir.dcs.gla.ac.uk/resources/test_collections/{file.partition('.')[0]}/"
+    return PublicCollection(
+        name=name,
+        title=title,
+        about=about,
+        licence="not stated; distributed for research by the University of Glasgow",
+        homepage=page,
+        files=(RemoteFile(file, f"{page}{file}"),),
+        importable=(file,),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+_CRANFIELD = _from_glasgow(
+    "cranfield",
+    "cran.tar.gz",
+    "Cranfield 2",
+    "1,400 abstracts on aerodynamics, 225 queries, graded judgements",
+    profile="cranfield",
+)
+_CACM = _from_glasgow(
+    "cacm",
+    "cacm.tar.gz",
+    "CACM",
+    "3,204 titles and abstracts of the Communications of the ACM with their citation links",
 )
 
 _ACL_ANTHOLOGY = PublicCollection(

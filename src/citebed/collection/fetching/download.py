@@ -6,7 +6,6 @@ of: the next try, or the next run, goes on from there if the origin still has th
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import hashlib
 import http.client
@@ -30,8 +29,7 @@ from citebed.collection.progress import Progress
 from citebed.errors import CitebedError
 from citebed.files.network import refuse_offline
 from citebed.files.reading import read_small
-from citebed.files.writing import append_own, is_own, sweep, sync_folder, write_own
-from citebed.wording import printable
+from citebed.files.writing import append_own, is_own, sweep, sync_folder, told, write_own
 
 _TIMEOUT = 30.0
 _WAITS = (1.0, 2.0, 4.0, 8.0)
@@ -83,11 +81,6 @@ class _Offer(NamedTuple):
     mark: str = ""
     total: int | None = None
 
-    def goes_on(self, other: _Offer) -> bool:
-        """Whether another offer is of the same content, as far as is told."""
-        marks = not (self.mark and other.mark) or self.mark == other.mark
-        return marks and (None in (self.total, other.total) or self.total == other.total)
-
 
 @contextmanager
 def downloaded(
@@ -136,20 +129,6 @@ def digest(path: Path) -> tuple[int, str]:
         return stream.tell(), found
 
 
-@contextmanager
-def told(path: Path) -> Iterator[None]:
-    """Turn what the disk says about a path into words; what has arrived is left there."""
-    try:
-        yield
-    except OSError as error:
-        what = error.strerror or str(error)
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            what = "the disk is full. Make room and run the same again; it goes on from there"
-        elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            what = f"{error.strerror}. Fetch into a folder that you may write to"
-        raise CitebedError(f"cannot write {printable(path)}: {what}.") from None
-
-
 def download_text(url: str, most: int) -> str:
     """The beginning of a small text at an address."""
 
@@ -193,7 +172,7 @@ def _go_on(url: str, out: io.FileIO, notes: Path, checked: bool, progress: Progr
             out.truncate(0)
             write_own(notes, json.dumps(found._asdict()) + "\n")
             offer = found
-        elif done != start or not offer.goes_on(found):
+        elif done != start or found not in (offer, offer._replace(mark="")):
             out.truncate(0)
             raise _Broken("the content there has changed since the first part was fetched")
         progress.step(notes.name.removesuffix(".part.json"), offer.total or 0)
@@ -244,8 +223,11 @@ def _open(url: str, start: int = 0, mark: str = "") -> tuple[int, _Offer, Any]:
         answer.close()
         raise CitebedError(f"cannot fetch {url}: found HTTP status {answer.status}")
     first, total = _extent(answer.headers, whole=answer.status in (None, 200))
+    # A weak ETag may not be used to join halves (RFC 9110); then the date is the mark.
+    tag = str(answer.headers.get("ETag", ""))
+    mark = tag if tag.startswith('"') else str(answer.headers.get("Last-Modified", ""))
     stream = io.BytesIO() if answer.status == 416 else answer  # an error's text is not content
-    return first, _Offer(url, _mark(answer.headers), total), stream
+    return first, _Offer(url, mark, total), stream
 
 
 def _extent(headers: Message, *, whole: bool) -> tuple[int, int | None]:
@@ -259,12 +241,6 @@ def _extent(headers: Message, *, whole: bool) -> tuple[int, int | None]:
     if found and found[1]:
         return int(found[1]), total
     return -1 if total is None else total, total
-
-
-def _mark(headers: Message) -> str:
-    """The strong ETag, else the date: a weak ETag may not be used to join halves (RFC 9110)."""
-    tag = str(headers.get("ETag", ""))
-    return tag if tag.startswith('"') else str(headers.get("Last-Modified", ""))
 
 
 def _failure(url: str, error: Exception) -> Exception:

@@ -21,7 +21,6 @@ from citebed.collection.fetching.download import (
     digest,
     download_text,
     downloaded,
-    told,
 )
 from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError, FormatError
@@ -58,11 +57,7 @@ class FetchReport:
 
 
 def fetch(
-    name: str,
-    folder: str | Path,
-    *,
-    mirror: str | None = None,
-    progress: Progress = SILENT,
+    name: str, folder: str | Path, *, mirror: str | None = None, progress: Progress = SILENT
 ) -> FetchReport:
     """Fetch the files of a public collection into a folder.
 
@@ -138,10 +133,8 @@ def _read_record(path: Path) -> dict[str, Any]:
     """What earlier runs fetched into the folder, by path."""
     if not path.is_file():
         return {}
-    with told(path):
-        text = read_small(path)
     try:
-        files = json.loads(text)["files"]
+        files = json.loads(read_small(path))["files"]
         return {name: {**entry, "sha256": str(entry["sha256"])} for name, entry in files.items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         what = "not a record of what was fetched; remove it to start afresh"

@@ -85,9 +85,4 @@ def _read_line(line: int, content: str, references: dict[str, Reference]) -> Ite
     yield from add_reference(references, ref_id, text, line)
 
 
-DOIS = Format(
-    name="dois",
-    title="ACM-CR list of cited DOIs",
-    sniff=_sniff,
-    parse=_parse,
-)
+DOIS = Format(name="dois", title="ACM-CR list of cited DOIs", sniff=_sniff, parse=_parse)

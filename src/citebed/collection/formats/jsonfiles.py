@@ -13,13 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from citebed.collection.formats.base import (
-    MAX_RECORD_BYTES,
-    NOT_UTF8,
-    TOO_LONG,
-    Chunk,
-    decode,
-)
+from citebed.collection.formats.base import MAX_RECORD_BYTES, NOT_UTF8, TOO_LONG, Chunk, decode
 from citebed.collection.formats.jsonvalues import Json
 from citebed.patterns import compiled
 from citebed.records import Problem

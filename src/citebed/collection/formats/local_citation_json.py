@@ -29,15 +29,7 @@ from citebed.collection.formats.jsonvalues import (
     when,
     year_of,
 )
-from citebed.records import (
-    CitingPaper,
-    Context,
-    Document,
-    Problem,
-    Record,
-    Reference,
-    Sentence,
-)
+from citebed.records import CitingPaper, Context, Document, Problem, Record, Reference, Sentence
 from citebed.text.normalise import fold
 
 _TARGET = re.compile(r"\[TARGETCIT\]|TARGETCIT")

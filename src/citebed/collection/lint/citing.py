@@ -146,10 +146,7 @@ def duplicate_references(subject: Subject) -> pl.DataFrame:
         pl.col("what").str.contains(r"^reference .+ is listed twice")
     )
     return pl.concat(
-        [
-            found(again, "paper_id", what, place(line=None)),
-            found(listed, "source", pl.col("what")),
-        ]
+        [found(again, "paper_id", what, place(line=None)), found(listed, "source", pl.col("what"))]
     )
 
 

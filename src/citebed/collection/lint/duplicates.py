@@ -7,15 +7,7 @@ import re
 import polars as pl
 
 from citebed.collection.building.merging import plain_title
-from citebed.collection.lint.base import (
-    Subject,
-    check,
-    found,
-    nothing,
-    place,
-    shown,
-    year_shown,
-)
+from citebed.collection.lint.base import Subject, check, found, nothing, place, shown, year_shown
 from citebed.collection.lint.near import near_pairs
 
 ALIKE = 0.8

@@ -6,16 +6,7 @@ import polars as pl
 
 from citebed.collection import tables
 from citebed.collection.building.citing import lookup_table
-from citebed.collection.lint.base import (
-    FOUND,
-    Subject,
-    blank,
-    check,
-    found,
-    nothing,
-    place,
-    shown,
-)
+from citebed.collection.lint.base import FOUND, Subject, blank, check, found, nothing, place, shown
 from citebed.collection.lint.copies import copies_of_abstracts, copies_of_titles
 
 
