@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, NamedTuple
 from citebed.errors import CitebedError, FormatError
 from citebed.files.writing import told
 from citebed.records import Problem
-from citebed.runs.writing import FilterLine, FilterRunWriter
+from citebed.runs.writing import FilterRunWriter
 from citebed.timeline.filters import checkpoint
 from citebed.timeline.filters.base import Documents, Filter, Filtering, State, Tools
 from citebed.timeline.filters.checkpoint import LISTED, Progress
@@ -227,16 +227,17 @@ class _Run:
         size = self.options.block or self.task.declared.block
         stream = blocks(self.task.source, size, progress.line, progress.offset)
         saved = time.monotonic()
-        writing = _Writing(self)
+        team, system = self.options.team, self.task.declared.name
+        writer = FilterRunWriter(self.drafts.run, self.header, team, system)
         for block, decoded in _ahead(stream, self.options.naive_is_utc):
-            self._take(block, decoded, writing)
+            self._take(block, decoded, writer)
             advance(len(block.data))
             if time.monotonic() - saved >= self.options.every:
-                self._save(writing)
+                self._save(writer)
                 saved = time.monotonic()
-        self._save(writing)
+        self._save(writer)
 
-    def _take(self, block: Block, decoded: Decoded, writing: _Writing) -> None:
+    def _take(self, block: Block, decoded: Decoded, writer: FilterRunWriter) -> None:
         """Score the documents of a block and write what was found."""
         progress = self.progress
         name = self.task.source.name
@@ -245,7 +246,11 @@ class _Run:
         if decoded.problems and self.options.strict:
             raise FormatError(name, *decoded.problems[0][:2])
         lines = self.filtering.score(Documents(progress.documents, decoded.table))
-        writing.write(lines, name, decoded.problems)
+        with told(self.files.partial):
+            writer.write(lines)
+            if self.drafts.listing:
+                listed = "".join(f"{name}:{line}: {what}\n" for line, what, _ in decoded.problems)
+                self.drafts.listing.write(listed.encode("utf-8", "backslashreplace"))
         progress.offset += len(block.data)
         progress.crc = zlib.crc32(block.data, progress.crc)
         progress.line += block.lines
@@ -258,8 +263,10 @@ class _Run:
         progress.repeated += decoded.repeated
         progress.problems += decoded.problems[: LISTED - len(progress.problems)]
 
-    def _save(self, writing: _Writing) -> None:
-        self.progress.output, self.progress.listing = writing.flush()
+    def _save(self, writer: FilterRunWriter) -> None:
+        with told(self.files.partial):
+            writer.flush()
+            self.progress.output, self.progress.listing = map(_on_disk, self.drafts)
         state: State = {**self.filtering.state(), **self.repeats.state()}
         checkpoint.save(self.files.checkpoint, self.identity, self.progress, state)
         self.saved = self.progress.documents
@@ -276,31 +283,8 @@ class _Run:
             )
 
 
-class _Writing:
-    """The run and the list of skipped lines, open for more."""
-
-    def __init__(self, run: _Run) -> None:
-        self._drafts = run.drafts
-        self._place = run.files.partial
-        team, system = run.options.team, run.task.declared.name
-        self._run = FilterRunWriter(run.drafts.run, run.header, team, system)
-
-    def write(self, lines: list[FilterLine], name: str, problems: Sequence[Problem]) -> None:
-        """Append lines, and those that were skipped where a list is wanted."""
-        with told(self._place):
-            self._run.write(lines)
-            if self._drafts.listing:
-                listed = "".join(f"{name}:{line}: {what}\n" for line, what, _ in problems)
-                self._drafts.listing.write(listed.encode("utf-8", "backslashreplace"))
-
-    def flush(self) -> tuple[int, int]:
-        """Make sure that everything is on the disk; gives the lengths in bytes."""
-        with told(self._place):
-            self._run.flush()
-            return _on_disk(self._drafts.run), _on_disk(self._drafts.listing)
-
-
 def _on_disk(draft: BinaryIO | None) -> int:
+    """The length in bytes of a draft, once all of it is on the disk."""
     if draft is None:
         return 0
     draft.flush()
