@@ -164,42 +164,26 @@ def _accepted(reached: Ints) -> Ints:
 # --- averages -------------------------------------------------------------------------------
 
 
-class _Average(NamedTuple):
-    precision: Floats
-    recall: Floats
-    mean_f: Floats
-    utility: Floats
-
-
-def _micro(counts: Confusion) -> _Average:
-    """All entities' counts added up first."""
-    total = counts.together()
-    values = precision(total)[0], recall(total)[0]
-    return _Average(*values, f1(*values), scaled_utility(total)[0])
-
-
-def _macro(counts: Confusion) -> _Average:
-    """The mean over entities."""
-    return _weighted_by(counts, np.ones(len(counts.tp)))
-
-
-def _weighted(counts: Confusion) -> _Average:
-    """The mean over entities, weighted by their positives."""
-    return _weighted_by(counts, counts.positives.astype(np.float64))
-
-
-def _weighted_by(counts: Confusion, weights: Floats) -> _Average:
+def _average(counts: Confusion, weights: Floats) -> dict[str, Floats]:
+    """The means over entities, weighted, by their columns."""
     share = weights / max(weights.sum(), 1e-300)
     precisions, recalls = precision(counts), recall(counts)
-    rows = (precisions, recalls, f1(precisions, recalls), scaled_utility(counts))
-    return _Average(*(share @ row for row in rows))
+    means = share @ precisions, share @ recalls
+    return {
+        "precision": means[0],
+        "recall": means[1],
+        "f1_of_means": f1(*means),
+        "mean_f1": share @ f1(precisions, recalls),
+        "su": share @ scaled_utility(counts),
+    }
 
 
-AVERAGES: dict[str, Callable[[Confusion], _Average]] = {
-    "micro": _micro,
-    "macro": _macro,
-    "weighted": _weighted,
+AVERAGES: dict[str, Callable[[Confusion], dict[str, Floats]]] = {
+    "micro": lambda counts: _average(counts.together(), np.ones(1)),
+    "macro": lambda counts: _average(counts, np.ones(len(counts.tp))),
+    "weighted": lambda counts: _average(counts, counts.positives.astype(np.float64)),
 }
+"""All entities' counts added up first; entities alike; entities by their positives."""
 
 
 # --- scoring --------------------------------------------------------------------------------
@@ -286,24 +270,11 @@ def _rows(kind: tuple[str, str, str], counts: Confusion, cutoffs: Ints) -> list[
     for name, average in AVERAGES.items():
         if name == "weighted" and not counts.positives.any():
             continue  # there is nothing to weigh by
-        values = average(counts)
-        means = f1(values.precision, values.recall)
-        columns = dict(zip(SCORES, (*kind, name), strict=False))
-        found.append(
-            pl.DataFrame(
-                {
-                    **{column: [value] * len(cutoffs) for column, value in columns.items()},
-                    "cutoff": cutoffs,
-                    "precision": values.precision,
-                    "recall": values.recall,
-                    "f1_of_means": means,
-                    "mean_f1": values.mean_f,
-                    "su": values.utility,
-                    "su_of_nothing": np.full(len(cutoffs), float(nothing.mean())),
-                },
-                schema=SCORES,
-            )
-        )
+        columns = {
+            **dict(zip(SCORES, (*kind, name), strict=False)), "cutoff": cutoffs,
+            **average(counts), "su_of_nothing": float(nothing.mean()),
+        }  # fmt: skip
+        found.append(pl.DataFrame(columns, schema=SCORES))
     return found
 
 
