@@ -188,16 +188,16 @@ class Recommender:
     ) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
         """The query's terms as the text spells them; where they occur: the term, the sentence."""
         analyser = self.index.analyser
-        place = {self.index.terms[int(number)]: at for at, number in enumerate(ids)}
+        place = {number: at for at, number in enumerate(ids.tolist())}
         spelled: dict[int, str] = {}
         found: list[tuple[int, int]] = []
         for number, sentence in enumerate(sentences):
             for word in analyser.words(sentence):
-                at = place.get(analyser.term(word) or "", -1)
+                at = place.get(self.index.term_number(analyser.term(word) or ""), -1)
                 if at >= 0:
                     found.append((at, number))
                     spelled.setdefault(at, word)
-        words = [spelled.get(at, term) for at, term in enumerate(place)]
+        words = [spelled.get(at) or self.index.terms[number] for number, at in place.items()]
         terms, places = np.array(found, np.int64).reshape(-1, 2).T
         return words, terms, places
 
