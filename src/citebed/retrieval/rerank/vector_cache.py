@@ -91,12 +91,12 @@ def text_key(text: str) -> bytes:
 @contextlib.contextmanager
 def _opened(folder: Path, encoder: Encoder) -> Iterator[_Shelf]:
     """The vectors of one model; what SQLite says goes wrong is told as the user needs it."""
-    path = own_folder(folder) / f"{encoder.fingerprint[:32]}.sqlite"
-    for end in _BESIDE:
-        if not is_own(path.with_name(path.name + end)):
-            raise _damaged(path, f"{path.name}{end} is not a plain file")
+    path = folder / f"{encoder.fingerprint[:32]}.sqlite"
     with told(path):
-        folder.mkdir(parents=True, exist_ok=True)
+        own_folder(folder).mkdir(parents=True, exist_ok=True)
+        for end in _BESIDE:
+            if not is_own(path.with_name(path.name + end)):
+                raise _damaged(path, f"{path.name}{end} is not a plain file")
         if not path.exists():
             append_own(path).close()  # with the permissions that the umask leaves
     try:
@@ -106,7 +106,7 @@ def _opened(folder: Path, encoder: Encoder) -> Iterator[_Shelf]:
             yield _Shelf(connection, path, encoder)
     except (sqlite3.Error, UnicodeDecodeError) as error:  # also in the words of the first
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NO_DAMAGE:
-            raise CitebedError(f"cannot use '{printable(path)}': {error}") from error
+            raise CitebedError(f"cannot write {printable(path)}: {error}") from error
         raise _damaged(path, printable(str(error))) from error
 
 
