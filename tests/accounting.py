@@ -18,8 +18,7 @@ from tests.mutations import MUTATIONS, mutated
 from tests.samples import SAMPLES
 
 from citebed.cli.app import main
-from citebed.collection.reading.chunks import Piece, pieces
-from citebed.collection.reading.parsing import parse_piece
+from citebed.collection.reading.parsing import Piece, parse_piece, pieces
 from citebed.collection.reading.sources import BAD_DATA, SourceNames, members
 from citebed.records import CitingPaper, Document, Judgement, Problem, Query
 

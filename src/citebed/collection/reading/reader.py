@@ -14,8 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from citebed.collection.progress import Progress
-from citebed.collection.reading.chunks import Piece, pieces
-from citebed.collection.reading.parsing import parse_all, read_tables
+from citebed.collection.reading.parsing import Piece, parse_all, pieces, read_tables
 from citebed.collection.reading.sources import BAD_DATA, Member, SourceFile, members, told
 from citebed.collection.tables import Frames
 from citebed.errors import CitebedError

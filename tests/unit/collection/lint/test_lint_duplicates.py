@@ -8,8 +8,7 @@ import polars as pl
 import pytest
 from tests.reference import near_duplicates
 
-from citebed.collection.lint.duplicates import numbers
-from citebed.collection.lint.near import alike, near_pairs
+from citebed.collection.lint.duplicates import alike, near_pairs, numbers
 from citebed.collection.tables import DOCUMENTS
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from citebed.collection.reading.chunks import Piece, pieces
+from citebed.collection.reading.parsing import Piece, pieces
 from citebed.collection.reading.sources import (
     BAD_DATA,
     Member,
