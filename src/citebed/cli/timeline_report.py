@@ -99,11 +99,11 @@ def _word(value: Any, path: bool) -> str:
 
 def write_look(look: Look, found: Timeline, official: Mapping[str, pl.DataFrame]) -> None:
     """Draw and write; notes of what was written go to standard error."""
-    from citebed.report.timeline_figures import Choice, timeline_pictures
+    from citebed.report.timeline_figures import timeline_pictures
     from citebed.report.timeline_page import timeline_page
 
     both = tuple(dict.fromkeys(("uniform", "burst", *found.weights)))
-    pictures = timeline_pictures(found.runs, Choice(weights=both, focus=found.focus))
+    pictures = timeline_pictures(found.runs, both, found.focus)
     if look.plots:
         _write_plots(look.plots, pictures, look.read)
     if look.page:

@@ -84,40 +84,31 @@ class Picture:
         return {f"{self.name}.svg": self.svg, f"{self.name}.png": self.png}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Choice:
-    """What is pictured: two weightings at least, the query looked at, how many pairs of systems.
+def timeline_pictures(
+    runs: Sequence[StreamScores],
+    weights: Sequence[str] = ("uniform", "burst"),
+    focus: str | None = None,
+) -> list[Picture]:
+    """All pictures of scored runs: kinds ``volume``, ``scores`` and ``areas``.
 
-    Without a ``focus`` it is the query with the most relevant documents in one slice. The best
-    system is paired with the ones that follow it.
+    ``focus`` is the query looked at beside all; else that with the most relevant documents in
+    one slice.
     """
-
-    weights: tuple[str, ...] = ("uniform", "burst")
-    focus: str | None = None
-    pairs: int = 3
-
-
-def timeline_pictures(runs: Sequence[StreamScores], choice: Choice | None = None) -> list[Picture]:
-    """All pictures of scored runs: kinds ``volume``, ``scores`` and ``areas``."""
-    choice = choice or Choice()
     cells, names = runs[0].cells, FileNames()
-    focus = choice.focus or burstiest(cells)
-    places = [None] if len(cells.queries) == 1 else [None, focus]
+    places = [None] if len(cells.queries) == 1 else [None, focus or burstiest(cells)]
     found = [volume_picture(cells, place, names) for place in places]
     found += [scores_picture(runs, measure, names) for measure in runs[0].measures]
-    for first, second in best_pairs(runs, choice):
-        for place in places:
-            found.append(areas_picture((first, second), choice.weights, place, names))
+    for pair in best_pairs(runs, weights[0]):
+        found += [areas_picture(pair, weights, place, names) for place in places]
     return found
 
 
 def best_pairs(
-    runs: Sequence[StreamScores], choice: Choice
+    runs: Sequence[StreamScores], weight: str
 ) -> list[tuple[StreamScores, StreamScores]]:
-    """The best system by the first measure and weighting, with each of those next to it."""
-    measure, weight = runs[0].measures[0], choice.weights[0]
-    best, *others = sorted(runs, key=lambda scores: -scores.mean(measure, weight))
-    return [(best, other) for other in others[: choice.pairs]]
+    """The best system by the first measure under a weighting, with each of the three next to it."""
+    best, *others = sorted(runs, key=lambda scores: -scores.mean(runs[0].measures[0], weight))
+    return [(best, other) for other in others[:3]]
 
 
 # --- time on an axis ------------------------------------------------------------------------

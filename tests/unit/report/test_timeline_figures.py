@@ -14,7 +14,7 @@ from lxml import etree
 
 from citebed.errors import UnknownName
 from citebed.report.timeline_areas import Pair
-from citebed.report.timeline_figures import Choice, best_pairs, timeline_pictures
+from citebed.report.timeline_figures import best_pairs, timeline_pictures
 from citebed.report.timeline_series import (
     areas,
     burstiest,
@@ -198,14 +198,14 @@ def test_pictures_of_a_study() -> None:
 
 
 def test_the_query_can_be_chosen() -> None:
-    names = [picture.name for picture in timeline_pictures(made(RELEVANT, RUNS), Choice(focus="r"))]
+    names = [picture.name for picture in timeline_pictures(made(RELEVANT, RUNS), focus="r")]
     assert "relevant_r" in names
     assert "areas_AP_bursts-quiet_r" in names
 
 
 def test_the_best_comes_first_in_pairs() -> None:
     # uniform: quiet (2/3 + 0)/2, bursts (1/3 + 1)/2
-    ((first, second),) = best_pairs(made(RELEVANT, RUNS), Choice())
+    ((first, second),) = best_pairs(made(RELEVANT, RUNS), "uniform")
     assert (first.run, second.run) == ("bursts", "quiet")
 
 

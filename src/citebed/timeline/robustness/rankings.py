@@ -126,7 +126,6 @@ class Perturbation:
     there, known by its place in the ideal ranking, from 0.
     """
 
-    name: str
     means: str
     order: Callable[[Setting, Floats, Floats], Ints]
 
@@ -167,28 +166,21 @@ def _noise(setting: Setting, levels: Floats, draws: Floats) -> Ints:
     return np.argsort(-((1.0 - theta) * ideal + theta * draws[0]), axis=-1, kind="stable")
 
 
-PERTURBATIONS: dict[str, Perturbation] = {
-    each.name: each
-    for each in (
-        Perturbation(
-            "shuffle",
-            "each document is taken out with probability θ, and those taken out are put back in "
-            "random order",
-            _shuffle,
-        ),
-        Perturbation(
-            "exchange",
-            "each relevant document changes places with probability θ with one that is not "
-            "relevant",
-            _exchange,
-        ),
-        Perturbation(
-            "noise",
-            "documents are ordered by 1 − θ parts of an ideal score, which falls evenly from the "
-            "top to the bottom, and θ parts of noise",
-            _noise,
-        ),
-    )
+PERTURBATIONS = {
+    "shuffle": Perturbation(
+        "each document is taken out with probability θ, and those taken out are put back in "
+        "random order",
+        _shuffle,
+    ),
+    "exchange": Perturbation(
+        "each relevant document changes places with probability θ with one that is not relevant",
+        _exchange,
+    ),
+    "noise": Perturbation(
+        "documents are ordered by 1 − θ parts of an ideal score, which falls evenly from the top "
+        "to the bottom, and θ parts of noise",
+        _noise,
+    ),
 }
 """All perturbations by name; the first is the one that is used unless another is named."""
 
