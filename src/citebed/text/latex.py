@@ -86,14 +86,14 @@ NOTHING = frozenset(
 )
 """Commands that only change how their argument looks, or nothing at all."""
 
-SPACES = {
+_SPACES = {
     " ": " ", "\n": " ", "\t": " ", ",": " ", ";": " ", ":": " ", ">": " ", "!": "",
     "/": "", "-": "", "@": "", "\\": " ", "(": "", ")": "", "[": "", "]": "", "": "",
     '"': "", "'": "", "`": "", "^": "", "~": "", "=": "", ".": "",
 }  # fmt: skip
 """Escaped characters that are spacing, mathematics delimiters or an accent on nothing."""
 
-BLACKBOARD = {
+_BLACKBOARD = {
     "A": "𝔸", "C": "ℂ", "E": "𝔼", "F": "𝔽", "H": "ℍ", "N": "ℕ", "P": "ℙ", "Q": "ℚ", "R": "ℝ",
     "S": "𝕊", "Z": "ℤ",
 }  # fmt: skip
@@ -227,10 +227,10 @@ _HANDLERS: dict[str, Callable[[re.Match[str], int], str]] = {
     "mark": _accent,
     "frac": lambda m, at: f"{_in_parentheses(m[at + 1])}/{_in_parentheses(m[at + 2])}",
     "sqrt": lambda m, at: "√" + _in_parentheses(m[at + 1]),
-    "board": lambda m, at: BLACKBOARD.get(m[at + 1], m[at + 1]),
+    "board": lambda m, at: _BLACKBOARD.get(m[at + 1], m[at + 1]),
     "drop": lambda _m, _at: "",
     "command": _command,
-    "escaped": lambda m, at: SPACES.get(m[at + 1], m[at + 1]),
+    "escaped": lambda m, at: _SPACES.get(m[at + 1], m[at + 1]),
     "script": lambda m, at: m[0][0] + _in_parentheses(m[at + 1]),
     "display": lambda m, at: _plain(m[at + 1]),
     "sign": lambda m, at: _plain(m[at + 1]),

@@ -33,22 +33,22 @@ from citebed.text.names import AND, ET_AL, NAME, YEAR, skip_starters
 
 # --- Inside the brackets --------------------------------------------------------------------
 
-LONGEST_RANGE = 200
-LONGEST_INSIDE = 2000
-DASH = "[-‐-―−]"
+_LONGEST_RANGE = 200
+_LONGEST_INSIDE = 2000
+_DASH = "[-‐-―−]"
 
-LOCATOR = (
+_LOCATOR = (
     r"(?i:pp?\.?|pages?|sec(?:t(?:ion)?s?)?\.?|§§?|ch(?:ap(?:ter)?s?)?\.?|figs?\.?|figures?|tables?"
     r"|theorems?|thm\.?|lemma|def(?:inition)?\.?|eqs?\.?|algorithms?|appendix|vol\.?|no\.?)"
-    rf"\s{{0,2}}+[\dA-Z][\w.]{{0,8}}+(?:\s?{DASH}\s?[\dA-Z][\w.]{{0,8}}+)?"
+    rf"\s{{0,2}}+[\dA-Z][\w.]{{0,8}}+(?:\s?{_DASH}\s?[\dA-Z][\w.]{{0,8}}+)?"
 )
-CUE = (
+_CUE = (
     r"(?:see(?: also)?|cf\.?|e\.?\s?g\.?|i\.?\s?e\.?|for (?:example|instance|a (?:review|survey))"
     r"|such as|inter alia|among others|also|as in|following|based on|cited (?:in|by)|compare)"
 )
-_CUES = compiled(rf"\s*+(?:{CUE}(?!\w)\.?+[,:]?+\s++){{0,3}}+", re.IGNORECASE)
-_NUMBER = re.compile(rf"(\d{{1,4}})[a-z]?(?:\s{{0,2}}{DASH}{{1,2}}\s{{0,2}}(\d{{1,4}})[a-z]?)?")
-_LOCATES = compiled(LOCATOR)
+_CUES = compiled(rf"\s*+(?:{_CUE}(?!\w)\.?+[,:]?+\s++){{0,3}}+", re.IGNORECASE)
+_NUMBER = re.compile(rf"(\d{{1,4}})[a-z]?(?:\s{{0,2}}{_DASH}{{1,2}}\s{{0,2}}(\d{{1,4}})[a-z]?)?")
+_LOCATES = compiled(_LOCATOR)
 _KEY = re.compile(r"[A-Z][A-Za-z]{0,30}[+*]?[:-]?\d{2,4}[a-z]?")
 _MASK = re.compile(r"CITE?|CITATIONS?|REF|\?+(?:\s?,\s?\?+){0,20}")
 _AT_KEY = re.compile(r"(?:^|[\s;])-?@(\w(?:[\w:.#$%&+?<>~/-]*\w)?)")
@@ -59,7 +59,7 @@ AUTHORS = (
     rf"(?:{NAME}(?:\s?,\s?{NAME}){{0,12}}+(?:\s?,?\s{AND}\s{NAME})?+(?:\s?,?\s{ET_AL})?+"
     r"(?:['’]s?)?)"
 )
-_PAGES = rf"(?:\s?[,:]\s?(?:{LOCATOR}|\d+(?:{DASH}\d+)?)){{0,3}}"
+_PAGES = rf"(?:\s?[,:]\s?(?:{_LOCATOR}|\d+(?:{_DASH}\d+)?)){{0,3}}"
 _CITATION = compiled(rf"(?P<authors>{AUTHORS})(?P<comma>\s?,)?\s?\(?(?P<years>{YEARS})\)?{_PAGES}")
 _NEXT = re.compile(r";|(?:(?<=\d{4})|(?<=\d{4}[a-z]))(?:,? (?:and|&) |, )(?=[^\W\d_]{2})")
 LONE_YEARS = compiled(rf"[(\[](?P<years>{YEARS}){_PAGES}[)\]]")
@@ -77,7 +77,7 @@ _NO_AUTHOR = frozenset(
 def cites_of(inside: str) -> tuple[str, ...] | None:
     """What the inside of a pair of square brackets cites; ``()`` for a mask such as ``CIT``."""
     inside = inside.strip()
-    if not inside or len(inside) > LONGEST_INSIDE:
+    if not inside or len(inside) > _LONGEST_INSIDE:
         return None
     if _MASK.fullmatch(inside):
         return ()
@@ -108,7 +108,7 @@ def _range(item: str, first: str, last: str | None) -> list[str] | None:
     if last is None:
         return [item]
     low, high = int(first), int(last)
-    if not 0 <= high - low < LONGEST_RANGE:
+    if not 0 <= high - low < _LONGEST_RANGE:
         return None
     return [str(number) for number in range(low, high + 1)]
 
@@ -122,7 +122,7 @@ def _without_cues(text: str) -> str:
 def names_and_years(inside: str) -> tuple[str, ...] | None:
     """``Smith, 2019; Lee 2020a,b``: each with its year."""
     cites: list[str] = []
-    if len(inside) > LONGEST_INSIDE:
+    if len(inside) > _LONGEST_INSIDE:
         return None
     for part in _NEXT.split(" ".join(inside.split())):
         match = _CITATION.fullmatch(_without_cues(part).strip())
@@ -217,7 +217,7 @@ def _superscript(text: str) -> Iterator[Marker]:
 # --- Square brackets ------------------------------------------------------------------------
 
 _BRACKET = compiled(r"\[([^\[\]]*+)\]")
-_TO = re.compile(rf"\s?{DASH}{{1,2}}\s?")
+_TO = re.compile(rf"\s?{_DASH}{{1,2}}\s?")
 _YEAR = re.compile(YEAR)
 _INDEXED = re.compile(r"(?:(?<![^\W\d_])[^\W\d_]{1,2}|[\d_)}])$")
 _INTERVAL = re.compile(
@@ -271,7 +271,7 @@ def _joined(text: str, left: Marker, right: Marker) -> list[Marker]:
 
 _PARENTHESIS = compiled(r"\(([^()]*+)\)")
 _NAMED = compiled(rf"(?P<authors>{AUTHORS})[\s~]{{0,2}}$")
-_LITTLE = compiled(rf"(?:(?:{CUE}|and|or|{LOCATOR})(?!\w)|[\s,;:.&]++)*+", re.IGNORECASE)
+_LITTLE = compiled(rf"(?:(?:{_CUE}|and|or|{_LOCATOR})(?!\w)|[\s,;:.&]++)*+", re.IGNORECASE)
 
 
 def _round(text: str) -> Iterator[Marker]:
