@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from citebed.evaluation.measures.base import Measure
+from citebed.frames import Shown
 from citebed.runs.times import parse_time
 from citebed.timeline.scoring.measuring import DEFAULT_MEASURES, slice_measures
 from citebed.timeline.scoring.query_slices import Cells
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from citebed.timeline.scoring.trends import Trend
 
 
-@dataclass(frozen=True, eq=False)
-class Timeline:
+@dataclass(frozen=True, eq=False, repr=False)
+class Timeline(Shown):
     """Runs with their scores in every slice, under each of ``weights``, and their trends.
 
     The intervals of trends are at ``level``, from so many ``samples`` drawn with ``seed``; a
@@ -88,21 +89,11 @@ class Timeline:
         rows = [of.row(run, measure, self.alpha) for run, measure, of in self.trends_found]
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def _shown(self, render: str) -> str:
-        """Runs down, measures and weightings across, in polars' own rendering."""
+    def shown(self) -> pl.DataFrame:
+        """Runs down, measures and weightings across."""
         named = self.table.with_columns(pl.format("{}, {}", "measure", "weight").alias("of"))
         wide = named.pivot("of", index="run", values="value")
-        with pl.Config(
-            tbl_rows=-1, tbl_cols=-1, float_precision=4, tbl_hide_dataframe_shape=True,
-            tbl_hide_column_data_types=True,
-        ):  # fmt: skip
-            return str(getattr(wide, render)())
-
-    def __repr__(self) -> str:
-        return self._shown("__str__")
-
-    def _repr_html_(self) -> str:
-        return self._shown("_repr_html_")
+        return wide.with_columns(pl.col(pl.Float64).round(4))
 
 
 def timeline(  # noqa: PLR0913 (a notebook completes and checks them by name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.grammar import measure, split_names
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.evaluation.statistics import pearson
+from citebed.frames import FlatRow
 from citebed.runs.tables import Floats
 from citebed.timeline.robustness.rankings import (
     PERTURBATIONS,
@@ -254,7 +255,7 @@ def _block_scores(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Robustness:
+class Robustness(FlatRow):
     """A measure's means over all settings and levels in a few numbers.
 
     At one level a measure's *move* is the difference between its highest and lowest mean over
@@ -294,11 +295,7 @@ class Robustness:
 
     def row(self) -> dict[str, Any]:
         """As a flat row; what is not known is empty."""
-        numbers = {
-            name: None if isinstance(value, float) and math.isnan(value) else value
-            for name, value in asdict(self).items()
-        }
-        return {**numbers, "verdict": self.verdict}
+        return {**super().row(), "verdict": self.verdict}
 
 
 def robustness(simulation: Simulation) -> list[Robustness]:
