@@ -19,12 +19,12 @@ from citebed.cli.scoring_options import (
     print_rows,
     style_of,
 )
-from citebed.cli.timeline_official import check_options, print_official
 from citebed.cli.timeline_report import Focus, Plots, Report, look_of, write_look
 from citebed.errors import CitebedError
 from citebed.wording import count
 
 if TYPE_CHECKING:
+    from citebed.timeline.scoring.official import OfficialScores, OfficialTimeline
     from citebed.timeline.timelines import Timeline
 
 Weights = Annotated[
@@ -33,6 +33,13 @@ Weights = Annotated[
         "--weight", "-w", help="How slices count: uniform, burst or recency:30d; may be repeated."
     ),
 ]
+
+_OFFICIAL = {"cutoff_step", "all_cutoffs", "unjudged_negative", "require_positives"}
+_PRINTED_SLICES = {"per_query", "per_slice", "trends"}
+_SLICES = {
+    "slicing", "since", "until", "weights", "measures", "rel", "binary", "threshold", "samples",
+    "alpha", "level", "seed",
+}  # fmt: skip
 
 
 def register(app: typer.Typer) -> None:
@@ -155,7 +162,7 @@ def timeline(
     Example: citebed timeline kba.qrels *.run --slice 7d --weight uniform --weight burst -m AP
     """
     style = style_of(format, as_json, as_csv)
-    check_options(context, official, drawn=bool(report or plots))
+    _check_options(context, official, drawn=bool(report or plots))
     if threshold is not None and not math.isfinite(threshold):
         raise CitebedError(f"the threshold {threshold} is no score.")
     if trends and style in ("json", "csv") and (per_query or per_slice):
@@ -192,7 +199,7 @@ def timeline(
                 unjudged_negative=unjudged_negative, require_positives=require_positives,
             )  # fmt: skip
     if official:
-        print_official(scored, style, all_cutoffs)
+        _print_official(scored, style, all_cutoffs)
     else:
         _print(found, shown)
     if look:
@@ -272,3 +279,69 @@ def _say_notes(found: Timeline, err: bool) -> None:
         f"{count(sum(scores.ledger.lines for scores in found.runs), 'document')}",
         err=err,
     )
+
+
+# --- TREC KBA's official scoring --------------------------------------------------------------
+
+
+def _check_options(context: typer.Context, official: bool, drawn: bool) -> None:
+    """An option that would change nothing is an error: the scoring by slices has its own.
+
+    ``drawn`` is whether a page or pictures are written, which show slices in any case.
+    """
+    unused = _OFFICIAL
+    if official:
+        unused = _PRINTED_SLICES if drawn else _PRINTED_SLICES | _SLICES
+    given = ", ".join(
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name in unused and _is_given(context, parameter.name)
+    )
+    if given and official:
+        page = "" if drawn else ", or write a page (--report), which shows slices too"
+        raise CitebedError(f"--official scores without slices: leave out {given}{page}.")
+    if given:
+        raise CitebedError(f"{given}: for the official scoring only. Give --official too.")
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _print_official(found: OfficialTimeline, style: str, all_cutoffs: bool) -> None:
+    """Print the scores at the best cut-offs, or at all."""
+    from citebed.report.timeline_table import official_grid
+
+    parts = {"": found.table} if all_cutoffs else found.best
+    if style in ("json", "csv"):
+        rows = [
+            {**row, **({"best": by} if by else {})}
+            for by, table in parts.items()
+            for row in table.to_dicts()
+        ]
+        print_rows(rows, style)
+    else:
+        for by, table in parts.items():
+            if by and style == "table":
+                typer.echo(f"Best cut-offs by {by}:")
+            typer.echo(official_grid(table).written(style))
+    for scores in found.runs:
+        _say_skipped(scores, err=style != "table")
+
+
+def _say_skipped(scores: OfficialScores, err: bool) -> None:
+    skipped = scores.skipped
+    if skipped.lines and not scores.judged:
+        typer.echo(
+            f"note: {scores.run}: none of its {count(skipped.lines, 'document')} is judged. Are "
+            "ids written alike? (--times knows those with a time in front)",
+            err=err,
+        )
+    if skipped.unjudged:
+        typer.echo(
+            f"note: {scores.run}: {count(skipped.unjudged, 'document')} of "
+            f"{count(len(skipped.queries), 'entity')} that nobody judged left out",
+            err=err,
+        )
+    typer.echo(f"{scores.run}: {count(skipped.lines, 'document')}", err=err)
