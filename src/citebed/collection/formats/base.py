@@ -108,6 +108,11 @@ def with_newlines(text: str) -> str:
     return text.replace("\r\n", "\n") if "\n" in text else text.replace("\r", "\n")
 
 
+def starts_as(pattern: re.Pattern[str]) -> Callable[[str], bool]:
+    """A test whether the head of a file matches."""
+    return lambda head: pattern.match(head) is not None
+
+
 # --- Cutting --------------------------------------------------------------------------------
 
 
@@ -116,9 +121,6 @@ def cut_lines(data: bytes) -> int:
     return data.rfind(b"\n") + 1
 
 
-def cut_after(pattern: re.Pattern[bytes], data: bytes) -> int:
+def cut_after(pattern: re.Pattern[bytes]) -> Callable[[bytes], int]:
     """The end of the last place that matches, 0 where there is none."""
-    end = 0
-    for match in pattern.finditer(data):
-        end = match.end()
-    return end
+    return lambda data: max((match.end() for match in pattern.finditer(data)), default=0)

@@ -17,6 +17,7 @@ from citebed.collection.formats.base import (
     Format,
     cut_lines,
     decode,
+    starts_as,
 )
 from citebed.collection.formats.jsonfiles import json_lines
 from citebed.collection.formats.jsonkinds import json_format
@@ -84,10 +85,6 @@ def _parse_qrels(chunk: Chunk) -> Iterator[Record]:
             yield _judgement(line, row)
 
 
-def _sniff_qrels(head: str) -> bool:
-    return _HEADER.match(head) is not None
-
-
 BEIR_CORPUS = json_format("beir-corpus", "BEIR corpus", json_lines, _document, cut=cut_lines)
 BEIR_QUERIES = json_format("beir-queries", "BEIR queries", json_lines, _query, cut=cut_lines)
-BEIR_QRELS = Format("beir-qrels", "BEIR judgements", _sniff_qrels, _parse_qrels, cut_lines)
+BEIR_QRELS = Format("beir-qrels", "BEIR judgements", starts_as(_HEADER), _parse_qrels, cut_lines)

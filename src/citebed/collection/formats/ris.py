@@ -85,11 +85,6 @@ def sniff(head: str) -> bool:
     return following is not None and _TAG_LINE.match(following) is not None
 
 
-def cut(data: bytes) -> int:
-    """The end of the last ``ER`` line, 0 where there is none."""
-    return cut_after(_END_LINE, data)
-
-
 def parse(chunk: Chunk) -> Iterator[Record]:
     """The documents of a RIS file; a record without its ``ER`` is kept and noted."""
     text, problems = read_text(chunk)
@@ -249,4 +244,4 @@ def _url(entry: _Entry) -> str | None:
     return entry.first("UR", "LK").partition(" ")[0] or None
 
 
-RIS = Format("ris", "RIS (EndNote, Mendeley, Scopus, Zotero)", sniff, parse, cut)
+RIS = Format("ris", "RIS (EndNote, Mendeley, Scopus, Zotero)", sniff, parse, cut_after(_END_LINE))

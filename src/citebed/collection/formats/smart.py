@@ -41,9 +41,13 @@ class _Entry(NamedTuple):
         return fold(" ".join(self.fields.get(field, ())))
 
 
+def _markers(head: str) -> set[str]:
+    return set(_HEAD_MARKERS.findall(head)) if _HEAD.match(head) else set()
+
+
 def sniff_documents(head: str) -> bool:
     """Whether the file starts with a SMART record and its records have titles or sources."""
-    markers = set(_HEAD_MARKERS.findall(head)) if _HEAD.match(head) else set()
+    markers = _markers(head)
     return bool(markers & set("TBX")) or ("A" in markers and "W" not in markers)
 
 
@@ -52,7 +56,7 @@ def sniff_queries(head: str) -> bool:
 
     A query may name authors (CACM's do), so ``.A`` does not make it a document.
     """
-    markers = set(_HEAD_MARKERS.findall(head)) if _HEAD.match(head) else set()
+    markers = _markers(head)
     return "W" in markers and not markers & set("TBX")
 
 

@@ -15,6 +15,7 @@ from citebed.collection.formats.base import (
     cut_after,
     cut_lines,
     read_text,
+    starts_as,
     with_newlines,
 )
 from citebed.collection.formats.fields import one_word, without_zeros
@@ -114,15 +115,10 @@ _LABELS = {"num": "Number:", "title": "Topic:", "desc": "Description:"}
 _UNSAFE = re.compile(rf"<(?=[/A-Za-z])|(?={ENTITY_PATTERN})&")
 
 
-def sniff_topics(head: str) -> bool:
-    """Whether the file starts with ``<top><num>`` or with ``<topics><topic …>``."""
-    return _TOPIC_HEAD.match(head) is not None
-
-
-def cut_topics(data: bytes) -> int:
+def _cut_topics(data: bytes) -> int:
     """The end of the last closed topic; where topics are not closed, the last one's start."""
     starts = (match.start() for match in _TOPIC_START.finditer(data))
-    return cut_after(_TOPIC_END, data) or max(starts, default=0)
+    return cut_after(_TOPIC_END)(data) or max(starts, default=0)
 
 
 def parse_topics(chunk: Chunk) -> Iterator[Record]:
@@ -180,16 +176,6 @@ _DOC_HEAD = compiled(
     rf"{_PROLOG}(?:<(?:root|docs|xml)>\s*)?<doc>\s*<docno>", re.DOTALL | re.IGNORECASE
 )
 _DOC_END = re.compile(rb"</doc\s*>", re.IGNORECASE)
-
-
-def sniff_documents(head: str) -> bool:
-    """Whether the file starts with ``<DOC><DOCNO>``, in either case."""
-    return _DOC_HEAD.match(head) is not None
-
-
-def cut_documents(data: bytes) -> int:
-    """The end of the last closed document, 0 where there is none."""
-    return cut_after(_DOC_END, data)
 
 
 def parse_documents(chunk: Chunk) -> Iterator[Record]:
@@ -276,8 +262,10 @@ def _lists_pairs(rows: list[list[str]]) -> bool:
     return bool(full) and all(row[2:] == ["0", "0"] and row[1] != "0" for row in full)
 
 
-TREC_TOPICS = Format("trec-topics", "TREC topics", sniff_topics, parse_topics, cut_topics)
+TREC_TOPICS = Format(
+    "trec-topics", "TREC topics", starts_as(_TOPIC_HEAD), parse_topics, _cut_topics
+)
 TREC_DOCUMENTS = Format(
-    "trec-documents", "TREC documents", sniff_documents, parse_documents, cut_documents
+    "trec-documents", "TREC documents", starts_as(_DOC_HEAD), parse_documents, cut_after(_DOC_END)
 )
 TREC_QRELS = Format("trec-qrels", "TREC relevance judgements", sniff_qrels, parse_qrels, cut_lines)

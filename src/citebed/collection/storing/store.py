@@ -307,24 +307,18 @@ def _foreign(folder: Path, why: str) -> CollectionError:
     )
 
 
-@dataclass(frozen=True)
-class State:
-    """What tells one state of a collection from the next: every change replaces the manifest."""
+def state_of(folder: Path) -> tuple[int, int, int] | None:
+    """The state that the folder is in; ``None`` in the middle of a change.
 
-    inode: int
-    time: int
-    size: int
-
-
-def state_of(folder: Path) -> State | None:
-    """The state that the folder is in; ``None`` in the middle of a change."""
+    Every change replaces the manifest, so its inode, time and size tell one state from the next.
+    """
     try:
         found = (folder / MANIFEST).stat()
     except OSError:
         return None
     if os.path.lexists(folder / _JOURNAL):
         return None
-    return State(found.st_ino, found.st_mtime_ns, found.st_size)
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def write_table(path: Path, table: pl.DataFrame, schema: Schema) -> None:

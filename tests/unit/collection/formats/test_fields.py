@@ -79,5 +79,5 @@ def test_bytes_that_are_not_utf_8_are_read_and_noted_also_after_a_mark() -> None
 
 
 def test_cut_after_the_last_match() -> None:
-    assert cut_after(re.compile(b"b"), b"abcbd") == 4
-    assert cut_after(re.compile(b"x"), b"abcbd") == 0
+    assert cut_after(re.compile(b"b"))(b"abcbd") == 4
+    assert cut_after(re.compile(b"x"))(b"abcbd") == 0
