@@ -25,6 +25,7 @@ from citebed.runs.trec_files import QRELS
 from citebed.runs.writing import FilterLine, stream_id
 from citebed.timeline.filters.base import RELEVANT, Documents, State, Tools
 from citebed.timeline.filters.topics import Topic
+from citebed.timeline.streams.assessors import merge_assessors
 from citebed.timeline.streams.stream_files import TEXTS
 
 Numbers = NDArray[np.int64]
@@ -150,9 +151,8 @@ def labels_of(path: str | Path) -> tuple[dict[str, dict[str, bool]], int]:
     """
     table = checked_columns(read_judged(Path(path)), QRELS)
     labels: dict[str, dict[str, bool]] = {}
-    for query_id, doc_id, relevance in table.iter_rows():
-        of_document = labels.setdefault(doc_id, {})
-        of_document[query_id] = of_document.get(query_id, True) and relevance > 0
+    for query_id, doc_id, relevance in merge_assessors(table).iter_rows():
+        labels.setdefault(doc_id, {})[query_id] = relevance > 0
     return labels, table.height
 
 
