@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from citebed.collection import tables
 from citebed.collection.building.citing import query_id
 from citebed.collection.building.venues import venue_key, venue_series
 from citebed.collection.collection import Collection
+from citebed.collection.tables import TABLES
 
 TOKEN = r"\w+(?:[-'’./]\w+)*|[^\w\s]"
 Counts = tuple[tuple[str, int], ...]
@@ -159,16 +159,14 @@ def statistics(collection: Collection, *, top_venues: int = 15) -> CollectionSta
         passages=_passages(collection),
         references=_references(collection),
         query_sets=tuple(_given_set(collection, name) for name in given),
-        links=_counted(_columns(collection, "links", tables.LINKS, "kind")["kind"]),
+        links=_counted(_columns(collection, "links", "kind")["kind"]),
         imported=_imported(collection),
     )
 
 
-def _columns(
-    collection: Collection, table: str, schema: tables.Schema, *names: str
-) -> pl.DataFrame:
+def _columns(collection: Collection, table: str, *names: str) -> pl.DataFrame:
     """Some columns of a table: the others, with their long texts, are not read."""
-    return collection.table(table, {name: schema[name] for name in names})
+    return collection.table(table, {name: TABLES[table][name] for name in names})
 
 
 def _ranked(counts: Iterable[tuple[str, int]]) -> Counts:
@@ -235,7 +233,7 @@ def _years(table: pl.DataFrame) -> tuple[tuple[int, int, int], ...]:
 
 
 def _full_text(collection: Collection) -> int:
-    sections = _columns(collection, "sections", tables.SECTIONS, "doc_id")
+    sections = _columns(collection, "sections", "doc_id")
     return sections["doc_id"].drop_nulls().n_unique()
 
 
@@ -294,7 +292,7 @@ def _means(table: pl.DataFrame) -> Means:
 
 
 def _references(collection: Collection) -> References | None:
-    papers = _columns(collection, "papers", tables.PAPERS, "references", "found")
+    papers = _columns(collection, "papers", "references", "found")
     if papers.is_empty():
         return None
     listed = papers.filter(pl.col("references") > 0)
@@ -312,7 +310,7 @@ def _references(collection: Collection) -> References | None:
 
 def _unfound(collection: Collection) -> Counts:
     names = ("doc_id", "doi", "target", "url")
-    table = _columns(collection, "references", tables.REFERENCES, *names)
+    table = _columns(collection, "references", *names)
     kinds = {
         "doi": "DOI not in the collection",
         "target": "id not in the collection",
@@ -343,9 +341,9 @@ def _given_set(collection: Collection, name: str) -> GivenSet:
 
 
 def _imported(collection: Collection) -> Imported:
-    files = _columns(collection, "import/sources", tables.SOURCES, "bytes", "format")
-    aside = _columns(collection, "import/set_aside", tables.SET_ASIDE, "reason", "kept_as")
-    problems = _columns(collection, "import/problems", tables.PROBLEMS, "kind")
+    files = _columns(collection, "import/sources", "bytes", "format")
+    aside = _columns(collection, "import/set_aside", "reason", "kept_as")
+    problems = _columns(collection, "import/problems", "kind")
     by_rule = aside.filter(pl.col("kept_as").is_null())
     read = collection.scan_documents().select(pl.col("records").sum(), documents=pl.len()).collect()
     kept, documents = read.row(0)

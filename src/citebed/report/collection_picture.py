@@ -18,6 +18,7 @@ from citebed.errors import UnknownName
 from citebed.files.writing import write_whole
 from citebed.report.collection_table import short_name
 from citebed.report.drawing import INK, LIGHT, MARK, drawn
+from citebed.wording import count
 
 ENDINGS = ("svg", "png", "pdf")
 _MIDDLE, _FAINT = "#8ba1b8", "#d9d9d9"
@@ -70,11 +71,9 @@ def _figure(statistics: CollectionStatistics) -> Figure:
 
 
 def _heading(statistics: CollectionStatistics) -> str:
-    count = statistics.documents.count
-    parts = [f"{count:,} document{'' if count == 1 else 's'}"]
+    parts = [count(statistics.documents.count, "document")]
     if statistics.references:
-        papers = statistics.references.papers
-        parts.append(f"{papers:,} citing paper{'' if papers == 1 else 's'}")
+        parts.append(count(statistics.references.papers, "citing paper"))
     return f"{short_name(statistics.name, 60)}: {', '.join(parts)}"
 
 
@@ -88,7 +87,7 @@ def _panels(statistics: CollectionStatistics) -> list[Panel]:
         panels.append(lambda figure: _draw_venues(figure, documents.venues[:_VENUES]))
     if passages:
         panels.append(lambda figure: _draw_lengths(figure, passages))
-    if references and any(count for count, _ in references.per_paper):
+    if references and any(number for number, _ in references.per_paper):
         panels.append(lambda figure: _draw_references(figure.subplots(), references))
     return panels
 
@@ -105,7 +104,7 @@ def _whole_numbers(at_most: int) -> MaxNLocator:
     return MaxNLocator(at_most, steps=[1, 2, 5, 10], integer=True, min_n_ticks=1)
 
 
-def _bars(axes: Axes, places: list[int], heights: list[int], color: str, label: str) -> None:
+def _bars(axes: Axes, places: list[int], heights: tuple[int, ...], color: str, label: str) -> None:
     if len(places) <= _BARS:
         axes.bar(places, heights, width=0.82, color=color, label=label)
     else:
@@ -123,11 +122,20 @@ def _bar_axis(axes: Axes, places: list[int]) -> None:
         axes.xaxis.set_major_locator(_whole_numbers(8))
 
 
-def _legend_above(axes: Axes) -> None:
-    handles, labels = axes.get_legend_handles_labels()
+def _draw_bars(
+    axes: Axes, title: str, places: list[int], both: list[tuple[int, int]], labels: tuple[str, str]
+) -> None:
+    """All there are in light bars and, before them in dark, those that have something."""
+    every, some = zip(*both, strict=True)
+    _bars(axes, places, every, LIGHT, labels[0])
+    _bars(axes, places, some, MARK, labels[1])
+    axes.set_title(title)
+    _bar_axis(axes, places)
+    _count_axis(axes)
+    handles, names = axes.get_legend_handles_labels()
     axes.legend(
         handles[::-1],
-        labels[::-1],
+        names[::-1],
         loc="lower right",
         bbox_to_anchor=(1, 1.008),
         ncols=2,
@@ -138,24 +146,20 @@ def _legend_above(axes: Axes) -> None:
 
 
 def _draw_years(axes: Axes, years: tuple[tuple[int, int, int], ...]) -> None:
-    first, last = years[0][0], years[-1][0]
     counts = {year: (documents, abstracts) for year, documents, abstracts in years}
-    places = list(range(first, last + 1))
-    _bars(axes, places, [counts.get(y, (0, 0))[0] for y in places], LIGHT, "without abstract")
-    _bars(axes, places, [counts.get(y, (0, 0))[1] for y in places], MARK, "with abstract")
-    axes.set_title("Documents per year")
-    _bar_axis(axes, places)
-    _count_axis(axes)
-    _legend_above(axes)
+    places = list(range(years[0][0], years[-1][0] + 1))
+    both = [counts.get(year, (0, 0)) for year in places]
+    labels = ("without abstract", "with abstract")
+    _draw_bars(axes, "Documents per year", places, both, labels)
 
 
 def _draw_venues(figure: SubFigure, venues: tuple[tuple[str, int], ...]) -> None:
     figure.suptitle("Largest venues, documents", x=0.02, ha="left", fontsize=9, fontweight="bold")
     axes = figure.subplots()
     places = range(len(venues))
-    counts = [count for _, count in venues]
+    counts = [number for _, number in venues]
     bars = axes.barh(places, counts, height=0.66, color=MARK)
-    axes.bar_label(bars, [f"{count:,}" for count in counts], padding=3, fontsize=7)
+    axes.bar_label(bars, [f"{number:,}" for number in counts], padding=3, fontsize=7)
     axes.set_yticks(places, [_two_lines(name) for name, _ in venues], fontsize=6.5)
     axes.set_ylim(max(len(venues), 8) - 0.4, -0.6)
     axes.set_xlim(0, max(counts) * 1.16)
@@ -201,10 +205,5 @@ def _mark_mean(axes: Axes, mean: float, end: int) -> None:
 def _draw_references(axes: Axes, references: References) -> None:
     papers = sorted(references.per_paper, reverse=True)
     places = list(range(1, len(papers) + 1))
-    _bars(axes, places, [count for count, _ in papers], LIGHT, "not found")
-    _bars(axes, places, [found for _, found in papers], MARK, "found")
-    axes.set_title("References per citing paper")
+    _draw_bars(axes, "References per citing paper", places, papers, ("not found", "found"))
     axes.set_xlabel("citing papers, the longest list first")
-    _bar_axis(axes, places)
-    _count_axis(axes)
-    _legend_above(axes)
