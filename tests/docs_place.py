@@ -60,10 +60,22 @@ def make_place(folder: Path) -> None:
     run("index", folder / "mine")
     for name in ("acm-cr", "demo-collection"):
         shutil.copytree(folder / "mine", folder / name)
+    (folder / "other.jsonl").write_text(f"{json.dumps(_paper(folder))}\n")
+    run("import", folder / "acm-cr", folder / "other.jsonl")
     _sources(folder)
     _runs(folder)
     _judgements(folder)
     _stream(folder)
+
+
+def _paper(folder: Path) -> dict[str, object]:
+    """Another paper that cites, so that papers are cited together by more than one."""
+    documents = citebed.open(folder / "mine").documents.filter(pl.col("doi").is_not_null())
+    cited = [{"ref_id": str(at), "doi": doi} for at, doi in enumerate(documents["doi"].head(40))]
+    sentence = {"text": "Much was done before [0].", "cites": ["0"]}
+    context = {"context_id": "01", "section": "introduction", "sentences": [sentence]}
+    return {"paper_id": "other", "title": "Another Paper", "year": 2023, "references": cited,
+            "contexts": [context]}  # fmt: skip
 
 
 def run(*words: object) -> None:
