@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.models.base import Floats
-from citebed.retrieval.search.view import TermPostings, View
+from citebed.retrieval.search.view import View
 
 
 class Hits(NamedTuple):
@@ -34,37 +34,28 @@ depends on its order, and whoever adds must do it in this one.
 """
 
 
-def score_all(
-    view: View, query: TermWeights, postings: dict[int, TermPostings]
-) -> tuple[Floats, NDArray[np.bool_]]:
+def score_all(view: View, query: TermWeights) -> tuple[Floats, NDArray[np.bool_]]:
     """Every document's score, and whether it has a term of the query at all."""
     documents = len(view.index.ids)
     scores = np.zeros(documents, np.float64)
     found = np.zeros(documents, bool)
     order = np.argsort(query.df * FREQUENT <= documents, kind="stable")
     for place in order:
-        number, weight = int(query.ids[place]), float(query.weights[place])
-        docs = postings[number].docs
-        scores[docs] += weight * view.impacts(postings[number]).astype(np.float64)
-        found[docs] = True
+        postings, weight = view.term(int(query.ids[place])), float(query.weights[place])
+        scores[postings.docs] += weight * view.impacts(postings).astype(np.float64)
+        found[postings.docs] = True
     if view.document_scores is not None:
         scores += view.model.document_weight(query.weights) * view.document_scores
     return scores + view.constant(query), found
 
 
 def search(
-    view: View,
-    query: TermWeights,
-    k: int,
-    allowed: NDArray[np.bool_] | None = None,
-    postings: dict[int, TermPostings] | None = None,
+    view: View, query: TermWeights, k: int, allowed: NDArray[np.bool_] | None = None
 ) -> Hits:
     """The best ``k`` documents; ``query`` has final weights."""
     if not len(query.ids):
         return NOTHING
-    if postings is None:
-        postings = {number: view.term(number) for number in query.ids.tolist()}
-    scores, found = score_all(view, query, postings)
+    scores, found = score_all(view, query)
     if allowed is not None:
         found &= allowed
     docs = np.flatnonzero(found)
