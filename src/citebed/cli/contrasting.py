@@ -83,7 +83,7 @@ def contrast(
     """
     from citebed.evaluation.contrasts import contrasting
     from citebed.evaluation.scoring.comparing import Design
-    from citebed.evaluation.scoring.summaries import resampling_of
+    from citebed.evaluation.scoring.run_scores import resampling_of
     from citebed.report.contrast_table import contrast_grids, contrast_lines
 
     style = options.style_of(format, as_json, as_csv)
@@ -184,7 +184,7 @@ def pool_bias(
     from citebed.evaluation.contrasts import pool_bias as bias
     from citebed.evaluation.contrasts.pool import read_teams
     from citebed.evaluation.scoring.comparing import Design
-    from citebed.evaluation.scoring.summaries import resampling_of
+    from citebed.evaluation.scoring.run_scores import resampling_of
     from citebed.report.contrast_table import bias_grids, bias_lines
 
     style = options.style_of(format, as_json, as_csv)

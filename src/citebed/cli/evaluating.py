@@ -16,7 +16,7 @@ from citebed.wording import count
 if TYPE_CHECKING:
     from citebed.evaluation.measures import Measure
     from citebed.evaluation.scoring.evaluating import Evaluation
-    from citebed.evaluation.scoring.summaries import Resampling
+    from citebed.evaluation.scoring.run_scores import Resampling
 
 
 class EvaluationFormat(StrEnum):
@@ -84,7 +84,7 @@ def evaluate(
     Example: citebed evaluate paragraphs.qrels *.run -m nDCG@10 -m R@10
     """
     from citebed.evaluation.scoring.evaluating import evaluate as evaluate_runs
-    from citebed.evaluation.scoring.summaries import resampling_of
+    from citebed.evaluation.scoring.run_scores import resampling_of
 
     style = options.style_of(format, as_json, as_csv)
     if ledger and style not in ("table", "json", "csv"):
@@ -194,7 +194,7 @@ def compare(
     from citebed.evaluation.scoring.comparing import Design
     from citebed.evaluation.scoring.comparing import compare as compare_runs
     from citebed.evaluation.scoring.evaluating import evaluate as evaluate_runs
-    from citebed.evaluation.scoring.summaries import resampling_of
+    from citebed.evaluation.scoring.run_scores import resampling_of
     from citebed.report.comparison_table import comparison_grid, comparison_notes
 
     style = options.style_of(format, as_json, as_csv)

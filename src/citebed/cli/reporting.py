@@ -77,9 +77,9 @@ def report(
     """
     from citebed.evaluation.scoring.comparing import Design
     from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES
+    from citebed.evaluation.scoring.run_scores import resampling_of
     from citebed.evaluation.scoring.study import Plan
     from citebed.evaluation.scoring.study import study as make_study
-    from citebed.evaluation.scoring.summaries import resampling_of
     from citebed.files.writing import write_whole
     from citebed.report.evaluation_page import Front, evaluation_page
     from citebed.report.evaluation_queries import texts_beside, titles_around

@@ -32,16 +32,14 @@ if TYPE_CHECKING:
     )
     from citebed.evaluation.scoring.evaluating import Evaluation as Evaluation, evaluate as evaluate
     from citebed.evaluation.scoring.run_scores import (
+        Resampling as Resampling,
         RunScores as RunScores,
         Settings as Settings,
-        score_run as score_run,
-    )
-    from citebed.evaluation.scoring.study import Plan as Plan, Study as Study, study as study
-    from citebed.evaluation.scoring.summaries import (
-        Resampling as Resampling,
         Summary as Summary,
+        score_run as score_run,
         summarise as summarise,
     )
+    from citebed.evaluation.scoring.study import Plan as Plan, Study as Study, study as study
     from citebed.runs.fusion import Fusion as Fusion, fuse as fuse
     from citebed.runs.ranking import prepare as prepare, rank as rank
     from citebed.runs.reading import (

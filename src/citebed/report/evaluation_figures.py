@@ -15,8 +15,7 @@ from matplotlib.figure import Figure
 
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.comparing import shared_queries
-from citebed.evaluation.scoring.run_scores import RunScores
-from citebed.evaluation.scoring.summaries import Summary
+from citebed.evaluation.scoring.run_scores import RunScores, Summary
 from citebed.report.drawing import INK, LIGHT, MARK, RULE, FileNames, label, svg
 from citebed.runs.tables import Floats
 from citebed.wording import count

@@ -11,9 +11,9 @@ import numpy as np
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.comparing import Comparison, Design
 from citebed.evaluation.scoring.ledger import Ledger, MeasureLedger
+from citebed.evaluation.scoring.run_scores import Summary
 from citebed.evaluation.scoring.study import Study
-from citebed.evaluation.scoring.summaries import Summary
-from citebed.report.comparison_table import DAGGER, comparison_notes, p_text
+from citebed.report.comparison_table import DAGGER, comparison_notes
 from citebed.report.drawing import FileNames
 from citebed.report.evaluation_figures import by_query, interval_svg, measure_means, numbers
 from citebed.report.evaluation_queries import (
@@ -24,6 +24,7 @@ from citebed.report.evaluation_queries import (
     no_titles,
     query_data,
 )
+from citebed.report.grid import p_text
 from citebed.report.html.inline_svg import Figure, figure_of
 from citebed.report.html.page import (
     Cell,

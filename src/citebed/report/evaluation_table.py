@@ -8,8 +8,7 @@ from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.trec_names import trec_name
 from citebed.evaluation.scoring.evaluating import Evaluation
 from citebed.evaluation.scoring.ledger import Ledger
-from citebed.evaluation.scoring.run_scores import RunScores
-from citebed.evaluation.scoring.summaries import Resampling
+from citebed.evaluation.scoring.run_scores import Resampling, RunScores
 from citebed.report.grid import Grid
 
 

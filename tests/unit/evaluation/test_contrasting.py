@@ -19,7 +19,7 @@ from citebed.evaluation.contrasts.changes import fates
 from citebed.evaluation.contrasts.contrasting import Contrast, ContrastOptions, contrast
 from citebed.evaluation.contrasts.sets import align
 from citebed.evaluation.scoring.comparing import Design
-from citebed.evaluation.scoring.summaries import Resampling
+from citebed.evaluation.scoring.run_scores import Resampling
 from citebed.runs.reading import as_qrels
 from citebed.runs.tables import Qrels
 

@@ -12,7 +12,7 @@ from lxml import etree
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.grammar import measures
 from citebed.evaluation.scoring.evaluating import evaluate
-from citebed.evaluation.scoring.summaries import Resampling, summarise
+from citebed.evaluation.scoring.run_scores import Resampling, summarise
 from citebed.report.drawing import FileNames, label, write_files
 from citebed.report.evaluation_figures import (
     Mean,

@@ -18,9 +18,8 @@ from lxml import etree, html
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.grammar import measures
 from citebed.evaluation.scoring.comparing import Design
-from citebed.evaluation.scoring.run_scores import Settings
+from citebed.evaluation.scoring.run_scores import Resampling, Settings
 from citebed.evaluation.scoring.study import Plan, Study, study
-from citebed.evaluation.scoring.summaries import Resampling
 from citebed.report.evaluation_page import Front, evaluation_page
 from citebed.report.evaluation_queries import query_data
 from citebed.report.html.inline_svg import figure_of, inline_svg

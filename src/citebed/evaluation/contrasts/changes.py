@@ -12,8 +12,7 @@ import numpy as np
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.comparing import Comparison, Design, compare
 from citebed.evaluation.scoring.evaluating import Evaluation
-from citebed.evaluation.scoring.run_scores import RunScores
-from citebed.evaluation.scoring.summaries import Resampling
+from citebed.evaluation.scoring.run_scores import Resampling, RunScores
 from citebed.evaluation.statistics import kendall_tau, pearson, spearman, tau_ap
 from citebed.frames import FlatRow
 from citebed.runs.tables import Floats

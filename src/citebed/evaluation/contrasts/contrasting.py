@@ -29,8 +29,7 @@ from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.grammar import measures as parse_measures
 from citebed.evaluation.scoring.comparing import Design
 from citebed.evaluation.scoring.evaluating import Evaluation, evaluate_under
-from citebed.evaluation.scoring.run_scores import Settings
-from citebed.evaluation.scoring.summaries import Resampling, resampling_of
+from citebed.evaluation.scoring.run_scores import Resampling, Settings, resampling_of
 from citebed.frames import Parts
 from citebed.runs.ranking import prepare
 from citebed.runs.reading import as_qrels, check_names, read_sets

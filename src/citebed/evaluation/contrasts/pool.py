@@ -17,8 +17,7 @@ from citebed.evaluation.judgements.clusters import read_groups
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.rankings import match
 from citebed.evaluation.scoring.comparing import Comparison, Design
-from citebed.evaluation.scoring.run_scores import Settings
-from citebed.evaluation.scoring.summaries import Resampling
+from citebed.evaluation.scoring.run_scores import Resampling, Settings
 from citebed.evaluation.statistics import adjust, paired_test
 from citebed.frames import FlatRow
 from citebed.runs.ranking import Ranked, prepare

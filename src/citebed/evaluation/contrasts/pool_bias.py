@@ -34,8 +34,7 @@ from citebed.evaluation.measures.grammar import measures as parse_measures
 from citebed.evaluation.measures.rankings import Rankings, match
 from citebed.evaluation.scoring.comparing import Design, compare
 from citebed.evaluation.scoring.evaluating import evaluate_under
-from citebed.evaluation.scoring.run_scores import Settings
-from citebed.evaluation.scoring.summaries import Resampling
+from citebed.evaluation.scoring.run_scores import Resampling, Settings
 from citebed.evaluation.statistics import kendall_tau, tau_ap
 from citebed.frames import FlatRow, Parts
 from citebed.runs.ranking import Ranked, prepare, rank

@@ -13,8 +13,7 @@ import polars as pl
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring.run_scores import RunScores, run_called
-from citebed.evaluation.scoring.summaries import Resampling
+from citebed.evaluation.scoring.run_scores import Resampling, RunScores, run_called
 from citebed.evaluation.statistics import (
     CORRECTIONS,
     TESTS,

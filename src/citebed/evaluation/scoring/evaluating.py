@@ -14,12 +14,15 @@ from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.grammar import measures as parse_measures
 from citebed.evaluation.scoring.run_scores import (
     TREC_EVAL,
+    Resampling,
     RunScores,
     Settings,
+    Summary,
+    resampling_of,
     run_called,
     score_runs,
+    summarise,
 )
-from citebed.evaluation.scoring.summaries import Resampling, Summary, resampling_of, summarise
 from citebed.frames import Shown
 from citebed.runs.ranking import PreparedQrels, prepare
 from citebed.runs.reading import as_qrels, as_runs

@@ -9,8 +9,7 @@ from typing import Any
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.comparing import Comparison, Design, compare
 from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES, Evaluation, evaluate_under
-from citebed.evaluation.scoring.run_scores import TREC_EVAL, Settings
-from citebed.evaluation.scoring.summaries import Resampling, Summary
+from citebed.evaluation.scoring.run_scores import TREC_EVAL, Resampling, Settings, Summary
 from citebed.runs.ranking import PreparedQrels, prepare
 from citebed.runs.reading import as_qrels, as_runs, check_names
 from citebed.runs.tables import Run

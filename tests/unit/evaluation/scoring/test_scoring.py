@@ -15,7 +15,7 @@ import citebed
 from citebed.errors import CitebedError
 from citebed.evaluation import Resampling, Settings, as_qrels, as_run, evaluate, prepare, rank
 from citebed.evaluation.measures import MEASURES
-from citebed.evaluation.scoring.summaries import summarise
+from citebed.evaluation.scoring.run_scores import summarise
 from citebed.runs.ranking import check_twice, in_rank_order, repeated
 
 QRELS = {"q1": {"a": 1, "b": 0, "c": 2}, "q2": {"a": 0}, "q3": {"d": 1}}
