@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from citebed.evaluation.scoring.comparing import Comparison
-from citebed.report.grid import Grid
+from citebed.report.grid import Grid, number, p_text
 from citebed.wording import count
 
 DAGGER = "†"
@@ -38,18 +38,6 @@ def _row(of: Comparison) -> list[str]:
         p_text(of.p_adjusted),
         number(of.smallest, ".4f"),
     ]
-
-
-def number(value: float, how: str) -> str:
-    """A number as ``how`` formats it; a dash where there is none."""
-    return "–" if math.isnan(value) else format(value, how)
-
-
-def p_text(p: float) -> str:
-    """``0.031``, ``<0.0001``; a dash where there is none."""
-    if math.isnan(p):
-        return "–"
-    return "<0.0001" if p < 1e-4 else f"{p:.4f}"
 
 
 def comparison_notes(found: Sequence[Comparison], alpha: float) -> list[str]:

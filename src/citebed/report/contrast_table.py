@@ -18,8 +18,7 @@ from citebed.evaluation.contrasts.contrasting import Contrast
 from citebed.evaluation.contrasts.pool import VERDICTS, Bound
 from citebed.evaluation.contrasts.pool_bias import Fall, Order, PoolBias, UnjudgedShare
 from citebed.evaluation.contrasts.sets import JudgementSet
-from citebed.report.comparison_table import number, p_text
-from citebed.report.grid import Grid
+from citebed.report.grid import Grid, number, p_text
 from citebed.wording import count
 
 _FATE_HEADS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,6 +67,18 @@ class Grid:
                 "",
             ]
         )
+
+
+def number(value: float, how: str) -> str:
+    """A number as ``how`` formats it; a dash where there is none."""
+    return "–" if math.isnan(value) else format(value, how)
+
+
+def p_text(p: float) -> str:
+    """``0.031``, ``<0.0001``; a dash where there is none."""
+    if math.isnan(p):
+        return "–"
+    return "<0.0001" if p < 1e-4 else f"{p:.4f}"
 
 
 def _in_markdown(cell: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from citebed.report.grid import Grid
+from citebed.report.grid import Grid, number
 from citebed.timeline.robustness import Robustness, Simulation
 from citebed.wording import count
 
@@ -106,5 +106,5 @@ def _chance(simulation: Simulation) -> float:
 
 
 def _number(value: float, how: str = ".3f") -> str:
-    text = "–" if math.isnan(value) else format(value, how)
+    text = number(value, how)
     return text.removeprefix("-") if text.strip("-0.") == "" else text

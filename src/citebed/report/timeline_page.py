@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from citebed.evaluation.measures.base import Measure
-from citebed.report.comparison_table import p_text
+from citebed.report.grid import p_text
 from citebed.report.html.inline_svg import Figure, figure_of
 from citebed.report.html.page import (
     Cell,

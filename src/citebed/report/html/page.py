@@ -22,6 +22,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from citebed._version import __version__
+from citebed.report.grid import number
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -67,7 +68,7 @@ def known(value: float) -> float | None:
 
 def number_text(value: float, how: str) -> str:
     """As in a cell: ``−0.0123``, or a dash for nan."""
-    return "–" if math.isnan(value) else format(value, how).replace("-", "−")
+    return number(value, how).replace("-", "−")
 
 
 def limits_text(low: float, high: float, how: str = "+.4f") -> str:
