@@ -102,7 +102,7 @@ def timeline(  # noqa: PLR0913 (a notebook completes and checks them by name)
     *,
     slices: str | None = None,
     weight: str | Sequence[str] = "uniform",
-    measures: Sequence[str | Measure] = DEFAULT_MEASURES,
+    measures: str | Measure | Sequence[str | Measure] = DEFAULT_MEASURES,
     start: str | None = None,
     end: str | None = None,
     times: Any = None,

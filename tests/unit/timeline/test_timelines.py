@@ -16,6 +16,7 @@ import pytest
 import citebed
 from citebed.cli.app import main
 from citebed.errors import CitebedError, UnknownName
+from citebed.runs.reading import as_qrels, as_run
 from citebed.timeline.scoring.official import official_timeline
 from citebed.timeline.timelines import timeline
 
@@ -88,6 +89,16 @@ def test_runs_are_named_by_file_by_key_or_by_number() -> None:
         names(["me.run", "me.run"])
     with pytest.raises(CitebedError, match="no runs were given"):
         names([])
+
+
+def test_one_measure_and_values_of_the_house_are_taken_as_they_are() -> None:
+    qrels = as_qrels({"q": {f"{START}-a": 1}}, "mine")
+    runs = [as_run({"q": {f"{START}-a": 2.0}}, "one"), as_run({"q": {f"{START}-b": 1.0}}, "two")]
+    found = timeline(qrels, runs, measures="AP")
+    assert found.table.select("run", "measure", "value").rows() == [
+        ("one", "AP", 1.0), ("two", "AP", 0.0),
+    ]  # fmt: skip
+    assert found.cells.truth.judged.name == "mine"
 
 
 def test_times_may_be_a_table_of_any_whole_numbers() -> None:

@@ -30,14 +30,16 @@ class RescaledAUC(AUC):
         return 2 * super().score(rankings) - 1
 
 
-def slice_measures(texts: Iterable[str | Measure] = DEFAULT_MEASURES) -> list[Measure]:
+def slice_measures(
+    texts: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
+) -> list[Measure]:
     """The measures that texts name, each once; ``RescaledAUC`` is known here too.
 
     Relevance is decided before slices and weights are made, so a measure's own ``rel`` is
     refused; so is one that has no mean, such as a count.
     """
     found: dict[Measure, None] = {}
-    for text in texts:
+    for text in [texts] if isinstance(texts, str | Measure) else texts:
         parts = [text] if isinstance(text, Measure) else split_names(text)
         found.update((_measure(part), None) for part in parts)
     for each in found:
