@@ -14,10 +14,10 @@ import typer.main
 
 from citebed.cli.app import build
 from citebed.collection import Rules, profiles, tables
-from citebed.collection.building.citing import QRELS, QUERIES
 from citebed.collection.exporting import EXPORTERS
 from citebed.collection.formats import FORMATS
 from citebed.collection.lint import CHECKS
+from citebed.collection.tables import QRELS, QUERIES
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [*sorted((REPOSITORY / "docs").glob("*.md")), REPOSITORY / "README.md"]

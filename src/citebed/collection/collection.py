@@ -12,10 +12,9 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from citebed.collection import tables
-from citebed.collection.building.citing import QRELS, QUERIES
 from citebed.collection.rules import Rules
 from citebed.collection.storing import store
-from citebed.collection.tables import Schema
+from citebed.collection.tables import QRELS, QUERIES, Schema
 from citebed.errors import CollectionError, UnknownName
 from citebed.files.reading import at_hand, read_small
 from citebed.records import (

@@ -83,6 +83,12 @@ CONTEXTS: Schema = {
 }
 TOPICS: Schema = {**_fields(Query), **_PLACE}
 JUDGEMENTS: Schema = {**_fields(Judgement), **_PLACE}
+QUERIES: dict[str, pl.DataType] = {
+    **_texts("query_id", "text", "title", "paper_id", "section"),
+    "exclude": _LIST,
+    "before": _TEXT,
+}
+QRELS: dict[str, pl.DataType] = {**_fields(Judgement)}
 PROBLEMS: Schema = {**_PLACE, **_texts("kind", "what")}
 SOURCES: Schema = {
     **_texts("source", "sha256"),

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from citebed.collection import Collection
-from citebed.collection.building.citing import QUERIES
+from citebed.collection.tables import QUERIES
 from citebed.errors import CitebedError, FormatError, UnknownName
 from citebed.files.json_lines import json_object
 from citebed.files.reading import file_hash, read_lines

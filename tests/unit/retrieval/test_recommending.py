@@ -13,7 +13,7 @@ from tests.unit.retrieval.index.making import build, write_collection
 
 import citebed
 from citebed.collection import open_collection
-from citebed.collection.building.citing import QUERIES
+from citebed.collection.tables import QUERIES
 from citebed.errors import CitebedError
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of

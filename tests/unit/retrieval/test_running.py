@@ -12,7 +12,7 @@ import pytest
 from tests.unit.retrieval.index.making import build, context, write_collection
 
 from citebed.collection import open_collection
-from citebed.collection.building.citing import QUERIES
+from citebed.collection.tables import QUERIES
 from citebed.errors import CitebedError, FormatError
 from citebed.retrieval.dates import Dates, checked_date
 from citebed.retrieval.index.index import open_index

@@ -11,23 +11,8 @@ from typing import NamedTuple
 import polars as pl
 
 from citebed.collection.rules import Rules
-from citebed.collection.tables import CONTEXTS, PAPERS, REFERENCES
+from citebed.collection.tables import CONTEXTS, PAPERS, QUERIES, REFERENCES
 from citebed.runs.times import is_later
-
-QUERIES: dict[str, pl.DataType] = {
-    "query_id": pl.String(),
-    "text": pl.String(),
-    "title": pl.String(),
-    "paper_id": pl.String(),
-    "section": pl.String(),
-    "exclude": pl.List(pl.String()),
-    "before": pl.String(),
-}
-QRELS: dict[str, pl.DataType] = {
-    "query_id": pl.String(),
-    "doc_id": pl.String(),
-    "relevance": pl.Int32(),
-}
 
 
 class QuerySet(NamedTuple):

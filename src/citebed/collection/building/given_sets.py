@@ -9,9 +9,10 @@ from pathlib import PurePosixPath
 
 import polars as pl
 
-from citebed.collection.building.citing import QRELS, QUERIES, QuerySet
+from citebed.collection.building.citing import QuerySet
 from citebed.collection.formats.fields import FreeIds
 from citebed.collection.rules import Rules
+from citebed.collection.tables import QRELS, QUERIES
 from citebed.records import Problem
 
 _RESERVED = ("paragraphs", "sentences")

@@ -9,8 +9,8 @@ from collections import namedtuple
 from pathlib import Path
 from typing import Any
 
-from citebed.collection.building.citing import QUERIES as QUERY_FIELDS
 from citebed.collection.exporting.base import BIBLIOGRAPHIC
+from citebed.collection.tables import QUERIES as QUERY_FIELDS
 from citebed.errors import CitebedError, MissingExtra, UnknownName
 
 DOCS, QUERIES, QRELS, METADATA = "docs.jsonl", "queries.jsonl", "qrels.txt", "metadata.json"

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from citebed.collection import tables
-from citebed.collection.building.citing import QUERIES
 from citebed.collection.storing import store
 from citebed.collection.storing.store import Manifest
+from citebed.collection.tables import QUERIES
 from citebed.retrieval.index.building import IndexOptions, IndexReport, build_index
 from citebed.retrieval.index.index import Index, open_index
 
