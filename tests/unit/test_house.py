@@ -44,3 +44,16 @@ def test_the_command_line_answers_help_without_heavy_imports(tmp_path: Path) -> 
     subprocess.run(
         [sys.executable, "-c", code], check=True, cwd=tmp_path, stdout=subprocess.DEVNULL
     )
+
+
+def test_the_doors_are_thin() -> None:
+    """No function of the command line has over 40 lines of code besides its options."""
+    for path in (SOURCE / "cli").glob("*.py"):
+        lines = path.read_text("utf-8").splitlines()
+        for node in ast.walk(ast.parse("\n".join(lines))):
+            if isinstance(node, ast.FunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) else node.body
+                code = [
+                    line for line in lines[body[0].lineno - 1 : node.end_lineno] if line.strip()
+                ]
+                assert len(code) <= 40, f"{path.name}: {node.name}"
