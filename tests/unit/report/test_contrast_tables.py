@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from citebed.evaluation.contrasts.changes import Agreement, Change, Conclusion, Mover
+from citebed.evaluation.contrasts.pool import Bound
 from citebed.evaluation.contrasts.pool_bias import Fall, Order, UnjudgedShare
 from citebed.evaluation.contrasts.sets import JudgementSet
-from citebed.evaluation.contrasts.pool import Bound
 from citebed.report import contrast_table as tables
 
 CHANGES = [
