@@ -40,8 +40,7 @@ from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.queries import read_queries
 from citebed.retrieval.recommending import Recommender
-from citebed.retrieval.rerank.weights import read_torch_pickle
-from citebed.retrieval.rerank.weights import read_safetensors
+from citebed.retrieval.rerank.weights import read_safetensors, read_torch_pickle
 from citebed.retrieval.running import RunOptions, run_queries
 from citebed.retrieval.search.feeding import read_judged as read_feedback
 from citebed.retrieval.search.fields import fields_of

@@ -31,7 +31,6 @@ from citebed.collection.tables import TABLES, Schema, check_types, check_values,
 from citebed.errors import CitebedError, CollectionError
 from citebed.files.reading import at_hand, read_text
 from citebed.files.writing import sync_file, sync_folder, whole_files
-from citebed.runs.writing import write_lines
 from citebed.wording import printable
 
 FORMAT = 1
@@ -359,6 +358,8 @@ def damage_told(path: Path) -> Iterator[None]:
 
 def write_qrels(path: Path, qrels: pl.DataFrame) -> None:
     """Write judgements in TREC's four columns, with iteration 0."""
+    from citebed.runs.writing import write_lines  # which needs numpy, and who reads does not
+
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as handle:
         write_lines(qrels.select("query_id", pl.lit("0").alias("0"), "doc_id", "relevance"), handle)
