@@ -79,7 +79,7 @@ class Output:
 class Exporter:
     """A form to export to; ``file`` names its only file where it is not a folder of files.
 
-    What is in ``lacks`` has no place in it.
+    What is in ``lacks`` has no place in it; notes say so of what it is ``called``.
     """
 
     name: str
@@ -87,6 +87,7 @@ class Exporter:
     write: Callable[[Collection, Output], None]
     file: str = ""
     lacks: tuple[str, ...] = ()
+    called: str = ""
 
 
 def write_lines(file: IO[bytes], lines: pl.DataFrame, end: str = "\n") -> None:
@@ -163,4 +164,4 @@ def left_out(collection: Collection, output: Output, exporter: Exporter) -> Iter
     """A note for each part that the collection has and the form lacks."""
     for part in exporter.lacks:
         if what := _PARTS[part](collection, output):
-            yield f"{what} not part of {exporter.title}"
+            yield f"{what} not part of {exporter.called or exporter.title}"

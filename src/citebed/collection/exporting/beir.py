@@ -75,4 +75,5 @@ BEIR = Exporter(
     "BEIR datasets",
     write_beir,
     lacks=("full text", "links", "aliases", "bibtex", "papers", "provenance"),
+    called="BEIR",
 )

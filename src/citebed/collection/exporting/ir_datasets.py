@@ -70,4 +70,5 @@ IR_DATASETS = Exporter(
     "a folder for ir_datasets",
     write_ir_datasets,
     lacks=("full text", "links", "aliases", "bibtex", "papers", "provenance"),
+    called="an ir_datasets folder",
 )

@@ -135,4 +135,10 @@ def _write_set(collection: Collection, name: str, output: Output) -> None:
         output.notes.append(f"query set {name}: imported again, these files are '{name}-given'")
 
 
-JSONL = Exporter("jsonl", "citebed JSON Lines", write_jsonl, lacks=("aliases", "provenance"))
+JSONL = Exporter(
+    "jsonl",
+    "citebed JSON Lines",
+    write_jsonl,
+    lacks=("aliases", "provenance"),
+    called="our JSON Lines",
+)

@@ -40,4 +40,5 @@ TREC = Exporter(
     "TREC documents, topics and qrels",
     write_trec,
     lacks=("fields", "full text", "links", "papers", "query details"),
+    called="TREC's files",
 )
