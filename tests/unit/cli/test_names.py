@@ -147,8 +147,12 @@ def test_what_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixtur
     ],
 )
 def test_words_that_mean_nothing_are_spelled(
-    words: list[str], capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     assert main([word.replace("B", os.fsdecode(b"\xe9")) for word in words]) == 1
     assert "\\xe9" in capsys.readouterr().err
 
