@@ -27,7 +27,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("package")
     source = Path(citebed.__file__).parent
     shutil.copytree(source, folder / "citebed", ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "citebed/retrieval/search/__pycache__").write_text("in the way")
+    (folder / "citebed/retrieval/__pycache__").write_text("in the way")
     return folder
 
 

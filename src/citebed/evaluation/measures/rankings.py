@@ -182,7 +182,8 @@ def _meet(judged: PreparedQrels, ranked: Ranked, codes: Ints) -> tuple[Ints, Int
     seen[judged.keys & _LAST] = True
     parts = range(0, len(row_keys), _PART)
     some = np.concatenate(
-        [first + np.flatnonzero(seen[row_keys[first : first + _PART] & _LAST]) for first in parts]
+        [np.zeros(0, np.int64)]
+        + [first + np.flatnonzero(seen[row_keys[first : first + _PART] & _LAST]) for first in parts]
     )
     found = pl.DataFrame({"key": row_keys[some], "row": some}).join(
         pl.DataFrame({"key": judged.keys}).with_row_index("judgement"), on="key"
