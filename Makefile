@@ -5,13 +5,17 @@ BIN     = $(VENV)/bin
 WORKERS ?= 2
 BENCH   = import robustness search bm25 models citing rerank evaluate clusters claims contrast timeline filter
 
-.PHONY: demo test lint browser pythons fuzz bench docs lock clean
+.PHONY: demo test test-full lint browser pythons fuzz bench docs lock clean
 
 demo: $(VENV)/.ready
 	$(BIN)/citebed demo demo-collection
 
 test: lint browser pythons
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+# Every case of every kind, the long studies, and all examples of property tests.
+test-full: lint browser pythons
+	CITEBED_FULL=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 lint: $(VENV)/.ready-dev
 	$(BIN)/ruff check src tests bench docs

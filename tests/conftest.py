@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tests.sampling import FULL, examples, sampled
 
 from citebed.collection import ImportOptions, import_sources, load_profile, read_exclusions
 
 # Machines differ in speed, and a test that fails must fail for everyone.
-settings.register_profile("citebed", deadline=None, derandomize=True)
-settings.register_profile("few", settings.get_profile("citebed"), max_examples=25)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "citebed"))
+settings.register_profile("full", deadline=None, derandomize=True)
+settings.register_profile("usual", settings.get_profile("full"), max_examples=examples(100))
+settings.register_profile("few", settings.get_profile("full"), max_examples=8)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -63,3 +65,10 @@ def acm_cr(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             paths = [data / "acm-dl.tar.xz", data / "papers"]
             import_sources(folder, paths, ImportOptions(rules=rules))
     return folder
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Unless all is wanted, or one test is asked for by name, run a sample of what is alike."""
+    if not FULL and not any("::" in each for each in config.args):
+        items[:], left = sampled(items)
+        config.hook.pytest_deselected(items=left)

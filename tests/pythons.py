@@ -19,7 +19,7 @@ FOLDER = Path(".venv-py")
 MINORS = range(11, 15)
 
 PACKAGES = re.compile(
-    "lxml|numpy|polars|polars-runtime-32|pystemmer"
+    "lxml|markdown-it-py|mdurl|numpy|polars|polars-runtime-32|pystemmer"
     "|hypothesis|sortedcontainers|pytest|iniconfig|packaging|pluggy|pygments|pytest-xdist|execnet"
 )
 TESTS = [

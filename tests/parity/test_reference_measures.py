@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import trec_measures as reference
+from tests.sampling import examples
 
 GOLDEN = Path(__file__).parent / "golden"
 TOLERANCE = 1e-12
@@ -194,7 +195,7 @@ GRADES = st.dictionaries(DOCS, st.integers(-2, 4), min_size=1).filter(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     qrels=st.dictionaries(QUERIES, GRADES, min_size=1),
     run=st.dictionaries(QUERIES, st.dictionaries(DOCS, SCORES, min_size=1), min_size=1),

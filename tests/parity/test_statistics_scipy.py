@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tests.sampling import examples
 
 from citebed.evaluation.statistics import (
     kendall_tau,
@@ -33,7 +34,7 @@ def test_student(differences: list[float]) -> None:
     assert found.p_value == pytest.approx(theirs.pvalue, rel=1e-9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(DIFFERENCES)
 def test_wilcoxon(differences: list[float]) -> None:
     found = paired_test("wilcoxon", differences)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.libqsturng import psturng
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
+from tests.sampling import examples
 
 from citebed.evaluation.statistics import adjust, mean_interval, paired_test, smallest_effect, tukey
 
@@ -17,7 +18,7 @@ from citebed.evaluation.statistics import adjust, mean_interval, paired_test, sm
 @pytest.mark.parametrize(
     ("method", "theirs"), [("bonferroni", "bonferroni"), ("holm", "holm"), ("bh", "fdr_bh")]
 )
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(p=st.lists(st.floats(0, 1), min_size=1, max_size=15))
 def test_corrections(method: str, theirs: str, p: list[float]) -> None:
     expected = multipletests(p, method=theirs)[1]

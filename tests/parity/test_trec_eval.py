@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import trec_measures as reference
+from tests.sampling import examples
 
 from citebed.cli.app import main
 from citebed.evaluation import Settings, evaluate
@@ -127,7 +128,7 @@ RUNS = st.dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     qrels=QRELS,
     run=RUNS,

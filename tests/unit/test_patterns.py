@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import samples
+from tests.sampling import examples
 
 from citebed import patterns
 from citebed.patterns import compiled, converted
@@ -228,7 +229,7 @@ def _letters(pattern: re.Pattern[Any]) -> list[str]:
 def test_converted_patterns_find_the_same_in_any_text(pairs: list[Any]) -> None:
     letters = [_letters(native) for native, _ in pairs]
 
-    @settings(max_examples=1000)
+    @settings(max_examples=examples(1000))
     @given(data=st.data())
     def check(data: Any) -> None:
         number = data.draw(st.sampled_from(range(len(pairs))))

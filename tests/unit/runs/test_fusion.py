@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.reference import fusing as reference
+from tests.sampling import examples
 
 from citebed.errors import CitebedError
 from citebed.runs.fusion import METHODS, NORMALISATIONS, Fusion, fuse
@@ -315,7 +316,7 @@ def test_equal_to_the_slow_version(
     assert found == pytest.approx(flat, rel=1e-7, abs=1e-7)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(RUNS, st.sampled_from(WAYS))
 def test_the_order_of_the_runs_does_not_matter(
     runs: list[reference.Run], way: tuple[str, str]

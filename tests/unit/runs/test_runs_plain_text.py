@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.sampling import examples
 
 from citebed.runs import plain_text
 from citebed.runs.plain_text import separators
@@ -30,7 +31,7 @@ def separators_by_lines(text: bytes, mark: bytes) -> int | None:
 
 @pytest.mark.parametrize("mark", [b" ", b"\t"])
 @pytest.mark.parametrize("block", [1, 2, 3, 1 << 20])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(text=TEXT)
 def test_equal_to_looking_at_every_line(
     block: int, mark: bytes, text: bytes, tmp_path_factory: pytest.TempPathFactory

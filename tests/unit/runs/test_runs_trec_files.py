@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.sampling import examples
 
 from citebed.errors import CitebedError, FormatError
 from citebed.evaluation import evaluate
@@ -108,7 +109,7 @@ SCORE = st.floats(allow_nan=False, allow_infinity=False).map(repr)
 FIELDS = st.tuples(WORD, st.just("Q0"), WORD, st.just("1"), SCORE, WORD)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     lines=st.lists(FIELDS, min_size=1, max_size=8), blank=BLANK, end=st.sampled_from(["\n", "\r\n"])
 )

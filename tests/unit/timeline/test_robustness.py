@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import robustness as reference
+from tests.sampling import examples
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures import MEASURES as REGISTERED
@@ -250,7 +251,7 @@ def test_measures_are_split_named_once_and_print_as_written() -> None:
     assert [str(each) for each in found] == ["AP", "nDCG@R", "RBP(p=0.9)", "AUC:rescaled", "AUC"]
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.permutations(range(8)))
 def test_auc_rescaled_is_twice_auc_less_1(order: list[int]) -> None:
     rankings = as_rankings(Setting(8, 3), np.array(order))

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from tests.reference.jsonl import document_to_json
+from tests.sampling import examples
 from tests.strategies import DOCUMENT
 
 from citebed.collection import Collection, ImportOptions, import_sources, open_collection
@@ -40,7 +41,7 @@ def collection_of(documents: list[Document], folder: Path) -> Collection:
 
 @pytest.mark.parametrize(("form", "target"), [("bibtex", "out.bib"), ("jsonl", "out")])
 @given(documents=DOCUMENTS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_documents_come_back(form: str, target: str, documents: list[Document]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.sampling import examples
 
 from citebed.collection import formats
 from citebed.collection.formats import jsonfiles
@@ -379,7 +380,7 @@ def check(form: Format, data: bytes) -> None:
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: str(form.name))
 @given(values=st.lists(VALUES, max_size=3), as_lines=st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_arbitrary_json_never_raises(form: Format, values: list[Any], as_lines: bool) -> None:
     whole = "\n".join(map(json.dumps, values)) if as_lines else json.dumps(values, indent=1)
     check(form, whole.encode())
@@ -388,7 +389,7 @@ def test_arbitrary_json_never_raises(form: Format, values: list[Any], as_lines: 
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: str(form.name))
 @given(data=st.binary(max_size=80) | st.text('{}[]",:\\ \n1ae', max_size=60).map(str.encode))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_arbitrary_bytes_never_raise(form: Format, data: bytes) -> None:
     check(form, data)
     if form.cut is not None:

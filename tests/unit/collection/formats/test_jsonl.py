@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference.jsonl import document_to_json
+from tests.sampling import examples
 
 from citebed.collection.formats.base import Chunk
 from citebed.collection.formats.jsonl import JSONL
@@ -123,7 +124,7 @@ DOCUMENTS = st.builds(
 
 
 @given(DOCUMENTS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_every_document_comes_back(doc: Document) -> None:
     assert read(document_to_json(doc)) == [doc]
 

@@ -7,6 +7,7 @@ from collections.abc import Collection
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.sampling import examples
 
 from citebed.collection.formats.acl_xml import ACL_XML
 from citebed.collection.formats.annotation_xml import ANNOTATION_XML
@@ -147,7 +148,7 @@ class TestHostileInput:
     def test_deep_but_allowed(self) -> None:
         assert text_of("<a>" * 250 + "x" + "</a>" * 250) == "x"
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=examples(200), deadline=None)
     @given(
         st.binary(max_size=200), st.sampled_from([b"", b"<a>", b"<TEI>", b"<doc>", b"<article>"])
     )
@@ -157,7 +158,7 @@ class TestHostileInput:
             list(form.parse(Chunk(start + data, "any")))
             form.sniff((start + data).decode("latin-1"))
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=examples(200), deadline=None)
     @given(st.lists(st.sampled_from([*"<>/=\"'&;aps[]!-? ", "<!--"])))
     def test_any_markup(self, pieces: list[str]) -> None:
         root, problems = parse_xml("".join(pieces).encode())

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.sampling import examples
 
 import citebed
 from citebed.errors import CitebedError
@@ -65,7 +66,7 @@ def test_float_scores_tie() -> None:
 LISTS = st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=6), min_size=1, max_size=6)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(lists=LISTS, cells=st.sampled_from([1, 4, 1 << 20]))
 def test_repeated_finds_the_queries_with_a_value_twice(lists: list[list[int]], cells: int) -> None:
     hashes = np.array([value for values in lists for value in values], np.uint64)
@@ -90,7 +91,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(rows=ROWS, seed=st.integers(0, 9))
 def test_the_order_of_lines_does_not_matter(rows: list[tuple[str, str, int]], seed: int) -> None:
     expected = sorted(rows, key=lambda row: row[1], reverse=True)

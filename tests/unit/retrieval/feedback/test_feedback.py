@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference import models as slow
+from tests.sampling import examples
 from tests.unit.retrieval.models.tiny import (
     COLLECTIONS,
     DOCS,
@@ -194,7 +195,7 @@ def test_every_step_of_em_raises_the_likelihood(pairs: list[tuple[int, int]], la
     assert all(topic.sum() == pytest.approx(1) for topic in topics)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(COUNTS, st.floats(0.05, 0.9))
 def test_em_reaches_the_maximum_of_the_closed_form(
     pairs: list[tuple[int, int]], lam: float

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.reference import search as twin
+from tests.sampling import examples
 from tests.unit.retrieval.index.making import (
     arrays_of,
     assert_same_arrays,
@@ -107,7 +108,7 @@ def write_state(folder: Path, state: Mapping) -> None:
     write_collection(folder, rows, sections=sections, contexts=contexts)
 
 
-@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(50), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(STATE, min_size=2, max_size=4))
 def test_building_on_gives_what_building_anew_gives(states: list[Mapping]) -> None:
     with TemporaryDirectory() as name:
@@ -121,7 +122,7 @@ def test_building_on_gives_what_building_anew_gives(states: list[Mapping]) -> No
         assert_same_arrays(grown, arrays_of(folder))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(STATE)
 def test_an_index_is_what_the_slow_twin_counts(state: Mapping) -> None:
     terms = analyser_of("english").terms

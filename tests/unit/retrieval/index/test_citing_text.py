@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.sampling import examples
 from tests.unit.retrieval.index.making import build, columns_of, context, write_collection
 
 from citebed.errors import CitebedError, FormatError
@@ -168,7 +169,7 @@ MODELS = (
 CITING = Fields({"title": 1.0, "citing": 0.5})
 
 
-@settings(max_examples=35, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(35), suppress_health_check=[HealthCheck.too_slow])
 @given(titles=st.lists(WORDS, min_size=3, max_size=3), rows=ROWS, model=st.sampled_from(MODELS))
 def test_without_a_paper_is_as_if_it_had_never_been_indexed(
     titles: list[str], rows: list[tuple[str, list[str], str]], model: str

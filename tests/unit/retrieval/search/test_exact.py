@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.sampling import examples
 from tests.unit.retrieval.search.made import (
     EVERY_MODEL,
     ONE_FIELD,
@@ -285,7 +286,7 @@ WEIGHTS = st.dictionaries(
 )
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.too_slow])
 @given(
     docs=DOCS,
     weights=st.lists(WEIGHTS, min_size=1, max_size=5),

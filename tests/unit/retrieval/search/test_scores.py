@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.reference import search as twin
+from tests.sampling import examples
 from tests.unit.retrieval.search.made import ONE_FIELD, index_of
 
 from citebed.errors import CitebedError, UnknownName
@@ -40,7 +41,7 @@ def assert_ranked_as(
 
 
 @pytest.mark.parametrize("model", twin.SCORERS)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(titles=TITLES, query=QUERIES, k=st.integers(1, 9))
 def test_scoring_everything_is_scoring_each(
     model: str, titles: list[list[str]], query: list[str], k: int
@@ -75,7 +76,7 @@ FIELDED = st.lists(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(docs=FIELDED, query=QUERIES)
 def test_bm25f(docs: list[dict[str, list[str]]], query: list[str]) -> None:
     weights = {"title": 2.0, "abstract": 0.5, "keywords": 1.0}
@@ -89,7 +90,7 @@ def test_bm25f(docs: list[dict[str, list[str]]], query: list[str]) -> None:
         assert_ranked_as(searcher, query, expected, 10)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     docs=FIELDED,
     query=QUERIES,

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.reference import filters as slow
+from tests.sampling import examples
 from tests.unit.timeline.filters.bursts import LABELS, START, TOPICS, Doc, filtered, stream
 
 from citebed.errors import CitebedError, UnknownName
@@ -151,7 +152,9 @@ DOCS = st.lists(
     st.tuples(st.integers(0, 2), st.lists(WORDS, max_size=8), st.lists(WORDS, max_size=2)),
     max_size=25,
 )
-anything = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+anything = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(40)
+)
 
 
 def made(parts: list[tuple[int, list[str], list[str]]]) -> list[Doc]:

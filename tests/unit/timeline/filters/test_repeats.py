@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.sampling import examples
 from tests.unit.timeline.filters.bursts import TOPICS, filtered, stream, write
 from tests.unit.timeline.filters.test_restarting import MODELS, OPTIONS, Killed, breaking, task_of
 
@@ -30,7 +31,7 @@ def test_ids_of_a_table_are_those_of_its_documents(pairs: list[tuple[str, int]])
     assert stream_ids(table).to_list() == [stream_id(*pair) for pair in pairs]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(60))
 @given(st.lists(st.tuples(IDS, TIMES), min_size=1, max_size=20), st.sampled_from([1, 100, 4096]))
 def test_a_stream_with_repeats_is_as_if_they_were_not_there(
     tmp_path: Path, pairs: list[tuple[str, int]], block: int

@@ -1,0 +1,66 @@
+"""What `make test` leaves to `make test-full`: cases of the same kind, and a few long studies.
+
+Of the parametrised tests below one case in so many is run, the same ones every time; property
+tests see fewer examples. With ``--full`` everything is run. What is left out is counted by pytest
+as deselected.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+FULL = os.environ.get("CITEBED_FULL") == "1"
+
+SAMPLED = {
+    "tests/unit/cli/test_odd_streams.py": 5,
+    "tests/unit/cli/test_odd_files.py": 5,
+    "tests/unit/cli/test_written_files.py": 3,
+    "tests/unit/collection/exporting/test_export_killed.py": 3,
+    "tests/unit/collection/test_import_starved.py": 3,
+    "tests/unit/collection/test_robustness.py": 2,
+    "tests/unit/drafts/test_drafts_robustness.py": 4,
+    "tests/unit/evaluation/statistics": 2,
+    "tests/unit/files/test_reading.py": 2,
+    "tests/unit/report": 2,
+    "tests/unit/retrieval/models/test_model_scores.py": 3,
+    "tests/unit/retrieval/search/test_exact.py": 3,
+    "tests/unit/retrieval/search/test_exact_acm_cr.py": 5,
+    "tests/unit/runs/test_fusion_laws.py": 2,
+    "tests/unit/runs/test_kba_readers_agree.py": 6,
+    "tests/unit/runs/test_runs_readers_agree.py": 6,
+    "tests/unit/test_long_texts.py": 4,
+    "tests/unit/text": 2,
+    "tests/unit/timeline/filters/test_restarting.py": 3,
+    "tests/unit/timeline/streams/test_run_readers_agree.py": 5,
+}
+"""Files (or folders) of parametrised tests of which one case in so many is enough every time."""
+
+FULL_ONLY = (
+    "tests/unit/retrieval/search/test_exact_acm_cr.py::test_all_queries_and_2000_random_ones",
+    "tests/unit/collection/exporting/test_acm_cr_round_trip.py",
+    "tests/unit/report/test_contrast_figures.py::test_the_same_contrast_gives_the_same_files",
+    "tests/unit/report/test_collection_picture.py::test_the_same_statistics_give_the_same_file",
+)
+"""Studies that are run with ``--full`` only."""
+
+
+def examples(number: int) -> int:
+    """How many examples a property test sees that asks for so many."""
+    return number if FULL else max(8, number // 4)
+
+
+def sampled(items: Sequence[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """The tests to run, and those that are left to the full run."""
+    seen: Counter[str] = Counter()
+    chosen, left = [], []
+    for item in items:
+        name, _, case = item.nodeid.partition("[")
+        step = next((n for path, n in SAMPLED.items() if name.startswith(path)), 1) if case else 1
+        is_left = name.startswith(FULL_ONLY) or seen[name] % step
+        seen[name] += 1
+        (left if is_left else chosen).append(item)
+    return chosen, left
