@@ -95,12 +95,13 @@ class Filter:
 
 def read_filter(text: str, known: Mapping[str, type[Filter]]) -> Filter:
     """The filter that a text describes: ``names``, or ``names(common=0.01)``."""
+    nothing = f"'{text}' is no model; write a name, or as in 'names(common=0.01)'"
     try:
         call, rest = parse_call(text)
     except SpecError:
-        rest = text
+        raise CitebedError(nothing) from None
     if rest:
-        raise CitebedError(f"'{text}' is no model; write a name, or as in 'names(common=0.01)'")
+        raise CitebedError(nothing)
     kind = known.get(call.name.lower())
     if kind is None:
         raise UnknownName("filter", call.name, known)
