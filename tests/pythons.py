@@ -100,7 +100,7 @@ def _locked() -> str:
 
 def _tested(folder: Path, workers: str) -> tuple[int, str]:
     """The tests' exit code, and what they say: how many passed and what was not run; or all."""
-    known = {**os.environ, "PYTHONPATH": "src", "HYPOTHESIS_PROFILE": "few"}
+    known = {**os.environ, "PYTHONPATH": "src", "HYPOTHESIS_PROFILE": "few", "CITEBED_EVERY": "4"}
     command = [f"{folder}/bin/python", "-m", "pytest", "-q", "-n", workers, "--dist", "worksteal"]
     command += ["-p", "no:cacheprovider", "-k", f"not {NEEDS_ALL_PACKAGES}", *TESTS]
     done = subprocess.run(command, env=known, capture_output=True, text=True, check=False)

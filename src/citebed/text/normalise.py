@@ -80,7 +80,7 @@ def tag_to_text(tag: str) -> str:
 
 def entity_to_text(entity: str) -> str:
     """The character of an HTML entity such as ``&eacute;``; an unknown one stays as it is."""
-    return html.unescape(entity) if entity[1] == "#" else html5.get(entity[1:], entity)
+    return html.unescape(entity) if entity.startswith("&#") else html5.get(entity[1:], entity)
 
 
 def html_to_text(text: str) -> str:

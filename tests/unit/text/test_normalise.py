@@ -269,3 +269,9 @@ def test_marks_without_end_take_no_time_without_end() -> None:
     assert len(fold("e" + "\u0301\u0323" * 400_000)) == 30
     assert len(fold("e\u200b" + "\u0301\u0323" * 400_000)) == 30
     assert fold("a" * 5000 + "e\u0301") == "a" * 5000 + "é"
+
+
+def test_an_entity_without_a_name_stays_as_it_is() -> None:
+    assert [entity_to_text(text) for text in ("", "&", "&;", "&#233;", "&nope;")] == [
+        "", "&", "&;", "é", "&nope;",
+    ]  # fmt: skip

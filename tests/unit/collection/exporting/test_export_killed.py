@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 from tests.kills import KILLED, Victims, content, victims
+from tests.sampling import examples
 
 from citebed.collection import Collection
 from citebed.collection.exporting import export
 
-ROUNDS = 25
+ROUNDS = examples(25)
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.sampling import examples
 from tests.unit.retrieval.index.making import (
     arrays_of,
     assert_same_arrays,
@@ -463,7 +464,7 @@ def test_killed_at_any_time_the_old_or_the_new_index_is_whole(
 ) -> None:
     folder, states = two_states
     seed = random.Random(0)
-    for _ in range(12):
+    for _ in range(examples(12)):
         command = [sys.executable, "-c", BUILDER, str(folder)]
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
