@@ -114,3 +114,9 @@ def test_switches_give_way_to_what_a_measure_says_itself() -> None:
         "P(rel=2)@5",
         "AP(rel=3,judged_only=True)",
     ]
+
+
+@pytest.mark.parametrize("text", ["P_" + "9" * 5000, "set_F." + "9" * 5000, "ndcg_cut_" + "1" * 99])
+def test_numbers_without_end_in_trec_eval_s_names_are_refused(text: str) -> None:
+    with pytest.raises(CitebedError):
+        measure(text)

@@ -16,7 +16,7 @@ _WITH_CUTOFF = {
     "P": "P", "recall": "R", "map_cut": "AP", "ndcg_cut": "nDCG", "success": "Success",
     "iprec_at_recall": "IPrec", "set_F": "SetF",
 }  # fmt: skip
-_FORM = re.compile(r"(?P<name>[A-Za-z][A-Za-z_]*?)[_.](?P<cutoff>\d+(?:\.\d+)?)")
+_FORM = re.compile(r"(?P<name>[A-Za-z][A-Za-z_]*?)[_.](?P<cutoff>[0-9]{1,18}(?:\.[0-9]{1,18})?)")
 
 
 def from_trec_name(text: str) -> Measure | None:
