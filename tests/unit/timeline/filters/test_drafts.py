@@ -79,18 +79,20 @@ def test_a_link_put_there_while_a_run_goes_is_replaced(
 ) -> None:
     """The checkpoint is made anew all the time, so somebody could wait for a moment without it."""
     pieces = task.source.pieces
+    link = tmp_path / "link"
+    link.symlink_to(victim)
 
     def planting() -> object:
         for number, piece in enumerate(pieces()):
             if number == 15:
-                (tmp_path / "out.checkpoint").unlink()
-                (tmp_path / "out.checkpoint").symlink_to(victim)
+                link.replace(tmp_path / "out.checkpoint")  # at once: it is being written meanwhile
             yield piece
 
     run_filter(
         task._replace(source=task.source._replace(pieces=planting)), tmp_path / "out", OPTIONS
     )
     assert victim.read_text() == MINE
+    assert not link.is_symlink()
 
 
 def test_starting_over_takes_a_link_away_and_not_what_it_leads_to(
