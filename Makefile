@@ -76,7 +76,7 @@ UV = uv pip compile pyproject.toml --universal --python-version 3.11 --generate-
      --no-emit-index-url --no-header --no-annotate --quiet
 lock:
 	$(UV) --output-file requirements.lock
-	$(UV) --group dev --extra neural --extra ir-datasets --output-file requirements-dev.lock
+	$(UV) --group dev --extra neural --extra ir-datasets --extra postgresql --output-file requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) .venv-py demo-collection build .mypy_cache .ruff_cache .pytest_cache .hypothesis
