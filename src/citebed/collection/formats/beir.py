@@ -21,45 +21,34 @@ from citebed.collection.formats.base import (
 )
 from citebed.collection.formats.jsonfiles import json_lines
 from citebed.collection.formats.jsonkinds import json_format
-from citebed.collection.formats.jsonvalues import (
-    Json,
-    as_int,
-    doi_of,
-    names_of,
-    object_of,
-    text_of,
-    unknown_object,
-    when,
-    year_of,
-)
+from citebed.collection.formats.jsonvalues import JsonObject, as_int
 from citebed.records import Document, Judgement, Problem, Query, Record
 from citebed.text.normalise import fold
 
 
-def _document(line: int, entry: Json) -> Document | Problem:
-    doc_id = text_of(entry, "_id")
+def _document(entry: JsonObject) -> Document | Problem:
+    doc_id, extra = entry.text("_id"), entry.object("metadata")
     if doc_id is None:
-        return unknown_object(line, entry, "a BEIR document with '_id', 'title' and 'text'")
-    extra = object_of(entry, "metadata")
-    year, date = when(text_of(extra, "date", "publication_date"), year_of(extra, "year"))
+        return entry.unknown("a BEIR document with '_id', 'title' and 'text'")
+    year, date = extra.when("year", "date", "publication_date")
     return Document(
         doc_id=doc_id,
-        title=text_of(entry, "title") or "",
-        authors=names_of(extra, "authors"),
+        title=entry.text("title") or "",
+        authors=extra.people("authors"),
         year=year,
         date=date,
-        doi=doi_of(extra, "doi"),
-        url=text_of(extra, "url"),
-        abstract=text_of(entry, "text"),
-        line=line,
+        doi=extra.doi("doi"),
+        url=extra.text("url"),
+        abstract=entry.text("text"),
+        line=entry.line,
     )
 
 
-def _query(line: int, entry: Json) -> Query | Problem:
-    query_id, text = text_of(entry, "_id"), text_of(entry, "text")
+def _query(entry: JsonObject) -> Query | Problem:
+    query_id, text = entry.text("_id"), entry.text("text")
     if query_id is None or text is None:
-        return unknown_object(line, entry, "a BEIR query with '_id' and 'text'")
-    return Query(query_id, text, line=line)
+        return entry.unknown("a BEIR query with '_id' and 'text'")
+    return Query(query_id, text, line=entry.line)
 
 
 _HEADER = re.compile(r"\ufeff?\s*query-id\s+corpus-id\s+score\s*(?:[\r\n]|\Z)", re.IGNORECASE)

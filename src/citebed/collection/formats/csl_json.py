@@ -10,27 +10,13 @@ import re
 from functools import partial
 from typing import Any
 
-from citebed.collection.formats.fields import page_range
+from citebed.collection.formats.fields import links_to, page_range
 from citebed.collection.formats.jsonfiles import json_records
 from citebed.collection.formats.jsonkinds import json_format
-from citebed.collection.formats.jsonvalues import (
-    Json,
-    as_int,
-    as_text,
-    doi_of,
-    keywords_of,
-    list_of,
-    markup_of,
-    name_of,
-    names_of,
-    object_of,
-    objects_of,
-    text_of,
-    unknown_object,
-)
-from citebed.records import Document, Link, Problem
+from citebed.collection.formats.jsonvalues import JsonObject, as_int, as_object, as_text, name_of
+from citebed.records import Document, Problem
 from citebed.text.names import name_from_parts
-from citebed.text.normalise import date_in, iso_date, unique
+from citebed.text.normalise import date_in, html_to_text, iso_date
 
 _TYPES = {
     "article": "article article-journal article-magazine article-newspaper journal-article review "
@@ -52,88 +38,70 @@ def bibtex_type(name: str | None) -> str:
     return _BIBTEX.get((name or "").lower(), "misc")
 
 
-def _type(item: Json) -> str:
-    found = bibtex_type(text_of(item, "type"))
-    masters = found == "phdthesis" and "master" in (text_of(item, "genre") or "").lower()
+def _type(item: JsonObject) -> str:
+    found = bibtex_type(item.text("type"))
+    masters = found == "phdthesis" and "master" in (item.text("genre") or "").lower()
     return "mastersthesis" if masters else found
 
 
 def _person(value: Any) -> str:
     """A name from its CSL parts; one that has none (``literal``, ``name``) is a group's."""
     is_group = isinstance(value, dict) and not {"family", "given"} & value.keys()
-    return name_from_parts(text_of(value, "literal", "name")) if is_group else name_of(value)
+    return name_from_parts(as_object(value).text("literal", "name")) if is_group else name_of(value)
 
 
 def _date(value: Any) -> str | None:
     """The ISO date of a CSL date: ``date-parts``, or a text in ``raw`` or ``literal``."""
     if not isinstance(value, dict):
         return date_in(as_text(value))
-    parts = next((part for part in list_of(value, "date-parts") if isinstance(part, list)), [])
+    given = as_object(value)
+    parts = next((part for part in given.elements("date-parts") if isinstance(part, list)), [])
     numbers = [as_int(part) for part in parts[:3]] + [None, None, None]
     date = iso_date(numbers[0], numbers[1], numbers[2])
-    return date or date_in(text_of(value, "raw", "literal", "date-time"))
+    return date or date_in(given.text("raw", "literal", "date-time"))
 
 
-_DATES = ("issued", "published-print", "published", "published-online")
-
-
-def _issued(item: Json) -> str | None:
-    return next((date for name in _DATES if (date := _date(item.get(name)))), None)
-
-
-def _title(item: Json) -> str:
+def _title(item: JsonObject) -> str:
     """Title and subtitle with a colon between, unless the title has the subtitle already."""
-    title, subtitle = markup_of(item, "title") or "", markup_of(item, "subtitle")
+    title, subtitle = item.markup("title") or "", item.markup("subtitle")
     if not subtitle or title.lower().endswith(subtitle.lower()):
         return title
     return f"{title.rstrip(' :')}: {subtitle}" if title else subtitle
 
 
-_ABSTRACT_HEADING = re.compile(
+_DATES = ("issued", "published-print", "published", "published-online")
+# A heading of the abstract that only says so.
+_HEADING = re.compile(
     r"^\s*<(?:\w+:)?title>\s*(?:abstract|summary)\s*</(?:\w+:)?title>", re.IGNORECASE
 )
 
 
-def _abstract(item: Json) -> str | None:
-    """The abstract without its markup and without a heading that only says so."""
-    text = text_of(item, "abstract")
-    return markup_of({"abstract": _ABSTRACT_HEADING.sub("", text)}, "abstract") if text else None
-
-
-def _links(item: Json) -> tuple[Link, ...]:
-    """The references that have a DOI (Crossref's ``reference``)."""
-    dois = (doi_of(entry, "DOI", "doi") or "" for entry in objects_of(item, "reference"))
-    return tuple(Link(doi) for doi in unique(dois))
-
-
-def _record(line: int, item: Json) -> Document | Problem:
-    doi = doi_of(item, "DOI", "doi")
-    doc_id = text_of(item, "id") or doi or text_of(item, "DOI", "citation-key", "citekey")
+def _record(item: JsonObject) -> Document | Problem:
+    doi = item.doi("DOI", "doi")
+    doc_id = item.text("id") or doi or item.text("DOI", "citation-key", "citekey")
     if doc_id is None:
-        return unknown_object(line, item, "a CSL-JSON item with 'id', 'DOI' or 'citation-key'")
-    return _document(item, doc_id)._replace(doi=doi, line=line)
-
-
-def _document(item: Json, doc_id: str) -> Document:
-    date = _issued(item)
+        return item.unknown("a CSL-JSON item with 'id', 'DOI' or 'citation-key'")
+    date = next(filter(None, (_date(item.values.get(name)) for name in _DATES)), None)
     return Document(
         doc_id=doc_id,
         type=_type(item),
         title=_title(item),
-        authors=names_of(item, "author", _person),
-        editors=names_of(item, "editor", _person),
+        authors=item.people("author", _person),
+        editors=item.people("editor", _person),
         year=int(date[:4]) if date else None,
         date=date,
-        venue=markup_of(item, "container-title") or text_of(object_of(item, "event"), "name"),
-        volume=text_of(item, "volume"),
-        number=text_of(item, "issue", "number"),
-        pages=page_range(text_of(item, "page", "article-number")),
-        publisher=markup_of(item, "publisher"),
-        url=text_of(item, "URL", "url"),
-        abstract=_abstract(item),
-        keywords=keywords_of(item, "keyword", "subject"),
-        language=text_of(item, "language"),
-        links=_links(item),
+        venue=item.markup("container-title") or item.object("event").text("name"),
+        volume=item.text("volume"),
+        number=item.text("issue", "number"),
+        pages=page_range(item.text("page", "article-number")),
+        publisher=item.markup("publisher"),
+        doi=doi,
+        url=item.text("URL", "url"),
+        abstract=html_to_text(_HEADING.sub("", item.text("abstract") or "")) or None,
+        keywords=item.keywords("keyword", "subject"),
+        language=item.text("language"),
+        links=links_to(entry.doi("DOI", "doi") for entry in item.objects("reference")),
+        line=item.line,
     )
 
 

@@ -1,12 +1,13 @@
-"""Small functions that make a field the same way in every format: ids, names, pages."""
+"""Small functions that make a field the same way in every format: ids, names, pages, links."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 
+from citebed.records import Link
 from citebed.text.names import family_name
-from citebed.text.normalise import fold
+from citebed.text.normalise import fold, unique
 from citebed.text.normalise import page_range as with_en_dash
 
 # --- Ids ------------------------------------------------------------------------------------
@@ -80,6 +81,14 @@ def is_suffix(name: str) -> bool:
 def is_organisation(name: str) -> bool:
     """Whether a name without a comma is too long for a person's or sounds like a group's."""
     return name.count(" ") > 3 or _ORGANISATION.search(name) is not None
+
+
+# --- Links ----------------------------------------------------------------------------------
+
+
+def links_to(cited: Iterable[str | None]) -> tuple[Link, ...]:
+    """A link to each document that is cited under some name, once."""
+    return tuple(map(Link, unique(name or "" for name in cited)))
 
 
 # --- Pages ----------------------------------------------------------------------------------

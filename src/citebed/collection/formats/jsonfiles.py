@@ -10,14 +10,22 @@ import codecs
 import io
 import json
 import re
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeVar
 
-from citebed.collection.formats.base import MAX_RECORD_BYTES, NOT_UTF8, TOO_LONG, Chunk, decode
-from citebed.collection.formats.jsonvalues import Json
+from citebed.collection.formats.base import (
+    MAX_RECORD_BYTES,
+    NOT_UTF8,
+    TOO_LONG,
+    Chunk,
+    decode,
+    read_text,
+)
+from citebed.collection.formats.jsonvalues import JsonObject
 from citebed.patterns import compiled
 from citebed.records import Problem
 
+_T = TypeVar("_T")
 ENDS_EARLY = "the JSON ends in the middle: what is whole before that was read"
 
 
@@ -29,12 +37,10 @@ class Member(NamedTuple):
     value: Any
 
 
-def _int(digits: str) -> int | str:
-    """An integer of up to 18 digits; a longer one stays text, since it can only be an id."""
-    return int(digits) if len(digits) <= 18 else digits
-
-
-_DECODER = json.JSONDecoder(strict=False, parse_int=_int)
+# An integer of more than 18 digits stays text, since it can only be an id.
+_DECODER = json.JSONDecoder(
+    strict=False, parse_int=lambda digits: int(digits) if len(digits) <= 18 else digits
+)
 _ERRORS = (ValueError, RecursionError)
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -64,7 +70,7 @@ def _utf8(data: bytes) -> bytes:
 # --- JSON Lines -----------------------------------------------------------------------------
 
 
-def json_lines(chunk: Chunk) -> Iterator[tuple[int, Json] | Problem]:
+def json_lines(chunk: Chunk) -> Iterator[JsonObject | Problem]:
     """The objects of a JSON Lines chunk with their line numbers; a bad line is a ``Problem``.
 
     Blank lines are skipped. Bytes that are not UTF-8 are reported once per chunk.
@@ -82,7 +88,7 @@ def json_lines(chunk: Chunk) -> Iterator[tuple[int, Json] | Problem]:
             yield _line_object(line, text)
 
 
-def _line_object(line: int, text: str) -> tuple[int, Json] | Problem:
+def _line_object(line: int, text: str) -> JsonObject | Problem:
     try:
         value = _DECODER.decode(text.strip())
     except _ERRORS as error:
@@ -90,18 +96,14 @@ def _line_object(line: int, text: str) -> tuple[int, Json] | Problem:
     return _object_or_problem(line, value)
 
 
-def _object_or_problem(line: int, value: Any) -> tuple[int, Json] | Problem:
+def _object_or_problem(line: int, value: Any) -> JsonObject | Problem:
     if isinstance(value, dict):
-        return line, value
-    return Problem(line, f"expected a JSON object, found {_kind(value)}")
+        return JsonObject(line, value)
+    kind = _KINDS.get(type(value).__name__, "a number")
+    return Problem(line, f"expected a JSON object, found {kind}")
 
 
 _KINDS = {"NoneType": "null", "bool": "true or false", "str": "a string", "list": "an array"}
-
-
-def _kind(value: Any) -> str:
-    """The JSON name of a value's type."""
-    return _KINDS.get(type(value).__name__, "a number")
 
 
 _OPENING = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r\n]*([\[{])")
@@ -233,41 +235,37 @@ class _Walker:
 # --- documents ------------------------------------------------------------------------------
 
 
-def _walker(chunk: Chunk, into: frozenset[str]) -> tuple[_Walker, list[Problem]]:
-    text, mended = decode(_utf8(chunk.data))
-    problems = [Problem(chunk.line, NOT_UTF8, "mended")] if mended else []
-    return _Walker(text, chunk.line, into), problems
-
-
 def json_document(chunk: Chunk) -> Iterator[Member | Problem]:
     """The elements of a JSON array or the members of a JSON object, in order, with their lines.
 
     A document that ends early gives the elements that are whole, then a ``Problem``; a mistake
     inside an element costs that element only.
     """
-    walker, problems = _walker(chunk, frozenset())
-    yield from problems
-    while (mark := walker.peek()) in ("[", "{"):
-        yield from walker.elements()
-    if mark:
-        yield Problem(walker.line(), "expected a JSON array or object here")
+    return _walked(chunk, frozenset(), _Walker.elements)
 
 
 def json_records(
     chunk: Chunk, into: frozenset[str] = frozenset()
-) -> Iterator[tuple[int, Json] | Problem]:
+) -> Iterator[JsonObject | Problem]:
     """The objects of JSON Lines, of a JSON array, or of the arrays wrapped under ``into``.
 
     An object without such a wrapper is itself the record.
     """
-    if not _is_document(_utf8(chunk.data)):
-        for item in json_lines(chunk):
-            yield from [item] if isinstance(item, Problem) else _unwrap(*item, into)
+    if _is_document(_utf8(chunk.data)):
+        yield from _walked(chunk, into, _container_records)
         return
-    walker, problems = _walker(chunk, into)
+    for item in json_lines(chunk):
+        yield from [item] if isinstance(item, Problem) else _unwrap(item, into)
+
+
+def _walked(
+    chunk: Chunk, into: frozenset[str], read: Callable[[_Walker], Iterator[_T]]
+) -> Iterator[_T | Problem]:
+    text, problems = read_text(chunk)
     yield from problems
+    walker = _Walker(text, chunk.line, into)
     while (mark := walker.peek()) in ("[", "{"):
-        yield from _container_records(walker)
+        yield from read(walker)
     if mark:
         yield Problem(walker.line(), "expected a JSON array or object here")
 
@@ -278,10 +276,10 @@ def _is_document(data: bytes) -> bool:
     return end < 0 or _opens_document(data) or _BLANK_REST.match(data, end) is not None
 
 
-def _container_records(walker: _Walker) -> Iterator[tuple[int, Json] | Problem]:
+def _container_records(walker: _Walker) -> Iterator[JsonObject | Problem]:
     line, start, lists = walker.line(), walker.pos, walker.lists_entered
     is_list = walker.text[start] == "["
-    rest: Json = {}
+    rest: dict[str, Any] = {}
     for item in walker.elements():
         if isinstance(item, Problem):
             yield item
@@ -291,11 +289,12 @@ def _container_records(walker: _Walker) -> Iterator[tuple[int, Json] | Problem]:
             yield _object_or_problem(item.line, item.value)
     if rest and not is_list and walker.lists_entered == lists:
         too_long = walker.pos - start > MAX_RECORD_BYTES
-        yield Problem(line, TOO_LONG) if too_long else (line, rest)
+        yield Problem(line, TOO_LONG) if too_long else JsonObject(line, rest)
 
 
-def _unwrap(line: int, value: Json, into: frozenset[str]) -> Iterator[tuple[int, Json] | Problem]:
+def _unwrap(record: JsonObject, into: frozenset[str]) -> Iterator[JsonObject | Problem]:
     """The records that one line holds: itself, or those under its wrappers."""
+    line, value = record
     wrapped = [value[name] for name in into if isinstance(value.get(name), list | dict)]
     for inner in wrapped[:1]:
         deeper = [inner[name] for name in into if isinstance(inner, dict) and name in inner]
@@ -303,4 +302,4 @@ def _unwrap(line: int, value: Json, into: frozenset[str]) -> Iterator[tuple[int,
         for item in found if isinstance(found, list) else [found]:
             yield _object_or_problem(line, item)
     if not wrapped:
-        yield line, value
+        yield record

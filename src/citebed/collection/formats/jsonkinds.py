@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from citebed.collection.formats.base import Chunk, Format
-from citebed.collection.formats.jsonvalues import Json
+from citebed.collection.formats.jsonvalues import JsonObject
 from citebed.patterns import compiled
 from citebed.records import Problem, Record
 
@@ -37,18 +37,12 @@ class Keys(NamedTuple):
     is_whole: bool
 
 
-class _Seen(NamedTuple):
+def _look(head: str) -> tuple[set[tuple[str, ...]], list[str], set[str], bool]:
     """Paths of keys up to three objects deep; the outermost ones, in order, and which of them
-    hold objects; whether the first outermost value ends."""
+    hold objects; whether the first outermost value ends.
 
-    paths: set[tuple[str, ...]]
-    outer: list[str]
-    with_objects: set[str]
-    whole: bool
-
-
-def _look(head: str) -> _Seen:
-    """Walk over strings and brackets; arrays pass their key on to the objects in them."""
+    Only strings and brackets are looked at; arrays pass their key on to the objects in them.
+    """
     paths: set[tuple[str, ...]] = set()
     outer: list[str] = []
     with_objects: set[str] = set()
@@ -68,7 +62,7 @@ def _look(head: str) -> _Seen:
             path = tuple(name for bracket, name in stack if bracket == "{")[1:]
             paths.add((*path, key)[:4])
             outer += [] if path else [key]
-    return _Seen(paths, outer, with_objects, whole)
+    return paths, outer, with_objects, whole
 
 
 @lru_cache(maxsize=4)
@@ -95,45 +89,26 @@ def keys_in(head: str) -> Keys | None:
 
 
 _OPENALEX = {"abstract_inverted_index", "authorships", "referenced_works", "primary_location"}
-_SCHOLAR = {
-    "paperId",
-    "corpusid",
-    "corpusId",
-    "externalIds",
-    "externalids",
-    "outbound_citations",
-    "outCitations",
-    "paperAbstract",
-    "citedPaper",
-    "citingPaper",
-}
+_SCHOLAR = {"paperId", "corpusid", "corpusId", "externalIds", "externalids", "outbound_citations"}
+_SCHOLAR |= {"outCitations", "paperAbstract", "citedPaper", "citingPaper"}
 _CSL = {"DOI", "URL", "ISSN", "ISBN", "author", "editor", "issued", "container-title"}
 _CSL |= {"citation-key", "title-short", "publisher-place", "accessed"}
+_BEIR = {"_id", "text"}
+_LOCAL = {"masked_text", "citing_id"}
 _TEXT = {"title", "abstract", "authors", "sections", "text"}
+_OWN_ONLY = {"doc_id", "query_id", "citing", "contexts", "authors"}
+_OWN_PAIRS = ({"citing", "context"}, {"query_id", "text"}, {"query_id", "relevance"})
 
 
 def _is_local(keys: Keys) -> bool:
     if keys.is_list:
-        return {"masked_text", "citing_id"} <= keys.record
-    marks = {"masked_text", "citing_id", "title", "abstract"}
-    return keys.is_table and bool(marks & keys.inner)
-
-
-def _is_openalex(keys: Keys) -> bool:
-    return bool(_OPENALEX & keys.record) or _OPENALEX_ID.search(keys.head) is not None
+        return keys.record >= _LOCAL
+    return keys.is_table and bool((_LOCAL | {"title", "abstract"}) & keys.inner)
 
 
 def _is_scholar(keys: Keys) -> bool:
     s2orc = {"paper_id", "title", "authors"} <= keys.record and "contexts" not in keys.record
     return bool(_SCHOLAR & keys.record) or (s2orc and {"first", "last"} <= keys.inner)
-
-
-def _is_beir(keys: Keys) -> bool:
-    return {"_id", "text"} <= keys.record
-
-
-def _is_corpus(keys: Keys) -> bool:
-    return _is_beir(keys) and ("title" in keys.record or not keys.is_whole)
 
 
 def _is_csl(keys: Keys) -> bool:
@@ -143,25 +118,21 @@ def _is_csl(keys: Keys) -> bool:
     return bool(_CSL & keys.record) or plain or _CSL_TYPE.search(keys.head) is not None
 
 
-_OWN_ONLY = {"doc_id", "query_id", "citing", "contexts", "authors"}
-
-
 def _is_own(keys: Keys) -> bool:
     named = bool({"id", "paper_id"} & keys.record and _TEXT & keys.record)
-    return named or "doc_id" in keys.record or "contexts" in keys.record or _is_pairs(keys)
-
-
-def _is_pairs(keys: Keys) -> bool:
-    pairs = ({"citing", "context"}, {"query_id", "text"}, {"query_id", "relevance"})
-    return any(pair <= keys.record for pair in pairs)
+    return (
+        named
+        or bool({"doc_id", "contexts"} & keys.record)
+        or any(pair <= keys.record for pair in _OWN_PAIRS)
+    )
 
 
 _RULES: tuple[tuple[str, Callable[[Keys], bool]], ...] = (
     ("local-citation-json", _is_local),
-    ("openalex", _is_openalex),
+    ("openalex", lambda k: bool(_OPENALEX & k.record or _OPENALEX_ID.search(k.head))),
     ("semantic-scholar", _is_scholar),
-    ("beir-corpus", _is_corpus),
-    ("beir-queries", _is_beir),
+    ("beir-corpus", lambda k: k.record >= _BEIR and ("title" in k.record or not k.is_whole)),
+    ("beir-queries", lambda k: k.record >= _BEIR),
     ("csl-json", _is_csl),
     ("jsonl", _is_own),
 )
@@ -178,15 +149,15 @@ def json_kind(head: str) -> str:
 def json_format(
     name: str,
     title: str,
-    items: Callable[[Chunk], Iterator[tuple[int, Json] | Problem]],
-    read: Callable[[int, Json], Record],
+    items: Callable[[Chunk], Iterator[JsonObject | Problem]],
+    read: Callable[[JsonObject], Record],
     **cutting: Any,
 ) -> Format:
     """A JSON format: where its objects stand, and the record of an object and its line."""
 
     def parse(chunk: Chunk) -> Iterator[Record]:
         for item in items(chunk):
-            yield item if isinstance(item, Problem) else read(*item)
+            yield item if isinstance(item, Problem) else read(item)
 
     return Format(name, title, is_kind(name), parse, **cutting)
 

@@ -19,20 +19,11 @@ from citebed.collection.formats.fields import FreeIds
 from citebed.collection.formats.jsonfiles import cut_lines_or_document, json_records
 from citebed.collection.formats.jsonkinds import is_kind
 from citebed.collection.formats.jsonvalues import (
-    Json,
+    JsonObject,
     as_int,
+    as_object,
     as_text,
-    doi_of,
-    float_of,
-    keywords_of,
-    list_of,
-    names_of,
-    objects_of,
     reference_to,
-    text_of,
-    texts_of,
-    unknown_object,
-    year_of,
 )
 from citebed.patterns import compiled
 from citebed.records import (
@@ -70,63 +61,62 @@ def _iso(text: str | None) -> str | None:
     return date_in(text)
 
 
-def _year_and_date(obj: Json) -> tuple[int | None, str | None]:
+def _year_and_date(obj: JsonObject) -> tuple[int | None, str | None]:
     """Year and ISO date, each derived from the other where that is left out."""
-    year, date = year_of(obj, "year"), _iso(text_of(obj, "date"))
-    if year is None and date is not None and "year" not in obj:
+    year, date = obj.year("year"), _iso(obj.text("date"))
+    if year is None and date is not None and "year" not in obj.values:
         year = int(date[:4])
-    return year, iso_date(year) if date is None and "date" not in obj else date
+    return year, iso_date(year) if date is None and "date" not in obj.values else date
 
 
-def _doi_or_id(obj: Json, record_id: str) -> str | None:
+def _doi_or_id(obj: JsonObject, record_id: str) -> str | None:
     """The DOI, derived from the record's id where it is left out."""
-    return doi_of(obj, "doi") if "doi" in obj else doi_of({"id": record_id}, "id")
+    return obj.doi("doi") if "doi" in obj.values else as_object({"id": record_id}).doi("id")
 
 
 def _section(value: Any) -> Section:
-    if isinstance(value, dict):
-        return Section(text_of(value, "heading") or "", text_of(value, "text") or "")
-    return Section("", as_text(value) or "")
+    section = as_object(value if isinstance(value, dict) else {"text": value})
+    return Section(section.text("heading") or "", section.text("text") or "")
 
 
-def _links(obj: Json) -> Iterator[Link]:
+def _links(obj: JsonObject) -> Iterator[Link]:
     """Links from objects or bare targets; a kind we do not know says no more than ``linked``."""
-    for value in list_of(obj, "links"):
-        link = value if isinstance(value, dict) else {"target": value}
-        kind = text_of(link, "kind") or "cites"
-        if (target := text_of(link, "target")) is not None:
+    for value in obj.elements("links"):
+        link = as_object(value if isinstance(value, dict) else {"target": value})
+        kind = link.text("kind") or "cites"
+        if (target := link.text("target")) is not None:
             known = kind if kind in _LINK_KINDS else "linked"
-            yield Link(target, known, float_of(link, "weight", 1.0))
+            yield Link(target, known, link.number("weight", 1.0))
 
 
-def _raw_of(obj: Json, name: str) -> str | None:
+def _raw(obj: JsonObject, name: str) -> str | None:
     """Text to the letter, blanks and line ends included, without what UTF-8 cannot hold."""
-    value = obj.get(name)
+    value = obj.values.get(name)
     return value.encode("utf-8", "ignore").decode() or None if isinstance(value, str) else None
 
 
 _PLAIN = ("venue", "volume", "number", "pages", "publisher", "url", "abstract", "language")
 
 
-def _document(line: int, doc_id: str, obj: Json) -> Document:
+def _document(doc_id: str, obj: JsonObject) -> Document:
     """The document of an object that has the fields' names; wrong types count as unknown."""
     year, date = _year_and_date(obj)
     return Document(
         doc_id=doc_id,
-        type=fold((text_of(obj, "type") or "misc").lower()),
-        title=text_of(obj, "title") or "",
-        authors=names_of(obj, "authors"),
-        editors=names_of(obj, "editors"),
+        type=fold((obj.text("type") or "misc").lower()),
+        title=obj.text("title") or "",
+        authors=obj.people("authors"),
+        editors=obj.people("editors"),
         year=year,
         date=date,
         doi=_doi_or_id(obj, doc_id),
-        keywords=keywords_of(obj, "keywords"),
-        bibtex=_raw_of(obj, "bibtex"),
-        crossref=text_of(obj, "crossref"),
-        sections=tuple(map(_section, list_of(obj, "sections"))),
+        keywords=obj.keywords("keywords"),
+        bibtex=_raw(obj, "bibtex"),
+        crossref=obj.text("crossref"),
+        sections=tuple(map(_section, obj.elements("sections"))),
         links=tuple(_links(obj)),
-        line=line,
-        **{name: text_of(obj, name) for name in _PLAIN},
+        line=obj.line,
+        **{name: obj.text(name) for name in _PLAIN},
     )
 
 
@@ -136,48 +126,46 @@ def _document(line: int, doc_id: str, obj: Json) -> Document:
 def _sentence(value: Any) -> Sentence:
     if not isinstance(value, dict):
         return Sentence(as_text(value) or "")
-    anonymised = value.get("anonymised") is True
-    return Sentence(text_of(value, "text") or "", texts_of(value, "cites"), anonymised)
+    sentence, anonymised = as_object(value), value.get("anonymised") is True
+    return Sentence(sentence.text("text") or "", sentence.texts("cites"), anonymised)
 
 
-def _contexts(obj: Json) -> tuple[Context, ...]:
+def _contexts(obj: JsonObject) -> Iterator[Context]:
     """The paragraphs; one without an id is named by its place, a copy by ``-2``."""
-    contexts: list[Context] = []
     ids = FreeIds()
-    for place, value in enumerate(objects_of(obj, "contexts"), 1):
-        context_id = ids.take(text_of(value, "context_id", "id") or str(place))
-        parts = list_of(value, "sentences") if "sentences" in value else [value]
-        section, sentences = text_of(value, "section") or "", tuple(map(_sentence, parts))
-        contexts.append(Context(context_id, section, sentences))
-    return tuple(contexts)
+    for place, value in enumerate(obj.objects("contexts"), 1):
+        context_id = ids.take(value.text("context_id", "id") or str(place))
+        parts = value.elements("sentences") if "sentences" in value.values else [value.values]
+        yield Context(context_id, value.text("section") or "", tuple(map(_sentence, parts)))
 
 
 def _reference(place: int, value: Any) -> Reference:
     if not isinstance(value, dict):
         return reference_to(as_text(value) or str(place))
+    given = as_object(value)
     return Reference(
-        text_of(value, "ref_id", "id") or str(place),
-        doi=doi_of(value, "doi"),
-        url=text_of(value, "url"),
-        doc_id=text_of(value, "doc_id"),
-        title=text_of(value, "title"),
-        raw=_raw_of(value, "raw"),
+        given.text("ref_id", "id") or str(place),
+        doi=given.doi("doi"),
+        url=given.text("url"),
+        doc_id=given.text("doc_id"),
+        title=given.text("title"),
+        raw=_raw(given, "raw"),
     )
 
 
-def _paper(line: int, paper_id: str, obj: Json) -> CitingPaper:
+def _paper(paper_id: str, obj: JsonObject) -> CitingPaper:
     year, date = _year_and_date(obj)
-    references = enumerate(list_of(obj, "references"), 1)
+    references = enumerate(obj.elements("references"), 1)
     return CitingPaper(
         paper_id,
         doi=_doi_or_id(obj, paper_id),
-        title=text_of(obj, "title") or "",
-        abstract=text_of(obj, "abstract"),
+        title=obj.text("title") or "",
+        abstract=obj.text("abstract"),
         year=year,
         date=date,
-        contexts=_contexts(obj),
+        contexts=tuple(_contexts(obj)),
         references=tuple(_reference(place, value) for place, value in references),
-        line=line,
+        line=obj.line,
     )
 
 
@@ -200,7 +188,7 @@ class _FlatPaper:
         )
         targets = dict.fromkeys(target for cited in self.cited.values() for target in cited)
         references = tuple(map(reference_to, targets))
-        doi = doi_of({"id": self.citing}, "id")
+        doi = as_object({"id": self.citing}).doi("id")
         return CitingPaper(
             self.citing, doi, contexts=contexts, references=references, line=self.line
         )
@@ -209,28 +197,27 @@ class _FlatPaper:
 # --- lines ----------------------------------------------------------------------------------
 
 
-def _record(line: int, obj: Json) -> Record:
+def _record(obj: JsonObject) -> Record:
     """The record an object stands for, by the keys it has."""
-    query_id, text = text_of(obj, "query_id"), text_of(obj, "text")
-    doc_id = text_of(obj, "doc_id", "id")
-    paper_id = text_of(obj, "paper_id") or doc_id
-    relevance = as_int(obj.get("relevance"))
+    query_id, text, doc_id = obj.text("query_id"), obj.text("text"), obj.text("doc_id", "id")
+    paper_id = obj.text("paper_id") or doc_id
+    relevance, keys = as_int(obj.values.get("relevance")), obj.values.keys()
     if query_id and doc_id and relevance is not None:
-        return Judgement(query_id, doc_id, relevance, line)
+        return Judgement(query_id, doc_id, relevance, obj.line)
     if query_id and text:
-        return Query(query_id, text, text_of(obj, "title"), line)
-    if query_id and doc_id and (found := as_text(obj.get("relevance"))):
-        return Problem(line, f"expected a whole number as relevance, found '{found[:40]}'")
-    if paper_id and ("contexts" in obj or ("paper_id" in obj and "references" in obj)):
-        return _paper(line, paper_id, obj)
-    if paper_id and query_id is None and ("doc_id" in obj or _DOCUMENT_KEYS & obj.keys()):
-        return _document(line, paper_id, obj)
-    return unknown_object(line, obj, _EXPECTED)
+        return Query(query_id, text, obj.text("title"), obj.line)
+    if query_id and doc_id and (found := obj.text("relevance")):
+        return Problem(obj.line, f"expected a whole number as relevance, found '{found[:40]}'")
+    if paper_id and ("contexts" in keys or {"paper_id", "references"} <= keys):
+        return _paper(paper_id, obj)
+    if paper_id and query_id is None and ("doc_id" in keys or _DOCUMENT_KEYS & keys):
+        return _document(paper_id, obj)
+    return obj.unknown(_EXPECTED)
 
 
-def _flat(obj: Json) -> tuple[str, str, tuple[str, ...]] | None:
+def _flat(obj: JsonObject) -> tuple[str, str, tuple[str, ...]] | None:
     """Citing paper, text and cited papers of a flat context; ``None`` for all other objects."""
-    citing, text, cited = text_of(obj, "citing"), text_of(obj, "context"), texts_of(obj, "cited")
+    citing, text, cited = obj.text("citing"), obj.text("context"), obj.texts("cited")
     return (citing, text, cited) if citing and text and cited else None
 
 
@@ -240,14 +227,14 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
         if isinstance(item, Problem):
             yield item
             continue
-        flat = _flat(item[1])
+        flat = _flat(item)
         if paper is not None and (flat is None or flat[0] != paper.citing):
             yield paper.finished()
             paper = None
         if flat is None:
-            yield _record(*item)
+            yield _record(item)
         else:
-            paper = paper or _FlatPaper(flat[0], item[0])
+            paper = paper or _FlatPaper(flat[0], item.line)
             paper.add(flat[1], flat[2])
     if paper is not None:
         yield paper.finished()

@@ -18,17 +18,7 @@ from citebed.collection.formats.base import Chunk, Format
 from citebed.collection.formats.fields import FreeIds
 from citebed.collection.formats.jsonfiles import Member, json_document
 from citebed.collection.formats.jsonkinds import is_kind
-from citebed.collection.formats.jsonvalues import (
-    Json,
-    doi_of,
-    names_of,
-    reference_to,
-    text_of,
-    texts_of,
-    unknown_object,
-    when,
-    year_of,
-)
+from citebed.collection.formats.jsonvalues import JsonObject, reference_to
 from citebed.records import CitingPaper, Context, Document, Problem, Record, Reference, Sentence
 from citebed.text.normalise import fold
 
@@ -63,46 +53,42 @@ class _CitingPaper:
 _Papers = dict[str, _CitingPaper]
 
 
-def _add(papers: _Papers, line: int, wanted_id: str | None, entry: Json) -> Problem | None:
+def _add(papers: _Papers, wanted_id: str | None, entry: JsonObject) -> Problem | None:
     """Take in a context; a ``Problem`` where it names no citing or cited paper or no text."""
-    citing, text = text_of(entry, "citing_id"), text_of(entry, "masked_text", "context")
-    cited = next((ids for name in _CITED if (ids := texts_of(entry, name))), ())
+    citing, text = entry.text("citing_id"), entry.text("masked_text", "context")
+    cited = next(filter(None, map(entry.texts, _CITED)), ())
     if citing is None or text is None or not cited:
-        return unknown_object(line, entry, _EXPECTED)
+        return entry.unknown(_EXPECTED)
     if citing not in papers:
-        title, abstract = text_of(entry, "citing_title"), text_of(entry, "citing_abstract")
-        paper = CitingPaper(citing, title=title or "", abstract=abstract, line=line)
+        title, abstract = entry.text("citing_title"), entry.text("citing_abstract")
+        paper = CitingPaper(citing, title=title or "", abstract=abstract, line=entry.line)
         papers[citing] = _CitingPaper(paper)
     papers[citing].add(wanted_id, text, cited)
     return None
 
 
-def _document(line: int, doc_id: str, entry: Json) -> Document:
-    year, date = when(text_of(entry, "date"), year_of(entry, "year"))
+def _read(member: Member, papers: _Papers) -> Document | Problem | None:
+    if not isinstance(member.value, dict):
+        return JsonObject(member.line, {member.key or "": None}).unknown(_EXPECTED)
+    entry = JsonObject(member.line, member.value)
+    name = fold(member.key or "")
+    if {"citing_id", "masked_text"} & entry.values.keys():
+        return _add(papers, name or entry.text("context_id"), entry)
+    doc_id = name or entry.text("paper_id", "id")
+    if doc_id is None or not {"title", "abstract"} & entry.values.keys():
+        return entry.unknown(_EXPECTED)
+    year, date = entry.when("year", "date")
     return Document(
         doc_id=doc_id,
-        title=text_of(entry, "title") or "",
-        authors=names_of(entry, "authors"),
+        title=entry.text("title") or "",
+        authors=entry.people("authors"),
         year=year,
         date=date,
-        venue=text_of(entry, "venue"),
-        doi=doi_of(entry, "doi"),
-        abstract=text_of(entry, "abstract"),
-        line=line,
+        venue=entry.text("venue"),
+        doi=entry.doi("doi"),
+        abstract=entry.text("abstract"),
+        line=entry.line,
     )
-
-
-def _read(member: Member, papers: _Papers) -> Document | Problem | None:
-    line, entry = member.line, member.value
-    if not isinstance(entry, dict):
-        return unknown_object(line, {member.key or "": entry}, _EXPECTED)
-    name = fold(member.key or "")
-    if "citing_id" in entry or "masked_text" in entry:
-        return _add(papers, line, name or text_of(entry, "context_id"), entry)
-    doc_id = name or text_of(entry, "paper_id", "id")
-    if doc_id is None or not {"title", "abstract"} & entry.keys():
-        return unknown_object(line, entry, _EXPECTED)
-    return _document(line, doc_id, entry)
 
 
 def _parse(chunk: Chunk) -> Iterator[Record]:

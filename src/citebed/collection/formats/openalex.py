@@ -10,24 +10,11 @@ from functools import partial
 from typing import Any
 
 from citebed.collection.formats.csl_json import bibtex_type
-from citebed.collection.formats.fields import page_range
+from citebed.collection.formats.fields import links_to, page_range
 from citebed.collection.formats.jsonfiles import cut_lines_or_document, json_records
 from citebed.collection.formats.jsonkinds import json_format
-from citebed.collection.formats.jsonvalues import (
-    Json,
-    as_text,
-    doi_of,
-    list_of,
-    markup_of,
-    names_of,
-    object_of,
-    text_of,
-    texts_of,
-    unknown_object,
-    when,
-    year_of,
-)
-from citebed.records import Document, Link, Problem
+from citebed.collection.formats.jsonvalues import JsonObject, as_object, as_text
+from citebed.records import Document, Problem
 from citebed.text.names import name_from_display
 from citebed.text.normalise import html_to_text, unique
 
@@ -40,7 +27,7 @@ def short_id(text: str | None) -> str | None:
     return match[1].upper() if match else text
 
 
-def abstract_text(index: Json) -> str | None:
+def abstract_text(index: dict[str, Any]) -> str | None:
     """The abstract that an inverted index (word to positions) spells out.
 
     Words are put in the order of their positions, so gaps and huge positions cost nothing;
@@ -57,71 +44,59 @@ def abstract_text(index: Json) -> str | None:
 
 
 def _author(value: Any) -> str:
-    if not isinstance(value, dict):
-        return ""
-    name = text_of(object_of(value, "author"), "display_name") or text_of(value, "raw_author_name")
+    entry = as_object(value)
+    name = entry.object("author").text("display_name") or entry.text("raw_author_name")
     return name_from_display(name or "")
 
 
-def _keywords(work: Json) -> tuple[str, ...]:
+def _keywords(work: JsonObject) -> tuple[str, ...]:
     """The keywords' names, or where there are none those of the concepts."""
     for name in ("keywords", "concepts"):
         found = unique(
-            (text_of(item, "display_name", "keyword") if isinstance(item, dict) else as_text(item))
-            or ""
-            for item in list_of(work, name)
+            as_text(item) or as_object(item).text("display_name", "keyword") or ""
+            for item in work.elements(name)
         )
         if found:
             return found
     return ()
 
 
-def _pages(biblio: Json) -> str | None:
-    return page_range(text_of(biblio, "first_page"), text_of(biblio, "last_page"))
-
-
-def _type(work: Json, source: Json) -> str:
+def _type(work: JsonObject, source: JsonObject) -> str:
     """Crossref's type where it is given; an article of a conference is a paper of it."""
-    found = bibtex_type(text_of(work, "type_crossref", "type"))
-    in_conference = found == "article" and text_of(source, "type") == "conference"
+    found = bibtex_type(work.text("type_crossref", "type"))
+    in_conference = found == "article" and source.text("type") == "conference"
     return "inproceedings" if in_conference else found
 
 
-def _links(work: Json) -> tuple[Link, ...]:
-    cited = (short_id(target) or "" for target in texts_of(work, "referenced_works"))
-    return tuple(Link(target) for target in unique(cited))
-
-
-def _record(line: int, work: Json) -> Document | Problem:
-    doi = doi_of(work, "doi") or doi_of(object_of(work, "ids"), "doi")
-    doc_id = short_id(text_of(work, "id") or text_of(object_of(work, "ids"), "openalex")) or doi
+def _record(work: JsonObject) -> Document | Problem:
+    ids, location, biblio = map(work.object, ("ids", "primary_location", "biblio"))
+    doi = work.doi("doi") or ids.doi("doi")
+    doc_id = short_id(work.text("id") or ids.text("openalex")) or doi
     if doc_id is None:
-        return unknown_object(line, work, "an OpenAlex work with 'id'")
-    return _document(work, doc_id)._replace(doi=doi, line=line)
-
-
-def _document(work: Json, doc_id: str) -> Document:
-    location, biblio = object_of(work, "primary_location"), object_of(work, "biblio")
-    source = object_of(location, "source") or object_of(work, "host_venue")
-    year, date = when(text_of(work, "publication_date"), year_of(work, "publication_year"))
-    index = object_of(work, "abstract_inverted_index")
+        return work.unknown("an OpenAlex work with 'id'")
+    source = location.object("source")
+    source = source if source.values else work.object("host_venue")
+    year, date = work.when("publication_year", "publication_date")
+    abstract = abstract_text(work.object("abstract_inverted_index").values)
     return Document(
         doc_id=doc_id,
         type=_type(work, source),
-        title=markup_of(work, "title", "display_name") or "",
-        authors=names_of(work, "authorships", _author),
+        title=work.markup("title", "display_name") or "",
+        authors=work.people("authorships", _author),
         year=year,
         date=date,
-        venue=markup_of(source, "display_name") or markup_of(location, "raw_source_name"),
-        volume=text_of(biblio, "volume"),
-        number=text_of(biblio, "issue"),
-        pages=_pages(biblio),
-        publisher=text_of(source, "host_organization_name", "publisher"),
-        url=text_of(location, "landing_page_url"),
-        abstract=abstract_text(index) or markup_of(work, "abstract"),
+        venue=source.markup("display_name") or location.markup("raw_source_name"),
+        volume=biblio.text("volume"),
+        number=biblio.text("issue"),
+        pages=page_range(biblio.text("first_page"), biblio.text("last_page")),
+        publisher=source.text("host_organization_name", "publisher"),
+        doi=doi,
+        url=location.text("landing_page_url"),
+        abstract=abstract or work.markup("abstract"),
         keywords=_keywords(work),
-        language=text_of(work, "language"),
-        links=_links(work),
+        language=work.text("language"),
+        links=links_to(map(short_id, work.texts("referenced_works"))),
+        line=work.line,
     )
 
 

@@ -11,25 +11,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from citebed.collection.formats.fields import page_range
+from citebed.collection.formats.fields import links_to, page_range
 from citebed.collection.formats.jsonfiles import cut_lines_or_document, json_records
 from citebed.collection.formats.jsonkinds import json_format
-from citebed.collection.formats.jsonvalues import (
-    Json,
-    as_text,
-    doi_of,
-    list_of,
-    markup_of,
-    names_of,
-    object_of,
-    text_of,
-    texts_of,
-    unknown_object,
-    when,
-    year_of,
-)
-from citebed.records import Document, Link, Problem
-from citebed.text.normalise import unique
+from citebed.collection.formats.jsonvalues import JsonObject, as_object, as_text
+from citebed.records import Document, Problem
 
 _TYPES = {
     "conference": "inproceedings",
@@ -40,18 +26,19 @@ _TYPES = {
 }
 
 
-def _lower(value: Json) -> Json:
-    return {name.lower(): member for name, member in value.items()}
+def _lower(obj: JsonObject) -> JsonObject:
+    return obj._replace(values={name.lower(): value for name, value in obj.values.items()})
 
 
-def _paper(value: Json) -> Json:
+def _paper(given: JsonObject) -> JsonObject:
     """The paper in lower-case names, taken out of what the API or an old release wraps it in."""
-    paper = _lower(value)
+    paper = _lower(given)
     for name in ("citedpaper", "citingpaper"):
-        if isinstance(paper.get(name), dict):
-            return _lower(paper[name])
-    if "paper_id" in paper and isinstance(paper.get("metadata"), dict):
-        return {**_lower(paper["metadata"]), **paper}
+        if isinstance(paper.values.get(name), dict):
+            return _lower(paper.object(name))
+    if "paper_id" in paper.values:
+        lent = _lower(paper.object("metadata")).values
+        return paper._replace(values={**lent, **paper.values})
     return paper
 
 
@@ -59,72 +46,60 @@ def _target(value: Any) -> str | None:
     """The id by which a reference names the cited paper, or else its DOI."""
     if not isinstance(value, dict):
         return as_text(value)
-    paper = _paper(value)
-    own = text_of(paper, "paperid", "corpusid", "paper_id")
-    return own or doi_of(_lower(object_of(paper, "externalids")), "doi")
+    paper = _paper(as_object(value))
+    own = paper.text("paperid", "corpusid", "paper_id")
+    return own or _lower(paper.object("externalids")).doi("doi")
 
 
-def _links(paper: Json) -> tuple[Link, ...]:
-    names = ("references", "outbound_citations", "outcitations")
-    cited = (_target(value) or "" for name in names for value in list_of(paper, name))
-    return tuple(Link(target) for target in unique(cited))
-
-
-def _type(paper: Json, has_journal: bool) -> str:
-    named = {name.lower() for name in texts_of(paper, "publicationtypes")}
+def _type(paper: JsonObject, has_journal: bool) -> str:
+    named = {name.lower() for name in paper.texts("publicationtypes")}
     for name, bibtex in _TYPES.items():
         if name in named:
             return bibtex
-    if text_of(paper, "acl_id"):
+    if paper.text("acl_id"):
         return "inproceedings"
     return "article" if has_journal else "misc"
 
 
-def _url(paper: Json, ids: Json) -> str | None:
+def _url(paper: JsonObject, ids: JsonObject) -> str | None:
     """The given address, else that of the arXiv or ACL Anthology page."""
-    arxiv = text_of(paper, "arxiv_id") or text_of(ids, "arxiv")
-    acl = text_of(paper, "acl_id") or text_of(ids, "acl")
-    given = text_of(paper, "url", "s2_url", "s2url")
+    arxiv = paper.text("arxiv_id") or ids.text("arxiv")
+    acl = paper.text("acl_id") or ids.text("acl")
+    given = paper.text("url", "s2_url", "s2url")
     if given or not (arxiv or acl):
         return given
     return f"https://arxiv.org/abs/{arxiv}" if arxiv else f"https://aclanthology.org/{acl}"
 
 
-def _abstract(paper: Json) -> str | None:
-    """The abstract; S2ORC's ``:::`` between its paragraphs becomes a blank."""
-    abstract = markup_of(paper, "abstract", "paperabstract")
-    return " ".join(abstract.replace(":::", " ").split()) or None if abstract else None
-
-
-def _record(line: int, value: Json) -> Document | Problem:
-    paper = _paper(value)
-    ids = _lower(object_of(paper, "externalids"))
-    doi = doi_of(ids, "doi") or doi_of(paper, "doi")
-    own_id = text_of(paper, "paperid", "corpusid", "paper_id", "id")
-    doc_id = own_id or text_of(ids, "corpusid") or doi
+def _record(given: JsonObject) -> Document | Problem:
+    paper = _paper(given)
+    ids, journal = _lower(paper.object("externalids")), paper.object("journal")
+    doi = ids.doi("doi") or paper.doi("doi")
+    own_id = paper.text("paperid", "corpusid", "paper_id", "id")
+    doc_id = own_id or ids.text("corpusid") or doi
     if doc_id is None:
-        return unknown_object(line, value, "a paper with 'paperId', 'corpusid' or 'paper_id'")
-    return _document(paper, ids, doc_id)._replace(doi=doi, line=line)
-
-
-def _document(paper: Json, ids: Json, doc_id: str) -> Document:
-    journal = object_of(paper, "journal")
-    year, date = when(text_of(paper, "publicationdate"), year_of(paper, "year"))
-    in_journal = text_of(journal, "name") or markup_of(paper, "journal", "journalname")
-    in_venue = markup_of(paper, "venue") or text_of(object_of(paper, "publicationvenue"), "name")
+        return given.unknown("a paper with 'paperId', 'corpusid' or 'paper_id'")
+    year, date = paper.when("year", "publicationdate")
+    in_journal = journal.text("name") or paper.markup("journal", "journalname")
+    in_venue = paper.markup("venue") or paper.object("publicationvenue").text("name")
+    abstract = paper.markup("abstract", "paperabstract") or ""
+    cited = ("references", "outbound_citations", "outcitations")
     return Document(
         doc_id=doc_id,
         type=_type(paper, in_journal is not None),
-        title=markup_of(paper, "title") or "",
-        authors=names_of(paper, "authors"),
+        title=paper.markup("title") or "",
+        authors=paper.people("authors"),
         year=year,
         date=date,
         venue=in_venue or in_journal,
-        volume=text_of(journal, "volume") or text_of(paper, "journalvolume"),
-        pages=page_range(text_of(journal, "pages") or text_of(paper, "journalpages")),
+        volume=journal.text("volume") or paper.text("journalvolume"),
+        pages=page_range(journal.text("pages") or paper.text("journalpages")),
+        doi=doi,
         url=_url(paper, ids),
-        abstract=_abstract(paper),
-        links=_links(paper),
+        # S2ORC's mark between paragraphs becomes a blank.
+        abstract=" ".join(abstract.replace(":::", " ").split()) or None,
+        links=links_to(_target(value) for name in cited for value in paper.elements(name)),
+        line=given.line,
     )
 
 

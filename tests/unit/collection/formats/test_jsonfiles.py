@@ -26,21 +26,7 @@ from citebed.collection.formats.jsonfiles import (
 )
 from citebed.collection.formats.jsonkinds import json_kind
 from citebed.collection.formats.jsonl import JSONL
-from citebed.collection.formats.jsonvalues import (
-    as_int,
-    as_text,
-    doi_of,
-    float_of,
-    keywords_of,
-    list_of,
-    markup_of,
-    object_of,
-    objects_of,
-    text_of,
-    texts_of,
-    when,
-    year_of,
-)
+from citebed.collection.formats.jsonvalues import JsonObject, as_int, as_text
 from citebed.collection.formats.local_citation_json import LOCAL_CITATION_JSON
 from citebed.collection.formats.openalex import OPENALEX
 from citebed.collection.formats.semantic_scholar import SEMANTIC_SCHOLAR
@@ -227,17 +213,17 @@ WRONG: list[Any] = [None, True, [], {}, [[]], [{}], [None], math.nan, math.inf, 
 
 @pytest.mark.parametrize("value", WRONG)
 def test_getters_take_wrong_types_for_nothing(value: Any) -> None:
-    obj = {"x": value}
-    assert text_of(obj, "x", "missing") is None
-    assert markup_of(obj, "x") is None
-    assert texts_of(obj, "x") == keywords_of(obj, "x") == ()
-    assert doi_of(obj, "x") is None
-    assert year_of(obj, "x") is None
+    obj = JsonObject(1, {"x": value})
+    assert obj.text("x", "missing") is None
+    assert obj.markup("x") is None
+    assert obj.texts("x") == obj.keywords("x") == ()
+    assert obj.doi("x") is None
+    assert obj.year("x") is None
     assert as_int(value) is None
-    assert float_of(obj, "x", 2.5) == 2.5
-    assert object_of(obj, "x") == {}
-    assert all(isinstance(item, dict) for item in objects_of(obj, "x"))
-    assert isinstance(list_of(obj, "x"), list)
+    assert obj.number("x", 2.5) == 2.5
+    assert obj.object("x") == (1, {})
+    assert all(isinstance(item, JsonObject) for item in obj.objects("x"))
+    assert isinstance(obj.elements("x"), list)
 
 
 def test_getters_read_what_can_be_read() -> None:
@@ -256,13 +242,13 @@ def test_getters_read_what_can_be_read() -> None:
         None,
         None,
     )
-    assert texts_of({"x": ["a", 1, None, "a"]}, "x") == ("a", "1")
-    assert keywords_of({"x": "a; b, c;a"}, "x") == ("a", "b, c")
-    assert keywords_of({"x": "a, b", "y": ["c"]}, "x", "y") == ("a", "b", "c")
-    assert year_of({"x": 150}, "x") == 150
-    assert year_of({"x": "c. 1999"}, "x") == 1999
-    assert when("2010-08-15", 2011) == (2010, "2010-08-15")
-    assert when(None, 2011) == (2011, "2011")
+    assert JsonObject(1, {"x": ["a", 1, None, "a"]}).texts("x") == ("a", "1")
+    assert JsonObject(1, {"x": "a; b, c;a"}).keywords("x") == ("a", "b, c")
+    assert JsonObject(1, {"x": "a, b", "y": ["c"]}).keywords("x", "y") == ("a", "b", "c")
+    assert JsonObject(1, {"x": 150}).year("x") == 150
+    assert JsonObject(1, {"x": "c. 1999"}).year("x") == 1999
+    assert JsonObject(1, {"d": "2010-08-15", "y": 2011}).when("y", "d") == (2010, "2010-08-15")
+    assert JsonObject(1, {"y": 2011}).when("y", "d") == (2011, "2011")
 
 
 # --- sniffing -------------------------------------------------------------------------------
