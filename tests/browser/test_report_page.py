@@ -44,7 +44,7 @@ def write(folder: Path, runs: Sequence[str], *options: str) -> Path:
         ]
         (folder / f"{name}.run").write_text("".join(lines))
     app = typer.Typer()
-    reporting.register(app)
+    app.command("report")(reporting.report)
     page = folder / "report.html"
     words = [str(folder / "j.qrels"), *(str(folder / f"{name}.run") for name in runs)]
     words += ["-m", "RR", "-m", "P@1", "--samples", "100", "-o", str(page), *options]

@@ -26,7 +26,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         lines = [f"{query} Q0 {doc} 1 1 t\n" for query in (EVIL, "other") for doc in found]
         (folder / f"{name}.run").write_text("".join(lines))
     app = typer.Typer()
-    timeline.register(app)
+    app.command("timeline")(timeline.timeline)
     files = [str(folder / name) for name in ("j.qrels", "<i>all.run", "half.run")]
     to = ["--report", str(folder / "out.html"), "--samples", "100"]
     result = CliRunner().invoke(app, [*files, *to])

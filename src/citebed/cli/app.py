@@ -10,6 +10,8 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 import typer
 from typer.exceptions import TyperException
@@ -23,7 +25,8 @@ INTERRUPTED = 130
 # Which file has which verbs, in the order of the help: only the file of the verb at hand is
 # loaded, for start-up is felt.
 VERBS = {
-    "collect": ("import", "stats", "lint", "export", "fetch"),
+    "importing": ("import",),
+    "collect": ("stats", "lint", "export", "fetch"),
     "retrieve": ("index", "search", "recommend"),
     "evaluating": ("evaluate", "compare", "measures"),
     "contrasting": ("contrast", "pool-bias"),
@@ -78,8 +81,19 @@ def build(verb: str | None = None) -> typer.Typer:
     app.callback()(_main)
     wanted = [name for name, verbs in VERBS.items() if verb in verbs] or list(VERBS)
     for name in wanted:
-        import_module(f"citebed.cli.{name}").register(app)
+        for each in VERBS[name]:
+            found = _command(import_module(f"citebed.cli.{name}"), each)
+            if isinstance(found, typer.Typer):
+                app.add_typer(found, name=each)
+            else:
+                app.command(each)(found)
     return app
+
+
+def _command(module: ModuleType, verb: str) -> Any:
+    """What a verb's file has under its name, with ``_`` behind a word that Python knows."""
+    name = verb.replace("-", "_")
+    return getattr(module, name, None) or getattr(module, f"{name}_")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,26 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.importing import import_
 from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
+from citebed.report.progress_bar import progress_bar
 from citebed.wording import printable
 
 if TYPE_CHECKING:
-    from citebed.collection import Collection
     from citebed.retrieval.index.statistics import IndexStatistics
 
 CollectionFolder = Annotated[
     Path, typer.Argument(metavar="COLLECTION", help="The collection's folder.", show_default=False)
 ]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verbs of this file."""
-    app.command("import")(import_)
-    app.command("stats")(stats)
-    app.command("lint")(lint)
-    app.command("export")(export)
-    app.command("fetch")(fetch)
 
 
 def stats(
@@ -42,10 +32,11 @@ def stats(
 
     Example: citebed stats acm-cr/ --plot acm-cr.svg
     """
+    from citebed.collection import open_collection
     from citebed.collection.statistics import statistics
     from citebed.collection.statistics_rows import rows
 
-    found = statistics(_open(collection))
+    found = statistics(open_collection(collection))
     of_index = _index_statistics(collection)
     if plot is not None:
         from citebed.report.collection_picture import draw
@@ -104,14 +95,13 @@ def lint(
 
     Example: citebed lint acm-cr/
     """
+    from citebed.collection import open_collection
     from citebed.collection.lint import lint as run_lint
     from citebed.report.lint_report import lint_rows, lint_text
 
-    findings = run_lint(_open(collection), only or None, examples=examples)
-    if as_json:
-        print_json(lint_rows(findings))
-    elif as_csv:
-        print_csv(lint_rows(findings))
+    findings = run_lint(open_collection(collection), only or None, examples=examples)
+    if as_json or as_csv:
+        (print_json if as_json else print_csv)(lint_rows(findings))
     else:
         sys.stdout.write(lint_text(findings))
     return int(any(f.count and f.check.severity == "error" for f in findings))
@@ -140,9 +130,11 @@ def export(
 
     Example: citebed export acm-cr/ acm-cr-beir/ --to beir --queries paragraphs
     """
+    from citebed.collection import open_collection
     from citebed.collection.exporting import export as run_export
 
-    report = run_export(_open(collection), form, target, query_sets=queries, overwrite=overwrite)
+    opened = open_collection(collection)
+    report = run_export(opened, form, target, query_sets=queries, overwrite=overwrite)
     if as_json:
         print_json(report.rows())
         return
@@ -169,15 +161,34 @@ def fetch(
 
     Example: citebed fetch acm-cr
     """
-    from citebed.cli.fetch import fetch_collection, list_collections
-
     if name is None:
-        list_collections(as_json)
-    else:
-        fetch_collection(name, folder or Path(name), mirror, as_json)
+        _list_collections(as_json)
+        return
+    from citebed.collection.fetching.catalogue import CATALOGUE
+    from citebed.collection.fetching.fetching import fetch as fetch_files
+
+    folder = folder or Path(name)
+    with progress_bar(as_json) as progress:
+        report = fetch_files(name, folder, mirror=mirror, progress=progress)
+    if as_json:
+        names = ("path", "state", "bytes", "sha256")
+        print_json([{name: getattr(file, name) for name in names} for file in report.files])
+        return
+    for file in report.files:
+        typer.echo(
+            f"{file.state:8} {printable(folder / file.path)}  {file.bytes:,} bytes  "
+            f"sha256 {file.sha256}"
+        )
+    typer.echo(f"\nNow run:\n  {printable(CATALOGUE[name].import_command(folder))}")
 
 
-def _open(folder: Path) -> Collection:
-    from citebed.collection import open_collection
+def _list_collections(as_json: bool) -> None:
+    """All public collections that can be fetched."""
+    from citebed.collection.fetching.catalogue import CATALOGUE
 
-    return open_collection(folder)
+    if as_json:
+        names = ("name", "title", "about", "licence", "homepage")
+        print_json([{name: getattr(item, name) for name in names} for item in CATALOGUE.values()])
+        return
+    for item in CATALOGUE.values():
+        typer.echo(f"{item.name:14} {item.about}\n{'':14} {item.homepage}; {item.licence}")

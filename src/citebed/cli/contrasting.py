@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -19,17 +18,10 @@ if TYPE_CHECKING:
     from citebed.report.grid import Grid
 
 Grids = Callable[[Any, str | None], "Iterator[tuple[str, Grid]]"]
-ContrastPart = StrEnum(
-    "ContrastPart",
-    ["judgements", "changes", "correlations", "conclusions", "movers", "queries"],
-)
-BiasPart = StrEnum("BiasPart", ["falls", "orders", "unjudged", "conclusions"])
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verbs of this file."""
-    app.command("contrast")(contrast)
-    app.command("pool-bias")(pool_bias)
+ContrastPart = Literal[
+    "judgements", "changes", "correlations", "conclusions", "movers", "queries"
+]  # fmt: skip
+BiasPart = Literal["falls", "orders", "unjudged", "conclusions"]
 
 
 def contrast(
@@ -63,7 +55,7 @@ def contrast(
     correct: options.Correct = "none",
     alpha: options.Alpha = 0.05,
     complete: options.Complete = False,
-    scores: options.Scores = options.ScoreType.double,
+    scores: options.Scores = "double",
     cluster: options.Cluster = None,
     queries: options.Queries = None,
     samples: options.Samples = None,
@@ -164,7 +156,7 @@ def pool_bias(
     correct: options.Correct = "none",
     alpha: options.Alpha = 0.05,
     complete: options.Complete = False,
-    scores: options.Scores = options.ScoreType.double,
+    scores: options.Scores = "double",
     cluster: options.Cluster = None,
     queries: options.Queries = None,
     samples: options.Samples = None,

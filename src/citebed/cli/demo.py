@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from citebed.cli import collect, evaluating, reporting, retrieve
+from citebed.cli import collect, evaluating, retrieve
 from citebed.cli.importing import print_report
 from citebed.report.progress_bar import progress_bar
 from citebed.wording import printable
@@ -20,11 +20,6 @@ PARAGRAPH = (
 )
 FILTERS = ("names", "relevance_model", "incremental")
 MODELS = ("bm25", "kl(mu=1000)", "bm25+rocchio(docs=5,terms=20)")
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb of this file."""
-    app.command("demo")(demo)
 
 
 def demo(
@@ -60,8 +55,8 @@ def demo(
     evaluating.compare(qrels, runs, measures=["nDCG@10"], cluster="paper")
     page = collection / "reports" / "paragraphs.html"
     page.parent.mkdir(exist_ok=True)
-    _say(f"citebed report {qrels} {collection}/runs/*.run -o {page}")
-    reporting.report(qrels, runs, output=page)
+    said = f"citebed report {qrels} {collection}/runs/*.run -o {page}"
+    _run("report", str(qrels), *map(str, runs), "-o", str(page), said=said)
     _stream(collection)
 
 
@@ -73,18 +68,20 @@ def _stream(collection: Path) -> None:
     topics, judged = write_topics(folder)
     for model in FILTERS:
         words = ["--judgements", str(judged)] if model == "incremental" else []
-        _run("filter", str(collection), "--topics", str(topics), "--model", model, *words,
-             "-o", str(folder / f"{model}.run"), "--overwrite")  # fmt: skip
+        _run(
+            "filter", str(collection), "--topics", str(topics), "--model", model, *words,
+            "-o", str(folder / f"{model}.run"), "--overwrite",
+        )  # fmt: skip
     runs = [str(folder / f"{model}.run") for model in FILTERS]
     page = collection / "reports" / "stream.html"
     shown = ["-w", "uniform", "-w", "burst", "-m", "AP", "-m", "nDCG@R", "--report", str(page)]
     _run("timeline", str(judged), *runs, "--times", str(collection), "--slice", "equal:15", *shown)
 
 
-def _run(*words: str) -> None:
+def _run(*words: str, said: str = "") -> None:
     from citebed.cli.app import main
 
-    _say(shlex.join(["citebed", *words]))
+    _say(said or shlex.join(["citebed", *words]))
     if code := main(words):
         raise typer.Exit(code)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -19,22 +18,7 @@ if TYPE_CHECKING:
     from citebed.evaluation.scoring.run_scores import Resampling
 
 
-class EvaluationFormat(StrEnum):
-    """How an evaluation is written."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
-    markdown = "markdown"
-    latex = "latex"
-    trec_eval = "trec_eval"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verbs of this file."""
-    app.command("evaluate")(evaluate)
-    app.command("compare")(compare)
-    app.command("measures")(measures_)
+EvaluationFormat = Literal[options.TableFormat, "trec_eval"]
 
 
 def evaluate(
@@ -57,7 +41,7 @@ def evaluate(
     judged_only: Annotated[
         bool, typer.Option("--judged-only", "-J", help="Take unjudged documents out first.")
     ] = False,
-    scores: options.Scores = options.ScoreType.double,
+    scores: options.Scores = "double",
     intervals: Annotated[
         bool, typer.Option("--intervals/--no-intervals", help="Bootstrap intervals of the means.")
     ] = True,
@@ -173,7 +157,7 @@ def compare(
     correct: options.Correct = "none",
     alpha: options.Alpha = 0.05,
     complete: options.Complete = False,
-    scores: options.Scores = options.ScoreType.double,
+    scores: options.Scores = "double",
     cluster: options.Cluster = None,
     queries: options.Queries = None,
     samples: options.Samples = None,

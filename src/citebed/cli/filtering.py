@@ -27,11 +27,6 @@ _UNITS = {"": 1, "s": 1, "min": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"([0-9]{1,9})(s|min|h|d)?")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb of this file."""
-    app.command("filter")(filter_)
-
-
 def filter_(
     stream: Annotated[
         Path,

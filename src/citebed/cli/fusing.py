@@ -12,11 +12,6 @@ from citebed.errors import CitebedError
 from citebed.wording import count, printable
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb of this file."""
-    app.command("fuse")(fuse)
-
-
 def fuse(
     runs: RunFiles,
     out: Out,

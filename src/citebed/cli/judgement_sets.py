@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from os.path import realpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -29,26 +28,15 @@ Out = Annotated[
 ]
 
 
-class SampleBy(StrEnum):
-    """What is drawn."""
-
-    judgement = "judgement"
-    query = "query"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verbs of this file."""
-    qrels = typer.Typer(
-        help="Tools for sets of judgements.", no_args_is_help=True, rich_markup_mode=None
-    )
-    for verb in (stats, sample, subset, merge, expand):
-        qrels.command(verb.__name__)(verb)
-    app.add_typer(qrels, name="qrels")
+qrels = typer.Typer(
+    help="Tools for sets of judgements.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 # --- describe ---------------------------------------------------------------------------------
 
 
+@qrels.command()
 def stats(
     files: Annotated[list[Path], typer.Argument(help="Sets of judgements.", metavar="QRELS…")],
     rel: Annotated[int, typer.Option(help="The lowest grade that is relevant.")] = 1,
@@ -81,13 +69,15 @@ def _number(value: float | None) -> str:
 # --- sample, subset ---------------------------------------------------------------------------
 
 
+@qrels.command()
 def sample(
     qrels: QrelsFile,
     out: Out,
     share: Annotated[float, typer.Option(help="The share that stays, above 0 and up to 1.")],
-    by: Annotated[SampleBy, typer.Option(help="Draw judgements, query by query, or queries.")] = (
-        SampleBy.judgement
-    ),
+    by: Annotated[
+        Literal["judgement", "query"],
+        typer.Option(help="Draw judgements, query by query, or queries."),
+    ] = "judgement",
     seed: Seed = 0,
 ) -> None:
     """Draw a random share of the judgements.
@@ -100,10 +90,11 @@ def sample(
     from citebed.runs.reading import read_qrels
 
     given = read_qrels(qrels)
-    kept = draw(given, share, seed, by.value)
+    kept = draw(given, share, seed, by)
     _store(out, given, kept, {"tool": "qrels sample", "share": share, "by": by, "seed": seed})
 
 
+@qrels.command()
 def subset(
     qrels: QrelsFile,
     out: Out,
@@ -174,6 +165,7 @@ def _say_unknown(what: str, named: list[str] | None, known: pl.Series) -> None:
 # --- merge ------------------------------------------------------------------------------------
 
 
+@qrels.command()
 def merge(
     files: Annotated[list[Path], typer.Argument(help="Sets of judgements.", metavar="QRELS…")],
     rule: Annotated[
@@ -258,6 +250,7 @@ def _list_conflicts(found: Merged, style: str) -> None:
 # --- expand -----------------------------------------------------------------------------------
 
 
+@qrels.command()
 def expand(
     qrels: QrelsFile,
     cocited: Annotated[

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import os
+import shlex
 import sys
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
@@ -76,3 +77,32 @@ def check_page(page: Path, read: Set[str]) -> None:
         raise CitebedError(f"'{name}' is one of the files that are read; name another.")
     if page.suffix.lower() not in (".html", ".htm"):
         raise CitebedError(f"'{name}': the page is HTML; name a file that ends in .html.")
+
+
+def is_given(context: typer.Context, name: str | None) -> bool:
+    """Whether a parameter of the command was typed, and not left at its default."""
+    source = context.get_parameter_source(name or "")
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def typed(context: typer.Context) -> str:
+    """The command as it could be typed again; files by their names, not by where they are."""
+    words = ["citebed", context.command.name or ""]
+    for parameter in context.command.params:
+        if not is_given(context, parameter.name):
+            continue
+        value = context.params[parameter.name or ""]
+        if isinstance(value, bool):
+            words.append((parameter.opts if value else parameter.secondary_opts)[0])
+            continue
+        name = parameter.opts[:1] if parameter.param_type_name == "option" else []
+        path = parameter.type.name in ("path", "file", "directory")
+        for one in value if isinstance(value, list | tuple) else [value]:
+            words += [*name, _word(one, path)]
+    return shlex.join(words)
+
+
+def _word(value: Any, path: bool) -> str:
+    """A value as it was typed; of a path, its name (a slicing may be one too)."""
+    plain = str(value)
+    return printable(Path(plain).name or "." if path or Path(plain).is_file() else plain)

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import os
-import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from citebed.cli import scoring_options as options
-from citebed.cli.output import check_page
+from citebed.cli.output import check_page, typed
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.evaluation.scoring.study import Study
 
 
-def register(app: typer.Typer) -> None:
-    """Add the verb of this file."""
-    app.command("report")(report)
-
-
 def report(
+    context: typer.Context,
     qrels: options.QrelsFile,
     runs: options.RunFiles,
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write.")] = Path(
@@ -41,7 +36,7 @@ def report(
     ] = "none",
     alpha: options.Alpha = 0.05,
     complete: options.Complete = False,
-    scores: options.Scores = options.ScoreType.double,
+    scores: options.Scores = "double",
     cluster: options.Cluster = None,
     queries: Annotated[
         Path | None,
@@ -95,17 +90,9 @@ def report(
     )
     texts, titles = texts_beside(qrels, queries), titles_around(qrels, collection)
     study = make_study(qrels, runs, plan)
-    given = {
-        "-m": measures or [], "--baseline": baseline, "--test": _unless("t", test),
-        "--correct": _unless("none", correct), "--alpha": _unless(0.05, alpha),
-        "--complete": complete, "--scores": _unless("double", scores.value),
-        "--cluster": None if cluster is None else Path(cluster).name, "--queries": queries,
-        "--collection": collection, "--samples": samples, "--seed": _unless(0, seed),
-        "--level": _unless(0.95, level), "-o": output,
-    }  # fmt: skip
     front = Front(
         title=title or f"{study.judged.name}: {count(len(runs), 'run')}",
-        command=_command([qrels, *runs], given),
+        command=typed(context),
         texts=texts,
         titles=titles,
     )
@@ -120,22 +107,6 @@ def _baseline(given: str | None, runs: Sequence[Path], correct: str) -> str | No
     if given is None and correct == "tukey":
         return None
     return options.run_named(given or str(runs[0]), runs)
-
-
-def _unless(usual: Any, given: Any) -> Any:
-    return None if given == usual else given
-
-
-def _command(files: Sequence[Path], options: Mapping[str, Any]) -> str:
-    """The command as it could be typed again; files by their names, not by where they are."""
-    words = ["citebed", "report", *(path.name for path in files)]
-    for name, value in options.items():
-        if value is True:
-            words.append(name)
-        elif value not in (None, False):
-            for one in value if isinstance(value, list) else [value]:
-                words += [name, one.name or "." if isinstance(one, Path) else str(one)]
-    return shlex.join(words)
 
 
 def _draw(study: Study, folder: Path) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,13 +11,16 @@ import typer
 
 from citebed.cli.collect import CollectionFolder
 from citebed.cli.output import AsJson, print_json
+from citebed.errors import CitebedError
 from citebed.report.progress_bar import progress_bar
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.collection import Collection
+    from citebed.drafts import Draft
     from citebed.retrieval.index.building import IndexReport
     from citebed.retrieval.index.index import Index
+    from citebed.retrieval.recommendations import Recommendations
 
 Model = Annotated[
     str, typer.Option("--model", "-m", help="The model, e.g. 'bm25(k1=0.9,b=0.4)+rm3'.")
@@ -29,13 +33,6 @@ FieldWeights = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 DEFAULT_FIELDS = "title,abstract,keywords"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verbs of this file."""
-    app.command("index")(index)
-    app.command("search")(search)
-    app.command("recommend")(recommend)
 
 
 def index(
@@ -145,8 +142,7 @@ def search(
     written = write_run(path, run, str(pipeline), {**facts, "run": path.name})
     if quiet:
         return
-    for note in run.notes:
-        typer.echo(f"note: {note}", err=True)
+    _note(run.notes)
     typer.echo(
         f"{count(table.height, 'query')}, {count(run.table.height, 'result')} "
         f"with {pipeline}: {printable(written[0])} (and {printable(written[1].name)})"
@@ -157,15 +153,11 @@ def _run_file(collection: Path, model: str, queries: str) -> Path:
     """Where a run is put that got no name: among the collection's, never through a link."""
     from citebed.files.writing import own_folder
 
-    folder = own_folder(collection / "runs")
-    path = folder / f"{_file_name(model)}.{Path(queries).stem}.run"
+    name = "".join(c if c.isalnum() or c in ".-=" else "_" for c in model).strip("_")
+    path = own_folder(collection / "runs") / f"{name}.{Path(queries).stem}.run"
     if path.is_symlink():
         raise typer.BadParameter(f"'{printable(path)}' is a link; name the run's file with -o")
     return path
-
-
-def _file_name(model: str) -> str:
-    return "".join(c if c.isalnum() or c in ".-=" else "_" for c in model).strip("_")
 
 
 def recommend(
@@ -201,7 +193,6 @@ def recommend(
 
     Example: citebed recommend acm-cr/ "BM25 is hard to beat." -k 5
     """
-    from citebed.cli.recommending import draft_to_ask, print_recommendations
     from citebed.retrieval.dates import checked_date
     from citebed.retrieval.recommending import Recommender
 
@@ -210,11 +201,56 @@ def recommend(
     opened, its_index = _open(collection, quiet=False)
     if before is not None:
         checked_date(before)
-    draft, unit = draft_to_ask(text)
+    draft, unit = _draft_to_ask(text)
     found = Recommender(opened, its_index, model, fields).recommend_for(
         draft, k, each=each or unit, before=before, keep_cited=keep_cited
     )
-    print_recommendations(opened, found, "bibtex" if bibtex else "json" if as_json else "text")
+    _print(opened, found, "bibtex" if bibtex else "json" if as_json else "text")
+
+
+def _draft_to_ask(text: str) -> tuple[Draft, str]:
+    """The text that was given, the file that it names or standard input, and how to ask."""
+    from citebed.drafts import draft_of
+    from citebed.retrieval.questions import may_be_path, read_given
+
+    if text == "-":
+        if sys.stdin is None:
+            raise CitebedError("standard input is closed; give the text or a file")
+        if sys.stdin.isatty():
+            typer.echo("reading the text from the terminal; end with Ctrl-D", err=True)
+        draft, each = draft_of(sys.stdin.buffer.read(), "standard input"), "text"
+    else:
+        is_file = may_be_path(text) and Path(text).exists()
+        draft, each = read_given(Path(text) if is_file else text)
+    _note(draft.notes)
+    return draft, each
+
+
+def _print(collection: Collection, found: Recommendations, form: str) -> None:
+    """Print recommendations as people, programs or BibTeX files want them."""
+    _note(found.notes)
+    if form == "json":
+        print_json(found.rows)
+    elif form == "bibtex":
+        from citebed.collection.formats.bibtex import entry_of
+
+        names = dict.fromkeys(each.doc_id for each in found)
+        entries = [entry_of(collection.document(name)).strip() for name in names]
+        sys.stdout.write("\n\n".join(entries) + "\n")
+    else:
+        from citebed.report.recommendation_text import passage_lines
+
+        for passage in found.passages:
+            lines = passage_lines(passage, found.of(passage), alone=len(found.passages) == 1)
+            sys.stdout.write("\n".join(lines) + "\n")
+    if found.left_out:
+        many = len(found.left_out)
+        typer.echo(f"left out {many} that the text cites already or is itself", err=True)
+
+
+def _note(notes: Iterable[str]) -> None:
+    for note in notes:
+        typer.echo(f"note: {note}", err=True)
 
 
 def _open(folder: Path, quiet: bool) -> tuple[Collection, Index]:

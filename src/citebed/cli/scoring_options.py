@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from enum import StrEnum
 from os.path import abspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -17,23 +16,8 @@ if TYPE_CHECKING:
     from citebed.evaluation.scoring.run_scores import Settings
 
 
-class ScoreType(StrEnum):
-    """How exactly scores are compared."""
-
-    double = "double"
-    float = "float"
-
-
-class TableFormat(StrEnum):
-    """How a table is written."""
-
-    table = "table"
-    json = "json"
-    csv = "csv"
-    markdown = "markdown"
-    latex = "latex"
-
-
+ScoreType = Literal["double", "float"]
+TableFormat = Literal["table", "json", "csv", "markdown", "latex"]
 QrelsFile = Annotated[
     Path, typer.Argument(help="The judgements: a TREC qrels file or Parquet.", metavar="QRELS")
 ]
@@ -93,16 +77,16 @@ def settings_of(complete: bool, scores: ScoreType) -> Settings:
     """How runs are scored."""
     from citebed.evaluation.scoring.run_scores import Settings
 
-    return Settings(complete=complete, score_type=scores.value)
+    return Settings(complete=complete, score_type=scores)
 
 
-def style_of(format: StrEnum | None, as_json: bool, as_csv: bool) -> str:
+def style_of(format: str | None, as_json: bool, as_csv: bool) -> str:
     """How to print it: a table unless told; --json and --csv are short for a format."""
     asked = {"json": "--json"} if as_json else {}
     if as_csv:
         asked["csv"] = "--csv"
     if format is not None:
-        asked.setdefault(format.value, f"--format {format.value}")
+        asked.setdefault(format, f"--format {format}")
     if len(asked) > 1:
         raise CitebedError(f"{' and '.join(asked.values())} were given. Choose one.")
     return next(iter(asked), "table")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -17,16 +16,7 @@ if TYPE_CHECKING:
     from citebed.timeline.robustness import Robustness, Simulation
 
 
-class Part(StrEnum):
-    """One of the study's tables."""
-
-    means = "means"
-    measures = "measures"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb of this file."""
-    app.command("simulate")(simulate)
+Part = Literal["means", "measures"]
 
 
 def simulate(
@@ -98,7 +88,7 @@ def simulate(
         draw_robustness(found, plot)
     summed = robustness.robustness(found)
     if style in ("json", "csv"):
-        rows = [each.row() for each in summed] if part is Part.measures else found.rows()
+        rows = [each.row() for each in summed] if part == "measures" else found.rows()
         print_rows(rows, style)
     else:
         _print_grid(found, summed, part, style)
@@ -110,7 +100,7 @@ def _print_grid(
 ) -> None:
     from citebed.report.robustness_table import means_grid, robustness_grid
 
-    grid = means_grid(found) if part is Part.means else robustness_grid(summed)
+    grid = means_grid(found) if part == "means" else robustness_grid(summed)
     typer.echo(grid.written(style), nl=style == "table")
 
 

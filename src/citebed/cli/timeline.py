@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.output import AsCsv, AsJson, a_number
+from citebed.cli.output import AsCsv, AsJson, a_number, is_given
 from citebed.cli.scoring_options import (
     Format,
     Level,
@@ -40,11 +40,6 @@ _SLICES = {
     "slicing", "since", "until", "weights", "measures", "rel", "binary", "threshold", "samples",
     "alpha", "level", "seed",
 }  # fmt: skip
-
-
-def register(app: typer.Typer) -> None:
-    """Add the verb of this file."""
-    app.command("timeline")(timeline)
 
 
 @dataclass(frozen=True)
@@ -295,18 +290,13 @@ def _check_options(context: typer.Context, official: bool, drawn: bool) -> None:
     given = ", ".join(
         parameter.opts[0]
         for parameter in context.command.params
-        if parameter.name in unused and _is_given(context, parameter.name)
+        if parameter.name in unused and is_given(context, parameter.name)
     )
     if given and official:
         page = "" if drawn else ", or write a page (--report), which shows slices too"
         raise CitebedError(f"--official scores without slices: leave out {given}{page}.")
     if given:
         raise CitebedError(f"{given}: for the official scoring only. Give --official too.")
-
-
-def _is_given(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
 
 
 def _print_official(found: OfficialTimeline, style: str, all_cutoffs: bool) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citebed.cli.output import check_page
+from citebed.cli.output import check_page, typed
 from citebed.errors import CitebedError
 from citebed.wording import count, printable
 
@@ -70,31 +69,6 @@ def look_of(
     if plots and plots.exists() and not plots.is_dir():
         raise CitebedError(f"'{printable(plots)}' is a file; the pictures need a folder.")
     return Look(page=page, plots=plots, command=typed(context), read=known)
-
-
-def typed(context: typer.Context) -> str:
-    """The command as it could be typed again; files by their names, not by where they are."""
-    words = []
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        source = context.get_parameter_source(name)
-        if source is None or source.name != "COMMANDLINE":
-            continue
-        value = context.params[name]
-        option = parameter.param_type_name == "option"
-        path = parameter.type.name in ("path", "file", "directory")
-        if isinstance(value, bool):
-            words.append((parameter.opts if value else parameter.secondary_opts)[0])
-            continue
-        for one in value if isinstance(value, list | tuple) else [value]:
-            words += [*parameter.opts[:1], _word(one, path)] if option else [_word(one, path)]
-    return shlex.join(["citebed", "timeline", *words])
-
-
-def _word(value: Any, path: bool) -> str:
-    """A value as it was typed; of a path, its name (a slicing may be one too)."""
-    plain = str(getattr(value, "value", value))
-    return printable(Path(plain).name or "." if path or Path(plain).is_file() else plain)
 
 
 def write_look(look: Look, found: Timeline, official: Mapping[str, pl.DataFrame]) -> None:

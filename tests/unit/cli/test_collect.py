@@ -202,7 +202,7 @@ def test_a_bug_of_ours_is_exit_code_2(run: Run, monkeypatch: pytest.MonkeyPatch)
     def broken(*_: object) -> None:
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("citebed.cli.collect._open", broken)
+    monkeypatch.setattr("citebed.collection.open_collection", broken)
     code, _, err = run("stats", "c")
     assert code == 2
     assert "a bug of ours: ZeroDivisionError: oh" in err

@@ -37,7 +37,8 @@ def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     write_run(Path("one.run"), {"q1": "acb", "q2": "y"})
     write_run(Path("two.run"), {"q1": "cab", "q2": "nx"})
     app = typer.Typer()
-    contrasting.register(app)
+    app.command("contrast")(contrasting.contrast)
+    app.command("pool-bias")(contrasting.pool_bias)
 
     def run(*words: str) -> tuple[int, str, str]:
         result = CliRunner().invoke(app, list(words))

@@ -14,7 +14,7 @@ def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("citebed.cli.fetch.list_collections", fail)
+    monkeypatch.setattr("citebed.cli.collect._list_collections", fail)
     return main(["fetch"])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import subprocess
@@ -182,6 +183,13 @@ def test_what_search_writes_is_what_evaluate_reads(
     pl.DataFrame(judged).write_parquet(tmp_path / "j.parquet")
     out = run("evaluate", "j.parquet", "x.parquet", "-m", "RR", "--per-query", "--json")[1]
     assert {row["query_id"]: row["value"] for row in rows(out)}["#1"] == 1
+
+
+def test_a_run_whose_name_ends_in_gz_is_packed(run: Run, tmp_path: Path) -> None:
+    for name in ("x.run", "x.run.gz"):
+        assert run("search", "c", "--queries", "sentences", "-o", name)[0] == 0
+    packed = (tmp_path / "x.run.gz").read_bytes()
+    assert gzip.decompress(packed) == (tmp_path / "x.run").read_bytes()
 
 
 def test_search_with_feedback_from_the_judgements(run: Run, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     """Run the verb in an empty folder; gives code, output, errors."""
     monkeypatch.chdir(tmp_path)
     app = typer.Typer()
-    simulating.register(app)
+    app.command("simulate")(simulating.simulate)
 
     def run(*words: str) -> tuple[int, str, str]:
         result = CliRunner().invoke(app, list(words))

@@ -32,7 +32,7 @@ def write(folder: Path) -> list[str]:
 
 def call(*words: str) -> Any:
     app = typer.Typer()
-    timeline.register(app)
+    app.command("timeline")(timeline.timeline)
     return CliRunner().invoke(app, [*words, "-m", "AP", "--samples", "100"])
 
 
