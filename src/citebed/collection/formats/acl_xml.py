@@ -19,6 +19,7 @@ from citebed.collection.formats.xml import (
     local,
     open_root,
     root_in,
+    text_at,
 )
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import normalise_doi
@@ -58,7 +59,7 @@ def _entry(entry: Element, shared: Document, chunk: Chunk) -> Iterator[Record]:
     if not doc_id:
         yield Problem(line, "a paper without an id, and no Anthology id in its url")
         return
-    doi = inner_text(child(entry, "doi"))
+    doi = text_at(entry, "doi")
     if doi and normalise_doi(doi) is None:
         yield Problem(line, f"{doc_id}: '{doi}' is not a DOI and was left out", "mended")
     fields = shared._replace(
@@ -71,23 +72,22 @@ def _entry(entry: Element, shared: Document, chunk: Chunk) -> Iterator[Record]:
 def _paper(entry: Element, fields: Document) -> Document:
     """A paper, with what its volume lends it."""
     return fields._replace(
-        title=inner_text(child(entry, "title")),
+        title=text_at(entry, "title"),
         authors=_people(entry, "author"),
         editors=_people(entry, "editor") or fields.editors,
-        pages=page_range(inner_text(child(entry, "pages"))),
-        abstract=inner_text(child(entry, "abstract")) or None,
-        language=inner_text(child(entry, "language")) or None,
+        pages=page_range(text_at(entry, "pages")),
+        abstract=text_at(entry, "abstract") or None,
+        language=text_at(entry, "language") or None,
     )
 
 
 def _front_matter(entry: Element, fields: Document) -> Document:
     """The volume itself, named by its front matter; its title is that of the book."""
-    volume = entry.getparent()
     return fields._replace(
         type="proceedings",
-        title=inner_text(child(volume, "meta", "booktitle")) or inner_text(child(entry, "title")),
+        title=text_at(entry.getparent(), "meta", "booktitle") or text_at(entry, "title"),
         editors=fields.editors or _people(entry, "author"),
-        pages=page_range(inner_text(child(entry, "pages"))),
+        pages=page_range(text_at(entry, "pages")),
     )
 
 
@@ -97,18 +97,18 @@ def _front_matter(entry: Element, fields: Document) -> Document:
 def _shared_fields(volume: Element) -> Document:
     """The fields that a volume's papers have in common, as a document without an id."""
     meta = child(volume, "meta")
-    year = year_in(inner_text(child(meta, "year")))
+    year = year_in(text_at(meta, "year"))
     journal = _is_journal(volume)
     return Document(
         doc_id="",
         type="article" if journal else "inproceedings",
         editors=_people(meta, "editor"),
         year=year,
-        date=iso_date(year, month_in(inner_text(child(meta, "month")))),
-        venue=(_journal_title(meta) if journal else inner_text(child(meta, "booktitle"))) or None,
-        volume=(inner_text(child(meta, "journal-volume")) or None) if journal else None,
-        number=(inner_text(child(meta, "journal-issue")) or None) if journal else None,
-        publisher=inner_text(child(meta, "publisher")) or None,
+        date=iso_date(year, month_in(text_at(meta, "month"))),
+        venue=(_journal_title(meta) if journal else text_at(meta, "booktitle")) or None,
+        volume=(text_at(meta, "journal-volume") or None) if journal else None,
+        number=(text_at(meta, "journal-issue") or None) if journal else None,
+        publisher=text_at(meta, "publisher") or None,
     )
 
 
@@ -122,10 +122,10 @@ def _is_journal(volume: Element) -> bool:
 
 def _journal_title(meta: Element | None) -> str:
     """The journal's name: given, known by its venue, or the book's title up to the volume."""
-    if title := inner_text(child(meta, "journal-title")):
+    if title := text_at(meta, "journal-title"):
         return title
     venues = (_JOURNAL_VENUES.get(inner_text(venue), "") for venue in children(meta, "venue"))
-    return next(filter(None, venues), "") or _ISSUE.sub("", inner_text(child(meta, "booktitle")))
+    return next(filter(None, venues), "") or _ISSUE.sub("", text_at(meta, "booktitle"))
 
 
 def _people(parent: Element | None, role: str) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ def _people(parent: Element | None, role: str) -> tuple[str, ...]:
 
 
 def _name(person: Element) -> str:
-    first, last, suffix = (inner_text(child(person, part)) for part in ("first", "last", "suffix"))
+    first, last, suffix = (text_at(person, part) for part in ("first", "last", "suffix"))
     if first or last:
         return name_from_parts(last, first, suffix)
     return name_from_display(fold(person.text or ""))
@@ -145,7 +145,7 @@ def _name(person: Element) -> str:
 
 def _doc_id(entry: Element) -> str:
     """The Anthology id of an entry: what its url says, else built from the ids around it."""
-    if (given := _ID.fullmatch(inner_text(child(entry, "url")))) is not None:
+    if (given := _ID.fullmatch(text_at(entry, "url"))) is not None:
         return given[1]
     volume = entry.getparent()
     collection = None if volume is None else volume.getparent()
@@ -174,6 +174,4 @@ def anthology_id(collection: str, volume: str, paper: str) -> str:
     return f"{collection}-{volume}{paper:0>3}"
 
 
-ACL_XML = Format(
-    name="acl-xml", title="ACL Anthology XML", sniff=_sniff, parse=_parse, limit=MAX_XML_BYTES
-)
+ACL_XML = Format("acl-xml", "ACL Anthology XML", _sniff, _parse, limit=MAX_XML_BYTES)

@@ -18,6 +18,7 @@ from citebed.collection.formats.xml import (
     line_of,
     open_root,
     root_in,
+    text_at,
 )
 from citebed.records import CitingPaper, Context, Problem, Record, Reference, Sentence
 from citebed.text.identifiers import normalise_doi
@@ -31,9 +32,7 @@ _PARTS = re.compile(r"<(?:contexts|references)\b|<context\s")
 
 def _sniff(head: str) -> bool:
     name, rest = root_in(head)
-    if name != "doc":
-        return False
-    return _FIRST_CHILD.match(rest) is not None or _PARTS.search(rest) is not None
+    return name == "doc" and bool(_FIRST_CHILD.match(rest) or _PARTS.search(rest))
 
 
 def _parse(chunk: Chunk) -> Iterator[Record]:
@@ -57,14 +56,14 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
 def _paper(root: Element, chunk: Chunk) -> tuple[CitingPaper, list[Problem]]:
     """The paper without contexts and references; its id is empty where nothing names it."""
     line = line_of(root, chunk)
-    given = inner_text(child(root, "doi"))
+    given = text_at(root, "doi")
     doi = normalise_doi(given)
-    year = year_in(inner_text(child(root, "year")))
+    year = year_in(text_at(root, "year"))
     paper = CitingPaper(
-        paper_id=_as_given(given, doi) or inner_text(child(root, "id")) or file_stem(chunk.source),
+        paper_id=_as_given(given, doi) or text_at(root, "id") or file_stem(chunk.source),
         doi=doi,
-        title=inner_text(child(root, "title")),
-        abstract=inner_text(child(root, "abstract")) or None,
+        title=text_at(root, "title"),
+        abstract=text_at(root, "abstract") or None,
         year=year,
         date=iso_date(year),
         line=line,
@@ -136,9 +135,14 @@ def _read_contexts(root: Element, chunk: Chunk, contexts: dict[str, Context]) ->
 
 
 def _sentences(context: Element) -> tuple[Sentence, ...]:
-    """The sentences of a context; its whole text is one where none are marked."""
-    marked = list(children(context, "s")) or [context]
-    sentences = (Sentence(inner_text(s), _cites(s), _is_anonymised(s)) for s in marked)
+    """The sentences of a context; its whole text is one where none are marked.
+
+    A mark that says neither yes nor no to whether the names were taken out is a yes.
+    """
+    sentences = (
+        Sentence(inner_text(s), _cites(s), attribute(s, "anonymised").lower() not in _NO)
+        for s in list(children(context, "s")) or [context]
+    )
     return tuple(sentence for sentence in sentences if sentence.text or sentence.cites)
 
 
@@ -146,15 +150,6 @@ def _cites(sentence: Element) -> tuple[str, ...]:
     return unique(re.split(r"[,;\s]+", attribute(sentence, "cites")))
 
 
-def _is_anonymised(sentence: Element) -> bool:
-    """Whether the names were taken out; a mark that says neither yes nor no is a yes."""
-    return attribute(sentence, "anonymised").lower() not in _NO
-
-
 ANNOTATION_XML = Format(
-    name="annotation-xml",
-    title="ACM-CR annotated citing paper",
-    sniff=_sniff,
-    parse=_parse,
-    limit=MAX_XML_BYTES,
+    "annotation-xml", "ACM-CR annotated citing paper", _sniff, _parse, limit=MAX_XML_BYTES
 )

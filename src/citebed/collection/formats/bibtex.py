@@ -25,7 +25,6 @@ from citebed.text.normalise import (
     year_in,
 )
 
-_KINDS = {"conference": "inproceedings"}
 _SNIFF = re.compile(
     r"^[ \t]*@[ \t]*(?:(?:string|preamble|comment)[ \t]*[{(]"
     r"|[a-z]+\s*\{\s*[^\s{}=,\"]*\s*,"
@@ -48,7 +47,8 @@ def parse(chunk: Chunk) -> Iterator[Record]:
             yield entry
             continue
         document = document_of(entry)
-        if macros and document.bibtex and _uses_macros(entry.text, macros):
+        words = _BARE_WORD.findall(entry.text) if macros and document.bibtex else ()
+        if any(word.lower() in macros for word in words):
             document = document._replace(bibtex=_rebuilt(entry))
         if entry.broken:
             what = f"entry '{entry.key}' does not close; kept the fields that could be read"
@@ -59,15 +59,10 @@ def parse(chunk: Chunk) -> Iterator[Record]:
         yield document
 
 
-def _uses_macros(text: str, macros: Mapping[str, str]) -> bool:
-    return any(word.lower() in macros for word in _BARE_WORD.findall(text))
-
-
 def _rebuilt(entry: RawEntry) -> str:
     """The entry's text with its strings resolved, so that it can stand alone."""
-    months = frozenset(_MONTHS)
     lines = (
-        f"  {name} = {value if name == 'month' and value in months else f'{{{value}}}'},\n"
+        f"  {name} = {value if name == 'month' and value in _MONTHS else f'{{{value}}}'},\n"
         for name, value in entry.fields.items()
     )
     return f"@{entry.type}{{{entry.key},\n{''.join(lines)}}}"
@@ -78,12 +73,12 @@ def document_of(entry: RawEntry) -> Document:
     get = entry.fields.get
     url = get("url")
     date = _date_of(get("date"), get("year"), get("month"), get("issue_date"), get("day"))
-    title = latex_to_text(get("title", ""))
+    title, tail = latex_to_text(get("title", "")), latex_to_text(get("subtitle", ""))
     authors = names_of(get("author", ""))
     return Document(
         doc_id=_id_of(entry, authors, date, title),
-        type=_KINDS.get(entry.type, entry.type),
-        title=_with_subtitle(title, get("subtitle")),
+        type="inproceedings" if entry.type == "conference" else entry.type,
+        title=f"{title}: {tail}" if tail and tail not in title else title,
         authors=authors,
         editors=names_of(get("editor", "")),
         year=int(date[:4]) if date else None,
@@ -98,7 +93,7 @@ def document_of(entry: RawEntry) -> Document:
         # A publisher's export uses the DOI as key, and that is the more reliable of the two.
         doi=normalise_doi(entry.key) or _doi_of(get("doi")) or _doi_of(url),
         url=_address_of(url) if url else None,
-        abstract=(latex_to_text(get("abstract", "")) or None),
+        abstract=latex_to_text(get("abstract", "")) or None,
         keywords=_keywords_of(get("keywords") or get("keyword") or ""),
         language=_recurring(get("language") or get("langid")),
         bibtex=None if entry.broken else entry.text,
@@ -116,11 +111,6 @@ def _recurring(raw: str | None) -> str | None:
 @functools.lru_cache(maxsize=1 << 14)
 def _pages_of(raw: str) -> str | None:
     return page_range(latex_to_text(raw))
-
-
-def _with_subtitle(title: str, subtitle: str | None) -> str:
-    tail = latex_to_text(subtitle) if subtitle else ""
-    return f"{title}: {tail}" if tail and tail not in title else title
 
 
 def _id_of(entry: RawEntry, authors: tuple[str, ...], date: str | None, title: str) -> str:
@@ -217,8 +207,10 @@ def _split_outside_braces(raw: str, pattern: re.Pattern[str]) -> list[str]:
 @functools.lru_cache(maxsize=1 << 15)
 def _name_of(raw: str) -> str:
     raw = raw.strip()
-    if raw.startswith("{") and (whole := _WRAPPED.fullmatch(raw)) and not _accent_group(whole[1]):
-        return canonical_name(latex_to_text(whole[1]))
+    if raw.startswith("{") and (whole := _WRAPPED.fullmatch(raw)):
+        inner = whole[1]
+        if not (inner.startswith("\\") and len(inner) < 6):  # ``{\\'E}`` is a letter, not a name
+            return canonical_name(latex_to_text(inner))
     if "{" in raw:
         parts = [latex_to_text(part) for part in _split_outside_braces(raw, _COMMA)]
         return canonical_name(",".join(parts)) if len(parts) > 1 else _inverted(raw)
@@ -227,24 +219,16 @@ def _name_of(raw: str) -> str:
     return _inverted(raw)
 
 
-def _accent_group(inner: str) -> bool:
-    """Whether braces around a name hold one accented letter only (``{\\'E}``), not a name."""
-    return inner.startswith("\\") and len(inner) < 6
-
-
 def _inverted(raw: str) -> str:
     """``Family, Given`` from ``Given von Family``, by BibTeX's rule for the ``von`` part."""
-    words = [word for word in (latex_to_text(part) for part in _split_words(raw)) if word]
+    braced = "{" in raw
+    parts = _split_outside_braces(raw, _BLANKS) if braced else raw.replace("~", " ").split()
+    words = [*filter(None, map(latex_to_text, parts))]
     if len(words) < 2:
         return canonical_name("".join(words))
     small = [index for index, word in enumerate(words[:-1]) if word[0].islower()]
     cut = small[0] if small else len(words) - 1
     return canonical_name(f"{' '.join(words[cut:])}, {' '.join(words[:cut])}")
-
-
-def _split_words(raw: str) -> list[str]:
-    plain = "{" not in raw
-    return raw.replace("~", " ").split() if plain else _split_outside_braces(raw, _BLANKS)
 
 
 # --- Writing --------------------------------------------------------------------------------
@@ -259,29 +243,29 @@ def entry_of(document: Document) -> str:
     """A BibTeX entry for the document, ready to paste: the original where there is one."""
     if document.bibtex is None:
         return write_entry(document)
-    head = head_of(document.bibtex)
-    if head is None or _given_id(document.bibtex, head.key) == document.doc_id:
-        return document.bibtex
-    return with_fields(document.bibtex, {}, key=document.doc_id)
-
-
-def _given_id(bibtex: str, key: str) -> str:
+    head, bibtex = head_of(document.bibtex), document.bibtex
     given = fields_of(bibtex).get("citebed-id") if "citebed-id" in bibtex else None
-    return latex_to_text(given) if given else key
+    if head is None or (latex_to_text(given) if given else head.key) == document.doc_id:
+        return bibtex
+    return with_fields(bibtex, {}, key=document.doc_id)
 
 
 def write_entry(document: Document) -> str:
     """An entry written from the document's fields, which reads back as an equal document."""
     kind = document.type if re.fullmatch("[a-z]+", document.type) else "misc"
     key, fields = _key_fields(document.doc_id, document.doi)
-    venue = "journal" if kind == "article" else "booktitle"
+    date = document.date or (str(document.year) if document.year else "")
+    year, month, day = (*date.split("-"), "", "")[:3]
+    keywords = map(text_to_latex, document.keywords)
     fields |= {
         "author": write_names(document.authors),
         "editor": write_names(document.editors),
         "title": text_to_latex(document.title),
-        venue: text_to_latex(document.venue or ""),
-        **_date_fields(document),
-        "keywords": ", ".join(map(_write_keyword, document.keywords)),
+        "journal" if kind == "article" else "booktitle": text_to_latex(document.venue or ""),
+        "year": year,
+        "month": _MONTHS[int(month) - 1] if month else "",
+        "day": day,
+        "keywords": ", ".join(f"{{{k}}}" if "," in k or ";" in k else k for k in keywords),
     }
     for name in _PLAIN_FIELDS:
         fields[name] = text_to_latex(getattr(document, name) or "")
@@ -299,18 +283,6 @@ def _key_fields(doc_id: str, doi: str | None) -> tuple[str, dict[str, str]]:
         return doc_id, {}
     safe = "-".join(_SAFE_KEY.findall(doc_id)) or "x"
     return safe if is_right else safe.replace("/", "-"), {"citebed-id": text_to_latex(doc_id)}
-
-
-def _date_fields(document: Document) -> dict[str, str]:
-    date = document.date or (str(document.year) if document.year else "")
-    year, _, rest = date.partition("-")
-    month, _, day = rest.partition("-")
-    return {"year": year, "month": _MONTHS[int(month) - 1] if month else "", "day": day}
-
-
-def _write_keyword(keyword: str) -> str:
-    text = text_to_latex(keyword)
-    return f"{{{text}}}" if "," in text or ";" in text else text
 
 
 def write_names(names: tuple[str, ...]) -> str:
@@ -366,9 +338,7 @@ def document_in(bibtex: str) -> Document:
 def sniff(head: str) -> bool:
     """Whether a file starts like BibTeX: an ``@word{`` at the start of a line."""
     head = head.lstrip("\ufeff \t\r\n")
-    if head[:1] in ("<", "[", "{", ""):
-        return False
-    return _SNIFF.search(head) is not None
+    return head[:1] not in ("<", "[", "{", "") and _SNIFF.search(head) is not None
 
 
 BIBTEX = Format("bibtex", "BibTeX and BibLaTeX", sniff, parse, cut, carry)

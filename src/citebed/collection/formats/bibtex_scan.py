@@ -36,9 +36,8 @@ class RawEntry(NamedTuple):
 
 
 def _nested(depth: int) -> str:
-    if depth == 0:
-        return r"[^{}]*+"
-    return rf"[^{{}}]*+(?:\{{{_nested(depth - 1)}\}}[^{{}}]*+)*+"
+    inner = rf"(?:\{{{_nested(depth - 1)}\}}[^{{}}]*+)*+" if depth else ""
+    return rf"[^{{}}]*+{inner}"
 
 
 _NAME = r"[A-Za-z][^\s=,{}\"#%()']*+"
@@ -72,10 +71,9 @@ _GROUPS = {
     "(": compiled(rf"{_NO_RECORD_START}[{{(]|[}})]", re.IGNORECASE),
 }
 _SEPARATOR = compiled(r"[\s,]*+")
-_ANY_NAME = compiled(r"([^\s=,{}\"#%()']++)\s*+=")
+_ANY_NAME = compiled(r"\s*+([^\s=,{}\"#%()']++)\s*+=")
 _ANY_BARE = compiled(r"\s*+([^\s,{}\"#%()=']++)?")
 _JOINT = compiled(r"\s*+#")
-_MACRO_NAME = compiled(r"\s*+([^\s=,{}\"#%()']++)\s*+=")
 _MACRO_END = compiled(r"\s*+,?\s*+[})]")
 _QUOTE_OR_BRACE = re.compile(r"[{}\"]")
 _NOT_RECORDS = frozenset(("comment", "preamble", "string"))
@@ -256,27 +254,21 @@ def _scan_carefully(source: _Source, at: int, line: int) -> tuple[RawEntry | Pro
         what = "a @string that is not `name = value`"
         return (Problem(line, what), limit) if after is None else (None, after)
     entry, end = _read_entry(source, header, limit, line)
-    if entry is None:
-        return _salvage(source, header, limit, line), limit
-    return entry, end
+    return (entry, end) if entry else (_salvage(source, header, limit, line), limit)
 
 
 def _end_of_group(text: str, start: int, limit: int, opening: str) -> int | None:
     """The position after the brace or parenthesis that closes the one before ``start``."""
     depth = 0
     for match in (_BRACE if opening == "{" else _ANY_BRACE).finditer(text, start, limit):
-        char = match[0]
-        if char in "{(":
-            depth += 1
-        elif depth == 0:
+        if depth == 0 and match[0] in "})":
             return match.end()
-        else:
-            depth -= 1
+        depth += 1 if match[0] in "{(" else -1
     return None
 
 
 def _read_macro(source: _Source, at: int, limit: int) -> int | None:
-    name = _MACRO_NAME.match(source.text, at, limit)
+    name = _ANY_NAME.match(source.text, at, limit)
     if name is None:
         return None
     value, at = _read_value(source, name.end(), limit)
@@ -384,8 +376,7 @@ def _salvage(source: _Source, header: re.Match[str], limit: int, line: int) -> R
 
 def cut(data: bytes) -> int:
     """Where a buffer of BibTeX can be cut: before its last entry that starts a line."""
-    last = 0
-    window = len(data)
+    last, window = 0, len(data)
     while window > 0 and not last:
         start = max(0, window - (1 << 16))
         for match in _HEADER_BYTES.finditer(data, start, window + 256):
@@ -395,8 +386,6 @@ def cut(data: bytes) -> int:
 
 
 _HEADER_BYTES = compiled(rb"[\r\n]@[A-Za-z]++[ \t]*+\{\s*+[^\s,{}\"#%=]++\s*+,")
-
-
 _STRING_START = re.compile(rb"@[ \t]*string\s*[{(]", re.IGNORECASE)
 
 

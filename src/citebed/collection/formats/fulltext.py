@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple
 
-from citebed.collection.formats.xml import Element, below, child, inner_text, local
+from citebed.collection.formats.fields import links_to
+from citebed.collection.formats.xml import Element, below, inner_text, local, text_at
 from citebed.records import (
     CitingPaper,
     Context,
     Document,
-    Link,
     Problem,
     Record,
     Reference,
@@ -47,8 +47,11 @@ def full_text_records(
     if not document.doc_id:
         yield Problem(document.line, "a paper without a DOI, an id or a file name")
         return
-    parts = [] if body is None else _parts(body, how.division, how.heading, how.skip)
-    yield document._replace(sections=_sections(parts, how.skip), links=_links(references))
+    parts = [] if body is None else _parts(body, how)
+    texts = ((p.heading, fold(" ".join(inner_text(b, how.skip) for b in p.blocks))) for p in parts)
+    sections = tuple(Section(heading, text) for heading, text in texts if text)
+    links = links_to(reference.doi or reference.doc_id for reference in references)
+    yield document._replace(sections=sections, links=links)
     if contexts := _contexts(parts, how):
         yield from _unknown_cites(contexts, references, document.line)
         shared = {name: getattr(document, name) for name in _SHARED}
@@ -58,25 +61,19 @@ def full_text_records(
 _SHARED = ("doi", "title", "abstract", "year", "date", "line")
 
 
-def _parts(body: Element, division: str, heading: str, skip: Collection[str]) -> list[_Part]:
+def _parts(body: Element, how: FullText) -> list[_Part]:
     """The divisions of a body, nested ones flattened, in document order; empty ones left out.
 
     A division inside something else (a box) is part of that, not a division of the body.
     """
     parts = []
-    for part in (body, *below(body, division)):
+    left_out = {"", how.division, how.heading, *how.skip}
+    for part in (body, *below(body, how.division)):
         parent = part.getparent()
-        if part is body or (parent is not None and local(parent) in (division, local(body))):
-            left_out = {"", division, heading, *skip}
+        if part is body or (parent is not None and local(parent) in (how.division, local(body))):
             blocks = [kid for kid in part if local(kid) not in left_out]
-            parts.append(_Part(inner_text(child(part, heading)), blocks))
+            parts.append(_Part(text_at(part, how.heading), blocks))
     return [part for part in parts if part.blocks]
-
-
-def _sections(parts: Iterable[_Part], skip: Collection[str]) -> tuple[Section, ...]:
-    """The sections of a full text; divisions without text are left out."""
-    texts = ((p.heading, fold(" ".join(inner_text(b, skip) for b in p.blocks))) for p in parts)
-    return tuple(Section(heading, text) for heading, text in texts if text)
 
 
 def _contexts(parts: Iterable[_Part], how: FullText) -> tuple[Context, ...]:
@@ -97,11 +94,6 @@ def _paragraphs(block: Element) -> list[Element]:
         return [block]
     inner = [p for p in below(block, "p") if next(p.iterancestors("{*}p"), None) is None]
     return inner or [block]
-
-
-def _links(references: Iterable[Reference]) -> tuple[Link, ...]:
-    """A link for each cited paper that is known by a DOI or an id."""
-    return tuple(map(Link, unique(ref.doi or ref.doc_id or "" for ref in references)))
 
 
 def _unknown_cites(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
 from citebed.collection.formats.fields import page_range
@@ -15,18 +15,19 @@ from citebed.collection.formats.xml import (
     child,
     children,
     file_stem,
+    first_text,
     inner_text,
     line_of,
     local,
     open_root,
     root_in,
+    text_at,
 )
 from citebed.records import Document, Record, Reference
 from citebed.text.identifiers import looks_like_url, normalise_doi
 from citebed.text.names import name_from_display, name_from_parts
 from citebed.text.normalise import iso_date, month_in, unique, year_in
 
-_ROOTS = ("article", "pmc-articleset")
 _JATS = re.compile(r"<(?:[\w.-]+:)?(?:front|article-meta|journal-meta)\b|\barticle-type\s*=")
 # What is not running text, and is left out of sections and contexts.
 _SKIP = frozenset(
@@ -48,7 +49,7 @@ def _sniff(head: str) -> bool:
 
 def _parse(chunk: Chunk) -> Iterator[Record]:
     """For each article the document, then the citing paper if it has one."""
-    root, problems = open_root(chunk, *_ROOTS)
+    root, problems = open_root(chunk, "article", "pmc-articleset")
     yield from problems
     for article in below(root, "article"):
         references = tuple(_references(child(article, "back")))
@@ -64,53 +65,50 @@ def _document(article: Element, chunk: Chunk) -> Document:
     """What the front says of the article."""
     meta = child(article, "front", "article-meta")
     journal = child(article, "front", "journal-meta")
-    doi = normalise_doi(_article_id(meta, "doi"))
+    doi = normalise_doi(_identifier(children(meta, "article-id"), "doi"))
     date = _date(meta)
-    conference = inner_text(child(meta, "conference", "conf-name"))
+    conference = text_at(meta, "conference", "conf-name")
+    titles = children(child(meta, "title-group"), "article-title", "subtitle")
+    words = (group for group in children(meta, "kwd-group") if not _is_abbreviations(group))
     return Document(
         doc_id=doi or _other_id(article, meta, chunk),
         type="inproceedings" if conference else "article",
-        title=_title(meta),
+        title=": ".join(filter(None, (inner_text(e, ("xref", "fn")) for e in titles))),
         authors=_people(meta, "author"),
         editors=_people(meta, "editor"),
         year=year_in(date),
         date=date,
-        venue=_journal_title(journal) or conference or None,
-        volume=inner_text(child(meta, "volume")) or None,
-        number=inner_text(child(meta, "issue")) or None,
-        pages=_pages(meta),
-        publisher=inner_text(child(journal, "publisher", "publisher-name")) or None,
+        venue=first_text(below(journal, "journal-title")) or conference or None,
+        volume=text_at(meta, "volume") or None,
+        number=text_at(meta, "issue") or None,
+        pages=page_range(text_at(meta, "fpage"), text_at(meta, "lpage"))
+        or text_at(meta, "elocation-id")
+        or None,
+        publisher=text_at(journal, "publisher", "publisher-name") or None,
         doi=doi,
         abstract=_abstract(meta),
-        keywords=unique(map(inner_text, _keywords(meta))),
+        keywords=unique(inner_text(word) for group in words for word in below(group, "kwd")),
         language=attribute(article, "lang") or None,
         line=line_of(article, chunk),
     )
 
 
-def _article_id(meta: Element | None, *kinds: str) -> str:
-    ids = (e for e in children(meta, "article-id") if e.get("pub-id-type") in kinds)
-    return next(filter(None, map(inner_text, ids)), "")
+def _identifier(ids: Iterable[Element], *kinds: str) -> str:
+    return first_text(e for e in ids if e.get("pub-id-type") in kinds)
+
+
+def _is_abbreviations(group: Element) -> bool:
+    return group.get("kwd-group-type", "").startswith("abbr")
 
 
 def _other_id(article: Element, meta: Element | None, chunk: Chunk) -> str:
     """An id for an article without a DOI: its file's name if it is alone there, PMC, PubMed."""
     if article.getparent() is None and (stem := file_stem(chunk.source)):
         return stem
-    if number := _article_id(meta, "pmc", "pmcid", "pmcaid"):
+    if number := _identifier(children(meta, "article-id"), "pmc", "pmcid", "pmcaid"):
         return "PMC" + number.upper().removeprefix("PMC")
-    number = _article_id(meta, "pmid")
+    number = _identifier(children(meta, "article-id"), "pmid")
     return f"pmid:{number}" if number else ""
-
-
-def _title(meta: Element | None) -> str:
-    group = child(meta, "title-group")
-    titles = (inner_text(e, ("xref", "fn")) for e in children(group, "article-title", "subtitle"))
-    return ": ".join(filter(None, titles))
-
-
-def _journal_title(journal: Element | None) -> str:
-    return next(filter(None, map(inner_text, below(journal, "journal-title"))), "")
 
 
 def _people(meta: Element | None, role: str) -> tuple[str, ...]:
@@ -123,22 +121,21 @@ def _people(meta: Element | None, role: str) -> tuple[str, ...]:
 def _name(person: Element) -> str:
     """A person's name, the first of several forms of it, or a group's."""
     name = next(below(person, "name", "string-name", "collab"), None)
-    family = inner_text(child(name, "surname"))
+    family = text_at(name, "surname")
     if name is None or not family:
         text = inner_text(name, ("contrib-group",))
         return text if name is None or local(name) == "collab" else name_from_display(text)
-    given, suffix = (inner_text(child(name, part)) for part in ("given-names", "suffix"))
-    return name_from_parts(family, given, suffix)
+    return name_from_parts(family, text_at(name, "given-names"), text_at(name, "suffix"))
 
 
 def _date(meta: Element | None) -> str | None:
     """The date of publication: the electronic one before the printed one."""
     dates = [d for d in children(meta, "pub-date") if _kind(d) not in _NO_PUBLICATION]
     for date in sorted(dates, key=lambda d: (*_DATE_ORDER, _kind(d)).index(_kind(d))):
-        day = inner_text(child(date, "day"))
+        day = text_at(date, "day")
         read = iso_date(
-            year_in(inner_text(child(date, "year")) or attribute(date, "iso-8601-date")),
-            month_in(inner_text(child(date, "month"))),
+            year_in(text_at(date, "year") or attribute(date, "iso-8601-date")),
+            month_in(text_at(date, "month")),
             int(day) if re.fullmatch(r"[0-9]{1,2}", day) else None,
         )
         if read is not None:
@@ -148,11 +145,6 @@ def _date(meta: Element | None) -> str | None:
 
 def _kind(date: Element) -> str:
     return date.get("date-type") or date.get("pub-type") or ""
-
-
-def _pages(meta: Element | None) -> str | None:
-    first, last = (inner_text(child(meta, end)) for end in ("fpage", "lpage"))
-    return page_range(first, last) or inner_text(child(meta, "elocation-id")) or None
 
 
 def _abstract(meta: Element | None) -> str | None:
@@ -165,35 +157,24 @@ def _abstract(meta: Element | None) -> str | None:
     return None
 
 
-def _keywords(meta: Element | None) -> Iterator[Element]:
-    for group in children(meta, "kwd-group"):
-        if not group.get("kwd-group-type", "").startswith("abbr"):
-            yield from below(group, "kwd")
-
-
 # --- References -----------------------------------------------------------------------------
 
 
 def _references(back: Element | None) -> Iterator[Reference]:
     """The reference list, keyed by id; known by DOI, else by PubMed's number (``pmid:…``)."""
     for number, ref in enumerate(below(back, "ref"), 1):
-        pmid = _pub_id(ref, "pmid")
+        pmid = _identifier(below(ref, "pub-id"), "pmid")
         addresses = [attribute(e, "href") or inner_text(e) for e in below(ref, "ext-link", "uri")]
         linked = filter(None, map(normalise_doi, addresses))
-        doi = normalise_doi(_pub_id(ref, "doi")) or next(linked, None)
+        doi = normalise_doi(_identifier(below(ref, "pub-id"), "doi")) or next(linked, None)
         titles = (*below(ref, "article-title"), *below(ref, "chapter-title", "source"))
         yield Reference(
             ref_id=attribute(ref, "id") or str(number),
             doi=doi,
             url=next((a for a in addresses if looks_like_url(a) and not normalise_doi(a)), None),
             doc_id=f"pmid:{pmid}" if pmid and not doi else None,
-            title=next(filter(None, map(inner_text, titles)), None),
+            title=first_text(titles) or None,
         )
-
-
-def _pub_id(ref: Element, kind: str) -> str:
-    ids = (e for e in below(ref, "pub-id") if e.get("pub-id-type") == kind)
-    return next(filter(None, map(inner_text, ids)), "")
 
 
 def _citer(references: tuple[Reference, ...]) -> Callable[[Element], tuple[str, ...]]:
@@ -220,10 +201,4 @@ def _citer(references: tuple[Reference, ...]) -> Callable[[Element], tuple[str, 
     return cites
 
 
-JATS = Format(
-    name="jats",
-    title="JATS or PubMed Central article",
-    sniff=_sniff,
-    parse=_parse,
-    limit=MAX_XML_BYTES,
-)
+JATS = Format("jats", "JATS or PubMed Central article", _sniff, _parse, limit=MAX_XML_BYTES)

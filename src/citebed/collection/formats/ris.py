@@ -26,16 +26,10 @@ from citebed.text.names import name_from_display, name_from_parts
 from citebed.text.normalise import date_in, html_to_text, unique
 
 _TYPES = {
-    "JOUR": "article",
-    "EJOUR": "article",
-    "MGZN": "article",
-    "NEWS": "article",
-    "CONF": "inproceedings",
-    "CPAPER": "inproceedings",
-    "CHAP": "incollection",
-    "ECHAP": "incollection",
-    "BOOK": "book",
-    "EBOOK": "book",
+    **dict.fromkeys(("JOUR", "EJOUR", "MGZN", "NEWS"), "article"),
+    **dict.fromkeys(("CONF", "CPAPER"), "inproceedings"),
+    **dict.fromkeys(("CHAP", "ECHAP"), "incollection"),
+    **dict.fromkeys(("BOOK", "EBOOK"), "book"),
     "THES": "phdthesis",
     "RPRT": "techreport",
 }
@@ -62,10 +56,7 @@ class _Entry(NamedTuple):
 
     def first(self, *tags: str) -> str:
         """The first value of the first of ``tags`` that is there, else ``""``."""
-        for tag in tags:
-            if tag in self.fields:
-                return self.fields[tag][0]
-        return ""
+        return next((self.fields[tag][0] for tag in tags if tag in self.fields), "")
 
     def all(self, *tags: str) -> list[str]:
         """Every value of these tags."""
@@ -114,12 +105,16 @@ def _records(block: str, line: int) -> Iterator[Record]:
             yield Problem(line, what, "mended")
         tags, values = tags[end + 1 :], values[end + 1 :]
     if any(tag != "ER" for tag in tags):
-        yield _stray(tags, values, line + block.count("\n"))
+        first = next(at for at, tag in enumerate(tags) if tag != "ER")
+        line += block.count("\n") - "\n".join(values[first:]).count("\n")
+        yield Problem(line, f"field {tags[first]} outside of a record: no TY line before it")
 
 
 def _entry(tags: list[str], values: list[str], line: int) -> _Entry:
     """The record of these tags and values, once the values are clean."""
-    if not _all_clean(f" {' '.join(values)} "):
+    joined = f" {' '.join(values)} "
+    marked = "<" in joined or "&" in joined or "  " in joined  # two blanks: an empty value
+    if marked or not (joined.isascii() and joined.isprintable()):
         values = [_clean(value, tag == "KW") for tag, value in zip(tags, values, strict=True)]
     fields: dict[str, list[str]] = {}
     for tag, value in zip(tags, values, strict=True):
@@ -130,24 +125,11 @@ def _entry(tags: list[str], values: list[str], line: int) -> _Entry:
     return _Entry(line, fields)
 
 
-def _all_clean(values: str) -> bool:
-    """Whether values with one blank between them are plain text without markup, none empty."""
-    marked = "<" in values or "&" in values or "  " in values
-    return not marked and values.isascii() and values.isprintable()
-
-
 # Venues, publishers, names and keywords recur thousands of times in a bibliography.
 @lru_cache(maxsize=1 << 14)
 def _clean(value: str, is_list: bool) -> str:
     """Plain text of a value; the lines of a list (EndNote's keywords) have ``;`` between them."""
     return ";".join(map(html_to_text, value.split("\n"))) if is_list else html_to_text(value)
-
-
-def _stray(tags: list[str], values: list[str], last_line: int) -> Problem:
-    """The problem of fields, the last ones of a block, that no record holds."""
-    first = next(at for at, tag in enumerate(tags) if tag != "ER")
-    line = last_line - "\n".join(values[first:]).count("\n")
-    return Problem(line, f"field {tags[first]} outside of a record: no TY line before it")
 
 
 # --- Documents ------------------------------------------------------------------------------
@@ -174,7 +156,7 @@ def _document(entry: _Entry) -> Document | Problem:
         pages=_pages(entry.first("SP"), entry.first("EP")),
         publisher=entry.first("PB") or None,
         doi=doi,
-        url=_url(entry),
+        url=entry.first("UR", "LK").partition(" ")[0] or None,
         abstract=" ".join(entry.all("AB") or entry.all("N2")) or None,
         keywords=unique([word.strip() for word in ";".join(entry.all("KW")).split(";")]),
         language=entry.first("LA") or None,
@@ -207,7 +189,7 @@ def _name(name: str) -> str:
     """
     parts = [part.strip() for part in name.split(",")]
     if len(parts) == 3 and is_suffix(parts[2]):
-        return name_from_parts(parts[0], parts[1], parts[2])
+        return name_from_parts(*parts)
     if len(parts) > 1:
         return ", ".join(filter(None, parts))
     return name if is_organisation(name) else name_from_display(name)
@@ -230,18 +212,9 @@ def _pages(first: str, last: str) -> str | None:
 
 def _doi(entry: _Entry) -> str | None:
     """The DOI under ``DO``, else one that is the whole of a link or a word of ``M3``."""
-    for value in entry.all("DO", "UR", "L3", "M3"):
-        if (doi := normalise_doi(value)) is not None:
-            return doi
-        for word in value.split():
-            if (doi := normalise_doi(word)) is not None:
-                return doi
-    return None
-
-
-def _url(entry: _Entry) -> str | None:
-    """The first address under ``UR``, else under ``LK``."""
-    return entry.first("UR", "LK").partition(" ")[0] or None
+    values = entry.all("DO", "UR", "L3", "M3")
+    words = (word for value in values for word in (value, *value.split()))
+    return next(filter(None, map(normalise_doi, words)), None)
 
 
 RIS = Format("ris", "RIS (EndNote, Mendeley, Scopus, Zotero)", sniff, parse, cut_after(_END_LINE))

@@ -205,10 +205,8 @@ def _author_lines(entry: _Entry) -> list[str]:
 
 def _names(line: str) -> Iterator[str]:
     """The names in a line such as ``holder,d.w., north,r.j. and chinneck,a.``."""
-    line = re.sub(r"\s*\bet al\b\.?", "", line)
-    for group in re.split(r",? and ", line):
-        parts = [part for part in map(fold, group.split(",")) if part]
-        yield from _names_of_parts(parts)
+    for group in re.split(r",? and ", re.sub(r"\s*\bet al\b\.?", "", line)):
+        yield from _names_of_parts([*filter(None, map(fold, group.split(",")))])
 
 
 def _names_of_parts(parts: list[str]) -> Iterator[str]:
@@ -217,6 +215,7 @@ def _names_of_parts(parts: list[str]) -> Iterator[str]:
     ``charles h. samson, jr.`` is one name; titles after a printed name are left out.
     """
     place = 0
+    is_one = len(parts) == 2 and not all(map(_FULL_NAME.fullmatch, parts))
     while place < len(parts):
         part, after = parts[place], parts[place + 1] if place + 1 < len(parts) else ""
         printed = re.match(r"[A-Za-z]{1,2}\.", part) is not None
@@ -229,16 +228,11 @@ def _names_of_parts(parts: list[str]) -> Iterator[str]:
             yield name_from_display(part)
             while place < len(parts) and parts[place].endswith((".", ")")):
                 place += 1
-        elif after and (_INITIALS.fullmatch(after) or _is_given(part, after, len(parts))):
+        elif after and (is_one or _INITIALS.fullmatch(after)):
             yield f"{part}, {re.sub(r' +[.]$', '.', after)}"
             place += 1
         elif not printed:
             yield _single_name(part)
-
-
-def _is_given(part: str, after: str, count: int) -> bool:
-    """Whether the second of just two parts is a given name, and not one more full name."""
-    return count == 2 and not (_FULL_NAME.fullmatch(part) and _FULL_NAME.fullmatch(after))
 
 
 def _single_name(name: str) -> str:

@@ -15,10 +15,12 @@ from citebed.collection.formats.xml import (
     child,
     children,
     file_stem,
+    first_text,
     inner_text,
     line_of,
     open_root,
     root_in,
+    text_at,
 )
 from citebed.records import Document, Record, Reference
 from citebed.text.identifiers import normalise_doi
@@ -26,10 +28,6 @@ from citebed.text.names import name_from_parts
 from citebed.text.normalise import date_in, fold, unique, year_in
 
 _SKIP = frozenset(("figure", "note", "table"))
-
-
-def _sniff(head: str) -> bool:
-    return root_in(head)[0] in ("TEI", "TEI.2")
 
 
 def _parse(chunk: Chunk) -> Iterator[Record]:
@@ -51,8 +49,9 @@ def _document(root: Element, chunk: Chunk) -> Document:
     file_desc = child(root, "teiHeader", "fileDesc")
     source = child(file_desc, "sourceDesc", "biblStruct")
     monograph = child(source, "monogr")
-    doi = _doi(source)
+    doi = normalise_doi(_idno(source, "DOI"))
     date = _date(monograph) or _date(file_desc)
+    marked = (attribute(part, "lang") for part in children(root, "text", "teiHeader"))
     return Document(
         doc_id=doi or file_stem(chunk.source) or _idno(source, "MD5"),
         type=_type(monograph),
@@ -60,32 +59,26 @@ def _document(root: Element, chunk: Chunk) -> Document:
         authors=_authors(source) or _authors(child(file_desc, "titleStmt")),
         year=year_in(date),
         date=date,
-        venue=_title(monograph) or inner_text(child(monograph, "meeting")) or None,
+        venue=_title(monograph) or text_at(monograph, "meeting") or None,
         volume=_scope(monograph, "volume"),
         number=_scope(monograph, "issue"),
         pages=page_range(_scope(monograph, "page")),
-        publisher=inner_text(child(monograph, "imprint", "publisher"))
-        or inner_text(child(file_desc, "publicationStmt", "publisher"))
+        publisher=text_at(monograph, "imprint", "publisher")
+        or text_at(file_desc, "publicationStmt", "publisher")
         or None,
         doi=doi,
         abstract=inner_text(child(root, "teiHeader", "profileDesc", "abstract"), _SKIP) or None,
         keywords=_keywords(root),
-        language=_language(root),
+        language=next(filter(None, marked), None),
         line=line_of(root, chunk),
     )
-
-
-def _language(root: Element) -> str | None:
-    """The language that the text or the header is marked with."""
-    marked = (attribute(part, "lang") for part in children(root, "text", "teiHeader"))
-    return next(filter(None, marked), None)
 
 
 def _title(parent: Element | None) -> str:
     """The main title among the titles of an element; an abbreviation only where alone."""
     titles = list(children(parent, "title"))
     main = [title for title in titles if title.get("type") in (None, "main")]
-    return next(filter(None, map(inner_text, main + titles)), "")
+    return first_text(main + titles)
 
 
 def _type(monograph: Element | None) -> str:
@@ -104,7 +97,7 @@ def _authors(parent: Element | None) -> tuple[str, ...]:
 def _name(person: Element) -> str:
     given = " ".join(inner_text(name) for name in children(person, "forename"))
     family = " ".join(inner_text(name) for name in children(person, "surname"))
-    return name_from_parts(family, given, inner_text(child(person, "genName")))
+    return name_from_parts(family, given, text_at(person, "genName"))
 
 
 def _date(parent: Element | None) -> str | None:
@@ -133,12 +126,7 @@ def _keywords(root: Element) -> tuple[str, ...]:
 
 
 def _idno(parent: Element | None, kind: str) -> str:
-    found = (inner_text(e) for e in below(parent, "idno") if e.get("type", "").upper() == kind)
-    return next(filter(None, found), "")
-
-
-def _doi(parent: Element | None) -> str | None:
-    return normalise_doi(_idno(parent, "DOI"))
+    return first_text(e for e in below(parent, "idno") if e.get("type", "").upper() == kind)
 
 
 # --- References -----------------------------------------------------------------------------
@@ -153,7 +141,7 @@ def _references(root: Element) -> Iterator[Reference]:
         title = _title(child(entry, "analytic")) or _title(child(entry, "monogr"))
         yield Reference(
             ref_id=attribute(entry, "id") or f"b{number}",
-            doi=_doi(entry),
+            doi=normalise_doi(_idno(entry, "DOI")),
             url=next(filter(None, addresses), None),
             title=title or None,
         )
@@ -166,5 +154,9 @@ def _cites(element: Element) -> tuple[str, ...]:
 
 
 TEI = Format(
-    name="tei", title="GROBID TEI full text", sniff=_sniff, parse=_parse, limit=MAX_XML_BYTES
+    "tei",
+    "GROBID TEI full text",
+    lambda head: root_in(head)[0] in ("TEI", "TEI.2"),
+    _parse,
+    limit=MAX_XML_BYTES,
 )

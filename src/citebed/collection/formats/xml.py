@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from html.entities import html5
 from typing import Any, TypeAlias
 
@@ -47,7 +47,7 @@ def parse_xml(data: bytes) -> tuple[Element | None, list[Problem]]:
     root, errors = _parse(text[start:])
     if errors and b"&" in text:
         # After its first error, libxml2 drops every &name;, even &amp;.
-        mended = [error for error in errors if not _is_known_entity(error)]
+        mended = [error for error in errors if not _names_entity(error.message)]
         root, errors = _parse(_AMPERSAND.sub(_as_number, text[start:]))
         errors = errors or mended
     return root, problems + _breaks(errors, text.count(b"\n", 0, start), root is None)
@@ -90,8 +90,8 @@ def _is_surrogate(digits: bytes) -> bool:
     return 4 <= len(digits) <= 5 and 0xD800 <= int(digits, base) <= 0xDFFF
 
 
-def _is_known_entity(error: Any) -> bool:
-    entity = re.match(r"Entity '(\w+)' not defined", error.message)
+def _names_entity(message: str) -> bool:
+    entity = re.match(r"Entity '(\w+)' not defined", message)
     return entity is not None and f"{entity[1]};" in html5
 
 
@@ -140,9 +140,7 @@ def open_root(chunk: Chunk, *names: str) -> tuple[Element | None, list[Problem]]
 def local(element: Element) -> str:
     """The name of an element without namespace or prefix; ``""`` for an entity."""
     tag = element.tag
-    if not isinstance(tag, str):
-        return ""
-    return tag.rpartition("}")[2].rpartition(":")[2]
+    return tag.rpartition("}")[2].rpartition(":")[2] if isinstance(tag, str) else ""
 
 
 def children(element: Element | None, *names: str) -> Iterator[Element]:
@@ -248,6 +246,16 @@ def inner_text(element: Element | None, skip: Collection[str] = ()) -> str:
     return fold("".join(pieces))
 
 
+def text_at(element: Element | None, *path: str) -> str:
+    """The text inside the element at the end of a path of names."""
+    return inner_text(child(element, *path))
+
+
+def first_text(elements: Iterable[Element]) -> str:
+    """The first text that some elements hold."""
+    return next(filter(None, map(inner_text, elements)), "")
+
+
 def _parts(element: Element, skip: Collection[str]) -> list[_Piece]:
     """What an element is made of, one level down, as strings and elements in order."""
     name = local(element)
@@ -270,9 +278,8 @@ def _parts(element: Element, skip: Collection[str]) -> list[_Piece]:
 def _raised(element: Element, parts: list[_Piece]) -> list[_Piece]:
     """A superscript: a number is a power, unless it is the number of a reference."""
     parent = element.getparent()
-    if next(below(element, *_CITATIONS), None) is not None:
-        return [" ", *parts]
-    if parent is not None and local(parent) in _CITATIONS:
+    around = parent is not None and local(parent) in _CITATIONS
+    if around or next(below(element, *_CITATIONS), None) is not None:
         return [" ", *parts]
     number = len(element) == 0 and _POWER.fullmatch(element.text or "")
     return ["^", (element.text or "").strip()] if number else parts
