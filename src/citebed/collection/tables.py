@@ -194,21 +194,14 @@ def _list_series(name: str, values: Sequence[Sequence[str]]) -> pl.Series:
     return pl.select(pl.when(joined == "").then(blank).otherwise(lists).alias(name)).to_series()
 
 
-class RecordBatch(NamedTuple):
-    """Records that were read from one source."""
-
-    source: str
-    records: list[Record]
-
-
-def frames_of(batches: Iterable[RecordBatch]) -> Frames:
-    """The tables of some batches; a table without rows is left out."""
+def frames_of(batches: Iterable[tuple[str, list[Record]]]) -> Frames:
+    """The tables of some sources and their records; a table without rows is left out."""
     by_kind: dict[type, tuple[list[Any], list[str]]] = {}
-    for batch in batches:
-        for record in batch.records:
+    for source, batch in batches:
+        for record in batch:
             records, sources = by_kind.setdefault(type(record), ([], []))
             records.append(record)
-            sources.append(batch.source)
+            sources.append(source)
     parts: dict[str, list[pl.DataFrame]] = {}
     for kind, (records, sources) in by_kind.items():
         for name, columns, height in _COLUMNS[kind](records, sources):

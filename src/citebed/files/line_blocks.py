@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -33,7 +33,7 @@ def pieces_of(stream: BinaryIO, size: int = _PIECE) -> Iterator[bytes]:
 def file_blocks(path: Path, size: int = _PIECE) -> Iterator[Block]:
     """The lines of a file, plain or packed, without a byte-order mark."""
     with opened(path) as stream:
-        for block in line_blocks(pieces_of(stream), printable(path), size):
+        for block in line_blocks(pieces_of(stream, size), printable(path), size):
             is_first = block.first_line == 1
             yield block._replace(data=block.data.removeprefix(_BOM)) if is_first else block
 
@@ -61,27 +61,27 @@ def line_blocks(
     most = max(2 * size, limit(SMALL))
     try:
         for piece in pieces:
-            parts.append(piece)
             held += len(piece)
-            if held >= size and b"\n" in piece:
-                block, rest = _cut(parts, line)
+            cut = piece.rfind(b"\n") + 1 if held >= size else 0
+            if cut:
+                block = _block([*parts, memoryview(piece)[:cut]], line)
                 yield block
-                parts, held, line = [rest], len(rest), line + block.lines
+                parts, held, line = [], len(piece) - cut, line + block.lines
+            parts.append(piece[cut:])
             if held > most:
                 what = f"longer than {shown(most)}, much for a line. {how_to_raise()}"
                 raise FormatError(name, None, what)
     except FormatError as error:
-        block, _ = _cut(parts, line)
-        if block.lines:
-            yield block
-        raise FormatError(error.path, error.line or line + block.lines, error.what) from None
-    if held:
         data = b"".join(parts)
-        yield Block(data, line, data.count(b"\n") + (not data.endswith(b"\n")))
+        whole = data[: data.rfind(b"\n") + 1]
+        if whole:
+            yield _block([whole], line)
+        at = error.line or line + whole.count(b"\n")
+        raise FormatError(error.path, at, error.what) from None
+    if held:
+        yield _block(parts, line)
 
 
-def _cut(parts: list[bytes], line: int) -> tuple[Block, bytes]:
-    """The whole lines among the parts of a text, and what follows them."""
+def _block(parts: Sequence[bytes | memoryview], line: int) -> Block:
     data = b"".join(parts)
-    cut = data.rfind(b"\n") + 1
-    return Block(data[:cut], line, data.count(b"\n")), data[cut:]
+    return Block(data, line, data.count(b"\n") + (not data.endswith(b"\n")))

@@ -92,22 +92,18 @@ class _Xz(io.RawIOBase):
         import lzma
 
         if self._decoder is not None and self._decoder.eof:
-            rest = self._decoder.unused_data.lstrip(b"\0") or self._inner.read(1 << 16).lstrip(
-                b"\0"
-            )
+            unused = self._decoder.unused_data.lstrip(b"\0")
+            rest = unused or self._inner.read(1 << 16).lstrip(b"\0")
             self._decoder = None
-            if not rest:
-                self._ended = True
-                return b""
         elif self._decoder is not None and not self._decoder.needs_input:
-            rest = b""
+            return self._decoder.decompress(b"", max_length=limit)
         else:
             rest = self._inner.read(1 << 16)
-            if not rest:
-                if self._decoder is not None:
-                    raise EOFError("the compressed data ends too early")
-                self._ended = True
-                return b""
+            if not rest and self._decoder is not None:
+                raise EOFError("the compressed data ends too early")
+        if not rest:
+            self._ended = True
+            return b""
         if self._decoder is None:
             self._decoder = lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
         return self._decoder.decompress(rest, max_length=limit)
@@ -146,13 +142,9 @@ def unpacked(stream: BinaryIO, magic: bytes, budget: Budget) -> BinaryIO | None:
         inner = bz2.BZ2File(stream)  # type: ignore[assignment]
     else:
         return None
-    return io.BufferedReader(Watched(inner, _position(stream), budget), 1 << 20)
-
-
-def _position(stream: BinaryIO) -> Callable[[], int]:
-    """How to learn what has been read of a stream: a decompressed one counts for itself."""
-    raw = getattr(stream, "raw", None)
-    return (lambda: raw.produced) if isinstance(raw, Watched) else stream.tell
+    raw = getattr(stream, "raw", None)  # a decompressed stream counts for itself
+    consumed = (lambda: raw.produced) if isinstance(raw, Watched) else stream.tell
+    return io.BufferedReader(Watched(inner, consumed, budget), 1 << 20)
 
 
 def damage() -> tuple[type[Exception], ...]:

@@ -59,11 +59,8 @@ def read_small(path: Path, most: int = SMALL) -> bytes:
     with opened(path) as stream:
         data = read_up_to(stream, most + 1)
     if len(data) > most:
-        raise FormatError(
-            path,
-            None,
-            f"larger than {shown(most)}, much for such a file. {how_to_raise()}",
-        )
+        what = f"larger than {shown(most)}, much for such a file. {how_to_raise()}"
+        raise FormatError(path, None, what)
     return data
 
 
@@ -120,6 +117,7 @@ def at_hand(path: Path) -> Iterator[Path]:
     if is_file and printable(path) == os.fspath(path):
         yield path
         return
+    import shutil
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="citebed-") as folder:
@@ -127,20 +125,14 @@ def at_hand(path: Path) -> Iterator[Path]:
         if is_file:
             copy.symlink_to(path.absolute())
         else:
-            _copy(path, copy)
+            with path.open("rb") as pipe, copy.open("wb") as file:
+                shutil.copyfileobj(_Bounded(pipe, path, limit(PIPE)), file, _BLOCK)
         try:
             yield copy
         except FormatError as error:
             if error.path != str(copy):
                 raise
             raise FormatError(path, error.line, error.what) from None
-
-
-def _copy(pipe: Path, copy: Path) -> None:
-    import shutil
-
-    with pipe.open("rb") as plain, copy.open("wb") as file:
-        shutil.copyfileobj(_Bounded(plain, pipe, limit(PIPE)), file, _BLOCK)
 
 
 def _checked(path: Path) -> os.stat_result:
@@ -184,9 +176,8 @@ class _Bounded(io.RawIOBase):
         count = self._inner.readinto1(buffer)
         self._left -= count
         if self._left < 0:
-            raise FormatError(
-                self._path, None, f"gives more than {shown(self._most)}. {how_to_raise()}"
-            )
+            what = f"gives more than {shown(self._most)}. {how_to_raise()}"
+            raise FormatError(self._path, None, what)
         return int(count)
 
 
@@ -207,11 +198,8 @@ class _Told(io.RawIOBase):
         except Bomb as error:
             raise FormatError(self._path, None, str(error)) from None
         except damage() as error:
-            raise FormatError(
-                self._path,
-                None,
-                f"the {self._how} file is cut short or damaged ({error}). Get it anew.",
-            ) from None
+            what = f"the {self._how} file is cut short or damaged ({error}). Get it anew."
+            raise FormatError(self._path, None, what) from None
 
 
 def file_hash(path: Path) -> str:

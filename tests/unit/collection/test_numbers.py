@@ -9,7 +9,7 @@ import pytest
 
 from citebed.cli.app import main
 from citebed.collection import import_sources, open_collection
-from citebed.collection.tables import LARGEST, RecordBatch, fitting, frames_of
+from citebed.collection.tables import LARGEST, fitting, frames_of
 from citebed.records import Document, Judgement, Problem, Record
 
 HUGE = "9" * 5000
@@ -56,7 +56,7 @@ def test_years_volumes_and_weights_out_of_range_are_unknown(tmp_path: Path) -> N
 def test_what_a_table_holds_fits(number: int) -> None:
     judged = Judgement("q", "d", number)
     assert fitting(judged) is judged
-    assert frames_of([RecordBatch("a", [judged])])["judgements"]["relevance"].to_list() == [number]
+    assert frames_of([("a", [judged])])["judgements"]["relevance"].to_list() == [number]
 
 
 @pytest.mark.parametrize(
@@ -68,4 +68,4 @@ def test_what_no_table_holds_becomes_a_problem(record: Record) -> None:
     assert isinstance(found, Problem)
     assert found.line == min(record.line, LARGEST)
     assert "is out of range" in found.what
-    assert frames_of([RecordBatch("a", [found])])["problems"].height == 1
+    assert frames_of([("a", [found])])["problems"].height == 1

@@ -7,7 +7,6 @@ of: the next try, or the next run, goes on from there if the origin still has th
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import http.client
 import io
 import json
@@ -28,7 +27,7 @@ from citebed._version import __version__
 from citebed.collection.progress import Progress
 from citebed.errors import CitebedError
 from citebed.files.network import refuse_offline
-from citebed.files.reading import read_small
+from citebed.files.reading import file_hash, read_small
 from citebed.files.writing import append_own, is_own, sweep, sync_folder, told, write_own
 
 _TIMEOUT = 30.0
@@ -124,9 +123,8 @@ def _lock(part: Path, out: io.FileIO) -> None:
 
 def digest(path: Path) -> tuple[int, str]:
     """The size and the SHA-256 of a file."""
-    with told(path), path.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
-        return stream.tell(), found
+    with told(path):
+        return path.stat().st_size, file_hash(path)
 
 
 def download_text(url: str, most: int) -> str:

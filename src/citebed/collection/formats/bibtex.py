@@ -73,7 +73,8 @@ def document_of(entry: RawEntry) -> Document:
     get = entry.fields.get
     url = get("url")
     date = _date_of(get("date"), get("year"), get("month"), get("issue_date"), get("day"))
-    title, tail = latex_to_text(get("title", "")), latex_to_text(get("subtitle", ""))
+    title, subtitle = latex_to_text(get("title", "")), get("subtitle")
+    tail = latex_to_text(subtitle) if subtitle else ""
     authors = names_of(get("author", ""))
     return Document(
         doc_id=_id_of(entry, authors, date, title),

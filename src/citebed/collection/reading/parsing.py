@@ -27,7 +27,7 @@ from citebed.collection.formats.base import (
 )
 from citebed.collection.reading.sources import BAD_DATA, Member
 from citebed.collection.reading.workers import Died, Run, run_all
-from citebed.collection.tables import Frames, RecordBatch, fitting, frames_of
+from citebed.collection.tables import Frames, fitting, frames_of
 from citebed.records import Problem, Record
 
 JOB_BYTES = 4 << 20
@@ -92,12 +92,7 @@ def _pieces(name: str, stream: _Patient) -> Iterator[Piece | Problem]:
         if stream.read(1):
             limit = MAX_WHOLE_FILE_BYTES >> 20
             yield Problem(1, f"UTF-16 and UTF-32 are read up to {limit} MiB; the rest was not")
-        yield from _recognised(name, _from_wide(wide), _Patient(io.BytesIO()))
-    else:
-        yield from _recognised(name, head, stream)
-
-
-def _recognised(name: str, head: bytes, stream: _Patient) -> Iterator[Piece | Problem]:
+        head, stream = decode(wide)[0].encode("utf-8", "replace"), _Patient(io.BytesIO())
     format = recognise(decode(head[:_HEAD_BYTES])[0])
     if format is None:
         yield Problem(1, "not in a format that citebed reads", "ignored")
@@ -107,19 +102,11 @@ def _recognised(name: str, head: bytes, stream: _Patient) -> Iterator[Piece | Pr
         yield from _cut(name, format, head, stream)
 
 
-def _from_wide(data: bytes) -> bytes:
-    return decode(data)[0].encode("utf-8", errors="replace")
-
-
 def _whole(name: str, format: Format, head: bytes, stream: _Patient) -> Iterator[Piece | Problem]:
     data = head + stream.read(max(0, format.limit + 1 - len(head)))
     if len(data) > format.limit:
-        limit = format.limit >> 20
-        yield Problem(
-            1,
-            f"{format.title} is read whole and this file is larger than {limit} MiB; "
-            "split it, or convert it to JSON Lines",
-        )
+        larger = f"is read whole and this file is larger than {format.limit >> 20} MiB"
+        yield Problem(1, f"{format.title} {larger}; split it, or convert it to JSON Lines")
         return
     yield Piece(format.name, Chunk(data, name))
 
@@ -240,9 +227,8 @@ def parse_piece(piece: Piece) -> Records:
     except Exception as error:  # the rest of the import must not be lost to one bad piece
         if isinstance(error, OSError) and error.errno is not None:
             raise
-        what = (
-            f"the {piece.format} reader failed ({type(error).__name__}: {error}); please report it"
-        )
+        why = f"{type(error).__name__}: {error}"
+        what = f"the {piece.format} reader failed ({why}); please report it"
         records.append(Problem(piece.chunk.line, what))
         return Records(records, whole=False)
     return Records(records, whole=True)
@@ -254,25 +240,17 @@ def run_job(job: Job) -> Parsed:
 
 
 def _tables(job: Job, given: list[Records]) -> Parsed:
-    sources = [piece.chunk.source for piece in job.pieces]
-    batches = [
-        RecordBatch(*pair) for pair in zip(sources, (part.records for part in given), strict=True)
-    ]
-    counts: dict[str, int] = {}
-    for batch in batches:
-        kept = sum(not isinstance(record, Problem) for record in batch.records)
-        counts[batch.source] = counts.get(batch.source, 0) + kept
-    unread = [source for source, part in zip(sources, given, strict=True) if not part.whole]
-    return Parsed(job.number, _write(frames_of(batches), job), counts, unread)
-
-
-def _write(frames: Frames, job: Job) -> dict[str, Path]:
+    parts = [(piece.chunk.source, part) for piece, part in zip(job.pieces, given, strict=True)]
+    counts = dict.fromkeys((source for source, _ in parts), 0)
+    for source, part in parts:
+        counts[source] += sum(not isinstance(record, Problem) for record in part.records)
     files = {}
-    for name, table in frames.items():
+    for name, table in frames_of((source, part.records) for source, part in parts).items():
         files[name] = job.folder / f"{name}-{'-'.join(map(str, job.number))}.arrow"
         with files[name].open("wb") as handle:  # polars takes no name that is not UTF-8
             table.write_ipc(handle)
-    return files
+    unread = [source for source, part in parts if not part.whole]
+    return Parsed(job.number, files, counts, unread)
 
 
 def parse_all(pieces: Iterable[Piece], folder: Path, workers: int) -> list[Parsed]:

@@ -18,6 +18,7 @@ from citebed.collection.reading.parsing import Piece, parse_all, pieces, read_ta
 from citebed.collection.reading.sources import BAD_DATA, Member, SourceFile, members, told
 from citebed.collection.tables import Frames
 from citebed.errors import CitebedError
+from citebed.files.reading import file_hash
 from citebed.files.writing import system_error
 from citebed.records import Problem
 from citebed.wording import printable
@@ -72,21 +73,16 @@ class Reader:
         counts: Counter[str] = Counter()
         for job in parsed:
             counts.update(job.counts)
-        self._unfinished({source for job in parsed for source in job.unread})
         tops: Counter[str] = Counter()
         for source, count in counts.items():
             tops[_top(source)] += count
+        unfinished = {_top(source) for job in parsed for source in job.unread}
         for row in self.sources:
             row["records"] = tops[str(row["source"])]
+            if row["source"] in unfinished:
+                row["sha256"] = ""  # so that it is read again
         self._tell_of_silent(counts, fresh)
         return fresh
-
-    def _unfinished(self, unread: set[str]) -> None:
-        """A source of which a part was not read has no hash, so that it is read again."""
-        files = unread | {_top(source) for source in unread}
-        for row in self.sources:
-            if row["source"] in files:
-                row["sha256"] = ""
 
     def _tell_of_silent(self, counts: Counter[str], fresh: Frames) -> None:
         """No source goes without a word: one that gave neither records nor problems gets one."""
@@ -113,19 +109,13 @@ class Reader:
             contents.add(digest)
             formats: dict[str, None] = {}
             yield from self._pieces_of(file, formats)
-            self.sources.append(
-                {
-                    "source": file.name,
-                    "sha256": digest,
-                    "bytes": size,
-                    "format": ", ".join(formats),
-                    "records": 0,
-                }
-            )
+            row = {"source": file.name, "sha256": digest, "bytes": size, "records": 0}
+            self.sources.append({**row, "format": ", ".join(formats)})
 
     def _digest(self, file: SourceFile) -> str:
         """The hash of what is read of a file: with ``only``, it is of the patterns too."""
-        digest = _sha256(file)
+        with told(file.path):
+            digest = file_hash(file.path)
         if not self.only:
             return digest
         return hashlib.sha256("\n".join([digest, *sorted(self.only)]).encode()).hexdigest()
@@ -135,16 +125,16 @@ class Reader:
             for member in members(file.path, file.name, self.progress.add):
                 if isinstance(member, Problem):
                     self.problems.append((file.name, member))
-                    continue
-                yield from self._pieces_of_member(member, formats)
+                elif self._is_wanted(member.name):
+                    yield from self._pieces_of_member(member, formats)
         except BAD_DATA as error:
             what = f"could not be read to the end: {error}"
             self.problems.append((file.name, Problem(1, what)))
 
+    def _is_wanted(self, name: str) -> bool:
+        return not self.only or any(fnmatch.fnmatchcase(name, f"*{only}") for only in self.only)
+
     def _pieces_of_member(self, member: Member, formats: dict[str, None]) -> Iterator[Piece]:
-        only = self.only
-        if only and not any(fnmatch.fnmatchcase(member.name, f"*{pattern}") for pattern in only):
-            return
         for piece in pieces(member):
             if isinstance(piece, Problem):
                 self.problems.append((member.name, piece))
@@ -161,8 +151,3 @@ def _top(source: str) -> str:
 def _size(file: SourceFile) -> int:
     with told(file.path):
         return file.path.stat().st_size
-
-
-def _sha256(file: SourceFile) -> str:
-    with told(file.path), file.path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
