@@ -39,7 +39,9 @@ def export(
     another name first, so that after an error or a kill ``target`` is as it was. A ``target``
     that exists is an error unless ``overwrite``, which puts the export in its place.
     """
-    exporter = _exporter(form)
+    if form not in EXPORTERS:
+        raise UnknownName("form of export", form, EXPORTERS)
+    exporter = EXPORTERS[form]
     target = Path(os.path.realpath(target))
     sweep(target.parent)  # which puts a former export back that a kill left aside
     _check_target(collection, exporter, target, overwrite)
@@ -51,12 +53,6 @@ def export(
         collection.check_unchanged()
     files = {target.name: output.files[exporter.file]} if exporter.file else output.files
     return ExportReport(exporter.name, target, files, tuple(output.notes))
-
-
-def _exporter(form: str) -> Exporter:
-    if form not in EXPORTERS:
-        raise UnknownName("form of export", form, EXPORTERS)
-    return EXPORTERS[form]
 
 
 def _sets(collection: Collection, chosen: Iterable[str] | None) -> tuple[str, ...]:
@@ -77,16 +73,13 @@ def _check_target(
     if not os.path.lexists(target):
         return
     if target.is_dir() and exporter.file:
-        example = target / exporter.file
-        raise CitebedError(
-            f"'{name}' is a folder; {exporter.title} is one file. Try {printable(example)}"
-        )
+        example = printable(target / exporter.file)
+        raise CitebedError(f"'{name}' is a folder; {exporter.title} is one file. Try {example}")
     if not target.is_dir() and not exporter.file:
         raise CitebedError(f"'{name}' is a file; {exporter.title} need a folder.")
     if not overwrite:
-        raise CitebedError(
-            f"'{name}' exists. Choose another place, or replace it with --overwrite."
-        )
+        advice = "Choose another place, or replace it with --overwrite."
+        raise CitebedError(f"'{name}' exists. {advice}")
     here = [place.resolve() for place in (collection.folder, Path.cwd(), Path.home())]
     if (target / MANIFEST).exists() or any(place.is_relative_to(target) for place in here):
         raise CitebedError(f"'{name}' is or holds more than an export; it is not overwritten.")

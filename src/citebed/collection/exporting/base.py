@@ -74,6 +74,13 @@ class Output:
         """The file ``name`` to write to: polars takes no path that is not UTF-8, but any file."""
         return self.file(name, records).open("wb")
 
+    def write_jsonl(self, name: str, table: pl.DataFrame) -> Path:
+        """Write a table as JSON Lines; gives where."""
+        path = self.file(name, table.height)
+        with path.open("wb") as file:
+            table.write_ndjson(file)
+        return path
+
 
 @dataclass(frozen=True)
 class Exporter:
@@ -98,12 +105,7 @@ def write_lines(file: IO[bytes], lines: pl.DataFrame, end: str = "\n") -> None:
 # --- what a form cannot hold ------------------------------------------------------------------
 
 
-def _documents_in(table: pl.DataFrame) -> int:
-    return table["doc_id"].drop_nulls().n_unique()
-
-
-def _counted(collection: Collection, what: pl.Expr) -> int:
-    return int(collection.scan_documents().select(what).collect().item())
+_Part = Callable[[Collection, Output], str]
 
 
 def _papers(collection: Collection, _: Output) -> str:
@@ -126,31 +128,25 @@ def _query_details(collection: Collection, output: Output) -> str:
     return f"where {count(number, 'query')} stood and what may not answer them is" if number else ""
 
 
-def _of_documents(
-    told: str, number: Callable[[Collection], int]
-) -> Callable[[Collection, Output], str]:
-    """How many documents a sentence speaks of; none is no sentence."""
+def _of_documents(told: str, which: pl.Expr, table: str = "") -> _Part:
+    """How many documents of a table a sentence speaks of; none is no sentence."""
 
     def part(collection: Collection, _: Output) -> str:
-        documents = number(collection)
+        rows = getattr(collection, table).lazy() if table else collection.scan_documents()
+        documents = int(rows.select(which).collect().item())
         return told.format(count(documents, "document")) if documents else ""
 
     return part
 
 
-_PARTS: dict[str, Callable[[Collection, Output], str]] = {
-    "full text": _of_documents("full text of {} is", lambda c: _documents_in(c.sections)),
-    "links": _of_documents("the links of {} are", lambda c: _documents_in(c.links)),
-    "aliases": _of_documents(
-        "the ids elsewhere (aliases) of {} are",
-        lambda c: _counted(c, (pl.col("aliases").list.len() > 0).sum()),
-    ),
-    "bibtex": _of_documents(
-        "the BibTeX entry of {} is", lambda c: _counted(c, pl.col("bibtex").count())
-    ),
-    "fields": _of_documents(
-        "what documents have besides id, title and abstract is", lambda c: _counted(c, pl.len())
-    ),
+_OWNERS = pl.col("doc_id").drop_nulls().n_unique()
+_ALIASES = (pl.col("aliases").list.len() > 0).sum()
+_PARTS: dict[str, _Part] = {
+    "full text": _of_documents("full text of {} is", _OWNERS, "sections"),
+    "links": _of_documents("the links of {} are", _OWNERS, "links"),
+    "aliases": _of_documents("the ids elsewhere (aliases) of {} are", _ALIASES),
+    "bibtex": _of_documents("the BibTeX entry of {} is", pl.col("bibtex").count()),
+    "fields": _of_documents("what documents have besides id, title and abstract is", pl.len()),
     "papers": _papers,
     "queries": _queries,
     "query details": _query_details,

@@ -22,31 +22,21 @@ _QUERY_METADATA = ("title", "paper_id", "section", "exclude", "before")
 def write_beir(collection: Collection, output: Output) -> None:
     """A BEIR dataset for each query set, in a folder of its name unless one was chosen."""
     several = not (output.chosen and len(output.query_sets) == 1)
-    documents = collection.scan_documents().select("doc_id", *BIBLIOGRAPHIC).collect()
+    text = pl.col("abstract").fill_null("")
+    corpus = collection.scan_documents().select(
+        "title", _id="doc_id", text=text, metadata=pl.struct(_METADATA)
+    )
+    documents = corpus.select("_id", "title", "text", "metadata").collect()
     first: Path | None = None
     for name in output.query_sets:
         prefix = f"{name}/" if several else ""
         if first is None:
-            first = _write_corpus(documents, prefix, output)
+            first = output.write_jsonl(f"{prefix}corpus.jsonl", documents)
         else:
             _link(first, output.file(f"{prefix}corpus.jsonl", documents.height))
-        _write_queries(collection.queries(name), prefix, output)
-        _write_qrels(collection.qrels(name).table, prefix, output)
+        _write_set(collection, name, prefix, output)
     if first is None:
-        _write_corpus(documents, "", output)
-
-
-def _write_corpus(documents: pl.DataFrame, prefix: str, output: Output) -> Path:
-    corpus = documents.select(
-        pl.col("doc_id").alias("_id"),
-        "title",
-        pl.col("abstract").fill_null("").alias("text"),
-        pl.struct(_METADATA).alias("metadata"),
-    )
-    path = output.file(f"{prefix}corpus.jsonl", documents.height)
-    with path.open("wb") as file:
-        corpus.write_ndjson(file)
-    return path
+        output.write_jsonl("corpus.jsonl", documents)
 
 
 def _link(source: Path, path: Path) -> None:
@@ -56,15 +46,11 @@ def _link(source: Path, path: Path) -> None:
         shutil.copyfile(source, path)
 
 
-def _write_queries(queries: pl.DataFrame, prefix: str, output: Output) -> None:
-    lines = queries.select(
-        pl.col("query_id").alias("_id"), "text", pl.struct(_QUERY_METADATA).alias("metadata")
-    )
-    with output.open(f"{prefix}queries.jsonl", queries.height) as file:
-        lines.write_ndjson(file)
-
-
-def _write_qrels(qrels: pl.DataFrame, prefix: str, output: Output) -> None:
+def _write_set(collection: Collection, name: str, prefix: str, output: Output) -> None:
+    metadata = pl.struct(_QUERY_METADATA).alias("metadata")
+    queries = collection.queries(name).select(pl.col("query_id").alias("_id"), "text", metadata)
+    output.write_jsonl(f"{prefix}queries.jsonl", queries)
+    qrels = collection.qrels(name).table
     names = {"query_id": "query-id", "doc_id": "corpus-id", "relevance": "score"}
     with output.open(f"{prefix}qrels/test.tsv", qrels.height) as file:
         qrels.rename(names).write_csv(file, separator="\t")

@@ -7,16 +7,15 @@ document's fields, and read back at once: what differs then is counted and told.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 import polars as pl
 
-from citebed.collection import tables
 from citebed.collection.collection import Collection
 from citebed.collection.exporting.base import BIBLIOGRAPHIC, Exporter, Output, write_lines
 from citebed.collection.formats.bibtex import document_of, entry_of, write_entry
 from citebed.collection.formats.bibtex_scan import RawEntry, scan
 from citebed.collection.formats.fields import FreeIds
+from citebed.collection.tables import document_of_row
 from citebed.records import Document
 from citebed.wording import count
 
@@ -29,10 +28,10 @@ def write_bibtex(collection: Collection, output: Output) -> None:
     documents = collection.documents
     ready = documents.select(_is_ready(collection).alias("ready")).to_series()
     entries = _Entries(documents["doc_id"])
-    made = [entries.add(document) for document in _documents(documents.filter(~ready))]
-    others = pl.DataFrame(
-        {"doc_id": documents.filter(~ready)["doc_id"], "made": pl.Series(made, dtype=pl.String)}
-    )
+    others = documents.filter(~ready).select("doc_id", "bibtex", *BIBLIOGRAPHIC)
+    rows = (row for part in others.iter_slices(10_000) for row in part.iter_rows(named=True))
+    made = [entries.add(document_of_row(row)) for row in rows]
+    others = others.select("doc_id", made=pl.Series(made, dtype=pl.String))
     lines = documents.with_columns(ready=ready).join(
         others, on="doc_id", how="left", maintain_order="left"
     )
@@ -40,18 +39,15 @@ def write_bibtex(collection: Collection, output: Output) -> None:
     with output.open(FILE, documents.height) as file:
         write_lines(file, lines.select(text), end="\n\n")
     output.notes += entries.notes()
-    _note_case(documents["doc_id"], output)
-
-
-def _documents(documents: pl.DataFrame) -> Iterator[Document]:
-    for part in documents.select("doc_id", "bibtex", *BIBLIOGRAPHIC).iter_slices(10_000):
-        yield from map(tables.document_of_row, part.iter_rows(named=True))
+    if same := int(documents["doc_id"].str.to_lowercase().is_duplicated().sum()):
+        keys = count(same, "key")
+        output.notes.append(f"{keys} differ in case only, which BibTeX does not tell apart")
 
 
 def _is_ready(collection: Collection) -> pl.Expr:
     """Whether the entry can be written as it is: read from BibTeX, alone, and under this id."""
-    files = collection.files
-    given = files.filter(pl.col("format").str.contains("jsonl", literal=True))["source"]
+    from_jsonl = pl.col("format").str.contains("jsonl", literal=True)
+    given = collection.files.filter(from_jsonl)["source"]
     top = pl.col("source").str.split("!").list.first()
     entry = pl.col("bibtex")
     return (
@@ -75,11 +71,8 @@ class _Entries:
         entry = entry_of(document)
         read = _read(entry)
         own = document.doc_id
-        if (
-            read is None
-            or _differences(document, read[1])
-            or not self._keys.is_free(read[0], owner=own)
-        ):
+        fits = read is not None and not _differences(document, read[1])
+        if read is None or not fits or not self._keys.is_free(read[0], owner=own):
             self._rewritten += document.bibtex is not None
             entry = write_entry(document)
             read = _read(entry)
@@ -98,10 +91,8 @@ class _Entries:
             for name, number in self._differs.items()
         ]
         if self._rewritten:
-            given = count(self._rewritten, "document")
-            told.append(
-                f"the given entry of {given} did not fit the fields; written from the fields"
-            )
+            given = f"the given entry of {count(self._rewritten, 'document')}"
+            told.append(f"{given} did not fit the fields; written from the fields")
         return told
 
 
@@ -118,13 +109,6 @@ def _read(entry: str) -> tuple[str, Document] | None:
 def _differences(document: Document, read: Document) -> list[str]:
     names = ("doc_id", *BIBLIOGRAPHIC)
     return [name for name in names if getattr(document, name) != getattr(read, name)]
-
-
-def _note_case(names: pl.Series, output: Output) -> None:
-    repeated = int(names.str.to_lowercase().is_duplicated().sum())
-    if repeated:
-        keys = count(repeated, "key")
-        output.notes.append(f"{keys} differ in case only, which BibTeX does not tell apart")
 
 
 BIBTEX = Exporter(

@@ -30,13 +30,11 @@ DATASETS = register(Path(__file__).parent)
 def write_ir_datasets(collection: Collection, output: Output) -> None:
     """``docs.jsonl``, a folder with queries and qrels for each set, and the registering file."""
     documents = collection.scan_documents().select("doc_id", *BIBLIOGRAPHIC).collect()
-    with output.open(DOCS, documents.height) as file:
-        documents.write_ndjson(file)
+    output.write_jsonl(DOCS, documents)
     sets = {}
     for name in output.query_sets:
         queries, qrels = collection.queries(name), collection.qrels(name).table
-        with output.open(f"{name}/{QUERIES}", queries.height) as file:
-            queries.write_ndjson(file)
+        output.write_jsonl(f"{name}/{QUERIES}", queries)
         write_qrels(output.file(f"{name}/{QRELS}", qrels.height), qrels)
         sets[name] = _metadata(name, queries, qrels)
     short = re.sub(r"[^A-Za-z0-9_.-]+", "-", collection.name).strip("-.") or "collection"
@@ -52,17 +50,14 @@ def write_ir_datasets(collection: Collection, output: Output) -> None:
 
 def _metadata(name: str, queries: pl.DataFrame, qrels: pl.DataFrame) -> dict[str, Any]:
     """Counts as ir_datasets keeps them, and what each grade of relevance means."""
-    grades = {str(grade): number for grade, number in sorted(_grades(qrels).items())}
+    counts = sorted(qrels["relevance"].value_counts().iter_rows())
+    grades = {str(grade): number for grade, number in counts}
     cited = name in DERIVED_SETS
     return {
         "queries": {"count": queries.height},
         "qrels": {"count": qrels.height, "fields": {"relevance": {"counts_by_value": grades}}},
         "definitions": {grade: "cited" if cited else f"relevance {grade}" for grade in grades},
     }
-
-
-def _grades(qrels: pl.DataFrame) -> dict[int, int]:
-    return dict(qrels["relevance"].value_counts().iter_rows())
 
 
 IR_DATASETS = Exporter(

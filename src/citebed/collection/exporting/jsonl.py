@@ -29,8 +29,7 @@ def write_jsonl(collection: Collection, output: Output) -> None:
         write_lines(file, lines)
     papers = _papers(collection)
     if papers.height:
-        with output.open("papers.jsonl", papers.height) as file:
-            papers.write_ndjson(file)
+        output.write_jsonl("papers.jsonl", papers)
     for name in output.query_sets:
         if output.chosen or name not in DERIVED_SETS:
             _write_set(collection, name, output)
@@ -129,8 +128,7 @@ def _write_set(collection: Collection, name: str, output: Output) -> None:
     judged = collection.qrels(name).table
     for kind, table in (("queries", collection.queries(name)), ("qrels", judged)):
         if table.height:
-            with output.open(f"{kind}/{name}.jsonl", table.height) as file:
-                table.with_columns(own).write_ndjson(file)
+            output.write_jsonl(f"{kind}/{name}.jsonl", table.with_columns(own))
     if name in DERIVED_SETS:
         output.notes.append(f"query set {name}: imported again, these files are '{name}-given'")
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import polars as pl
-
 from citebed.collection.collection import Collection
 from citebed.collection.exporting.base import Exporter, Output
 from citebed.collection.formats.trec import write_documents, write_topics
@@ -13,14 +9,14 @@ from citebed.records import Document
 from citebed.runs.tables import Qrels
 from citebed.runs.writing import write_qrels
 
-_HELD = ("doc_id", "title", "abstract")
-
 
 def write_trec(collection: Collection, output: Output) -> None:
     """``documents.trec``, and ``topics`` and ``qrels`` with a file for each query set."""
-    documents = collection.scan_documents().select(_HELD).collect()
+    documents = collection.scan_documents().select("doc_id", "title", "abstract").collect()
     with output.file("documents.trec", documents.height).open("w", encoding="utf-8") as handle:
-        handle.writelines(write_documents(_records(documents)))
+        rows = documents.iter_rows()
+        records = (Document(name, title=title, abstract=text) for name, title, text in rows)
+        handle.writelines(write_documents(records))
     for name in output.query_sets:
         queries, qrels = collection.queries(name), collection.qrels(name).table
         if queries.height:
@@ -28,11 +24,6 @@ def write_trec(collection: Collection, output: Output) -> None:
             path.write_text("".join(write_topics(collection.iter_queries(name))), "utf-8")
         if qrels.height:
             write_qrels(output.file(f"qrels/{name}.qrels", qrels.height), Qrels(qrels))
-
-
-def _records(documents: pl.DataFrame) -> Iterator[Document]:
-    for doc_id, title, abstract in documents.iter_rows():
-        yield Document(doc_id, title=title, abstract=abstract)
 
 
 TREC = Exporter(

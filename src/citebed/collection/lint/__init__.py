@@ -64,10 +64,8 @@ def lint(
     for name in sorted(wanted - CHECKS.keys()):
         raise UnknownName("check", name, CHECKS)
     subject = Subject(collection) if today is None else Subject(collection, today)
-    return [_run(check, subject, examples) for check in CHECKS.values() if check.name in wanted]
-
-
-def _run(check: Check, subject: Subject, examples: int | None) -> Finding:
-    rows = check.find(subject)
-    some = rows if examples is None else rows.head(min(examples, rows.height))
-    return Finding(check, rows.height, some.to_dicts())
+    findings = []
+    for check in (check for name, check in CHECKS.items() if name in wanted):
+        rows = check.find(subject)
+        findings.append(Finding(check, rows.height, rows[:examples].to_dicts()))
+    return findings

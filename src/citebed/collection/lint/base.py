@@ -19,10 +19,6 @@ FOUND: dict[str, pl.DataType] = {"place": pl.String(), "id": pl.String(), "what"
 """The columns of what a check finds: where (``source:line``), which record, what about it."""
 
 
-def _today() -> datetime.date:
-    return datetime.datetime.now(tz=datetime.UTC).date()
-
-
 @dataclass(frozen=True)
 class Subject:
     """A collection under examination, with the columns that several checks read.
@@ -31,7 +27,9 @@ class Subject:
     """
 
     collection: Collection
-    today: datetime.date = field(default_factory=_today)
+    today: datetime.date = field(
+        default_factory=lambda: datetime.datetime.now(tz=datetime.UTC).date()
+    )
 
     @cached_property
     def documents(self) -> pl.DataFrame:
@@ -46,11 +44,8 @@ class Subject:
     @cached_property
     def texts(self) -> pl.DataFrame:
         """What there is to read of the documents: title and abstract."""
-        return (
-            self.collection.scan_documents()
-            .select("doc_id", "title", "abstract", "source", "line")
-            .collect()
-        )
+        names = ("doc_id", "title", "abstract", "source", "line")
+        return self.collection.scan_documents().select(names).collect()
 
     @cached_property
     def queries(self) -> pl.DataFrame:

@@ -7,16 +7,14 @@ import polars as pl
 from citebed.collection import tables
 from citebed.collection.building.citing import lookup_table
 from citebed.collection.building.merging import plain_title
-from citebed.collection.lint.base import FOUND, Subject, blank, check, found, nothing, place, shown
+from citebed.collection.lint.base import Subject, blank, check, found, nothing, place, shown
 from citebed.collection.lint.duplicates import grams
 
 
 def _sets(subject: Subject) -> list[tuple[str, pl.DataFrame, pl.DataFrame]]:
-    collection = subject.collection
-    queries = subject.queries
     return [
-        (name, queries.filter(pl.col("set") == name), collection.qrels(name).table)
-        for name in collection.query_sets
+        (name, subject.queries.filter(set=name), subject.collection.qrels(name).table)
+        for name in subject.collection.query_sets
     ]
 
 
@@ -45,6 +43,8 @@ def absent_documents(subject: Subject) -> pl.DataFrame:
 
 def _explained(subject: Subject, name: str, absent: pl.DataFrame) -> pl.DataFrame:
     """A row for each absent document: how often it is judged, and what is known of it."""
+    lower = pl.col("doc_id").str.to_lowercase()
+    aside = subject.collection.set_aside.select("reason", lower=lower)
     rows = (
         absent.join(
             _given(subject).unique(["query_id", "doc_id"], keep="first", maintain_order=True),
@@ -56,10 +56,10 @@ def _explained(subject: Subject, name: str, absent: pl.DataFrame) -> pl.DataFram
             judged=pl.len(),
             relevant=(pl.col("relevance") > 0).sum(),
         )
-        .with_columns(lower=pl.col("doc_id").str.to_lowercase())
+        .with_columns(lower=lower)
         .join(lookup_table(subject.documents).rename({"name": "lower", "doc_id": "known"}),
               on="lower", how="left", maintain_order="left")
-        .join(_aside(subject), on="lower", how="left", maintain_order="left")
+        .join(aside.unique("lower", keep="first"), on="lower", how="left", maintain_order="left")
     )  # fmt: skip
     why = (
         pl.when(pl.col("known").is_not_null())
@@ -69,12 +69,6 @@ def _explained(subject: Subject, name: str, absent: pl.DataFrame) -> pl.DataFram
     )
     what = pl.format("judged for {} queries, relevant to {}; {}", "judged", "relevant", why)
     return found(rows, "doc_id", what, _where(name))
-
-
-def _aside(subject: Subject) -> pl.DataFrame:
-    aside = subject.collection.set_aside
-    lower = pl.col("doc_id").str.to_lowercase()
-    return aside.select("reason", lower=lower).unique("lower", keep="first", maintain_order=True)
 
 
 def _where(name: str) -> pl.Expr:
@@ -94,7 +88,7 @@ def absent_queries(subject: Subject) -> pl.DataFrame:
     for name, queries, qrels in _sets(subject):
         if qrels.height and queries.is_empty():
             said = f"{qrels['query_id'].n_unique()} queries are judged, and none is here"
-            parts.append(_one(f"qrels/{name}.qrels", name, said))
+            parts.append(pl.DataFrame({"place": f"qrels/{name}.qrels", "id": name, "what": said}))
             continue
         absent = (
             qrels.join(queries, on="query_id", how="anti", maintain_order="left")
@@ -105,10 +99,6 @@ def absent_queries(subject: Subject) -> pl.DataFrame:
         what = pl.format("{} judgements for a query that is not in {}", "judged", pl.lit(name))
         parts.append(found(absent, "query_id", what, _where(name)))
     return pl.concat(parts)
-
-
-def _one(where: str, name: str, what: str) -> pl.DataFrame:
-    return pl.DataFrame([(where, name, what)], schema=FOUND, orient="row")
 
 
 @check(
@@ -123,7 +113,7 @@ def without_relevant(subject: Subject) -> pl.DataFrame:
     for name, queries, qrels in _sets(subject):
         if queries.height and qrels.is_empty():
             said = f"none of {queries.height} queries is judged"
-            parts.append(_one(f"queries/{name}.jsonl", name, said))
+            parts.append(pl.DataFrame({"place": f"queries/{name}.jsonl", "id": name, "what": said}))
             continue
         answered = qrels.filter(pl.col("relevance") > 0)
         lost = queries.join(answered, on="query_id", how="anti", maintain_order="left")
@@ -143,12 +133,9 @@ def queries_without_text(subject: Subject) -> pl.DataFrame:
     sentences = subject.collection.contexts.filter(blank("text")).with_columns(
         query_id=pl.format("{}:{}", "paper_id", "sentence_id")
     )
-    of_papers = found(
-        sentences, name="query_id", where=place(line=None),
-        what=pl.format("a sentence without text, citing {}", pl.col("cites").list.join(", ")),
-    )  # fmt: skip
-    what = pl.lit("a query without text")
-    given = found(queries, "query_id", what, pl.col("place"))
+    what = pl.format("a sentence without text, citing {}", pl.col("cites").list.join(", "))
+    of_papers = found(sentences, "query_id", what, place(line=None))
+    given = found(queries, "query_id", pl.lit("a query without text"), pl.col("place"))
     return pl.concat([of_papers, given])
 
 
@@ -201,12 +188,10 @@ def _copies_of_abstracts(subject: Subject) -> pl.DataFrame:
     Looked at are abstracts of which the beginning, middle or end (32 letters) stands in the
     query to the letter.
     """
-    queries = subject.queries.with_columns(plain=plain_title(pl.col("text"))).with_row_index(
-        "query"
-    )
-    pairs = (
-        _windows(queries).join(_probes(subject.texts), on="probe").select("query", "row").unique()
-    )
+    queries = subject.queries.with_row_index("query")
+    queries = queries.with_columns(plain=plain_title(pl.col("text")))
+    found_in = _windows(queries).join(_probes(subject.texts), on="probe")
+    pairs = found_in.select("query", "row").unique()
     texts = subject.texts.with_row_index("row").select("row", "doc_id", "abstract")
     likely = (
         pairs.join(texts, on="row")
@@ -216,20 +201,14 @@ def _copies_of_abstracts(subject: Subject) -> pl.DataFrame:
         .sort("query", "row")
     )
     covered = [coverage(*row) for row in likely.select("whole", "plain").iter_rows()]
-    return (
-        likely.with_columns(covered=pl.Series(covered, dtype=pl.Float64))
-        .filter(pl.col("covered") >= COVERED)
-        .select("place", "query_id", what=_said())
-    )
-
-
-def _said() -> pl.Expr:
     part = (pl.col("covered") * 100).floor().cast(pl.Int64)
-    return (
+    what = (
         pl.when(pl.col("whole") == pl.col("plain"))
         .then(pl.format("is the abstract of {}", "doc_id"))
         .otherwise(pl.format("holds {}% of the abstract of {}", part, "doc_id"))
     )
+    copies = likely.with_columns(covered=pl.Series(covered, dtype=pl.Float64))
+    return copies.filter(pl.col("covered") >= COVERED).select("place", "query_id", what=what)
 
 
 def coverage(abstract: str, query: str) -> float:
