@@ -94,6 +94,14 @@ def test_runs_of_both_doors_are_the_same() -> None:
     assert fused.table.height == run.table.height
 
 
+def test_queries_are_a_table_of_ids_and_texts() -> None:
+    mine = citebed.open("mine")
+    run = mine.search(pl.DataFrame({"query_id": ["q"], "text": ["probabilistic models"]}), depth=3)
+    assert run.table["query_id"].to_list() == ["q"] * 3
+    with pytest.raises(citebed.CitebedError, match="needs the columns query_id and text"):
+        mine.search(pl.DataFrame({"text": ["probabilistic models"]}))
+
+
 def test_every_public_name_is_shown_and_there() -> None:
     public = [name for name in dir(citebed) if not name.startswith("_")]
     assert {"open", "create", "demo", "recommend", "evaluate", "compare", "contrast", "timeline",

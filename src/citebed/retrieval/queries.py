@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,13 @@ from citebed.collection.tables import QUERIES
 from citebed.errors import CitebedError, FormatError, UnknownName
 from citebed.files.json_lines import json_object
 from citebed.files.reading import file_hash, read_lines
-from citebed.retrieval.dates import checked_date
 from citebed.text.hyphens import join_hyphens
 from citebed.text.markers import remove_markers
 from citebed.wording import printable
 
 _EXPECTED = 'Expected on each line a query id, a tab and the text, or {"query_id": …, "text": …}.'
 _IDS = ("query_id", "_id", "id")
+_DATE = re.compile(r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)?", re.ASCII)
 
 
 def query_text(text: str) -> str:
@@ -26,8 +27,21 @@ def query_text(text: str) -> str:
     return remove_markers(join_hyphens(text))
 
 
-def read_queries(collection: Collection, name: str) -> pl.DataFrame:
-    """A query set of the collection, or the queries of a file (.jsonl, or id, tab, text)."""
+def checked_date(text: str) -> str:
+    """The date, if it is one: a year, or a month or day in ISO form."""
+    if not _DATE.fullmatch(text.strip()):
+        raise CitebedError(f"'{text}' is no date; write 2019, 2019-07 or 2019-07-31")
+    return text.strip()
+
+
+def read_queries(collection: Collection, name: str | pl.DataFrame) -> pl.DataFrame:
+    """A query set of the collection, or the queries of a file (.jsonl, or id, tab, text).
+
+    A table of queries needs ``query_id`` and ``text``; other columns of a set count if they are
+    there.
+    """
+    if isinstance(name, pl.DataFrame):
+        return _filled(name)
     if name in collection.query_sets:
         return collection.queries(name)
     path = Path(name)
@@ -43,6 +57,15 @@ def read_queries(collection: Collection, name: str) -> pl.DataFrame:
     if not rows:
         raise FormatError(path, None, f"has no queries. {_EXPECTED}")
     return pl.DataFrame(list(rows.values()), schema=QUERIES)
+
+
+def _filled(table: pl.DataFrame) -> pl.DataFrame:
+    for column in ("query_id", "text"):
+        if column not in table.columns:
+            raise CitebedError(f"a table of queries needs the columns query_id and text; this one "
+                               f"has {', '.join(table.columns) or 'none'}.")  # fmt: skip
+    missing = {name: pl.lit(None, kind) for name, kind in QUERIES.items() if name not in table}
+    return table.with_columns(**missing).with_columns(pl.col("query_id").cast(pl.String))
 
 
 def query_facts(collection: Collection, name: str, queries: pl.DataFrame) -> dict[str, Any]:

@@ -6,9 +6,13 @@ recommending explains what it finds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+import platform
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cached_property
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,18 +20,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from citebed._version import __version__
 from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
+from citebed.files.reading import file_hash
 from citebed.retrieval.analysis import is_telling
-from citebed.retrieval.dates import Dates
 from citebed.retrieval.feedback.base import Feedback, TermWeights
 from citebed.retrieval.index.index import Index, open_index
+from citebed.retrieval.index.layout import DESCRIPTION
 from citebed.retrieval.pipeline import Pipeline, Stage, pipeline_of
 from citebed.retrieval.queries import query_text, read_queries
 from citebed.retrieval.search.exhaustive import NOTHING, Hits
 from citebed.retrieval.search.feeding import JudgedFeedback, better_query, read_judged
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from citebed.retrieval.search.searcher import Searcher
+from citebed.runs.times import is_later
 
 if TYPE_CHECKING:
     from citebed.retrieval.rerank import CrossEncoder, Encoder
@@ -37,6 +44,9 @@ Docs = NDArray[np.int64]
 RUN_COLUMNS = {"query_id": pl.String, "doc_id": pl.String, "rank": pl.Int32, "score": pl.Float64}
 _PREPARE_FROM = 200_000_000
 """From so much work on (queries times postings), preparing pays."""
+_DATES = 4
+"""Dates whose documents are remembered: queries of one date come together."""
+_PACKAGES = ("numpy", "polars", "numba", "PyStemmer", "onnxruntime", "tokenizers", "torch")
 
 
 @dataclass(frozen=True)
@@ -70,6 +80,35 @@ class Answer(NamedTuple):
 
     terms: TermWeights
     hits: Hits
+
+
+class Dates:
+    """When the documents of an index appeared: which of them a text of some date could know."""
+
+    def __init__(self, collection: Collection, index: Index) -> None:
+        self._collection, self._index = collection, index
+        self._kept: dict[str, NDArray[np.bool_]] = {}
+
+    @cached_property
+    def _table(self) -> pl.DataFrame:
+        date = pl.coalesce(pl.col("date"), pl.col("year").cast(pl.String))
+        known = self._collection.scan_documents().select("doc_id", date.alias("date")).collect()
+        ids = pl.DataFrame({"doc_id": list(self._index.ids)}, schema={"doc_id": pl.String})
+        return ids.join(known, on="doc_id", how="left", maintain_order="left")
+
+    def allowed(self, before: str | None) -> NDArray[np.bool_] | None:
+        """Which documents are not later than a date, by number; ``None`` where there is no date.
+
+        A document without a date, or dated no finer than the date's year, is not later.
+        """
+        if before is None:
+            return None
+        if before not in self._kept:
+            while len(self._kept) >= _DATES:
+                del self._kept[next(iter(self._kept))]
+            later = self._table.select(is_later(pl.col("date"), pl.lit(before)).fill_null(False))
+            self._kept[before] = ~np.array(later.to_series(), bool)
+        return self._kept[before]
 
 
 class Runner:
@@ -124,7 +163,11 @@ class Runner:
 
     def _search(self, asked: Sequence[Asked], depth: int) -> list[Hits]:
         found = [NOTHING] * len(asked)
-        for (before, paper), places in _grouped(asked).items():
+        # Those that see the same documents and the same citing text are searched for at once.
+        groups: dict[tuple[str | None, str | None], list[int]] = {}
+        for place, one in enumerate(asked):
+            groups.setdefault((one.before, one.paper), []).append(place)
+        for (before, paper), places in groups.items():
             hits = self.searcher.search_all(
                 [asked[place].terms for place in places],
                 depth,
@@ -230,7 +273,7 @@ def run_queries(
     from citebed.runs.tables import Run
 
     collection = open_collection(collection)
-    queries = read_queries(collection, queries) if isinstance(queries, str) else queries
+    queries = read_queries(collection, queries)
     index = index or open_index(collection, verified=True)
     options = options or RunOptions()
     written = pipeline_of(pipeline) if isinstance(pipeline, str) else pipeline
@@ -249,7 +292,16 @@ def _run(runner: Runner, queries: pl.DataFrame) -> tuple[list[Asked], list[Hits]
         runner.progress.step("preparing", 0)
         runner.searcher.prepare()
     runner.progress.step("searching", queries.height)
-    asked = [_asked(runner, row) for row in queries.iter_rows(named=True)]
+    asked = [
+        runner.asked(
+            row["text"] or "",
+            row["query_id"],
+            exclude=row["exclude"] or (),
+            before=row["before"],
+            paper=row["paper_id"],
+        )
+        for row in queries.iter_rows(named=True)
+    ]
     empty = [query.query_id for query in asked if not len(query.terms.ids)]
     if empty:
         some = ", ".join(empty[:3])
@@ -257,24 +309,41 @@ def _run(runner: Runner, queries: pl.DataFrame) -> tuple[list[Asked], list[Hits]
     return asked, [answer.hits for answer in runner.answers(asked, runner.options.depth)]
 
 
-def _asked(runner: Runner, row: Mapping[str, Any]) -> Asked:
-    return runner.asked(
-        row["text"] or "",
-        row["query_id"],
-        exclude=row["exclude"] or (),
-        before=row["before"],
-        paper=row["paper_id"],
-    )
-
-
-def _grouped(asked: Sequence[Asked]) -> dict[tuple[str | None, str | None], list[int]]:
-    """The places of queries that see the same documents and the same citing text."""
-    groups: dict[tuple[str | None, str | None], list[int]] = {}
-    for place, one in enumerate(asked):
-        groups.setdefault((one.before, one.paper), []).append(place)
-    return groups
-
-
 def cut(hits: Hits, depth: int) -> Hits:
     """The first documents."""
     return Hits(hits.docs[:depth], hits.scores[:depth])
+
+
+def run_facts(
+    index: Index,
+    pipeline: Pipeline,
+    options: RunOptions,
+    run: Run,
+    queries: dict[str, Any],
+    command: Sequence[str],
+) -> dict[str, Any]:
+    """What the sidecar says: command, versions, model, hashes of the inputs."""
+    versions = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions[name.lower()] = metadata.version(name)
+    return {
+        "made_by": f"citebed {__version__}",
+        "command": list(command),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "model": str(pipeline),
+        "fields": str(options.fields),
+        "depth": options.depth,
+        "queries_as_is": options.as_is,
+        "seed": None,
+        "analyser": index.description.analyser,
+        "queries": queries,
+        "index": {
+            "documents": index.description.documents,
+            "sha256": file_hash(index.folder / DESCRIPTION),
+            "sources": {k: v["sha256"] for k, v in index.description.sources.items()},
+        },
+        **run.facts,
+        "notes": list(run.notes),
+        "versions": versions,
+    }

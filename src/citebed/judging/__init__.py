@@ -1,0 +1,1 @@
+"""Campaigns: a test collection built with its authors, in two phases."""

@@ -1,0 +1,194 @@
+"""What a judge answered, put into the store: questions, wordings, approvals, judgements.
+
+Whatever a form was filled on, its answers come here; so does every click on the web.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from citebed.errors import CitebedError
+from citebed.judging.assigning import Form, items_of
+from citebed.judging.forms.sheet import Answers, Said, Unread
+from citebed.judging.questions import wording_of
+from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.judgements import Saved, Source, Verdict, save
+from citebed.judging.store.schema import (
+    approvals,
+    authorships,
+    items,
+    judgements,
+    now,
+    papers,
+    people,
+    questions,
+    references,
+    wordings,
+)
+from citebed.text.normalise import fold
+
+LONGEST = 4000
+"""Characters that a question, a wording or a comment may have."""
+
+
+class Recorded(NamedTuple):
+    """What became of the answers of a form."""
+
+    questions: int
+    judgements: int
+    unchanged: int
+    unread: tuple[Unread, ...]
+
+
+def record(
+    store: CampaignStore, connection: Connection, form: Form, answers: Answers, source: Source
+) -> Recorded:
+    """Put all that was answered into the store; what does not fit the form is told, not guessed."""
+    unread: list[Unread] = []
+    stated = 0
+    if form.phase == 1:
+        stated = sum(
+            state_question(store, connection, form, number, text, source)
+            for number, text in sorted(answers.questions.items())
+        )
+    known = items_of(connection, form)
+    outcomes = []
+    for (question, entry), said in sorted(answers.said.items()):
+        item = known.get((question, entry))
+        why = _unfit(store, form, said) if item is not None else "no such question or paper"
+        if item is None or why:
+            unread.append(Unread(0, f"question {question}, paper {entry}: {why}"))
+            continue
+        verdict = Verdict(item, said.value, fold(said.comment)[:LONGEST])
+        outcomes.append(save(connection, source, verdict).outcome)
+        if outcomes[-1] == "later":
+            unread.append(Unread(0, f"question {question}, paper {entry}: older than the answer "
+                                 "that is stored; that one stays"))  # fmt: skip
+    for number, approved in answers.approved.items():
+        unread += _approve(connection, form, number, approved, source)
+    if answers.opted_out:
+        opt_out(store, connection, form.person_id)
+    new = outcomes.count("new")
+    return Recorded(stated, new, outcomes.count("same"), tuple(unread))
+
+
+def _unfit(store: CampaignStore, form: Form, said: Said) -> str:
+    values = store.settings.values(form.phase)
+    if said.value is not None and said.value not in values:
+        return f"{said.value} is not one of {values[0]} to {values[-1]}"
+    return ""
+
+
+def judge(
+    store: CampaignStore, connection: Connection, form: Form, verdict: Verdict, source: Source
+) -> Saved:
+    """One judgement of a form, as the web saves it at each click."""
+    if verdict.item_id not in items_of(connection, form).values():
+        raise CitebedError("this document is not on your list.")
+    if why := _unfit(store, form, Said(verdict.value)):
+        raise CitebedError(f"{why}.")
+    return save(connection, source, verdict._replace(comment=fold(verdict.comment)[:LONGEST]))
+
+
+def state_question(
+    store: CampaignStore, connection: Connection, form: Form, number: int, text: str, source: Source
+) -> bool:
+    """Put down a research question with the paper's references to judge; whether it is new.
+
+    The same text again changes nothing; another text is a new wording of the same question.
+    """
+    text = fold(text)[:LONGEST]
+    if not text:
+        return False
+    mine = (questions.c.form_id == form.id) & (questions.c.number == number)
+    question = connection.scalar(select(questions.c.id).where(mine))
+    if question is None:
+        question = _add_question(store, connection, form, number)
+    elif wording_of(connection, question, "stated").text == text:
+        return False
+    wording = Wording("stated", text, f"author {form.person_id}")
+    add_wording(connection, question, wording, source)
+    return True
+
+
+def _add_question(store: CampaignStore, connection: Connection, form: Form, number: int) -> int:
+    label, position = connection.execute(
+        select(papers.c.label, authorships.c.position)
+        .join(authorships, authorships.c.paper_id == papers.c.id)
+        .where(papers.c.id == form.paper_id, authorships.c.person_id == form.person_id)
+    ).one()
+    row = {"form_id": form.id, "number": number, "campaign_id": store.id}
+    row |= {"query_id": f"{label}-a{position}q{number}"}
+    made = insert(questions).returning(questions.c.id).values(row)
+    question = int(connection.execute(made).scalar_one())
+    listed = select(references.c.id, references.c.number, references.c.doc_id).where(
+        references.c.paper_id == form.paper_id
+    )
+    rows = [
+        {"question_id": question, "reference_id": ref, "position": at, "doc_id": doc_id}
+        for ref, at, doc_id in connection.execute(listed.order_by(references.c.number))
+    ]
+    connection.execute(insert(items), rows)
+    return question
+
+
+class Wording(NamedTuple):
+    """A wording of a question: ``stated``, ``reformulated`` or ``corrected``, why, and by whom."""
+
+    kind: str
+    text: str
+    who: str
+    classes: tuple[str, ...] = ()
+
+
+def add_wording(
+    connection: Connection, question: int, wording: Wording, source: Source | None = None
+) -> int:
+    """Word a question anew; its earlier wordings stay on record."""
+    row = {"question_id": question, **wording._asdict(), "classes": list(wording.classes)}
+    row |= {"via": source.via if source else "desk", "at": now()}
+    row |= {"return_id": source.return_id if source else None}
+    return int(
+        connection.execute(insert(wordings).returning(wordings.c.id).values(row)).scalar_one()
+    )
+
+
+def _approve(
+    connection: Connection, form: Form, number: int, approved: bool | str, source: Source
+) -> list[Unread]:
+    """Keep what an author says of a reformulation; a better wording goes back to pooling."""
+    asked = form.content.get("asked", [])
+    if not 1 <= number <= len(asked):
+        return [Unread(0, f"query {number}: there is no such query on this form")]
+    wording = asked[number - 1]["wording"]
+    better = fold(approved)[:LONGEST] if isinstance(approved, str) else ""
+    row = {"wording_id": wording, "person_id": source.person_id, "approved": approved is True}
+    last = select(approvals.c.approved).where(
+        approvals.c.wording_id == wording, approvals.c.person_id == source.person_id
+    )
+    before = connection.scalar(last.order_by(approvals.c.id.desc()).limit(1))
+    if before is not (approved is True):
+        connection.execute(insert(approvals).values(**row, via=source.via, at=now()))
+    question = asked[number - 1]["question"]
+    if better and wording_of(connection, question).text != better:
+        corrected = Wording("corrected", better, f"author {source.person_id}")
+        add_wording(connection, question, corrected, source)
+    return []
+
+
+def opt_out(store: CampaignStore, connection: Connection, person: int) -> None:
+    """Somebody does not want to be written to again; what they answered stays."""
+    fresh = (people.c.id == person) & people.c.opted_out_at.is_(None)
+    if connection.execute(update(people).where(fresh).values(opted_out_at=now())).rowcount:
+        store.log(connection, "opted out", f"author {person}")
+
+
+def answered(connection: Connection, form: Form) -> tuple[int, int]:
+    """How many items of a form have a judgement by its person, and how many there are."""
+    mine = list(items_of(connection, form).values())
+    done = select(func.count(judgements.c.item_id.distinct())).where(
+        judgements.c.item_id.in_(mine), judgements.c.person_id == form.person_id
+    )
+    return int(connection.scalar(done) or 0), len(mine)

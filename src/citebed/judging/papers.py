@@ -1,0 +1,266 @@
+"""Source papers: who wrote them, when they are online, what they cite.
+
+They come as CSV (a line per paper) or BibTeX (an entry per paper), with the fields ``paper_id``
+(in BibTeX the key), ``title``, ``year``, ``url``, ``online`` (a date; nobody is asked before),
+``authors`` (``Ada Bell <ada@example.org>; Ben Carr <ben@example.org>``; in BibTeX ``author`` and
+``email`` in the same order) and ``references`` (document ids or DOIs, or titles of papers outside,
+by semicolons). A paper without references has those of the collection's annotated paper of that
+id, or of its document of that id.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date
+from email.utils import parseaddr
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+from sqlalchemy import Connection, insert, select
+
+from citebed.collection import Collection
+from citebed.collection.formats.base import decode, with_newlines
+from citebed.collection.formats.bibtex import document_of
+from citebed.collection.formats.bibtex_scan import scan
+from citebed.collection.tables import document_of_row
+from citebed.errors import CitebedError, FormatError
+from citebed.files.reading import read_small
+from citebed.judging.forms.sheet import Entry
+from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.schema import authorships, papers, people, references
+from citebed.records import Document, Problem
+from citebed.text.latex import latex_to_text
+from citebed.text.normalise import fold, year_in
+
+_ADDRESS = re.compile(r"[^\s@<>,;:\"()\[\]\\]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
+_MOST_BYTES = 64 << 20
+
+
+class Author(NamedTuple):
+    """An author; without an address nobody can be written to."""
+
+    name: str
+    email: str | None = None
+
+
+class Cited(NamedTuple):
+    """A reference of a source paper; ``doc_id`` where the collection has it."""
+
+    entry: Entry
+    doc_id: str | None = None
+
+
+class SourcePaper(NamedTuple):
+    """A paper whose authors are asked."""
+
+    label: str
+    title: str
+    year: int | None = None
+    url: str | None = None
+    online_on: date | None = None
+    authors: tuple[Author, ...] = ()
+    references: tuple[Cited, ...] = ()
+
+
+def read_papers(path: str | Path, collection: Collection) -> list[SourcePaper]:
+    """The source papers of a CSV or BibTeX file, their references looked up in a collection."""
+    path = Path(path)
+    text = with_newlines(decode(read_small(path, _MOST_BYTES))[0])
+    rows = _from_bibtex(path, text) if path.suffix.lower() == ".bib" else _from_csv(path, text)
+    lookup = Lookup(collection)
+    found = [_paper(path, line, row, lookup) for line, row in rows]
+    if not found:
+        raise FormatError(path, None, "no paper in it; expected a line or an entry per paper.")
+    seen: set[str] = set()
+    for paper in found:
+        if paper.label in seen:
+            raise FormatError(path, None, f"the paper '{paper.label}' stands there twice.")
+        seen.add(paper.label)
+    return found
+
+
+def _from_csv(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+    reader = csv.DictReader(io.StringIO(text.lstrip("\ufeff")), restkey="", restval="")
+    names = [(name or "").strip().lower() for name in reader.fieldnames or ()]
+    if "paper_id" not in names:
+        raise FormatError(path, 1, f"columns {', '.join(names)[:200]}; expected paper_id, title, "
+                          "authors and, if known, year, url, online, references.")  # fmt: skip
+    reader.fieldnames = names
+    try:
+        for row in reader:
+            if row.pop("", None):
+                raise FormatError(path, reader.line_num, "more cells than there are columns.")
+            yield reader.line_num, {name: value.strip() for name, value in row.items()}
+    except csv.Error as error:
+        raise FormatError(path, reader.line_num, f"no CSV: {error}.") from error
+
+
+def _from_bibtex(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+    for entry in scan(text, 1, {}):
+        if isinstance(entry, Problem):
+            raise FormatError(path, entry.line, entry.what)
+        document = document_of(entry)
+        addresses = _ADDRESS.findall(latex_to_text(entry.fields.get("email", "")))
+        pairs = zip(document.authors, addresses + [""] * len(document.authors), strict=False)
+        yield (
+            entry.line,
+            {
+                "paper_id": document.doc_id,
+                "title": document.title,
+                "year": str(document.year or ""),
+                "url": document.url or "",
+                "online": entry.fields.get("online", "").strip(),
+                "authors": "; ".join(f"{_display(name)} <{mail}>" for name, mail in pairs),
+                "references": latex_to_text(entry.fields.get("references", "")),
+            },
+        )
+
+
+def _display(name: str) -> str:
+    family, _, given = name.partition(", ")
+    return f"{given} {family}".strip()
+
+
+def _paper(path: Path, line: int, row: Mapping[str, str], lookup: Lookup) -> SourcePaper:
+    label = row.get("paper_id", "")
+    if not label or re.search(r"\s", label) or len(label) > 200:
+        raise FormatError(path, line, f"paper_id '{label[:50]}'; expected one word.")
+    known = lookup.paper(label)
+    title = fold(row.get("title", "")) or (known.title if known else "")
+    if not title:
+        raise FormatError(path, line, f"the paper '{label}' has no title.")
+    try:
+        online = date.fromisoformat(row["online"]) if row.get("online") else None
+    except ValueError:
+        raise FormatError(path, line, f"online '{row['online'][:30]}'; expected a date like "
+                          "2026-07-05.") from None  # fmt: skip
+    return SourcePaper(
+        label,
+        title,
+        year_in(row.get("year")) or (known.year if known else None),
+        row.get("url") or (known.url if known else None),
+        online,
+        _authors(path, line, row.get("authors", "")),
+        lookup.references(label, [fold(each) for each in row.get("references", "").split(";")]),
+    )
+
+
+def _authors(path: Path, line: int, text: str) -> tuple[Author, ...]:
+    found: dict[str, Author] = {}
+    for each in filter(str.strip, text.split(";")):
+        name, mail = parseaddr(each.strip()) if "@" in each else (each, "")
+        name = fold(re.sub(r"[\x00-\x1f\x7f]+", " ", name).replace("<>", ""))
+        if mail and not _ADDRESS.fullmatch(mail):
+            raise FormatError(path, line, f"'{each.strip()[:80]}'; expected Name <name@host>.")
+        author = Author(name or mail, mail.lower() or None)
+        if author.email is not None and author.email in found:
+            raise FormatError(path, line, f"the address {mail} stands there twice.")
+        found[author.email or f"{len(found)}"] = author
+    return tuple(found.values())
+
+
+class Lookup:
+    """Documents and annotated papers of a collection, by their names."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._documents = collection.documents
+        names = self._documents.select("doc_id", "doi", "aliases").with_row_index()
+        self._rows: dict[str, int] = {}
+        for row, doc_id, doi, aliases in names.iter_rows():
+            for name in (doc_id, doi, *(aliases or ())):
+                if name:
+                    self._rows.setdefault(name.lower(), row)
+        self._links = collection.links.filter(pl.col("kind") == "cites")
+        self._papers = {paper.paper_id: paper for paper in collection.iter_papers()}
+        listed = collection.references.select("paper_id", "title", "url", "doc_id", "raw")
+        self._listed: dict[str, list[tuple[str | None, ...]]] = {}
+        for label, *row in listed.iter_rows():
+            self._listed.setdefault(label, []).append(tuple(row))
+
+    def paper(self, label: str) -> Document | None:
+        """What the collection knows of a source paper."""
+        if (paper := self._papers.get(label)) is not None:
+            return Document(label, title=paper.title, year=paper.year)
+        return self.document(label)
+
+    def document(self, name: str) -> Document | None:
+        """The document of that id, DOI or other name."""
+        row = self._rows.get(name.lower())
+        return None if row is None else document_of_row(self._documents.row(row, named=True))
+
+    def references(self, label: str, given: list[str]) -> tuple[Cited, ...]:
+        """What a paper cites: as given, or as the collection knows it."""
+        names: list[tuple[str | None, ...]] = [(None, None, name, name) for name in given if name]
+        if not names:
+            names = self._listed.get(label, [])
+        if not names and (document := self.document(label)) is not None:
+            cites = self._links.filter(pl.col("doc_id") == document.doc_id)
+            names = [(None, None, target, target) for target in cites["target"]]
+        return tuple(self._cited(number, *name) for number, name in enumerate(names, 1))
+
+    def _cited(
+        self, number: int, title: str | None, url: str | None, name: str | None, raw: str | None
+    ) -> Cited:
+        document = self.document(name) if name else None
+        if document is None:
+            return Cited(Entry(number, title or raw or "(no title)", url=url))
+        return Cited(entry_of(number, document), document.doc_id)
+
+
+def entry_of(number: int, document: Document) -> Entry:
+    """How a form shows a document."""
+    link = document.url or (f"https://doi.org/{document.doi}" if document.doi else None)
+    authors = ", ".join(_display(name) for name in document.authors)
+    return Entry(number, document.title, authors, document.year, link)
+
+
+def add_papers(store: CampaignStore, found: list[SourcePaper]) -> int:
+    """Put source papers into a campaign and tell how many are new; the others stay as they are."""
+    with store.writing() as connection:
+        known = set(
+            connection.scalars(select(papers.c.label).where(papers.c.campaign_id == store.id))
+        )
+        fresh = [paper for paper in found if paper.label not in known]
+        for paper in fresh:
+            _add_paper(connection, store.id, paper)
+        store.log(connection, "papers", added=len(fresh))
+    return len(fresh)
+
+
+def _add_paper(connection: Connection, campaign: int, paper: SourcePaper) -> None:
+    if not paper.references:
+        raise CitebedError(
+            f"the paper '{paper.label}' has no references: name them in its line, or import the "
+            "annotated paper into the collection."
+        )
+    row = {"label": paper.label, "title": paper.title, "year": paper.year, "url": paper.url}
+    paper_id = connection.execute(
+        insert(papers).values(campaign_id=campaign, online_on=paper.online_on, **row)
+    ).inserted_primary_key[0]  # type: ignore[index]
+    for position, author in enumerate(paper.authors, 1):
+        person = _person(connection, campaign, author)
+        connection.execute(
+            insert(authorships).values(paper_id=paper_id, person_id=person, position=position)
+        )
+    rows = [
+        {**cited.entry._asdict(), "doc_id": cited.doc_id, "paper_id": paper_id}
+        for cited in paper.references
+    ]
+    connection.execute(insert(references), rows)
+
+
+def _person(connection: Connection, campaign: int, author: Author) -> int:
+    """Somebody who wrote several of the papers is one person, by address."""
+    if author.email is not None:
+        mine = (people.c.campaign_id == campaign) & (people.c.email == author.email)
+        known = connection.scalar(select(people.c.id).where(mine))
+        if known is not None:
+            return int(known)
+    made = connection.execute(
+        insert(people).values(campaign_id=campaign, name=author.name, email=author.email)
+    )
+    return int(made.inserted_primary_key[0])  # type: ignore[index]

@@ -1,0 +1,73 @@
+"""What a campaign is about: its scale, its words, its limits."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from citebed.errors import CitebedError
+
+FOUR_GRADES = (
+    "not relevant: a reader of your work does not need it for this question",
+    "of some use: background, or mentioned for completeness",
+    "important: a reader should know it to follow your answer to this question",
+    "essential: without it the question cannot be understood",
+)
+"""The scale of phase one, lowest first: how much a reader of the paper needs the reference."""
+CANNOT_SAY = "can't say"
+BINARY = ("not relevant", "relevant")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Chosen once for a campaign; ``grades`` describe the grades 1, 2 … of phase one.
+
+    A reference is relevant from grade ``relevant_from`` on. ``address`` is where `citebed serve`
+    can be reached, ``contact`` the organiser's mail address, ``opens_days`` how long a personal
+    link lives.
+    """
+
+    title: str
+    collection: str
+    grades: tuple[str, ...] = FOUR_GRADES
+    relevant_from: int = 2
+    questions: int = 3
+    pool_size: int = 15
+    organiser: str = ""
+    contact: str = ""
+    address: str = "http://localhost:8000"
+    open_days: int = 60
+
+    def __post_init__(self) -> None:
+        if not 2 <= len(self.grades) <= 9:
+            raise CitebedError(
+                f"a scale of {len(self.grades)} grades: give 2 to 9, the lowest first."
+            )
+        if not 2 <= self.relevant_from <= len(self.grades):
+            raise CitebedError(
+                f"relevant from grade {self.relevant_from}: the grades are 1 to "
+                f"{len(self.grades)}, and the lowest means not relevant."
+            )
+
+    def as_json(self) -> dict[str, Any]:
+        """As the database keeps them."""
+        return asdict(self) | {"grades": list(self.grades)}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Settings:
+        """As the database has them; what a newer version wrote besides is left out."""
+        known = {field.name for field in fields(cls)}
+        given = {name: value for name, value in stored.items() if name in known}
+        return cls(**given | {"grades": tuple(given["grades"])})
+
+    def changed(self, **changes: Any) -> Settings:
+        """The same with other values; ``None`` leaves one as it is."""
+        return replace(self, **{name: v for name, v in changes.items() if v is not None})
+
+    def values(self, phase: int) -> range:
+        """The judgements that a phase asks for: grades from 1 on, or 0 and 1."""
+        return range(1, len(self.grades) + 1) if phase == 1 else range(2)
+
+    def is_relevant(self, phase: int, value: int | None) -> bool:
+        """Whether a judgement says that the document is relevant."""
+        return value is not None and value >= (self.relevant_from if phase == 1 else 1)

@@ -1,0 +1,130 @@
+"""How a campaign stands: every form, what became of its mails, and how far it is answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+from sqlalchemy import Connection, func, select
+
+from citebed.judging.answering import answered
+from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.schema import (
+    events,
+    exclusions,
+    forms,
+    mails,
+    now,
+    papers,
+    people,
+    problems,
+    questions,
+    returns,
+)
+
+_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "phase": pl.Int32,
+    "round": pl.Int32,
+    "paper": pl.String,
+    "judge": pl.String,
+    "email": pl.String,
+    "mails": pl.Int32,
+    "mail": pl.String,
+    "opened": pl.Boolean,
+    "answered": pl.Int32,
+    "items": pl.Int32,
+    "state": pl.String,
+    "code": pl.String,
+}
+
+
+def form_table(store: CampaignStore, connection: Connection) -> pl.DataFrame:
+    """A row per form: ``state`` is sent, opened, begun, finished, opted out, revoked or expired."""
+    chosen = (
+        select(forms, papers.c.label, people.c.name, people.c.email, people.c.opted_out_at)
+        .join(papers, papers.c.id == forms.c.paper_id)
+        .join(people, people.c.id == forms.c.person_id)
+        .where(forms.c.campaign_id == store.id)
+        .order_by(forms.c.id)
+    )
+    rows = [_row(connection, form) for form in connection.execute(chosen).all()]
+    return pl.DataFrame(rows, _COLUMNS, orient="row")
+
+
+def _row(connection: Connection, form: Any) -> tuple[Any, ...]:
+    told = connection.execute(
+        select(mails.c.state).where(mails.c.key.like(f"{form.id}:%")).order_by(mails.c.id)
+    ).all()
+    done, of = answered(connection, form)
+    seen = _happened(connection, form.id, "opened") or bool(done)
+    finished = _happened(connection, form.id, "finished") or (of > 0 and done == of)
+    return (
+        form.phase,
+        form.round,
+        form.label,
+        form.name,
+        form.email,
+        len(told),
+        told[-1].state if told else None,
+        seen,
+        done,
+        of,
+        _state(form, seen, bool(done), finished),
+        form.code,
+    )
+
+
+def _happened(connection: Connection, form: int, what: str) -> bool:
+    mine = (events.c.form_id == form) & (events.c.what == what)
+    return connection.scalar(select(events.c.id).where(mine).limit(1)) is not None
+
+
+def _state(form: Any, seen: bool, begun: bool, finished: bool) -> str:
+    if finished:
+        return "finished"
+    if form.opted_out_at is not None:
+        return "opted out"
+    if form.revoked_at is not None:
+        return "revoked"
+    if form.expires_at <= now():
+        return "expired"
+    return "begun" if begun else "opened" if seen else "sent"
+
+
+def open_problems(store: CampaignStore, connection: Connection) -> pl.DataFrame:
+    """What could not be read in returns and nobody has settled: file, line, what."""
+    rows = connection.execute(
+        select(problems.c.id, returns.c.name, problems.c.line, problems.c.what)
+        .join(returns, returns.c.id == problems.c.return_id)
+        .where(returns.c.campaign_id == store.id, problems.c.settled_at.is_(None))
+        .order_by(problems.c.id)
+    ).all()
+    columns = {"problem": pl.Int64, "file": pl.String, "line": pl.Int32, "what": pl.String}
+    return pl.DataFrame([tuple(row) for row in rows], columns, orient="row")
+
+
+def exclusion_history(store: CampaignStore, connection: Connection) -> pl.DataFrame:
+    """Every exclusion and its lifting, in the order in which they happened."""
+    rows = connection.execute(
+        select(
+            questions.c.query_id,
+            exclusions.c.rule,
+            exclusions.c.reason,
+            exclusions.c.lifted,
+            exclusions.c.who,
+            exclusions.c.at,
+        )
+        .join(questions, questions.c.id == exclusions.c.question_id)
+        .where(questions.c.campaign_id == store.id)
+        .order_by(exclusions.c.id)
+    ).all()
+    names = ["query_id", "rule", "reason", "lifted", "who", "at"]
+    kinds = [*[pl.String] * 3, pl.Boolean, pl.String, pl.Datetime("us", "UTC")]
+    schema = dict(zip(names, kinds, strict=True))
+    return pl.DataFrame([tuple(row) for row in rows], schema, orient="row")  # type: ignore[arg-type]
+
+
+def count_rows(connection: Connection, table: Any, *conditions: Any) -> int:
+    """How many rows of a table meet conditions."""
+    chosen = select(func.count()).select_from(table).where(*conditions)
+    return int(connection.scalar(chosen) or 0)

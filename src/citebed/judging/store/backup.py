@@ -1,0 +1,167 @@
+"""A campaign as one file of JSON Lines: everything that was said, to keep elsewhere or to read.
+
+It is read in one transaction, so it has every judgement that was acknowledged before it began,
+while judges go on. It is restored into an empty place, SQLite or PostgreSQL, whichever it came
+from. Passwords of organisers and their sessions stay behind.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+from collections.abc import Iterator
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Date, LargeBinary, Table, insert, select, text
+
+from citebed.errors import CitebedError, FormatError
+from citebed.files.reading import opened
+from citebed.files.writing import whole_files
+from citebed.judging.store.engine import Database
+from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.schema import UtcTime, campaigns, logins, metadata, organisers, sessions
+from citebed.wording import json_text, printable
+
+FORMAT = "citebed campaign 1"
+_PRIVATE = (organisers, sessions, logins)
+_ROWS = 500
+
+
+def _tables() -> list[Table]:
+    """The tables of a campaign, each after those it refers to."""
+    return [table for table in metadata.sorted_tables if table not in _PRIVATE]
+
+
+def backup(store: CampaignStore, path: str | Path) -> dict[str, int]:
+    """Write all of a campaign into a file, gzipped if its name ends in ``.gz``; rows by table."""
+    path = Path(path)
+    counts: dict[str, int] = {}
+    digest = hashlib.sha256()
+    with store.reading() as connection, whole_files(path) as [draft]:
+        packed = path.suffix == ".gz"
+        with gzip.open(draft, "wb", 6) if packed else draft.open("wb") as file:
+            head = {"format": FORMAT, "campaign": store.name, "simulated": store.simulated}
+            file.write(_line(head))
+            for table in _tables():
+                counts[table.name] = 0
+                for row in _rows(connection, table, store.id):
+                    line = _line({"table": table.name, **row})
+                    digest.update(line)
+                    file.write(line)
+                    counts[table.name] += 1
+            file.write(_line({"rows": counts, "sha256": digest.hexdigest()}))
+    return counts
+
+
+def _line(value: dict[str, Any]) -> bytes:
+    return json_text(value).encode() + b"\n"
+
+
+def _rows(connection: Connection, table: Table, campaign: int) -> Iterator[dict[str, Any]]:
+    chosen = select(table).where(_of_campaign(table, campaign)).order_by(table.c.id)
+    for row in connection.execution_options(yield_per=_ROWS).execute(chosen).mappings():
+        yield {name: _as_json(value) for name, value in row.items()}
+
+
+def _of_campaign(table: Table, campaign: int) -> Any:
+    """That a row is of the campaign: itself, or by what it refers to."""
+    if table is campaigns:
+        return table.c.id == campaign
+    if "campaign_id" in table.c:
+        return table.c.campaign_id == campaign
+    key = next(key for key in table.foreign_keys if not key.parent.nullable)
+    parent = key.column.table
+    return key.parent.in_(select(parent.c.id).where(_of_campaign(parent, campaign)))
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return value.isoformat() if isinstance(value, date | datetime) else value
+
+
+def restore(path: str | Path, database: Database) -> CampaignStore:
+    """Put a backup into a database that has no campaigns; all of it, or nothing."""
+    path = Path(path)
+    with database.writing() as connection:
+        if connection.scalar(select(campaigns.c.name).limit(1)) is not None:
+            raise CitebedError(f"{printable(database.url)} has a campaign already: give an "
+                               "empty database.")  # fmt: skip
+        with opened(path) as file:
+            name = _restore(path, file, connection)
+        if connection.dialect.name == "postgresql":
+            _move_sequences(connection)
+    return CampaignStore(database, name)
+
+
+def _restore(path: Path, file: Any, connection: Connection) -> str:
+    head = _parsed(path, 1, file.readline())
+    if head.get("format") != FORMAT:
+        raise FormatError(path, 1, f"no backup of a campaign; expected '{FORMAT}'.")
+    tables = {table.name: table for table in _tables()}
+    counts = dict.fromkeys(tables, 0)
+    digest = hashlib.sha256()
+    waiting: list[dict[str, Any]] = []
+    last = ""
+    for number, line in enumerate(file, 2):
+        row = _parsed(path, number, line)
+        name = row.pop("table", "")
+        if waiting and (name != last or len(waiting) == _ROWS):
+            connection.execute(insert(tables[last]), waiting)
+            waiting = []
+        if not name:
+            if row != {"rows": counts, "sha256": digest.hexdigest()}:
+                raise FormatError(path, number, "the backup is damaged: its sum does not agree.")
+            return str(head["campaign"])
+        if name not in tables:
+            raise FormatError(path, number, f"an unknown table '{str(name)[:40]}'.")
+        waiting.append(_from_json(path, number, tables[name], row))
+        counts[name] += 1
+        digest.update(line)
+        last = name
+    raise FormatError(path, None, "the backup is cut short: its last line is missing.")
+
+
+def _parsed(path: Path, number: int, line: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise FormatError(path, number, "no line of a backup of a campaign.")
+    return found
+
+
+def _from_json(path: Path, number: int, table: Table, row: dict[str, Any]) -> dict[str, Any]:
+    if set(row) != set(table.c.keys()):
+        raise FormatError(path, number, f"a row of {table.name} with other columns than expected.")
+    try:
+        return {name: _value(table, name, value) for name, value in row.items()}
+    except (TypeError, ValueError) as error:
+        raise FormatError(path, number, f"a row of {table.name} that is damaged.") from error
+
+
+def _value(table: Table, name: str, value: Any) -> Any:
+    kind = table.c[name].type
+    if value is None:
+        return None
+    if isinstance(kind, LargeBinary):
+        return base64.b64decode(value, validate=True)
+    if isinstance(kind, UtcTime):
+        return datetime.fromisoformat(value)
+    return date.fromisoformat(value) if isinstance(kind, Date) else value
+
+
+def _move_sequences(connection: Connection) -> None:
+    """PostgreSQL counts ids on its own: go on after those that were restored."""
+    for table in _tables():
+        connection.execute(
+            text(
+                f"SELECT setval(pg_get_serial_sequence('{table.name}', 'id'), "
+                f"COALESCE(MAX(id), 1), MAX(id) IS NOT NULL) FROM {table.name}"
+            )
+        )

@@ -1,0 +1,131 @@
+"""Opening a campaign's database: SQLite in a file, or PostgreSQL by its URL.
+
+SQLite runs with a write-ahead log that is synced at every commit, and with foreign keys. Writers
+of one process take turns before they ask SQLite, whose own waiting polls; writers of several
+processes wait for each other in SQLite.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, OperationalError
+
+from citebed.errors import CitebedError, import_extra
+from citebed.judging.store.migrating import bring_up_to_date
+from citebed.wording import printable
+
+WAIT_SECONDS = 30
+TRIES = 20
+
+
+class Database:
+    """An open database; ``reading()`` gives one consistent view, ``writing()`` all or nothing."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._changing = engine.execution_options(writes=True)
+        self._seeing = engine
+        if engine.dialect.name == "postgresql":
+            self._seeing = engine.execution_options(
+                isolation_level="REPEATABLE READ", postgresql_readonly=True
+            )
+        self._turn: AbstractContextManager[Any] = (
+            threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
+        )
+
+    @property
+    def url(self) -> str:
+        """Where it is, without its password."""
+        return self.engine.url.render_as_string(hide_password=True)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that sees one state of the database, whatever others write meanwhile."""
+        with _told(self.url), self._seeing.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that is on the disk when it ends, or has not been."""
+        with _told(self.url), self._turn, self._changing.begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self.engine.dispose()
+
+
+def open_database(url: str | Path, *, create: bool = False) -> Database:
+    """The database at a URL or in a file, brought to the schema of this version.
+
+    A file is only made with ``create``; of PostgreSQL the database must exist, not its tables.
+    """
+    address = _address(url)
+    if address.get_backend_name() == "sqlite":
+        engine = _sqlite(address, create)
+    else:
+        import_extra("postgresql", "psycopg")
+        engine = create_engine(address, pool_size=20, max_overflow=30, pool_pre_ping=True)
+    database = Database(engine)
+    with _told(database.url):
+        bring_up_to_date(engine)
+    return database
+
+
+def _address(url: str | Path) -> URL:
+    if isinstance(url, Path) or "://" not in url:
+        return URL.create("sqlite", database=str(url))
+    try:
+        address = make_url(url)
+        backend = address.get_backend_name()
+    except ArgumentError:
+        backend = ""
+    if backend not in ("sqlite", "postgresql"):
+        raise CitebedError(
+            f"'{printable(url)}' is no database that a campaign can be in: give a file, or "
+            "postgresql://user@host/name."
+        )
+    return address.set(drivername="postgresql+psycopg") if backend == "postgresql" else address
+
+
+def _sqlite(address: URL, create: bool) -> Engine:
+    path = Path(address.database or "")
+    if not create and not path.is_file():
+        raise CitebedError(f"there is no database {printable(path)}.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(
+        address, pool_size=20, max_overflow=40, connect_args={"timeout": WAIT_SECONDS}
+    )
+
+    @event.listens_for(engine, "connect")
+    def _set_up(connection: Any, _: Any) -> None:
+        connection.isolation_level = None  # this module begins transactions itself
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("writes")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+@contextmanager
+def _told(url: str) -> Iterator[None]:
+    """Tell what a database says of itself: out of reach, full, damaged, locked too long."""
+    try:
+        yield
+    except IntegrityError:
+        raise
+    except (OperationalError, DBAPIError) as error:
+        if isinstance(error, OperationalError) or "malformed" in str(error.orig):
+            said = str(error.orig).strip().partition("\n")[0]
+            raise CitebedError(f"the database {printable(url)} does not answer: {said}") from error
+        raise

@@ -1,0 +1,8 @@
+"""How Alembic runs a migration: in the transaction that `bring_up_to_date` has begun."""
+
+from alembic import context
+
+from citebed.judging.store.schema import metadata
+
+context.configure(connection=context.config.attributes["connection"], target_metadata=metadata)
+context.run_migrations()

@@ -1,0 +1,15 @@
+"""${message}."""
+
+from alembic import op
+import sqlalchemy as sa
+
+from citebed.judging.store.schema import UtcTime
+
+revision = ${repr(up_revision)}
+down_revision = ${repr(down_revision)}
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    ${upgrades if upgrades else "pass"}

@@ -1,0 +1,395 @@
+"""The tables of a campaign's database, the same for SQLite and PostgreSQL.
+
+What people said is never changed: returns, wordings, judgements, marks, exclusions and events are
+only added to, which triggers of the database hold. What counts now is derived: the judgement that
+no other supersedes, the last wording, the exclusion that was not lifted.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ColumnElement,
+    Date,
+    DateTime,
+    Dialect,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+    exists,
+    select,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+class UtcTime(TypeDecorator[datetime]):
+    """A moment in UTC, which SQLite keeps without its zone."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """As the database keeps it."""
+        if value is None or dialect.name != "sqlite":
+            return value
+        return value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, _: Dialect) -> datetime | None:
+        """With its zone again."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+def now() -> datetime:
+    """This moment, in UTC."""
+    return datetime.now(UTC)
+
+
+def _id() -> Column[int]:
+    return Column("id", Integer, primary_key=True)
+
+
+def _key(target: str, *, null: bool = False, index: bool = True, **more: Any) -> Column[int]:
+    name = more.pop("name", f"{target.removesuffix('s')}_id")
+    return Column(name, ForeignKey(f"{target}.id"), nullable=null, index=index, **more)
+
+
+def _at(name: str, *, null: bool = False) -> Column[datetime]:
+    return Column(name, UtcTime, nullable=null)
+
+
+def _unique_where(name: str, where: ColumnElement[bool], *columns: Column[Any]) -> None:
+    Index(name, *columns, unique=True, sqlite_where=where, postgresql_where=where)
+
+
+campaigns = Table(
+    "campaigns",
+    metadata,
+    _id(),
+    Column("name", String(100), nullable=False, unique=True),
+    Column("settings", JSON, nullable=False),
+    Column("secret", String(64), nullable=False),
+    Column("simulated", Boolean, nullable=False),
+    _at("created_at"),
+)
+
+papers = Table(
+    "papers",
+    metadata,
+    _id(),
+    _key("campaigns"),
+    Column("label", String(200), nullable=False),
+    Column("title", Text, nullable=False),
+    Column("year", Integer),
+    Column("url", Text),
+    Column("online_on", Date),
+    UniqueConstraint("campaign_id", "label"),
+)
+
+people = Table(
+    "people",
+    metadata,
+    _id(),
+    _key("campaigns"),
+    Column("name", Text, nullable=False),
+    Column("email", String(320)),
+    _at("opted_out_at", null=True),
+    UniqueConstraint("campaign_id", "email"),
+)
+
+authorships = Table(
+    "authorships",
+    metadata,
+    _id(),
+    _key("papers"),
+    _key("people", name="person_id"),
+    Column("position", Integer, nullable=False),
+    UniqueConstraint("paper_id", "person_id"),
+)
+
+references = Table(
+    "cited",
+    metadata,
+    _id(),
+    _key("papers"),
+    Column("number", Integer, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("authors", Text, nullable=False),
+    Column("year", Integer),
+    Column("url", Text),
+    Column("doc_id", Text),
+    UniqueConstraint("paper_id", "number"),
+)
+
+forms = Table(
+    "forms",
+    metadata,
+    _id(),
+    _key("campaigns"),
+    Column("code", String(40), nullable=False, unique=True),
+    Column("phase", Integer, nullable=False),
+    _key("people", name="person_id"),
+    _key("papers"),
+    Column("round", Integer, nullable=False),
+    Column("content", JSON, nullable=False),
+    _at("made_at"),
+    _at("expires_at"),
+    _at("revoked_at", null=True),
+    UniqueConstraint("paper_id", "person_id", "phase", "round"),
+    CheckConstraint("phase IN (1, 2)", name="phase"),
+)
+
+returns = Table(
+    "returns",
+    metadata,
+    _id(),
+    _key("campaigns"),
+    Column("sha256", String(64), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("via", String(20)),
+    _key("forms", null=True),
+    _at("answered_at"),
+    _at("received_at"),
+    UniqueConstraint("campaign_id", "sha256"),
+)
+
+problems = Table(
+    "problems",
+    metadata,
+    _id(),
+    _key("returns"),
+    Column("line", Integer, nullable=False),
+    Column("what", Text, nullable=False),
+    _at("settled_at", null=True),
+    Column("settled_by", Text),
+)
+
+questions = Table(
+    "questions",
+    metadata,
+    _id(),
+    _key("forms"),
+    Column("number", Integer, nullable=False),
+    Column("query_id", String(260), nullable=False),
+    _key("campaigns"),
+    UniqueConstraint("form_id", "number"),
+    UniqueConstraint("campaign_id", "query_id"),
+)
+
+wordings = Table(
+    "wordings",
+    metadata,
+    _id(),
+    _key("questions"),
+    Column("kind", String(20), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("classes", JSON, nullable=False),
+    Column("who", Text, nullable=False),
+    Column("via", String(20), nullable=False),
+    _key("returns", null=True),
+    _at("at"),
+    CheckConstraint("kind IN ('stated', 'reformulated', 'corrected')", name="kind"),
+)
+
+approvals = Table(
+    "approvals",
+    metadata,
+    _id(),
+    _key("wordings"),
+    _key("people", name="person_id"),
+    Column("approved", Boolean, nullable=False),
+    Column("via", String(20), nullable=False),
+    _at("at"),
+)
+
+searches = Table(
+    "searches",
+    metadata,
+    _id(),
+    _key("questions"),
+    Column("text", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("results", JSON, nullable=False),
+    Column("who", Text, nullable=False),
+    _at("at"),
+)
+
+marks = Table(
+    "marks",
+    metadata,
+    _id(),
+    _key("questions"),
+    _key("searches", name="search_id", null=True),
+    Column("doc_id", Text, nullable=False),
+    Column("rank", Integer, nullable=False),
+    Column("marked", Boolean, nullable=False),
+    Column("who", Text, nullable=False),
+    _at("at"),
+)
+
+pools = Table(
+    "pools",
+    metadata,
+    _id(),
+    _key("questions"),
+    Column("round", Integer, nullable=False),
+    _key("wordings"),
+    Column("method", Text, nullable=False),
+    Column("settings", JSON, nullable=False),
+    _at("made_at"),
+    UniqueConstraint("question_id", "round"),
+)
+
+found = Table(
+    "found",
+    metadata,
+    _id(),
+    _key("pools"),
+    Column("doc_id", Text, nullable=False),
+    Column("method", Text, nullable=False),
+    Column("rank", Integer, nullable=False),
+    UniqueConstraint("pool_id", "doc_id", "method"),
+)
+
+items = Table(
+    "items",
+    metadata,
+    _id(),
+    _key("questions"),
+    _key("cited", name="reference_id", null=True),
+    _key("pools", null=True),
+    Column("position", Integer, nullable=False),
+    Column("doc_id", Text),
+    Column("shown", JSON),
+    UniqueConstraint("question_id", "reference_id"),
+    CheckConstraint("(reference_id IS NULL) <> (pool_id IS NULL)", name="phase"),
+)
+_unique_where("uq_items_pooled", items.c.pool_id.is_not(None), items.c.question_id, items.c.doc_id)
+
+judgements = Table(
+    "judgements",
+    metadata,
+    _id(),
+    _key("items"),
+    _key("people", name="person_id"),
+    Column("value", Integer),
+    Column("comment", Text, nullable=False),
+    Column("via", String(20), nullable=False),
+    _key("forms"),
+    _key("returns", null=True),
+    Column("key", String(80), nullable=False, unique=True),
+    Column("supersedes", ForeignKey("judgements.id"), unique=True),
+    _at("answered_at"),
+    _at("recorded_at"),
+)
+_unique_where(
+    "uq_judgements_first",
+    judgements.c.supersedes.is_(None),
+    judgements.c.item_id,
+    judgements.c.person_id,
+)
+
+exclusions = Table(
+    "exclusions",
+    metadata,
+    _id(),
+    _key("questions"),
+    Column("rule", String(40), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("lifted", Boolean, nullable=False),
+    Column("who", Text, nullable=False),
+    _at("at"),
+)
+
+mails = Table(
+    "mails",
+    metadata,
+    _id(),
+    _key("campaigns"),
+    _key("people", name="person_id"),
+    Column("key", String(200), nullable=False, unique=True),
+    Column("kind", String(20), nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("file", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("error", Text),
+    _at("written_at"),
+    _at("sent_at", null=True),
+    CheckConstraint("state IN ('written', 'sending', 'sent', 'failed', 'held')", name="state"),
+)
+
+events = Table(
+    "events",
+    metadata,
+    _id(),
+    _key("campaigns"),
+    Column("what", String(40), nullable=False),
+    Column("who", Text, nullable=False),
+    _key("forms", null=True),
+    Column("detail", JSON, nullable=False),
+    _at("at"),
+)
+
+organisers = Table(
+    "organisers",
+    metadata,
+    _id(),
+    Column("name", String(200), nullable=False, unique=True),
+    Column("password", Text, nullable=False),
+    _at("created_at"),
+)
+
+sessions = Table(
+    "sessions",
+    metadata,
+    _id(),
+    _key("organisers"),
+    Column("token", String(64), nullable=False, unique=True),
+    Column("csrf", String(64), nullable=False),
+    _at("created_at"),
+    _at("expires_at"),
+    _at("ended_at", null=True),
+)
+
+logins = Table(
+    "logins",
+    metadata,
+    _id(),
+    Column("name", String(200), nullable=False, index=True),
+    Column("address", String(80), nullable=False, index=True),
+    Column("right", Boolean, nullable=False),
+    Column("at", UtcTime, nullable=False, index=True),
+)
+
+HISTORY = (returns, wordings, approvals, searches, marks, judgements, exclusions, events)
+"""Tables that are only ever added to."""
+
+_next = judgements.alias("newer")
+CURRENT = ~exists(select(_next.c.id).where(_next.c.supersedes == judgements.c.id))
+"""That a judgement is the last word of its judge on its item."""

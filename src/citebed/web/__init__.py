@@ -1,0 +1,1 @@
+"""The web: pages for judges and organisers of a campaign."""
