@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import compileall
 import fcntl
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,24 @@ settings.register_profile("usual", settings.get_profile("full"), max_examples=ex
 settings.register_profile("few", settings.get_profile("full"), max_examples=8)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "usual"))
 
+# Python keeps half a file where a process may write no more, and some here may not: none of the
+# hundreds that are started keeps what it compiled. That is done once, before them all.
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+sys.dont_write_bytecode = False
+
 REPOSITORY = Path(__file__).resolve().parent.parent
+MEMORY = Path("/dev/shm")
+ENOUGH = 4 << 30
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep temporary files in memory where there is room: tests wait for no disk then."""
+    if not hasattr(config, "workerinput"):
+        compileall.compile_dir(REPOSITORY / "src", quiet=2)
+    if MEMORY.is_dir() and os.access(MEMORY, os.W_OK):
+        facts = os.statvfs(MEMORY)
+        if facts.f_bavail * facts.f_frsize > ENOUGH and not facts.f_flag & os.ST_NOEXEC:
+            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
 def find_shared_data() -> Path | None:
