@@ -93,13 +93,9 @@ def import_sources(
             return _Import(folder, staging, options, progress).run(given)
     finally:
         if made and not (folder / store.MANIFEST).exists():
-            _remove_empty(folder)
-
-
-def _remove_empty(folder: Path) -> None:
-    (folder / ".lock").unlink(missing_ok=True)
-    if not any(folder.iterdir()):
-        folder.rmdir()
+            (folder / ".lock").unlink(missing_ok=True)
+            if not any(folder.iterdir()):
+                folder.rmdir()
 
 
 class _Import:
@@ -144,7 +140,9 @@ class _Import:
         missing = [] if self.options.prune else gone
         if self.options.strict:
             new = _problem_frame(self.reader.problems)
-            self._refuse_problems(pl.concat([fresh.get("problems", new.clear()), new]))
+            problems = pl.concat([fresh.get("problems", new.clear()), new])
+            for source, line, _, what in problems.filter(kind="skipped").head(1).iter_rows():
+                raise FormatError(source, line, f"{what} (--strict: nothing was imported)")
         self.progress.step("writing", 0)
         remove = self._write(prepared)
         store.commit(self.folder, remove)
@@ -178,9 +176,8 @@ class _Import:
         for name, schema in tables.READ.items():
             kept = earlier[name].filter(~top.is_in(list(dropped)))
             new = fresh.get(name)
-            table = (
-                kept if new is None else pl.concat([kept, new.select(list(schema))], rechunk=False)
-            )
+            parts = [kept] if new is None else [kept, new.select(list(schema))]
+            table = pl.concat(parts, rechunk=False)
             ordered = table["source"].is_sorted()
             state[name] = table if ordered else table.sort("source", maintain_order=True)
         return state
@@ -213,7 +210,10 @@ class _Import:
         read = citing.Citing(
             state["papers"], state["references"], state["contexts"], state["lists"]
         )
-        cited = citing.resolve(read, _all_records(documents, by_rule), self.rules)
+        known = ("doc_id", "doi", "year", "date")
+        ours = documents.select(*known, "aliases", kept=pl.lit(value=True))
+        others = by_rule.select(*known, kept=pl.lit(value=False))
+        cited = citing.resolve(read, pl.concat([ours, others], how="diagonal"), self.rules)
         sets = citing.query_sets(cited, documents, self.rules)
         more, found = given_sets(state["topics"], state["judgements"], self.rules)
         self.reader.problems += found
@@ -269,22 +269,12 @@ class _Import:
             name = pl.col("source")
             under = sources.filter((name == root) | name.str.starts_with(f"{root}/"))
             if under.height:
-                joined = "\n".join(under["sha256"])
-                digest = (
-                    under["sha256"][0]
-                    if under["source"][0] == root
-                    else hashlib.sha256(joined.encode()).hexdigest()
-                )
-                place = self.names.place(root)
-                where = {"place": place} if place else {}
+                digest = under["sha256"][0]
+                if under["source"][0] != root:
+                    digest = hashlib.sha256("\n".join(under["sha256"]).encode()).hexdigest()
+                where = {"place": place} if (place := self.names.place(root)) else {}
                 rows.append({"path": root, "files": under.height, "sha256": digest, **where})
         return tuple(rows)
-
-    def _refuse_problems(self, problems: pl.DataFrame) -> None:
-        for row in problems.filter(pl.col("kind") == "skipped").head(1).iter_rows(named=True):
-            raise FormatError(
-                row["source"], row["line"], f"{row['what']} (--strict: nothing was imported)"
-            )
 
     # --- writing ---
 
@@ -316,14 +306,6 @@ class _Prepared:
     frames: Frames
     query_sets: dict[str, citing.QuerySet]
     manifest: Manifest
-
-
-def _all_records(documents: pl.DataFrame, aside: pl.DataFrame) -> pl.DataFrame:
-    names = ["doc_id", "doi", "aliases", "year", "date"]
-    kept = documents.select(*names, kept=pl.lit(value=True))
-    nothing = pl.lit([], dtype=pl.List(pl.String)).alias("aliases")
-    others = aside.with_columns(nothing).select(*names, kept=pl.lit(value=False))
-    return pl.concat([kept, others])
 
 
 def _with_ids(table: pl.DataFrame, documents: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:

@@ -196,7 +196,9 @@ def _documents(collection: Collection, top_venues: int) -> Documents:
     has_keywords = pl.col("keywords").list.len().fill_null(0) > 0
     table = collection.scan_documents().select(*names, keywords=has_keywords).collect()
     abstracts = table["abstract"].drop_nulls()
-    venues = _venues(table["venue"])
+    venues, full = _venues(table["venue"]), _columns(collection, "sections", "doc_id")
+    having = pl.col("abstract").is_not_null().sum()
+    years = table.drop_nulls("year").group_by("year").agg(pl.len(), having).sort("year")
     known = {name: table.height - table[name].null_count() for name in names}
     return Documents(
         count=table.height,
@@ -204,13 +206,13 @@ def _documents(collection: Collection, top_venues: int) -> Documents:
             ("abstract", len(abstracts)),
             ("keywords", int(table["keywords"].sum())),
             ("DOI", known["doi"]),
-            ("full text", _full_text(collection)),
+            ("full text", full["doc_id"].drop_nulls().n_unique()),
             *((name, known[name]) for name in ("year", "venue", "language")),
         ),
         words=_ratio(_words(abstracts), len(abstracts)),
         types=_counted(table["type"]),
         languages=_counted(table["language"]),
-        years=_years(table),
+        years=tuple(years.iter_rows()),
         venues=venues[:top_venues],
         all_venues=len(venues),
     )
@@ -224,17 +226,6 @@ def _words(texts: pl.Series) -> int:
         joined = texts.slice(start, 5000).str.join(" ").cast(pl.Binary).item()
         total += 1 + int(np.count_nonzero(np.frombuffer(joined, np.uint8) == ord(" ")))
     return total
-
-
-def _years(table: pl.DataFrame) -> tuple[tuple[int, int, int], ...]:
-    having = pl.col("abstract").is_not_null().sum()
-    years = table.drop_nulls("year").group_by("year").agg(pl.len(), having).sort("year")
-    return tuple(years.iter_rows())
-
-
-def _full_text(collection: Collection) -> int:
-    sections = _columns(collection, "sections", "doc_id")
-    return sections["doc_id"].drop_nulls().n_unique()
 
 
 def _venues(venues: pl.Series) -> Counts:

@@ -28,8 +28,10 @@ class ImportReport:
 
     def lines(self) -> list[tuple[str, str]]:
         """The report for people: a label and a sentence a line; nothing is left unsaid."""
+        new, same = self.files - self.unchanged, self.unchanged
+        files = f"{new:,} new or changed files, {same:,} unchanged"
         lines = [
-            ("read", f"{self.records:,} records; {self._files()}"),
+            ("read", f"{self.records:,} records; {files}"),
             ("kept", f"{self.documents:,} documents, {self.merged:,} records merged into others"),
         ]
         if self.set_aside:
@@ -39,18 +41,12 @@ class ImportReport:
         if self.papers:
             lines.append(("citing", f"{self.papers:,} papers"))
         if self.queries:
-            lines.append(
-                ("queries", ", ".join(f"{count:,} {name}" for name, count in self.queries.items()))
-            )
+            sets = (f"{count:,} {name}" for name, count in self.queries.items())
+            lines.append(("queries", ", ".join(sets)))
         if self.missing:
-            lines.append(
-                ("gone", f"{len(self.missing):,} sources are no longer there; --prune forgets them")
-            )
+            gone = f"{len(self.missing):,} sources are no longer there"
+            lines.append(("gone", f"{gone}; --prune forgets them"))
         return lines + self._problem_lines()
-
-    def _files(self) -> str:
-        new = self.files - self.unchanged
-        return f"{new:,} new or changed files, {self.unchanged:,} unchanged"
 
     def _problem_lines(self) -> list[tuple[str, str]]:
         lines = []

@@ -261,7 +261,10 @@ def _finish_commit(folder: Path) -> None:
     path = folder / _JOURNAL
     if not os.path.lexists(path):
         return
-    files, remove = _checked(folder, _read_journal(path))
+    journal = None
+    with contextlib.suppress(ValueError, RecursionError, CitebedError):
+        journal = None if path.is_symlink() else json.loads(read_text(path))
+    files, remove = _checked(folder, journal)
     for name in files:
         ready = folder / _READY / name
         if ready.exists():
@@ -272,15 +275,6 @@ def _finish_commit(folder: Path) -> None:
     for place in {(folder / name).parent for name in (MANIFEST, *files)}:
         sync_folder(place)
     path.unlink()
-
-
-def _read_journal(path: Path) -> object:
-    if path.is_symlink():
-        return None
-    try:
-        return json.loads(read_text(path))
-    except (ValueError, RecursionError, CitebedError):
-        return None
 
 
 def _checked(folder: Path, journal: object) -> tuple[list[str], list[str]]:
