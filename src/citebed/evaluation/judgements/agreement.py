@@ -1,0 +1,400 @@
+"""How well judges agree: raw agreement, Cohen's kappa, Krippendorff's alpha, with intervals.
+
+Judgements are a table with the columns ``item``, ``judge`` and ``value``: who said what of which
+document (for a query, say). A null or nan value is a missing one. Values are numbers, or words; the
+order of words is told by ``scale``, lowest first.
+
+Every figure is a function of sums over items, so that its interval comes from resampling items:
+those judged by several are taken for a sample of all items.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from citebed.errors import CitebedError, UnknownName
+from citebed.evaluation.statistics.resampling import resampled_sums
+from citebed.evaluation.statistics.units import Floats, Integers, codes_of
+from citebed.frames import FlatRow
+from citebed.wording import short
+
+Columns = pl.DataFrame | Mapping[str, Sequence[Any]]
+"""Judgements in the columns ``item``, ``judge`` and ``value``."""
+Scale = Sequence[Any]
+"""All values there are, lowest first."""
+Metric = Literal["nominal", "ordinal", "interval"]
+Weights = Literal["none", "linear", "quadratic"]
+
+ONE_VALUE = "everybody said the same of everything: what chance would give cannot be told"
+NO_PAIRS = "no item was judged by two judges"
+
+
+@dataclass(frozen=True)
+class Agreement(FlatRow):
+    """A measure of agreement with the limits of its interval.
+
+    What cannot be computed is ``None``, and ``note`` says why. ``items`` is how many items were
+    judged by two or more, ``judges`` how many judged these.
+    """
+
+    measure: str
+    value: float | None
+    low: float | None
+    high: float | None
+    items: int
+    judges: int
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """How intervals are made: percentiles of the figure in resampled items."""
+
+    level: float = 0.95
+    samples: int = 10_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.level < 1:
+            raise CitebedError(
+                f"found level={self.level}, expected a share between 0 and 1, such as 0.95"
+            )
+
+
+USUAL = Bootstrap()
+
+
+# --- the judgements -------------------------------------------------------------------------
+
+
+class _Coded(NamedTuple):
+    """Judgements of items that several judged, as numbers from 0, one row a judgement."""
+
+    items: Integers
+    judges: Integers
+    values: Integers
+    names: tuple[Any, ...]
+    scale: tuple[Any, ...]
+    ordered: bool
+
+    @property
+    def n_items(self) -> int:
+        """How many items there are."""
+        return len(np.unique(self.items))
+
+    @property
+    def n_judges(self) -> int:
+        """How many judges there are."""
+        return len(np.unique(self.judges))
+
+    def places(self, what: str) -> Floats:
+        """The values as numbers: themselves, or where words stand on their scale."""
+        if not self.ordered:
+            raise CitebedError(
+                f"{what} needs values in an order, found words such as "
+                f"'{short(str(self.scale[0]))}': give all of them as the scale, lowest first."
+            )
+        numeric = all(isinstance(value, int | float) for value in self.scale)
+        return np.array(self.scale if numeric else range(len(self.scale)), dtype=np.float64)
+
+
+def _coded(judgements: Columns, scale: Scale | None, among: Sequence[Any] = ()) -> _Coded:
+    """The judgements of items that two or more judged; ``among`` some judges only, if told."""
+    table = _table(judgements)
+    if among:
+        _check_judges(table, among)
+        table = table.filter(pl.col("judge").cast(pl.String).is_in([str(judge) for judge in among]))
+    kept = table.filter(pl.len().over("item") > 1)
+    found = table["value"].unique().sort().to_list()
+    whole = tuple(found if scale is None else scale)
+    place = {value: at for at, value in enumerate(whole)}
+    for value in found:
+        if value not in place:
+            raise CitebedError(f"the value '{value}' is not on the scale {list(whole)}.")
+    judges = kept["judge"].to_list()
+    return _Coded(
+        codes_of(kept["item"].to_list(), len(kept)),
+        codes_of(judges, len(kept)),
+        np.array([place[value] for value in kept["value"].to_list()], dtype=np.int64),
+        tuple(dict.fromkeys(judges)),
+        whole,
+        scale is not None or not any(isinstance(value, str) for value in whole),
+    )
+
+
+def _table(judgements: Columns) -> pl.DataFrame:
+    """The columns with what is missing left out; a judge who judged an item twice is refused."""
+    table = judgements if isinstance(judgements, pl.DataFrame) else pl.DataFrame(judgements)
+    lost = [name for name in ("item", "judge", "value") if name not in table.columns]
+    if lost:
+        raise CitebedError(
+            f"judgements have no column '{lost[0]}': expected item, judge and value, "
+            f"found {', '.join(table.columns) or 'none'}."
+        )
+    table = table.select("item", "judge", "value").drop_nulls("value")
+    if table["item"].null_count() or table["judge"].null_count():
+        raise CitebedError("found a judgement without an item or a judge: give both.")
+    if table["value"].dtype.is_float():
+        table = table.filter(pl.col("value").is_not_nan())
+    twice = table.filter(pl.struct("item", "judge").is_duplicated())
+    if len(twice):
+        item, judge, _ = twice.row(0)
+        raise CitebedError(
+            f"'{judge}' judged the item '{item}' more than once: give the current judgement only."
+        )
+    return table
+
+
+def _check_judges(table: pl.DataFrame, among: Sequence[Any]) -> None:
+    known = {str(judge) for judge in table["judge"].unique().to_list()}
+    for judge in among:
+        if str(judge) not in known:
+            raise UnknownName("judge", str(judge), known)
+
+
+# --- resampling -----------------------------------------------------------------------------
+
+Statistic = Callable[[Floats], Floats]
+"""A figure from sums over items, one row a sample; nan where everybody said the same."""
+
+_BLOCK = 1 << 22  # numbers in memory at a time
+
+
+def _measured(
+    measure: str, coded: _Coded, columns: Floats, statistic: Statistic, bootstrap: Bootstrap
+) -> Agreement:
+    """A figure and its interval, from columns with one row an item."""
+    items, judges = coded.n_items, coded.n_judges
+    if not items:
+        return Agreement(measure, None, None, None, 0, 0, NO_PAIRS)
+    value = float(statistic(columns.sum(axis=0, keepdims=True))[0])
+    if math.isnan(value):
+        return Agreement(measure, None, None, None, items, judges, ONE_VALUE)
+    if items == 1:
+        note = "one item cannot be resampled: no interval"
+        return Agreement(measure, value, None, None, items, judges, note)
+    low, high, note = _limits(columns, statistic, bootstrap)
+    return Agreement(measure, value, low, high, items, judges, note)
+
+
+def _limits(
+    columns: Floats, statistic: Statistic, bootstrap: Bootstrap
+) -> tuple[float | None, float | None, str]:
+    """The percentiles of a figure in resampled items, and a remark on them."""
+    drawn = np.concatenate(list(_resampled(columns, statistic, bootstrap)))
+    known = drawn[~np.isnan(drawn)]
+    lost = len(drawn) - len(known)
+    note = f"in {lost:,} of {len(drawn):,} samples everybody said the same" if lost else ""
+    if lost > len(known):
+        return None, None, f"{note}: no interval"
+    tail = (1 - bootstrap.level) / 2
+    low, high = np.quantile(known, [tail, 1 - tail], method="inverted_cdf")
+    if np.ptp(known) == 0:
+        note = "the same in every sample: the interval cannot show how uncertain that is"
+    return float(low), float(high), note
+
+
+def _resampled(columns: Floats, statistic: Statistic, bootstrap: Bootstrap) -> Iterator[Floats]:
+    """The figure in every sample, in blocks, each with a seed of its own."""
+    step = max(1, _BLOCK // max(1, columns.shape[1]))
+    starts = range(0, max(1, bootstrap.samples), step)
+    seeds = np.random.SeedSequence(bootstrap.seed).generate_state(len(starts))
+    for start, seed in zip(starts, seeds, strict=True):
+        samples = min(step, bootstrap.samples - start)
+        yield statistic(resampled_sums(columns, samples, int(seed)))
+
+
+# --- raw agreement --------------------------------------------------------------------------
+
+
+def raw_agreement(judgements: Columns, *, bootstrap: Bootstrap = USUAL) -> Agreement:
+    """Of all pairs of judgements of one item, the share that say the same."""
+    coded = _coded(judgements, None)
+    counts = _counts(coded)
+    sizes = counts.sum(axis=1)
+    agreeing = (counts * (counts - 1)).sum(axis=1)
+    columns = np.stack([agreeing, sizes * (sizes - 1)], axis=1)
+    return _measured("raw", coded, columns, lambda sums: sums[:, 0] / sums[:, 1], bootstrap)
+
+
+def _counts(coded: _Coded) -> Floats:
+    """How many judges gave each item each value: a row an item, a column a value."""
+    counts = np.zeros((coded.n_items, len(coded.scale)))
+    np.add.at(counts, (coded.items, coded.values), 1)
+    return counts
+
+
+# --- Cohen's kappa --------------------------------------------------------------------------
+
+
+def cohens_kappa(
+    judgements: Columns,
+    *,
+    judges: tuple[Any, Any] | None = None,
+    weights: Weights = "none",
+    scale: Scale | None = None,
+    bootstrap: Bootstrap = USUAL,
+) -> Agreement:
+    """Agreement of two judges beyond chance, chance being that each keeps to their own habits.
+
+    κ = 1 - Σ w·o / Σ w·e over pairs of values, with o the items that were given the pair, e what
+    is expected from each judge's own totals, and w = 0 for the same value, else 1; with weights
+    the distance of the values or its square. Where more than two judged, name a pair; alpha is
+    for any number. Undefined where both gave one and the same value throughout.
+
+    Cohen (1960), A Coefficient of Agreement for Nominal Scales; Cohen (1968), Weighted kappa.
+    """
+    measure = "kappa" if weights == "none" else f"kappa(weights={weights})"
+    if weights not in WEIGHTS:
+        raise UnknownName("weights", weights, WEIGHTS)
+    coded = _coded(judgements, scale, judges or ())
+    if coded.n_judges > 2:
+        note = f"kappa is of two judges, here are {coded.n_judges}: name a pair, or take alpha"
+        return Agreement(measure, None, None, None, coded.n_items, coded.n_judges, note)
+    places = np.arange(len(coded.scale)) if weights == "none" else coded.places(measure)
+    apart = WEIGHTS[weights](np.abs(places[:, None] - places[None, :]).astype(np.float64))
+    columns, cells = _cells(_both(coded))
+    return _measured(measure, coded, columns, lambda sums: _kappa(sums, cells, apart), bootstrap)
+
+
+WEIGHTS: dict[str, Callable[[Floats], Floats]] = {
+    "none": lambda distance: (distance > 0).astype(np.float64),
+    "linear": lambda distance: distance,
+    "quadratic": np.square,
+}
+"""What a disagreement costs, by the distance of the values."""
+
+
+def _both(coded: _Coded) -> Integers:
+    """What the first judge and what the second said, a row an item."""
+    said = np.zeros((coded.n_items, 2), dtype=np.int64)
+    said[coded.items, coded.judges] = coded.values
+    return said
+
+
+def _cells(pairs: Integers) -> tuple[Floats, Integers]:
+    """The cells of the table of two judges that are not empty, and the one of each item."""
+    cells, which = np.unique(pairs.reshape(-1, 2), axis=0, return_inverse=True)
+    columns = np.zeros((len(pairs), len(cells)))
+    columns[np.arange(len(pairs)), which.reshape(-1)] = 1
+    return columns, cells
+
+
+def _kappa(sums: Floats, cells: Integers, apart: Floats) -> Floats:
+    first, second = (sums @ np.eye(len(apart))[cells[:, judge]] for judge in (0, 1))
+    observed = sums @ apart[cells[:, 0], cells[:, 1]]
+    expected = ((first @ apart) * second).sum(axis=1) / sums.sum(axis=1)
+    one_value = np.count_nonzero(first + second, axis=1) < 2
+    return np.where(one_value, np.nan, 1 - observed / np.where(one_value, 1.0, expected))
+
+
+def kappas_of_pairs(
+    judgements: Columns,
+    *,
+    weights: Weights = "none",
+    scale: Scale | None = None,
+    bootstrap: Bootstrap = USUAL,
+) -> dict[tuple[Any, Any], Agreement]:
+    """Cohen's kappa of every two judges who have judged an item in common."""
+    coded = _coded(judgements, scale)
+    theirs = [set(coded.items[coded.judges == judge]) for judge in range(len(coded.names))]
+    return {
+        (coded.names[a], coded.names[b]): cohens_kappa(
+            judgements,
+            judges=(coded.names[a], coded.names[b]),
+            weights=weights,
+            scale=scale,
+            bootstrap=bootstrap,
+        )
+        for a, b in combinations(range(len(coded.names)), 2)
+        if theirs[a] & theirs[b]
+    }
+
+
+# --- Krippendorff's alpha -------------------------------------------------------------------
+
+
+def krippendorffs_alpha(
+    judgements: Columns,
+    *,
+    metric: Metric = "nominal",
+    scale: Scale | None = None,
+    bootstrap: Bootstrap = USUAL,
+) -> Agreement:
+    """Agreement of any number of judges beyond chance; not everybody needs to judge everything.
+
+    α = 1 - (n - 1) · Σ o·δ² / Σ n_c·n_k·δ² over values c and k, with o the coincidences (an item
+    with m judgements gives each of its pairs 1/(m - 1)), n_c their totals and n the total of all.
+    δ is 1 for different values (nominal), the difference of the values (interval), or of their
+    mean ranks among all judgements (ordinal). Undefined where all judgements say the same.
+
+    Krippendorff (2011), Computing Krippendorff's Alpha-Reliability.
+    """
+    disagreement = METRICS.get(metric)
+    if disagreement is None:
+        raise UnknownName("metric", metric, METRICS)
+    measure = f"alpha(metric={metric})"
+    coded = _coded(judgements, scale)
+    if metric == "interval" and not all(isinstance(v, int | float) for v in coded.scale):
+        raise CitebedError(f"{measure} needs numbers, found '{short(str(coded.scale[0]))}'.")
+    places = np.zeros(len(coded.scale)) if metric == "nominal" else coded.places(measure)
+    columns, cells = _coincidences(_counts(coded))
+
+    def alpha(sums: Floats) -> Floats:
+        totals = sums @ (np.eye(len(places))[cells].sum(axis=1) / 2)
+        observed, expected = disagreement(sums, totals, cells, places)
+        one_value = np.count_nonzero(totals, axis=1) < 2
+        chance = np.where(one_value, 1.0, expected)
+        return np.where(one_value, np.nan, 1 - (totals.sum(axis=1) - 1) * observed / chance)
+
+    return _measured(measure, coded, columns, alpha, bootstrap)
+
+
+def _coincidences(counts: Floats) -> tuple[Floats, Integers]:
+    """How often each two values meet in each item, both orders together, and which two they are.
+
+    Values that never meet have no column.
+    """
+    sizes = counts.sum(axis=1) - 1
+    cells = np.argwhere(np.triu(counts.T @ counts))
+    first, second = counts[:, cells[:, 0]], counts[:, cells[:, 1]]
+    same = cells[:, 0] == cells[:, 1]
+    met = np.where(same, first * (first - 1), 2 * first * second)
+    return met / sizes[:, None], cells
+
+
+_Two = tuple[Floats, Floats]  # disagreement as observed, and as expected by chance
+
+
+def _nominal(sums: Floats, totals: Floats, cells: Integers, _places: Floats) -> _Two:
+    apart = cells[:, 0] != cells[:, 1]
+    return sums[:, apart].sum(axis=1), totals.sum(axis=1) ** 2 - np.square(totals).sum(axis=1)
+
+
+def _interval(sums: Floats, totals: Floats, cells: Integers, places: Floats) -> _Two:
+    """Σ o·δ² and Σ n_c·n_k·δ²; the latter is 2·n·Σ n_c·x_c², x being the place less the mean."""
+    size = totals.sum(axis=1, keepdims=True)
+    centred = places - (totals * places).sum(axis=1, keepdims=True) / size
+    apart = np.square(centred[:, cells[:, 0]] - centred[:, cells[:, 1]])
+    spread = (totals * np.square(centred)).sum(axis=1)
+    return (sums * apart).sum(axis=1), 2 * size[:, 0] * spread
+
+
+def _ordinal(sums: Floats, totals: Floats, cells: Integers, _places: Floats) -> _Two:
+    """That of the interval metric with mean ranks for values."""
+    return _interval(sums, totals, cells, np.cumsum(totals, axis=1) - totals / 2)
+
+
+METRICS: dict[str, Callable[[Floats, Floats, Integers, Floats], _Two]] = {
+    "nominal": _nominal,
+    "ordinal": _ordinal,
+    "interval": _interval,
+}
+"""How far apart two values are, by name."""
