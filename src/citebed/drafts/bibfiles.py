@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator
 from citebed.collection.formats.base import decode, with_newlines
 from citebed.collection.formats.bibtex import document_of
 from citebed.collection.formats.bibtex_scan import RawEntry, carry, scan
-from citebed.drafts.files import Neighbour, Neighbours
+from citebed.drafts.files import Neighbours
 from citebed.drafts.findings import Findings, is_key, without_places
 from citebed.drafts.records import Entry
-from citebed.drafts.tex import read_tex
+from citebed.drafts.tex import TexReader
 from citebed.records import Document
 from citebed.text.identifiers import arxiv_in, arxiv_of, arxiv_of_doi
 from citebed.text.latex import latex_to_text
@@ -32,7 +32,8 @@ def read_bibliographies(findings: Findings, neighbours: Neighbours) -> None:
         if isinstance(found, str):
             missing.append(f"bibliography {name}: {found}; its keys stand for themselves only")
         else:
-            findings.entries += _wanted_entries(found, findings)
+            wanted = None if findings.every_entry else findings.cited_names()
+            findings.entries += [_entry(*both) for both in bib_documents(found.data, wanted)]
     if missing and (findings.entries or not _read_bbl(findings, neighbours)):
         for what in missing:
             findings.note(what)
@@ -48,7 +49,8 @@ def _read_bbl(findings: Findings, neighbours: Neighbours) -> bool:
     if isinstance(found, str):
         return False
     listed = Findings()
-    read_tex(without_places(with_newlines(decode(found.data)[0])), listed, Neighbours(None))
+    text = without_places(with_newlines(decode(found.data)[0]))
+    TexReader(listed, Neighbours(None)).read(text)
     findings.entries += listed.entries
     return bool(listed.entries)
 
@@ -62,12 +64,6 @@ def _tell_of_unknown(findings: Findings) -> None:
         findings.note(f"cited but not in the bibliography: {shown}{more}")
 
 
-def _wanted_entries(file: Neighbour, findings: Findings) -> list[Entry]:
-    wanted = None if findings.every_entry else frozenset(findings.cited_names())
-    documents = bib_documents(file.data, wanted)
-    return [_entry(raw, document) for raw, document in documents]
-
-
 def bib_documents(
     data: bytes, wanted: Iterable[str] | None = None
 ) -> Iterator[tuple[RawEntry, Document]]:
@@ -78,8 +74,8 @@ def bib_documents(
     macros: dict[str, str] = {}
     carry(data, macros)
     text = with_newlines(decode(data)[0])
-    parts = [text] if wanted is None else _parts(text, frozenset(wanted))
-    for part in parts:
+    wanted = None if wanted is None else frozenset(wanted)
+    for part in [text] if wanted is None else _parts(text, wanted):
         for raw in scan(part, 1, macros):
             if isinstance(raw, RawEntry) and (wanted is None or raw.key in wanted):
                 yield raw, document_of(raw)

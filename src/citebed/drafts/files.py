@@ -7,7 +7,7 @@ with one of the endings of text, and no more than ``MAX_BYTES`` in all.
 
 from __future__ import annotations
 
-import stat
+import os
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,22 +67,17 @@ def _zip_kind(data: bytes) -> str:
 
 def _marked(data: bytes, name: str) -> bytes:
     """The bytes, with a byte order mark put in front of UTF-16 that has none."""
-    head = data[:4096]
-    if b"\0" not in head or data.startswith(_MARKS):
-        if b"\0" in data and not data.startswith(_MARKS):
-            raise CitebedError(f"{name}: {_binary(data)}")
+    if b"\0" not in data or data.startswith(_MARKS):
         return data
+    head = data[:4096]
     even, odd = head[::2].count(0), head[1::2].count(0)
     half = len(head) // 2
     if len(data) % 2 == 0 and odd > 0.6 * half and even < 0.1 * half:
         return b"\xff\xfe" + data
     if len(data) % 2 == 0 and even > 0.6 * half and odd < 0.1 * half:
         return b"\xfe\xff" + data
-    raise CitebedError(f"{name}: {_binary(data)}")
-
-
-def _binary(data: bytes) -> str:
-    return f"this is binary data (a NUL byte at position {data.index(0)}); {_EXPECTED}"
+    found = f"this is binary data (a NUL byte at position {data.index(0)})"
+    raise CitebedError(f"{name}: {found}; {_EXPECTED}")
 
 
 def bytes_of(path: Path) -> bytes:
@@ -125,13 +120,10 @@ class Neighbours:
         """
         if self.draft is None:
             return "not read, since the text did not come from a file"
-        folders = [self.draft.parent]
-        if beside:
-            folders.append(self.draft.parent / Path(beside).parent)
-        for folder in folders:
+        for folder in (self.draft.parent, self.draft.parent / Path(beside).parent):
             for ending in ("", *endings):
                 path = folder / f"{name}{ending}"
-                if path.name.lower().endswith(endings) and _is_plain_file(path):
+                if path.name.lower().endswith(endings) and os.path.isfile(path):
                     return self._read(path)
         return "not found"
 
@@ -147,15 +139,6 @@ class Neighbours:
         if len(data) > self._left:
             return f"not read: all files together are larger than {MAX_BYTES >> 20} MiB"
         self._left -= len(data)
-        return Neighbour(path, self._shown(path), data)
-
-    def _shown(self, path: Path) -> str:
         folder = self.draft.parent if self.draft else Path()
-        return printable(path.relative_to(folder) if path.is_relative_to(folder) else path)
-
-
-def _is_plain_file(path: Path) -> bool:
-    try:
-        return stat.S_ISREG(path.stat().st_mode)
-    except (OSError, ValueError):
-        return False
+        shown = path.relative_to(folder) if path.is_relative_to(folder) else path
+        return Neighbour(path, printable(shown), data)

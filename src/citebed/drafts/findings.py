@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 from citebed.drafts.records import Entry
@@ -35,6 +36,7 @@ class Block(NamedTuple):
 class Findings:
     """The blocks of a draft, its citations by number, its own bibliography, and notes.
 
+    What is cited ``nowhere`` is cited where no prose is: in a table, or by ``\\nocite``.
     ``every_entry`` is set where the draft cites all that its files hold (``\\nocite{*}``).
     """
 
@@ -54,10 +56,6 @@ class Findings:
         self.citations.append(tuple(names))
         return f"{_OPEN}{len(self.citations) - 1}{_CLOSE}"
 
-    def cite_nowhere(self, names: Iterable[str]) -> None:
-        """Keys that are cited where no prose is: in a table, or by ``\\nocite``."""
-        self.nowhere.extend(names)
-
     def name_bibliographies(self, names: Iterable[str]) -> None:
         """Bibliography files that the draft names, with or without their ending; each once."""
         for name in map(str.strip, names):
@@ -71,9 +69,7 @@ class Findings:
 
     def cited_names(self) -> list[str]:
         """All keys and identifiers that were cited, in order, each once."""
-        found = dict.fromkeys(name for names in self.citations for name in names)
-        found.update(dict.fromkeys(self.nowhere))
-        return list(found)
+        return list(dict.fromkeys(chain(*self.citations, self.nowhere)))
 
 
 def is_key(name: str) -> bool:

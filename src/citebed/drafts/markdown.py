@@ -52,7 +52,7 @@ def read_markdown(text: str, findings: Findings) -> None:
     for mark, _ in env.get("unclosed", ()):
         findings.note(f"code that begins with {mark} but never ends was read as text")
     for link in env.get("references", {}).values():
-        findings.cite_nowhere(filter(None, [doi_in(unquote(link["href"]))]))
+        findings.nowhere += filter(None, [doi_in(unquote(link["href"]))])
 
 
 class _Reader:
@@ -156,17 +156,14 @@ def _fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if not fence(state, start, end, hopeless):
         return False
     if not hopeless:
-        if state.line < end or (end - 1 > start and _is_fence(state, end - 1, mark[0], length)):
+        last = state.src[state.bMarks[end - 1] : state.eMarks[end - 1]].strip()
+        closed = end - 1 > start and len(last) >= length and not last.strip(mark[0])
+        if state.line < end or closed:
             return True
         state.tokens.pop()
         unclosed[mark, end] = length
     state.line = start + 1
     return True
-
-
-def _is_fence(state: StateBlock, line: int, mark: str, length: int) -> bool:
-    text = state.src[state.bMarks[line] : state.eMarks[line]].strip()
-    return len(text) >= length and not text.strip(mark)
 
 
 def _silent(state: StateBlock, start: int, end: int, silent: bool) -> bool:

@@ -63,11 +63,12 @@ def _without_references(lines: list[Line], findings: Findings) -> tuple[list[Lin
     if not heads or heads[-1] == 0:
         return lines, []
     start = heads[-1]
-    end = len(lines)
-    for index in range(start + 2, len(lines)):
-        if not lines[index - 1].text.strip() and ends_references(lines[index].text):
-            end = index
-            break
+    ends = (
+        index
+        for index in range(start + 2, len(lines))
+        if not lines[index - 1].text.strip() and ends_references(lines[index].text)
+    )
+    end = next(ends, len(lines))
     findings.entries += entries_in([line.text for line in lines[start + 1 : end]])
     return lines[:start], lines[end:]
 
@@ -81,17 +82,13 @@ def _paragraphs(lines: list[Line]) -> list[Paragraph]:
 def _parts(group: Paragraph) -> list[Paragraph]:
     if len(group) == 1:
         return [group]
-    if _are_paragraphs(group):
+    ended = sum(_END.search(line.text[-4:]) is not None for line in group)
+    if median(len(line.text) for line in group) > _LONG_LINE and ended > 0.7 * len(group):
         return [[line] for line in group]
     first = group[0].text.strip()
     if _NAMED.fullmatch(first) or _is_numbered_head(group):
         return [[group[0]], *_by_indentation(group[1:])]
     return _by_indentation(group)
-
-
-def _are_paragraphs(group: Paragraph) -> bool:
-    ended = sum(_END.search(line.text[-4:]) is not None for line in group)
-    return median(len(line.text) for line in group) > _LONG_LINE and ended > 0.7 * len(group)
 
 
 def _is_numbered_head(group: Paragraph) -> bool:
@@ -110,9 +107,7 @@ def _by_indentation(group: Paragraph) -> list[Paragraph]:
         return [group]
     if any(later - sooner == 1 for sooner, later in pairwise(inner)):
         return [group]  # several in a row: a quotation or hanging lines, not first lines
-    starts = [0, *inner]
-    ends = [*inner, len(group)]
-    return [group[start:end] for start, end in zip(starts, ends, strict=True)]
+    return [group[start:end] for start, end in pairwise([0, *inner, len(group)])]
 
 
 def _heading(paragraph: Paragraph) -> str:
@@ -172,9 +167,12 @@ def lines_of(text: str) -> list[Line]:
     heads = Counter(shape for page in pages for shape in {_shape(line) for line in _edges(page)})
     joined: list[Line] = []
     for page in pages:
-        kept = _stripped(page, heads)
-        if joined and kept and not _goes_on(joined[-1].text, kept[0].text):
-            joined.append(Line("", kept[0].number))
+        kept = page[_edge(page, heads) :]
+        kept = kept[: len(kept) - _edge(kept[::-1], heads)]
+        if joined and kept:
+            open_end = _OPEN_END.search(joined[-1].text[-3:]) is not None
+            if not (open_end and kept[0].text.lstrip()[:1].islower()):  # else a paragraph goes on
+                joined.append(Line("", kept[0].number))
         joined += kept
     return joined
 
@@ -197,11 +195,6 @@ def _shape(line: Line) -> str:
     return " ".join(_DIGITS.sub("#", line.text).split())
 
 
-def _stripped(page: list[Line], heads: Counter[str]) -> list[Line]:
-    kept = page[_edge(page, heads) :]
-    return kept[: len(kept) - _edge(kept[::-1], heads)]
-
-
 def _edge(lines: list[Line], heads: Counter[str]) -> int:
     """How many lines at the beginning are blank or furniture."""
     at = taken = 0
@@ -218,8 +211,3 @@ def _is_furniture(line: Line, heads: Counter[str]) -> bool:
     if len(line.text) > 200:
         return False
     return bool(_PAGE_NUMBER.fullmatch(line.text.strip())) or heads[_shape(line)] >= _SEVERAL
-
-
-def _goes_on(last: str, first: str) -> bool:
-    """Whether the paragraph at the end of a page goes on over the page."""
-    return _OPEN_END.search(last[-3:]) is not None and first.lstrip()[:1].islower()

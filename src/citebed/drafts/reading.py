@@ -75,9 +75,9 @@ def _read(text: str, form: Form, path: Path | None, notes: list[str]) -> Draft:
     for what in notes:
         findings.note(what)
     if form == "tex":
-        from citebed.drafts.tex import read_tex
+        from citebed.drafts.tex import TexReader
 
-        read_tex(text, findings, neighbours)
+        TexReader(findings, neighbours).read(text)
     elif form == "markdown":
         from citebed.drafts.markdown import read_markdown  # its library takes time to import
 

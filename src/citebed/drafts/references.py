@@ -43,7 +43,8 @@ def entries_in(lines: Sequence[str]) -> list[Entry]:
     They are told apart by their labels (``[12]``, ``12.``, a bullet) or, without these, by
     blank lines, by the indentation of the lines that go on, or as a line each.
     """
-    groups = [list(group) for written, group in groupby(lines, _is_written) if written]
+    runs = groupby(lines, key=lambda line: bool(line.strip()))
+    groups = [list(run) for written, run in runs if written]
     given = [line for group in groups for line in group]
     for label in (_BRACKETED, _DOTTED, _BULLET):
         starts = [index for index, line in enumerate(given) if label.match(line)]
@@ -55,10 +56,6 @@ def entries_in(lines: Sequence[str]) -> list[Entry]:
         starts = [i for i, line in enumerate(given) if i == 0 or not line[:1].isspace()]
         return _made(_cut(given, starts), None)
     return _made(given, None)
-
-
-def _is_written(line: str) -> bool:
-    return bool(line.strip())
 
 
 def _cut(lines: Sequence[str], starts: Sequence[int]) -> list[str]:

@@ -18,7 +18,7 @@ from citebed.collection.formats.base import decode, with_newlines
 from citebed.drafts import tex_tables as tables
 from citebed.drafts.files import Neighbours
 from citebed.drafts.findings import Findings, without_places
-from citebed.drafts.tex_cites import citation_at, is_citation, take
+from citebed.drafts.tex_cites import is_citation, keys_at, take
 from citebed.drafts.tex_output import TexOutput, authors_in
 from citebed.drafts.tex_source import Cursor, Macros
 from citebed.patterns import compiled
@@ -103,7 +103,9 @@ class TexReader:
         if end > cursor.at and not self._out.muted:
             self._out.write(cursor.text[cursor.at : end], cursor, cursor.at)
         if token is None:
-            self._leave(cursor)
+            while self._open and self._open[-1].cursor is cursor and self._open[-1].end >= 0:
+                self._close()
+            self._cursors.pop()
             return
         cursor.at = token.end()
         if token["command"]:
@@ -116,11 +118,6 @@ class TexReader:
             self._close_group(token.start(), cursor)
         elif token["par"] or token["blank"]:
             self._out.flush()
-
-    def _leave(self, cursor: Cursor) -> None:
-        while self._open and self._open[-1].cursor is cursor and self._open[-1].end >= 0:
-            self._close()
-        self._cursors.pop()
 
     def _escaped(self, token: re.Match[str], cursor: Cursor) -> None:
         opening, at = token["escaped"], token.start()
@@ -254,14 +251,13 @@ class TexReader:
             self._unknown[name] += 1
 
     def _cite(self, name: str, at: int, cursor: Cursor) -> None:
-        citation = citation_at(name, cursor.text, cursor.at)
-        cursor.at = citation.end
-        if not citation.keys:
+        keys, cursor.at = keys_at(name, cursor.text, cursor.at)
+        if not keys:
             self._complain(cursor, at, f"\\{name} without keys")
         elif self._out.muted:
-            self._findings.cite_nowhere(citation.keys)
+            self._findings.nowhere += keys
         else:
-            self._out.write(take(name, citation, self._findings), cursor, at)
+            self._out.write(take(name, keys, self._findings), cursor, at)
 
     def _drop(self, name: str, cursor: Cursor) -> None:
         cursor.at = cursor.after_options(cursor.at)
@@ -305,9 +301,6 @@ class TexReader:
         if (names := cursor.take_group()) is not None:
             self._findings.authors += authors_in(names)
 
-    def _verbatim(self, _name: str, cursor: Cursor) -> None:
-        cursor.take(_VERBATIM)
-
     def _pass_false(self, _name: str, cursor: Cursor) -> None:
         end = _FI.search(cursor.text, cursor.at)
         cursor.at = end.end() if end else len(cursor.text)
@@ -324,27 +317,23 @@ class TexReader:
             self._findings.name_bibliographies(cursor.text[slice(*group)].split(","))
             cursor.at = group[1] + 1
 
-    def _include(self, name: str, cursor: Cursor) -> None:
-        if (match := cursor.take(_FILE)) is not None:
-            self._read_file(f"\\{name}", (match[1] or match[2] or "").strip(), cursor)
-
-    def _import(self, name: str, cursor: Cursor) -> None:
-        if (match := cursor.take(_TWO_PARTS)) is not None:
-            self._read_file(f"\\{name}", f"{match[1].strip()}/{match[2].strip()}", cursor)
-
-    def _read_file(self, command: str, name: str, cursor: Cursor) -> None:
+    def _include(self, command: str, cursor: Cursor) -> None:
+        match = cursor.take(_TWO_PARTS if command in tables.IMPORTS else _FILE)
+        if match is None:
+            return
+        name = "/".join(part.strip() for part in match.groups() if part is not None)
         found = self._neighbours.read(name, (".tex", ".ltx", ".bbl"), cursor.source)
         if isinstance(found, str):
-            self._findings.note(f"{command}{{{name}}}: {found}")
+            self._findings.note(f"\\{command}{{{name}}}: {found}")
         elif found.path in (self._neighbours.draft, *(c.path for c in self._cursors)):
-            self._findings.note(f"{command}{{{name}}}: not read again, since it includes itself")
+            self._findings.note(f"\\{command}{{{name}}}: not read again, since it includes itself")
         else:
             text = without_places(with_newlines(decode(found.data)[0]))
             self._macros.allow(len(text))
             self._cursors.append(Cursor(text, found.shown, path=found.path))
 
 
-_Handler = Callable[[TexReader, str, Cursor], None]
+_Handler = Callable[[TexReader, str, Cursor], object]
 _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(tables.DROPPED, TexReader._drop),
     **dict.fromkeys(tables.DEFINITIONS, TexReader._define),
@@ -353,17 +342,13 @@ _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(tables.ASIDES | tables.TITLES, TexReader._aside),
     **dict.fromkeys(tables.AUTHORS, TexReader._author),
     **dict.fromkeys(tables.BIBLIOGRAPHIES, TexReader._bibliography),
-    **dict.fromkeys(tables.INCLUDES, TexReader._include),
-    **dict.fromkeys(("import", "subimport"), TexReader._import),
-    **dict.fromkeys(("verb", "lstinline", "mintinline", "Verb"), TexReader._verbatim),
+    **dict.fromkeys(tables.INCLUDES | tables.IMPORTS, TexReader._include),
+    **dict.fromkeys(
+        ("verb", "lstinline", "mintinline", "Verb"), lambda _, _name, cursor: cursor.take(_VERBATIM)
+    ),
     "begin": TexReader._begin,
     "item": TexReader._item,
     "end": TexReader._end,
     "bibitem": TexReader._bibitem,
     "iffalse": TexReader._pass_false,
 }
-
-
-def read_tex(text: str, findings: Findings, neighbours: Neighbours) -> None:
-    """Read LaTeX into ``findings``."""
-    TexReader(findings, neighbours).read(text)

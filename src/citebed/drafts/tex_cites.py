@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from citebed.drafts.findings import Findings
 from citebed.patterns import compiled
@@ -19,21 +19,15 @@ _NO_CITATION = frozenset(("citestyle", "citeindextrue", "citeindexfalse", "citen
 _IN_TEXT = compiled(r"\\([A-Za-z]*[Cc]ite[A-Za-z]*+)\*?")
 
 
-class Citation(NamedTuple):
-    """The keys of a citation command, and where it ends; no keys where it cannot be read."""
-
-    keys: tuple[str, ...]
-    end: int
-
-
 def is_citation(name: str) -> bool:
     """Whether a command of this name cites: ``cite``, ``citep``, ``Textcite``, ``footcites`` …"""
     return _NAME.fullmatch(name) is not None and name not in _NO_CITATION
 
 
-def citation_at(name: str, text: str, at: int) -> Citation:
-    """The citation whose command ``name`` ends at ``at``.
+def keys_at(name: str, text: str, at: int) -> tuple[tuple[str, ...], int]:
+    """The keys of the citation whose command ``name`` ends at ``at``, and where it ends.
 
+    There are none where it cannot be read.
     biblatex's plural commands (``\\cites(see)(p. 3)[1]{a}[2]{b}``) take any number of keys.
     """
     several = name.endswith("cites")
@@ -41,15 +35,12 @@ def citation_at(name: str, text: str, at: int) -> Citation:
         at = notes.end()
     keys: dict[str, None] = {}
     while (match := _ONE.match(text, at)) is not None:
-        keys.update(dict.fromkeys(key for key in map(_key, match[1].split(",")) if key))
+        given = re.sub(r"%[^\n]*", "", match[1]).split(",")
+        keys.update(dict.fromkeys("_".join(key.split()) for key in given if key.strip()))
         at = match.end()
         if not several:
             break
-    return Citation(tuple(keys), at)
-
-
-def _key(raw: str) -> str:
-    return "_".join(re.sub(r"%[^\n]*", "", raw).split())
+    return tuple(keys), at
 
 
 def place_commands(text: str, findings: Findings) -> str:
@@ -60,17 +51,16 @@ def place_commands(text: str, findings: Findings) -> str:
     for match in _IN_TEXT.finditer(text):
         if match.start() < at:
             continue
-        citation = citation_at(match[1], text, match.end())
-        pieces.append(text[at : match.start()])
-        pieces.append(take(match[1], citation, findings))
-        at = citation.end
+        keys, end = keys_at(match[1], text, match.end())
+        pieces += [text[at : match.start()], take(match[1], keys, findings)]
+        at = end
     return "".join(pieces) + text[at:]
 
 
-def take(name: str, citation: Citation, findings: Findings) -> str:
+def take(name: str, keys: Sequence[str], findings: Findings) -> str:
     """Note a citation; what it leaves in the text: a place, or nothing for ``\\nocite``."""
     if name == "nocite":
-        findings.every_entry |= "*" in citation.keys
-        findings.cite_nowhere(key for key in citation.keys if key != "*")
+        findings.every_entry |= "*" in keys
+        findings.nowhere += [key for key in keys if key != "*"]
         return ""
-    return findings.cite(citation.keys) if citation.keys else ""
+    return findings.cite(keys) if keys else ""

@@ -81,10 +81,13 @@ class Cursor:
         match = _OPTIONS.match(self.text, at)
         return match.end() if match else at
 
+    def _after_gap(self, at: int) -> int:
+        gap = _GAP.match(self.text, at)
+        return gap.end() if gap else at
+
     def group(self, at: int) -> tuple[int, int] | None:
         """Start and end of what is inside the ``{…}`` that comes next, if it is closed."""
-        gap = _GAP.match(self.text, at)
-        opening = gap.end() if gap else at
+        opening = self._after_gap(at)
         closing = self._closes.get(opening)
         return None if closing is None else (opening + 1, closing)
 
@@ -111,8 +114,7 @@ class Cursor:
 
     def is_open(self, at: int) -> bool:
         """Whether a brace comes next (that may never close)."""
-        gap = _GAP.match(self.text, at)
-        return self.text.startswith("{", gap.end() if gap else at)
+        return self.text.startswith("{", self._after_gap(at))
 
 
 # --- Macros of the simple kind: a name, arguments, a text -----------------------------------
@@ -167,7 +169,9 @@ class Macros:
         elif match := cursor.take(_COUNT):
             arguments, default = int(match[1]), match[2]
         body = cursor.take_group()
-        if body is not None and not _has_a_meaning(name):
+        # Some commands the reader knows better than their definitions do.
+        known = name in tables.KNOWN or name in tables.ASIDES or name in tables.SECTIONS
+        if body is not None and not known and not is_citation(name):
             self._known[name] = _Macro(arguments, default, body)
 
     def expansion(self, name: str, cursor: Cursor, depth: int) -> str | None:
@@ -184,23 +188,13 @@ class Macros:
         body = macro.body
         if values:
             # Sizes first: a hundred uses of a long argument must not be built to be refused.
-            slots = [int(slot) - 1 for slot in _SLOT.findall(body)]
-            self._left -= sum(len(values[slot]) for slot in slots if 0 <= slot < len(values))
+            by_slot = {str(slot): value for slot, value in enumerate(values, 1)}
+            self._left -= sum(len(by_slot.get(slot, "")) for slot in _SLOT.findall(body))
             if self._left < 0:
                 return None
-            body = _SLOT.sub(lambda m: _value(values, int(m[1]) - 1), body)
+            body = _SLOT.sub(lambda m: by_slot.get(m[1], ""), body)
         self._left -= len(macro.body) + 1
         return body
-
-
-def _has_a_meaning(name: str) -> bool:
-    """Whether the reader knows the command better than its definition does."""
-    known = name in tables.KNOWN or name in tables.ASIDES or name in tables.SECTIONS
-    return known or is_citation(name)
-
-
-def _value(values: list[str], slot: int) -> str:
-    return values[slot] if 0 <= slot < len(values) else ""
 
 
 def _arguments(macro: _Macro, cursor: Cursor) -> list[str] | None:

@@ -63,6 +63,7 @@ DROPPED = {
 """How many arguments to pass over, options too; what else follows in braces is prose."""
 
 INCLUDES = frozenset(("input", "include", "subfile", "InputIfFileExists"))
+IMPORTS = frozenset(("import", "subimport"))
 BIBLIOGRAPHIES = frozenset(("bibliography", "addbibresource", "addglobalbib", "addsectionbib"))
 DEFINITIONS = frozenset(
     """

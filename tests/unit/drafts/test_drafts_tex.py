@@ -119,6 +119,7 @@ def test_cited_are_all_keys_but_those_in_comments_and_code(paper: Draft) -> None
         (r"\citeA<see>{a}", ("a",)),
         (r"\cites(see)(p. 3)[1]{a}[2][3]{b}{c}", ("a", "b", "c")),
         ("\\cite{a,\n  b,% why\n  c}", ("a", "b", "c")),
+        ("\\cite{a, % not x, y\n  b}", ("a", "b")),
         (r"\cite{DBLP:conf/nips/X+20}", ("DBLP:conf/nips/X+20",)),
     ],
 )
