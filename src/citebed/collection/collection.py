@@ -194,8 +194,8 @@ class Collection:
 
     def iter_documents(self, *, full_text: bool = False) -> Iterator[Document]:
         """The documents as records; with ``full_text``, their sections and links too."""
-        sections = _grouped(self.sections, "doc_id") if full_text else {}
-        links = _grouped(self.links, "doc_id") if full_text else {}
+        sections = self.sections.rows_by_key("doc_id", named=True) if full_text else {}
+        links = self.links.rows_by_key("doc_id", named=True) if full_text else {}
         for part in self.documents.iter_slices(10_000):
             for row in part.iter_rows(named=True):
                 yield _document(row, sections, links)
@@ -203,28 +203,21 @@ class Collection:
     def document(self, doc_id: str) -> Document:
         """A document by its id, or by any other name it goes by (DOI, id elsewhere)."""
         lower = doc_id.lower()
-        documents = self.documents
         for test in (
             pl.col("doc_id") == doc_id,
             pl.col("doc_id").str.to_lowercase() == lower,
             pl.col("doi") == lower,
             pl.col("aliases").list.contains(doc_id),
         ):
-            found = documents.filter(test)
-            if found.height:
-                row = found.row(0, named=True)
-                one = {row["doc_id"]}
-                return _document(
-                    row,
-                    _grouped(self.sections.filter(pl.col("doc_id").is_in(one)), "doc_id"),
-                    _grouped(self.links.filter(pl.col("doc_id").is_in(one)), "doc_id"),
-                )
+            for row in self.documents.filter(test).head(1).iter_rows(named=True):
+                parts = (t.filter(doc_id=row["doc_id"]) for t in (self.sections, self.links))
+                return _document(row, *(part.rows_by_key("doc_id", named=True) for part in parts))
         raise CollectionError(f"no document '{doc_id}' in {self.folder}")
 
     def iter_papers(self) -> Iterator[CitingPaper]:
         """The citing papers as records, with their contexts and references."""
-        references = _grouped(self.references, "paper_id")
-        contexts = _grouped(self.contexts, "paper_id")
+        references = self.references.rows_by_key("paper_id", named=True)
+        contexts = self.contexts.rows_by_key("paper_id", named=True)
         for row in self.papers.iter_rows(named=True):
             name = row["paper_id"]
             yield CitingPaper(
@@ -251,13 +244,6 @@ class Collection:
 _Groups = dict[str, list[dict[str, Any]]]
 
 
-def _grouped(table: pl.DataFrame, key: str) -> _Groups:
-    groups: _Groups = {}
-    for row in table.iter_rows(named=True):
-        groups.setdefault(row[key], []).append(row)
-    return groups
-
-
 def _document(row: dict[str, Any], sections: _Groups, links: _Groups) -> Document:
     name = row["doc_id"]
     return tables.document_of_row(row)._replace(
@@ -278,7 +264,7 @@ def _reference(row: dict[str, Any]) -> Reference:
 
 
 def _contexts(rows: list[dict[str, Any]]) -> tuple[Context, ...]:
-    grouped: dict[str, list[dict[str, Any]]] = {}
+    grouped: _Groups = {}
     for row in rows:
         grouped.setdefault(row["context_id"], []).append(row)
     return tuple(

@@ -70,19 +70,16 @@ _ARXIV_DOI = "10.48550/arxiv."
 _URL = re.compile(
     r"<?\b(?:https?|ftp)://[^\s\ue000\ue001<>{}\"]+>?|\bwww\.[^\s\ue000\ue001<>{}\"]+"
 )
-_CLOSING = {")": "(", "]": "[", "}": "{"}
+_OPENING = {")": "(", "]": "[", "}": "{"}
 
 
 def _trimmed(doi: str) -> str:
     """A DOI without the punctuation of the sentence around it."""
-    while doi and (doi[-1] in ".,;:'’”*_" or _stray(doi)):
+    while doi and (
+        doi[-1] in ".,;:'’”*_" or doi.count(doi[-1]) > doi.count(_OPENING.get(doi[-1], doi[-1]))
+    ):
         doi = doi[:-1]
     return doi
-
-
-def _stray(doi: str) -> bool:
-    opening = _CLOSING.get(doi[-1])
-    return opening is not None and doi.count(doi[-1]) > doi.count(opening)
 
 
 def doi_in(text: str) -> str | None:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from citebed.patterns import compiled
@@ -92,25 +92,16 @@ def numbers(inside: str) -> tuple[str, ...] | None:
     cites: list[str] = []
     for part in re.split("[,;]", _without_cues(inside)):
         item = part.strip()
-        if (number := _NUMBER.fullmatch(item)) is not None:
-            some = _range(item, number[1], number[2])
-            if some is None:
+        if (number := _NUMBER.fullmatch(item)) is not None and number[2]:
+            low, high = int(number[1]), int(number[2])
+            if not 0 <= high - low < _LONGEST_RANGE:
                 return None
-            cites += some
-        elif _KEY.fullmatch(item):
+            cites += map(str, range(low, high + 1))
+        elif number or _KEY.fullmatch(item):
             cites.append(item)
         elif not cites or not _LOCATES.fullmatch(item):
             return None
     return tuple(cites)
-
-
-def _range(item: str, first: str, last: str | None) -> list[str] | None:
-    if last is None:
-        return [item]
-    low, high = int(first), int(last)
-    if not 0 <= high - low < _LONGEST_RANGE:
-        return None
-    return [str(number) for number in range(low, high + 1)]
 
 
 def _without_cues(text: str) -> str:
@@ -173,8 +164,21 @@ class Marker:
 
 def markers(text: str) -> list[Marker]:
     """The citation markers of a text, in their order; none lies inside another."""
-    found = _outermost([*_latex(text), *_square(text), *_superscript(text), *_years(text)])
-    return _outermost([*found, *_round(text), *_round_around(text, found)])
+    commands = _matching(_CITE, text, _keys)
+    raised = _matching(_RAISED, text, lambda match: numbers(match[0].translate(_PLAIN)))
+    found = _outermost([*commands, *_square(text), *raised, *_years(text)])
+    named = _matching(_PARENTHESIS, text, lambda match: names_and_years(match[1]))
+    return _outermost([*found, *named, *_round_around(text, found)])
+
+
+def _matching(
+    pattern: re.Pattern[str],
+    text: str,
+    cites_of: Callable[[re.Match[str]], tuple[str, ...] | None],
+) -> Iterator[Marker]:
+    for match in pattern.finditer(text):
+        if (cites := cites_of(match)) is not None:
+            yield Marker(match.start(), match.end(), cites)
 
 
 def _outermost(found: Iterable[Marker]) -> list[Marker]:
@@ -202,16 +206,9 @@ _RAISED = compiled(
 )
 
 
-def _latex(text: str) -> Iterator[Marker]:
-    for match in _CITE.finditer(text):
-        keys = (key.strip() for group in _BRACED.findall(match[0]) for key in group.split(","))
-        yield Marker(match.start(), match.end(), tuple(key for key in keys if key))
-
-
-def _superscript(text: str) -> Iterator[Marker]:
-    for match in _RAISED.finditer(text):
-        if (cites := numbers(match[0].translate(_PLAIN))) is not None:
-            yield Marker(match.start(), match.end(), cites)
+def _keys(match: re.Match[str]) -> tuple[str, ...]:
+    keys = (key.strip() for group in _BRACED.findall(match[0]) for key in group.split(","))
+    return tuple(filter(None, keys))
 
 
 # --- Square brackets ------------------------------------------------------------------------
@@ -272,12 +269,6 @@ def _joined(text: str, left: Marker, right: Marker) -> list[Marker]:
 _PARENTHESIS = compiled(r"\(([^()]*+)\)")
 _NAMED = compiled(rf"(?P<authors>{AUTHORS})[\s~]{{0,2}}$")
 _LITTLE = compiled(rf"(?:(?:{_CUE}|and|or|{_LOCATOR})(?!\w)|[\s,;:.&]++)*+", re.IGNORECASE)
-
-
-def _round(text: str) -> Iterator[Marker]:
-    for match in _PARENTHESIS.finditer(text):
-        if (cites := names_and_years(match[1])) is not None:
-            yield Marker(match.start(), match.end(), cites)
 
 
 def _years(text: str) -> Iterator[Marker]:

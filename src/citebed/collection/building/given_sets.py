@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from bisect import bisect
 from collections import Counter
@@ -62,11 +63,12 @@ def _by_source(table: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 def _queries(topics: pl.DataFrame, rules: Rules) -> pl.DataFrame:
-    topics = topics.with_columns(pl.col("query_id").str.replace_all(r"\s+", "_"))
+    name = pl.col("query_id").str.replace_all(r"\s+", "_")
     if rules.query_ids == "order":
-        order = pl.int_range(1, pl.len() + 1).cast(pl.String)
-        topics = topics.with_columns(query_id=order)
-    unique = topics.unique("query_id", keep="first", maintain_order=True)
+        name = pl.int_range(1, pl.len() + 1).cast(pl.String)
+    unique = topics.with_columns(query_id=name).unique(
+        "query_id", keep="first", maintain_order=True
+    )
     nothing = pl.lit(None, dtype=pl.String)
     return unique.select(
         "query_id",
@@ -86,11 +88,9 @@ def _qrels(judgements: pl.DataFrame, rules: Rules) -> tuple[pl.DataFrame, list[P
     problems: list[Problem] = []
     codes = set(table["relevance"].unique().to_list())
     if rules.relevance:
-        unknown = sorted(codes - set(rules.relevance))
-        if unknown:
-            problems.append(
-                Problem(1, f"relevance codes without a meaning in the rules: {unknown}")
-            )
+        if unknown := sorted(codes - set(rules.relevance)):
+            what = f"relevance codes without a meaning in the rules: {unknown}"
+            problems.append(Problem(1, what))
         table = table.filter(pl.col("relevance").is_in(list(rules.relevance))).with_columns(
             pl.col("relevance").replace_strict(dict(rules.relevance), return_dtype=pl.Int32)
         )
@@ -156,17 +156,10 @@ class _Candidates:
         places = self._by_stem.get(_stem(source)) or self._by_stem[None]
         here = _parts(source)
         at = bisect(places, here)
-        common = max(_common(here, place) for place in places[max(at - 1, 0) : at + 1])
+        beside = places[max(at - 1, 0) : at + 1]
+        common = max(len(os.path.commonprefix([here, place])) for place in beside)
         last = bisect(places, (*here[:common], "\U0010ffff"))
         return self._names[places[last - 1]]
-
-
-def _common(left: _Parts, right: _Parts) -> int:
-    """How many folders two places have in common, from the top."""
-    pairs = zip(left, right, strict=False)
-    return next(
-        (n for n, (mine, theirs) in enumerate(pairs) if mine != theirs), min(len(left), len(right))
-    )
 
 
 def _parts(source: str) -> _Parts:

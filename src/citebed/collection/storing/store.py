@@ -22,7 +22,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import polars as pl
 
@@ -314,11 +314,16 @@ def state_of(folder: Path) -> tuple[int, int, int] | None:
     return found.st_ino, found.st_mtime_ns, found.st_size
 
 
+def _new_file(path: Path) -> IO[bytes]:
+    """A handle to write to: polars takes no name that is not UTF-8."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("wb")
+
+
 def write_table(path: Path, table: pl.DataFrame, schema: Schema) -> None:
     """Write a table with exactly the stated columns."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     made = table.select(pl.col(name).cast(kind) for name, kind in schema.items())
-    with path.open("wb") as handle:  # a handle: polars takes no name that is not UTF-8
+    with _new_file(path) as handle:
         made.write_parquet(
             handle, compression="zstd", compression_level=1, statistics=False, row_group_size=20_000
         )
@@ -354,13 +359,11 @@ def write_qrels(path: Path, qrels: pl.DataFrame) -> None:
     """Write judgements in TREC's four columns, with iteration 0."""
     from citebed.runs.writing import write_lines  # which needs numpy, and who reads does not
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as handle:
+    with _new_file(path) as handle:
         write_lines(qrels.select("query_id", pl.lit("0").alias("0"), "doc_id", "relevance"), handle)
 
 
 def write_jsonl(path: Path, table: pl.DataFrame) -> None:
     """Write a table as JSON Lines, one object a row."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as handle:
+    with _new_file(path) as handle:
         table.write_ndjson(handle)
