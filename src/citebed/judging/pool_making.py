@@ -106,7 +106,10 @@ class _Pooling:
         listed = self._listed()
         budget = Budget(options.size, f"{options.seed}/{query_id}")
         chosen = pool(ranked, manual, listed, method=options.method, budget=budget)
-        turn, pool_id = self._add_pool(wording, chosen.unsampled)
+        lists = {name: list(docs[: options.depth]) for name, docs in ranked.items()}
+        made = {"manual": manual, "lists": lists, "listed": list(listed)}
+        made |= {"unsampled": list(chosen.unsampled)}
+        turn, pool_id = self._add_pool(wording, made)
         wanted = {*chosen.doc_ids, *listed}
         rows = [
             {"pool_id": pool_id, "doc_id": doc_id, **each._asdict()}
@@ -137,14 +140,14 @@ class _Pooling:
         own = self.lookup.document(self.question.paper)
         return known | ({own.doc_id: None} if own is not None else {})
 
-    def _add_pool(self, wording: int, unsampled: Sequence[str]) -> tuple[int, int]:
+    def _add_pool(self, wording: int, made: dict[str, Any]) -> tuple[int, int]:
         mine = pools.c.question_id == self.question.id
         turn = int(self.connection.scalar(select(func.max(pools.c.round)).where(mine)) or 0) + 1
-        settings = self.options._asdict() | {"unsampled": list(unsampled)}
+        settings = self.options._asdict() | made
         row = {"question_id": self.question.id, "round": turn, "wording_id": wording}
         row |= {"method": self.options.method, "settings": settings, "made_at": now()}
-        made = insert(pools).values(row)
-        return turn, int(self.connection.execute(made.returning(pools.c.id)).scalar_one())
+        added = insert(pools).returning(pools.c.id).values(row)
+        return turn, int(self.connection.execute(added).scalar_one())
 
     def _items(self, pool_id: int, doc_ids: Sequence[str]) -> list[dict[str, Any]]:
         rows = []

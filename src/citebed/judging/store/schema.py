@@ -331,6 +331,7 @@ mails = Table(
     _id(),
     _key("campaigns"),
     _key("people", name="person_id"),
+    _key("forms"),
     Column("key", String(200), nullable=False, unique=True),
     Column("kind", String(20), nullable=False),
     Column("subject", Text, nullable=False),

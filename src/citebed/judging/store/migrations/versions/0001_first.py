@@ -189,33 +189,6 @@ def _create_tables() -> None:
     op.create_index(op.f("ix_forms_paper_id"), "forms", ["paper_id"], unique=False)
     op.create_index(op.f("ix_forms_person_id"), "forms", ["person_id"], unique=False)
     op.create_table(
-        "mails",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("campaign_id", sa.Integer(), nullable=False),
-        sa.Column("person_id", sa.Integer(), nullable=False),
-        sa.Column("key", sa.String(length=200), nullable=False),
-        sa.Column("kind", sa.String(length=20), nullable=False),
-        sa.Column("subject", sa.Text(), nullable=False),
-        sa.Column("file", sa.Text(), nullable=False),
-        sa.Column("content", sa.LargeBinary(), nullable=False),
-        sa.Column("state", sa.String(length=20), nullable=False),
-        sa.Column("attempts", sa.Integer(), nullable=False),
-        sa.Column("error", sa.Text(), nullable=True),
-        sa.Column("written_at", UtcTime(), nullable=False),
-        sa.Column("sent_at", UtcTime(), nullable=True),
-        sa.CheckConstraint(
-            "state IN ('written', 'sending', 'sent', 'failed', 'held')", name=op.f("ck_mails_state")
-        ),
-        sa.ForeignKeyConstraint(
-            ["campaign_id"], ["campaigns.id"], name=op.f("fk_mails_campaign_id")
-        ),
-        sa.ForeignKeyConstraint(["person_id"], ["people.id"], name=op.f("fk_mails_person_id")),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_mails")),
-        sa.UniqueConstraint("key", name=op.f("uq_mails_key")),
-    )
-    op.create_index(op.f("ix_mails_campaign_id"), "mails", ["campaign_id"], unique=False)
-    op.create_index(op.f("ix_mails_person_id"), "mails", ["person_id"], unique=False)
-    op.create_table(
         "events",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("campaign_id", sa.Integer(), nullable=False),
@@ -232,6 +205,36 @@ def _create_tables() -> None:
     )
     op.create_index(op.f("ix_events_campaign_id"), "events", ["campaign_id"], unique=False)
     op.create_index(op.f("ix_events_form_id"), "events", ["form_id"], unique=False)
+    op.create_table(
+        "mails",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("campaign_id", sa.Integer(), nullable=False),
+        sa.Column("person_id", sa.Integer(), nullable=False),
+        sa.Column("form_id", sa.Integer(), nullable=False),
+        sa.Column("key", sa.String(length=200), nullable=False),
+        sa.Column("kind", sa.String(length=20), nullable=False),
+        sa.Column("subject", sa.Text(), nullable=False),
+        sa.Column("file", sa.Text(), nullable=False),
+        sa.Column("content", sa.LargeBinary(), nullable=False),
+        sa.Column("state", sa.String(length=20), nullable=False),
+        sa.Column("attempts", sa.Integer(), nullable=False),
+        sa.Column("error", sa.Text(), nullable=True),
+        sa.Column("written_at", UtcTime(), nullable=False),
+        sa.Column("sent_at", UtcTime(), nullable=True),
+        sa.CheckConstraint(
+            "state IN ('written', 'sending', 'sent', 'failed', 'held')", name=op.f("ck_mails_state")
+        ),
+        sa.ForeignKeyConstraint(
+            ["campaign_id"], ["campaigns.id"], name=op.f("fk_mails_campaign_id")
+        ),
+        sa.ForeignKeyConstraint(["form_id"], ["forms.id"], name=op.f("fk_mails_form_id")),
+        sa.ForeignKeyConstraint(["person_id"], ["people.id"], name=op.f("fk_mails_person_id")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_mails")),
+        sa.UniqueConstraint("key", name=op.f("uq_mails_key")),
+    )
+    op.create_index(op.f("ix_mails_campaign_id"), "mails", ["campaign_id"], unique=False)
+    op.create_index(op.f("ix_mails_form_id"), "mails", ["form_id"], unique=False)
+    op.create_index(op.f("ix_mails_person_id"), "mails", ["person_id"], unique=False)
     op.create_table(
         "questions",
         sa.Column("id", sa.Integer(), nullable=False),

@@ -1,0 +1,311 @@
+"""The Python door to a campaign: ``citebed.campaign("cr26")``.
+
+A campaign has a folder of its own with a ``campaign.toml``, which names the collection and the
+database; mails are written there. The database is in the collection's folder unless its URL says
+otherwise. What the verbs do is what the commands and the web do.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from sqlalchemy import make_url
+
+from citebed.collection import Collection, open_collection
+from citebed.errors import CitebedError
+from citebed.files.reading import read_text
+from citebed.files.writing import write_whole
+from citebed.judging import mails, reformulating, searching
+from citebed.judging.assigning import assign_phase_one, assign_phase_two
+from citebed.judging.exporting import Exported, export_campaign
+from citebed.judging.judgement_tables import current_judgements, qrels_of
+from citebed.judging.papers import add_papers, read_papers
+from citebed.judging.pool_making import PoolOptions, PoolReport, make_pools, waiting
+from citebed.judging.questions import BY_HAND, all_questions, exclude, set_aside, wording_of
+from citebed.judging.returns import Returned, read_returns
+from citebed.judging.settings import Settings
+from citebed.judging.status import exclusion_history, form_table, open_problems
+from citebed.judging.store import backup as copies
+from citebed.judging.store.engine import Database, open_database
+from citebed.judging.store.handle import CampaignStore, create_campaign
+from citebed.judging.tables import campaign_tables
+from citebed.retrieval.recommending import Recommender
+from citebed.runs.reading import as_runs
+from citebed.runs.tables import Qrels, Run
+from citebed.wording import json_text, printable
+
+FILE = "campaign.toml"
+
+
+class Campaign(CampaignStore):
+    """An open campaign with the verbs of the command line."""
+
+    def __init__(self, database: Database, name: str, folder: Path) -> None:
+        super().__init__(database, name)
+        self.folder = folder
+
+    @property
+    def outbox(self) -> Path:
+        """Where mails are written."""
+        return self.folder / "outbox"
+
+    @cached_property
+    def collection(self) -> Collection:
+        """The collection that is judged."""
+        return open_collection(self.folder / self.settings.collection)
+
+    @cached_property
+    def _recommender(self) -> Recommender:
+        return Recommender(self.collection)
+
+    # --- phase one ---
+
+    def add_papers(self, path: str | Path) -> int:
+        """Source papers from CSV or BibTeX; those that are known stay as they are."""
+        return add_papers(self, read_papers(path, self.collection))
+
+    def invite(
+        self,
+        ways: Sequence[str] = mails.FORMS,
+        outbox: str | Path | None = None,
+        *,
+        on: date | None = None,
+    ) -> list[Path]:
+        """Write to all who are due: authors of papers that are online, and of pooled questions."""
+        made = [*assign_phase_one(self, on or date.today()), *assign_phase_two(self)]
+        return mails.invite(self, made, Path(outbox or self.outbox), ways)
+
+    def remind(
+        self,
+        ways: Sequence[str] = mails.FORMS,
+        outbox: str | Path | None = None,
+        *,
+        after_days: int = 7,
+    ) -> list[Path]:
+        """Write again to those who have not answered."""
+        return mails.remind(self, Path(outbox or self.outbox), ways, after_days=after_days)
+
+    def send(self, smtp: mails.Smtp, most: int | None = None) -> mails.Sent:
+        """Send the mails that wait in the outbox."""
+        return mails.send(self, smtp, most=most)
+
+    def returns(self, paths: str | Path | Iterable[str | Path]) -> list[Returned]:
+        """Take in what came back: files or folders, in any of the forms."""
+        given = [paths] if isinstance(paths, str | Path) else paths
+        return read_returns(self, given)
+
+    # --- questions ---
+
+    @property
+    def questions(self) -> pl.DataFrame:
+        """Research questions as stated and as worded now, with why they are set aside."""
+        with self.reading() as connection:
+            aside = set_aside(self, connection)
+            rows = []
+            for each in connection.execute(all_questions(self)).all():
+                last = wording_of(connection, each.id)
+                stated = wording_of(connection, each.id, "stated").text
+                excluded = "; ".join(aside.get(each.id, {}).values()) or None
+                rows.append((each.query_id, each.paper, each.person, stated, last.text, last.kind,
+                             list(last.classes), excluded))  # fmt: skip
+        names = ["query_id", "paper", "author", "stated", "text", "kind", "classes", "excluded"]
+        kinds = [*[pl.String] * 6, pl.List(pl.String), pl.String]
+        return pl.DataFrame(rows, dict(zip(names, kinds, strict=True)), orient="row")  # type: ignore[arg-type]
+
+    def reformulate(self, query_id: str, text: str, *classes: str, who: str = "organiser") -> None:
+        """Word a question anew, so that it stands alone."""
+        reformulating.reformulate(self, query_id, text, classes, who)
+
+    @cached_property
+    def _vocabulary(self) -> Any:
+        return reformulating.vocabulary(self.collection)
+
+    def suggestions(self, query_id: str) -> list[reformulating.Suggestion]:
+        """What might be changed in a question; a person decides."""
+        with self.reading() as connection:
+            question = searching.question_row(self, connection, query_id)
+            text = wording_of(connection, question.id).text
+            earlier = [
+                wording_of(connection, each.id).text
+                for each in connection.execute(all_questions(self)).all()
+                if each.form_id == question.form_id and each.number < question.number
+            ]
+        return reformulating.suggestions(text, earlier, self._vocabulary)
+
+    def exclude(self, query_id: str, reason: str, *, lift: bool = False) -> None:
+        """Set a question aside by hand, or take it back."""
+        with self.writing() as connection:
+            question = searching.question_row(self, connection, query_id)
+            exclude(connection, question.id, BY_HAND, reason, "organiser", lift)
+
+    # --- phase two ---
+
+    def search(
+        self, query_id: str, text: str, who: str = "organiser", k: int = 30
+    ) -> tuple[int, list[searching.Hit]]:
+        """Search by hand; the search's number, and its results."""
+        return searching.search_by_hand(self, self._recommender, query_id, text, who, k)
+
+    def mark(self, query_id: str, doc_id: str, **options: Any) -> None:
+        """Mark a document for judging; ``on=False`` takes the mark away."""
+        searching.mark(self, query_id, doc_id, **options)
+
+    def pool(
+        self, runs: Iterable[Any] | None = None, size: int | None = None, **options: Any
+    ) -> list[PoolReport]:
+        """Make the lists of phase two: manual results first, then one of each run in turn.
+
+        Without ``runs`` the three models of the seed search. The options are those of
+        `PoolOptions`: ``method``, ``depth``, ``seed``, ``coupling``.
+        """
+        chosen = PoolOptions(size or self.settings.pool_size, **options)
+        with self.reading() as connection:
+            queries = waiting(self, connection)
+            judged = qrels_of(self, connection, "j1")
+        if not queries:
+            return []
+        made: Sequence[Run] = (
+            searching.automatic_runs(self.collection, queries, judged)
+            if runs is None
+            else list(as_runs(runs))
+        )
+        lists = searching.ranked_lists(made, chosen.depth)
+        with self.writing() as connection:
+            return make_pools(self, connection, self.collection, lists, chosen)
+
+    # --- looking ---
+
+    def status(self) -> pl.DataFrame:
+        """Every form: whom it asks, what became of it."""
+        with self.reading() as connection:
+            return form_table(self, connection)
+
+    @property
+    def problems(self) -> pl.DataFrame:
+        """What could not be read in what came back."""
+        with self.reading() as connection:
+            return open_problems(self, connection)
+
+    @property
+    def exclusions(self) -> pl.DataFrame:
+        """Every exclusion with its reason, and its lifting."""
+        with self.reading() as connection:
+            return exclusion_history(self, connection)
+
+    @property
+    def judgements(self) -> pl.DataFrame:
+        """Every judge's last word on every document."""
+        with self.reading() as connection:
+            return current_judgements(self, connection, excluded=True)
+
+    def qrels(self, name: str = "j12", *, graded: bool = False) -> Qrels:
+        """J1, J2 or both (``j1``, ``j2``, ``j12``) as judgements that `evaluate` takes."""
+        with self.reading() as connection:
+            return qrels_of(self, connection, name, graded=graded)
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """The tables of the paper by name: returns, reformulations, comparison, sources …"""
+        with self.reading() as connection:
+            return campaign_tables(self, connection, self.collection.documents.height)
+
+    def export(
+        self, folder: str | Path, *, graded: bool = False, shapes: Sequence[str] = ()
+    ) -> Exported:
+        """Qrels, topics and pools in a folder, named by the hash of their content."""
+        return export_campaign(self, self.collection, folder, graded=graded, shapes=tuple(shapes))
+
+    def backup(self, path: str | Path) -> dict[str, int]:
+        """Everything as one file of JSON Lines; the number of rows by table."""
+        return copies.backup(self, path)
+
+
+def new_campaign(
+    folder: str | Path,
+    collection: str | Path | Collection,
+    papers: str | Path | None = None,
+    *,
+    database: str | None = None,
+    **settings: Any,
+) -> Campaign:
+    """Start a campaign, whose folder's name is its name; the settings are those of `Settings`."""
+    folder = Path(folder)
+    if (folder / FILE).exists():
+        raise CitebedError(f"there is a campaign in {printable(folder)} already.")
+    opened = open_collection(collection)
+    place = opened.folder.resolve()
+    name = folder.resolve().name
+    settings.setdefault("title", f"{name}: building a test collection")
+    chosen = Settings(collection=str(place), **settings)
+    at = database or str(place / "campaigns" / f"{name}.sqlite")
+    campaign = Campaign(*_created(at, name, chosen), folder)
+    if papers is not None:
+        campaign.add_papers(papers)
+    write_whole(folder / FILE, _toml(name, place, at))
+    return campaign
+
+
+def _created(at: str, name: str, settings: Settings) -> tuple[Database, str]:
+    opened = open_database(at, create=True)
+    create_campaign(opened, name, settings)
+    return opened, name
+
+
+def _toml(name: str, collection: Path, database: str) -> str:
+    """The file that a campaign is opened by; a password is not written down."""
+    if "://" in database:
+        url = make_url(database)
+        database = url.set(password=None).render_as_string()
+    facts = {"name": name, "collection": str(collection), "database": database}
+    lines = [f"{key} = {json_text(value)}" for key, value in facts.items()]
+    return (
+        "# A campaign of citebed. The mail server may be named here: [smtp] host, port, user.\n"
+        + ("\n".join(lines) + "\n")
+    )
+
+
+def open_campaign(folder: str | Path | Campaign, database: str | None = None) -> Campaign:
+    """Open the campaign in a folder; another ``database`` than its file names may be given."""
+    if isinstance(folder, Campaign):
+        return folder
+    folder = Path(folder)
+    facts = campaign_file(folder)
+    return Campaign(open_database(database or facts["database"]), facts["name"], folder)
+
+
+def campaign_file(folder: Path) -> dict[str, Any]:
+    """What stands in a campaign's file."""
+    path = folder / FILE
+    if not path.is_file():
+        raise CitebedError(
+            f"there is no campaign in {printable(folder)}: it has no {FILE}. Start one with "
+            f"'citebed campaign new {printable(folder)} --collection … --papers …'."
+        )
+    try:
+        facts = tomllib.loads(read_text(path))
+    except tomllib.TOMLDecodeError as error:
+        raise CitebedError(f"{printable(path)} is no TOML: {error}.") from error
+    for key in ("name", "database"):
+        if not isinstance(facts.get(key), str):
+            raise CitebedError(f"{printable(path)} does not say its {key}.")
+    return facts
+
+
+def restore_campaign(
+    path: str | Path, folder: str | Path, collection: str | Path, database: str | None = None
+) -> Campaign:
+    """Make a campaign of a backup, in a new folder and an empty database."""
+    folder = Path(folder)
+    if (folder / FILE).exists():
+        raise CitebedError(f"there is a campaign in {printable(folder)} already.")
+    place = open_collection(collection).folder.resolve()
+    at = database or str(place / "campaigns" / f"{folder.resolve().name}.sqlite")
+    store = copies.restore(path, open_database(at, create=True))
+    store.change_settings(collection=str(place))
+    write_whole(folder / FILE, _toml(store.name, place, at))
+    return Campaign(store.database, store.name, folder)

@@ -1,0 +1,162 @@
+"""Whatever came back: filled text forms, PDFs, HTML answer files, or mails that carry them.
+
+Every file is kept as it came, with its hash: the same file again changes nothing. What could not
+be read of it is listed with its line for the organiser, and is never guessed.
+"""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import hashlib
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from email.utils import parsedate_to_datetime
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from sqlalchemy import Connection, insert, select
+
+from citebed.collection.formats.base import decode
+from citebed.errors import CitebedError, FormatError
+from citebed.files.reading import read_small
+from citebed.judging.answering import Recorded, record
+from citebed.judging.assigning import form_by_code
+from citebed.judging.forms import html_form, pdf_form, text_form
+from citebed.judging.forms.sheet import Answers, Unread
+from citebed.judging.questions import apply_rules
+from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.judgements import Source, in_turn
+from citebed.judging.store.schema import now, problems, returns
+from citebed.wording import printable
+
+LARGEST = 20 << 20
+"""Bytes that a returned file may have."""
+
+
+class Part(NamedTuple):
+    """A piece that may be a filled form: a file, or the text or an attachment of a mail."""
+
+    name: str
+    content: bytes
+    answered_at: datetime
+
+
+class Returned(NamedTuple):
+    """What became of a returned file."""
+
+    name: str
+    outcome: str
+    via: str | None = None
+    recorded: Recorded | None = None
+    unread: tuple[Unread, ...] = ()
+
+
+def read_returns(store: CampaignStore, paths: Iterable[str | Path]) -> list[Returned]:
+    """Take in files and folders of files; each is stored whole or not at all."""
+    done = []
+    for path in _files(paths):
+        try:
+            parts = list(_parts(path))
+        except FormatError as error:
+            done.append(
+                Returned(str(path), "refused", unread=(Unread(error.line or 0, error.what),))
+            )
+            continue
+        done += [in_turn(store.database, partial(_take, store, part)) for part in parts]
+    with store.writing() as connection:
+        apply_rules(store, connection)
+    return done
+
+
+def _files(paths: Iterable[str | Path]) -> Iterator[Path]:
+    for path in map(Path, paths):
+        if path.is_dir():
+            yield from sorted(each for each in path.rglob("*") if each.is_file())
+        elif path.exists():
+            yield path
+        else:
+            raise CitebedError(f"there is no file or folder {printable(path)}.")
+
+
+def _parts(path: Path) -> Iterator[Part]:
+    """The file itself, or the pieces of a mail, which carry its date."""
+    content = read_small(path, LARGEST)
+    at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    if path.suffix.lower() != ".eml":
+        yield Part(path.name, content, at)
+        return
+    mail = email.message_from_bytes(content, policy=email.policy.default)
+    at = _date_of(mail) or at
+    pieces = [(part.get_filename(), part.get_payload(decode=True)) for part in mail.walk()]
+    ours = [
+        Part(f"{path.name}: {name}" if name else path.name, piece, at)
+        for name, piece in pieces
+        if isinstance(piece, bytes) and _is_ours(piece)
+    ]
+    yield from ours or [Part(path.name, content, at)]
+
+
+def _is_ours(content: bytes) -> bool:
+    text = decode(content)[0]
+    return (
+        pdf_form.is_this_form(content)
+        or html_form.is_this_form(text)
+        or text_form.is_this_form(text)
+    )
+
+
+def _date_of(mail: EmailMessage) -> datetime | None:
+    try:
+        found = parsedate_to_datetime(str(mail["Date"]))
+    except (TypeError, ValueError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _read(content: bytes) -> tuple[str, Answers] | None:
+    """The answers in a piece and the way they were given; ``None`` if it is none of our forms."""
+    if pdf_form.is_this_form(content):
+        return "pdf", pdf_form.read(content)
+    text = decode(content)[0]
+    if html_form.is_this_form(text):
+        return "html", html_form.read(text)
+    if text_form.is_this_form(text):
+        return "text", text_form.read(text)
+    return None
+
+
+def _take(store: CampaignStore, part: Part, connection: Connection) -> Returned:
+    digest = hashlib.sha256(part.content).hexdigest()
+    known = (returns.c.campaign_id == store.id) & (returns.c.sha256 == digest)
+    if connection.scalar(select(returns.c.id).where(known)) is not None:
+        return Returned(part.name, "known already")
+    unread: tuple[Unread, ...] = ()
+    try:
+        found = _read(part.content)
+    except CitebedError as error:
+        found, unread = None, (Unread(0, str(error)),)
+    else:
+        if found is None:
+            unread = (Unread(0, "no form of ours: neither text, PDF nor answer file"),)
+    form = form_by_code(store, connection, found[1].code) if found else None
+    if found and form is None:
+        unread = (Unread(0, f"the form {found[1].code[:40]!r} is of another campaign, or of none"),)
+    at = min(part.answered_at, now())
+    row = {"campaign_id": store.id, "sha256": digest, "name": part.name, "content": part.content}
+    row |= {"via": found[0] if found else None, "form_id": form.id if form else None}
+    made = insert(returns).returning(returns.c.id)
+    row |= {"answered_at": at, "received_at": now()}
+    return_id = int(connection.execute(made.values(row)).scalar_one())
+    recorded = None
+    if found and form:
+        source = Source(form.person_id, form.id, found[0], at, return_id)
+        recorded = record(store, connection, form, found[1], source)
+        unread = (*found[1].unread, *recorded.unread)
+        store.log(connection, "returned", f"author {form.person_id}", form.id, via=found[0])
+    for line, what in unread:
+        connection.execute(insert(problems).values(return_id=return_id, line=line, what=what))
+    outcome = "refused" if recorded is None else "read in part" if unread else "read"
+    return Returned(part.name, outcome, found[0] if found else None, recorded, unread)
