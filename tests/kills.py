@@ -1,9 +1,10 @@
 """Commands that are killed, at each of their steps on disk or at any moment; and full disks.
 
 A process that has everything loaded makes a copy of itself for every try, so that hundreds of
-them take seconds. A step is what Python tells its audit hooks: a file opened to write, a folder
-made, something renamed, exchanged or removed. The copy is killed just before it. A full disk is
-one on which no file may have more than some bytes.
+them take seconds; what one copy had to load besides is there for the next. A step is what Python
+tells its audit hooks: a file opened to write, a folder made, something renamed, exchanged or
+removed. The copy is killed just before it. A full disk is one on which no file may have more than
+some bytes.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 
 KILLED = -9
 _DRIVER = """
-import importlib, json, os, resource, signal, sys, time
+import contextlib, importlib, json, os, resource, signal, sys, tempfile, time
 
 for name in ("citebed.cli.app", "citebed.files.writing", *sys.argv[1:]):
     importlib.import_module(name)
@@ -50,8 +51,21 @@ def run(words, folder, what, number, exchanging):
     while what == "after" and code == 0:
         code = main(words)
     sys.stdout.flush()
+    if what == "steps":
+        needed.write(json.dumps(list(sys.modules)))
+        needed.flush()
     return code
 
+def load_what_was_needed():
+    needed.seek(0)
+    for name in json.loads(needed.read() or "[]"):
+        if name not in sys.modules:
+            with contextlib.suppress(Exception):
+                importlib.import_module(name)
+    needed.seek(0)
+    needed.truncate()
+
+needed = tempfile.TemporaryFile("w+")
 for line in sys.stdin:
     given = json.loads(line)
     reading, pipe = os.pipe()
@@ -68,6 +82,7 @@ for line in sys.stdin:
     with open(reading, "rb") as pipe:
         said = pipe.read().decode()
     print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), said]), flush=True)
+    load_what_was_needed()
 """
 
 

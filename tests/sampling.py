@@ -18,12 +18,13 @@ EVERY = int(os.environ.get("CITEBED_EVERY", "1"))
 """One case in so many of all other parametrised tests, as for other Pythons."""
 
 SAMPLED = {
-    "tests/unit/cli/test_odd_streams.py": 5,
+    "tests/unit/cli/test_odd_streams.py": 7,
     "tests/unit/cli/test_odd_files.py": 5,
-    "tests/unit/cli/test_written_files.py": 3,
+    "tests/unit/cli/test_simulate_verb.py::test_the_page": 3,
+    "tests/unit/cli/test_written_files.py": 5,
     "tests/unit/collection/exporting/test_export_killed.py": 3,
     "tests/unit/collection/test_import_starved.py": 3,
-    "tests/unit/collection/test_robustness.py": 2,
+    "tests/unit/collection/test_robustness.py": 4,
     "tests/unit/drafts/test_drafts_robustness.py": 4,
     "tests/unit/evaluation/statistics": 2,
     "tests/unit/files/test_reading.py": 2,
@@ -32,10 +33,10 @@ SAMPLED = {
     "tests/unit/retrieval/models/test_model_scores.py": 3,
     "tests/unit/retrieval/search/test_exact.py": 3,
     "tests/unit/retrieval/search/test_exact_acm_cr.py": 5,
-    "tests/unit/runs/test_fusion_laws.py": 2,
+    "tests/unit/runs/test_fusion_laws.py": 4,
     "tests/unit/runs/test_kba_readers_agree.py": 6,
     "tests/unit/runs/test_runs_readers_agree.py": 6,
-    "tests/unit/test_long_texts.py": 4,
+    "tests/unit/test_long_texts.py": 7,
     "tests/unit/text": 3,
     "tests/unit/timeline/filters/test_restarting.py": 3,
     "tests/unit/timeline/streams/test_run_readers_agree.py": 5,
@@ -45,6 +46,8 @@ SAMPLED = {
 FULL_ONLY = (
     "tests/unit/retrieval/search/test_exact_acm_cr.py::test_all_queries_and_2000_random_ones",
     "tests/unit/collection/exporting/test_acm_cr_round_trip.py",
+    "tests/unit/collection/formats/test_jsonl.py::test_real_contexts_in_pieces",
+    "tests/unit/timeline/test_known_failures.py::test_scores_agree_with_plain_loops[kba 2012-1d]",
     "tests/unit/report/test_contrast_figures.py::test_the_same_contrast_gives_the_same_files",
     "tests/unit/report/test_collection_picture.py::test_the_same_statistics_give_the_same_file",
     "tests/unit/report/test_timeline_figures.py::test_pictures_are_the_same_bytes_twice",
@@ -58,6 +61,11 @@ FULL_ONLY = (
 def examples(number: int) -> int:
     """How many examples a property test sees that asks for so many."""
     return number if FULL else max(8, number // 4)
+
+
+def sized(usual: int, full: int) -> int:
+    """The size of a study: smaller in every run of the tests, whole in the full one."""
+    return full if FULL else usual
 
 
 def sampled(items: Sequence[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:

@@ -1,11 +1,12 @@
-"""A minute of fuzzing in every run of the tests, from fixed seeds; make fuzz goes on longer."""
+"""A little fuzzing in every run of the tests, a minute in the full one, from fixed seeds."""
 
 from __future__ import annotations
 
 import pytest
 from tests.fuzz.fuzzing import fuzz
+from tests.sampling import sized
 
-SECONDS = 30
+SECONDS = sized(8, 30)
 
 
 @pytest.mark.parametrize("start", [1_000_000, 2_000_000])  # two, for two test processes

@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer.main
@@ -125,9 +126,14 @@ def citebed_words(line: str) -> Iterator[list[str]]:
             words.append(word)
 
 
+@pytest.fixture(scope="session")
+def verbs() -> dict[str, Any]:
+    """Every verb by its name."""
+    return typer.main.get_command(build()).commands  # type: ignore[attr-defined, no-any-return]
+
+
 @pytest.mark.parametrize(("page", "words"), list(commands()))
-def test_every_command_parses(page: str, words: list[str]) -> None:
-    verbs = typer.main.get_command(build()).commands  # type: ignore[attr-defined]
+def test_every_command_parses(page: str, words: list[str], verbs: dict[str, Any]) -> None:
     if words and words[0].startswith("-"):
         assert words[0] in ("--help", "-h", "--version"), page
         return

@@ -138,7 +138,7 @@ FEW_THREADS = {"POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1", "MALLOC_A
 def bombs(place: Path) -> Path:
     """3 GB each in a few MB: a line without end, and the same line of a run again and again."""
     for name, unit in {"line.gz": b"x", "lines.gz": b"q1 Q0 doc 1 1.5 t\n"}.items():
-        (place / name).write_bytes(gzip.compress(unit * ((1 << 27) // len(unit)), 9) * 24)
+        (place / name).write_bytes(gzip.compress(unit * ((1 << 24) // len(unit)), 9) * 192)
     return place
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests.kills import KILLED, Victims, content, victims
+from tests.sampling import sized
 from tests.unit.cli.test_odd_files import DIGITS, FEW_THREADS, FILES, LIMITED, NESTED
 
 from citebed.cli.app import main
@@ -157,7 +158,7 @@ BOMBS = {
 def bombs(place: Path) -> Path:
     """3 GB each in a few MB: a line without end, and the same lines again and again."""
     for name, unit in BOMBS.items():
-        (place / name).write_bytes(gzip.compress(unit * ((1 << 27) // len(unit)), 9) * 24)
+        (place / name).write_bytes(gzip.compress(unit * ((1 << 24) // len(unit)), 9) * 192)
     return place
 
 
@@ -287,7 +288,7 @@ def test_a_team_that_is_no_text_is_refused(odd: bytes, capsys: pytest.CaptureFix
 
 LONG = "".join(
     f'{{"doc_id": "d{n}", "time": {1323450574 + n}, "text": "Ann Oak {n}"}}\nno\n'
-    for n in range(40)
+    for n in range(sized(12, 40))
 )
 FILTER = "filter s.jsonl -t t.jsonl --checkpoint-every 0 --skipped o/list -o o/OUT"
 MODULES = ("citebed.cli.filtering", "citebed.timeline.filters.running", "citebed.timeline.filters")

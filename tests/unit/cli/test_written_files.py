@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 from tests.kills import KILLED, Victims, content, victims
+from tests.sampling import examples
 
 from citebed.cli.app import main
 from citebed.files.writing import DRAFT
@@ -235,7 +236,7 @@ def test_a_search_that_is_killed_at_any_moment(here: Path, writers: Victims) -> 
     words = ["search", "c", "--queries", "sentences", "-q", "-o", "o/out.run", "--overwrite"]
     assert main(words) == 0
     whole, seed = out.read_bytes(), random.Random("search")
-    for _ in range(20):
+    for _ in range(examples(20)):
         assert writers.run(words, here, "after", seed.uniform(0, 0.4)) == KILLED
         assert out.read_bytes() == whole
         assert speaks_of(out)

@@ -22,7 +22,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "plain": bytes,
     "gzip": gzip.compress,
     "bzip2": bz2.compress,
-    "xz": lzma.compress,
+    "xz": lambda data: lzma.compress(data, preset=0),
 }
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.sampling import sized
 
 from citebed.errors import FormatError
 from citebed.files.line_blocks import file_blocks
@@ -24,7 +25,7 @@ from citebed.runs.kba_files import (
     read_one_by_one,
 )
 
-FILES = 900
+FILES = sized(300, 900)
 BOM = b"\xef\xbb\xbf"
 EPOCHS = [b"1323450574-47f2", b"1323450575-a", b"-000003600-x", b"99999-x", b"1000000000-\xc3\xa9"]
 NO_EPOCHS = [

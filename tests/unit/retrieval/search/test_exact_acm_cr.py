@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.sampling import sized
 from tests.unit.retrieval.search.made import Both
 
 from citebed.collection import open_collection
@@ -68,5 +69,5 @@ def test_all_queries_and_2000_random_ones(acm_cr_indexed: Path) -> None:
 def test_some_queries_for_every_model(acm_cr_indexed: Path, model: str) -> None:
     both = Both(open_index(acm_cr_indexed), model, DEFAULT_FIELDS)
     texts = texts_of(acm_cr_indexed)
-    assert_exact(both, [both.slow.query(text) for text in texts[:: len(texts) // 25]])
-    assert_exact(both, list(random_queries(both, 40)))
+    assert_exact(both, [both.slow.query(text) for text in texts[:: len(texts) // sized(12, 25)]])
+    assert_exact(both, list(random_queries(both, sized(20, 40))))

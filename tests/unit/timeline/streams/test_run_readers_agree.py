@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.sampling import sized
 from tests.unit.runs.test_runs_readers_agree import file_of, outcome
 from tests.unit.timeline.streams.test_runs import Collected, judged
 
@@ -20,7 +21,7 @@ from citebed.timeline.streams import tally as streams
 from citebed.timeline.streams.stream_runs import open_run, without_times
 from citebed.timeline.streams.tally import tally
 
-FILES = 600
+FILES = sized(200, 600)
 Row = tuple[str, str, float]
 
 
