@@ -199,8 +199,7 @@ class _Import:
         self.progress.step("merging", 0)
         records = merging.with_crossrefs(merging.canonical_records(state["records"]))
         reason = reasons(records, self.rules)
-        kept = records.filter(reason.is_null())
-        documents, merged = merging.merge(kept)
+        documents, merged = merging.merge(records.filter(reason.is_null()))
         by_rule = records.with_columns(reason, kept_as=pl.lit(None, dtype=pl.String)).filter(
             reason.is_not_null()
         )
@@ -217,7 +216,9 @@ class _Import:
         sets = citing.query_sets(cited, documents, self.rules)
         more, found = given_sets(state["topics"], state["judgements"], self.rules)
         self.reader.problems += found
-        sources = self._sources(dropped)
+        kept = self.known.filter(~pl.col("source").is_in(list(dropped)))
+        read_now = pl.DataFrame(self.reader.sources, schema=dict(tables.SOURCES))
+        sources = pl.concat([kept, read_now]).sort("source")
         problems = pl.concat([state["problems"], _problem_frame(self.reader.problems)])
         prepared = _Prepared(
             frames={
@@ -254,11 +255,6 @@ class _Import:
             problems=problems,
         )
         return report, prepared
-
-    def _sources(self, dropped: set[str]) -> pl.DataFrame:
-        kept = self.known.filter(~pl.col("source").is_in(list(dropped)))
-        new = pl.DataFrame(self.reader.sources, schema=dict(tables.SOURCES))
-        return pl.concat([kept, new]).sort("source")
 
     def _manifest_sources(
         self, sources: pl.DataFrame, given: list[str]

@@ -13,7 +13,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -104,9 +104,8 @@ def rules_from(values: Mapping[str, Any], origin: str) -> Rules:
     for name, value in values.items():
         if name not in known:
             raise UnknownName(f"rule in {origin}", name, known)
-        options[name] = (
-            _relevance(value, origin) if name == "relevance" else _plain(name, value, origin)
-        )
+        read = _relevance if name == "relevance" else partial(_plain, name)
+        options[name] = read(value, origin)
     return Rules(**options)
 
 
@@ -133,18 +132,15 @@ def _relevance(value: Any, origin: str) -> dict[int, int]:
 
 def profiles() -> list[str]:
     """The names of the profiles that come with citebed."""
-    folder = resources.files("citebed.collection") / "profiles"
-    return sorted(
-        item.name.removesuffix(".toml") for item in folder.iterdir() if item.name.endswith(".toml")
-    )
+    names = (item.name for item in (resources.files("citebed.collection") / "profiles").iterdir())
+    return sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml"))
 
 
 def load_profile(name: str) -> Rules:
     """A profile by name, or from a TOML file of one's own."""
     if name in profiles():
-        text = (resources.files("citebed.collection") / "profiles" / f"{name}.toml").read_text(
-            "utf-8"
-        )
+        folder = resources.files("citebed.collection") / "profiles"
+        text = (folder / f"{name}.toml").read_text("utf-8")
     elif Path(name).exists() and not Path(name).is_dir():
         text = read_text(Path(name))
     else:
@@ -190,9 +186,8 @@ def reasons(records: pl.DataFrame, rules: Rules) -> pl.Series:
 def _excluded(items: tuple[str, ...]) -> pl.Expr:
     ids = [item.lower() for item in items]
     dois = [doi for doi in map(normalise_doi, items) if doi]
-    return (pl.col("doc_id").str.to_lowercase().is_in(ids) | pl.col("doi").is_in(dois)).fill_null(
-        value=False
-    )
+    named = pl.col("doc_id").str.to_lowercase().is_in(ids) | pl.col("doi").is_in(dois)
+    return named.fill_null(value=False)
 
 
 def _foreign(records: pl.DataFrame, wanted: tuple[str, ...]) -> tuple[pl.Expr, pl.Expr]:

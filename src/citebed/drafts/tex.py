@@ -279,9 +279,6 @@ class TexReader:
                 return
             cursor.at = cursor.after_options(group[1] + 1)
 
-    def _define(self, name: str, cursor: Cursor) -> None:
-        self._macros.define(name, cursor)
-
     def _break(self, _name: str, cursor: Cursor) -> None:
         """The paragraph ends; ``\\paragraph{Data.} We …`` begins the next with its heading."""
         self._out.flush()
@@ -336,7 +333,7 @@ class TexReader:
 _Handler = Callable[[TexReader, str, Cursor], object]
 _HANDLERS: dict[str, _Handler] = {
     **dict.fromkeys(tables.DROPPED, TexReader._drop),
-    **dict.fromkeys(tables.DEFINITIONS, TexReader._define),
+    **dict.fromkeys(tables.DEFINITIONS, lambda own, name, at: own._macros.define(name, at)),
     **dict.fromkeys(tables.SECTIONS, TexReader._heading),
     **dict.fromkeys(tables.BREAKS, TexReader._break),
     **dict.fromkeys(tables.ASIDES | tables.TITLES, TexReader._aside),

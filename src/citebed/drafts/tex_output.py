@@ -117,6 +117,7 @@ _ASIDE = re.compile(
     r"|\\(?:begin|end)\{\w+\*?\}(?:\[[^]]*\])?(?:\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})?"
     r"|\$[^$]*\$|%[^\n]*|\\footnote\{(?:[^{}]|\{[^{}]*\})*\}"
 )
+_COMMA_OR_AND = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+|\s+&\s+")
 _NAME = re.compile(r"[^\W\d_][^\d@/|]*")
 
 
@@ -126,12 +127,7 @@ def authors_in(tex: str) -> tuple[str, ...]:
         return ()
     plain = _ASIDE.sub("", tex)
     lines = [part.split("\\\\")[0] for part in _BETWEEN.split(plain)]
-    names = [name for line in lines for name in _names_of(latex_to_text(line))]
-    return unique(names)
-
-
-def _names_of(line: str) -> list[str]:
-    """``A. One, B. Two and C. Three`` as three names; what is no name is left out."""
-    parts = re.split(r"\s*,\s*(?:and\s+)?|\s+and\s+|\s+&\s+", line)
+    # ``A. One, B. Two and C. Three`` are three names; what is no name is left out.
+    parts = (part for line in lines for part in _COMMA_OR_AND.split(latex_to_text(line)))
     names = (part.strip(" .*†‡") for part in parts)
-    return [name for name in names if 1 < len(name.split()) < 7 and _NAME.fullmatch(name)]
+    return unique(name for name in names if 1 < len(name.split()) < 7 and _NAME.fullmatch(name))

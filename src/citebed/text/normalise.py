@@ -83,6 +83,11 @@ def entity_to_text(entity: str) -> str:
     return html.unescape(entity) if entity.startswith("&#") else html5.get(entity[1:], entity)
 
 
+def entities_to_text(text: str) -> str:
+    """The text with its entities resolved."""
+    return _ENTITY.sub(lambda m: entity_to_text(m[0]), text) if "&" in text else text
+
+
 def html_to_text(text: str) -> str:
     """Plain text of a string with HTML or JATS markup: known tags removed, entities resolved.
 
@@ -92,9 +97,7 @@ def html_to_text(text: str) -> str:
     if "<" in text:
         text = _POWER.sub(r"^\1", _COMMENT.sub("", text))
         text = _TAG.sub(lambda m: tag_to_text(m[0]), text)
-    if "&" in text:
-        text = _ENTITY.sub(lambda m: entity_to_text(m[0]), text)
-    return fold(text)
+    return fold(entities_to_text(text))
 
 
 # --- Dates ----------------------------------------------------------------------------------

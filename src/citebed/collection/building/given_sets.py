@@ -157,7 +157,8 @@ class _Candidates:
         here = _parts(source)
         at = bisect(places, here)
         beside = places[max(at - 1, 0) : at + 1]
-        common = max(len(os.path.commonprefix([here, place])) for place in beside)
+        # Of tuples, it is by parts and not by letters.
+        common = max(len(os.path.commonprefix([here, place])) for place in beside)  # noqa: RUF071
         last = bisect(places, (*here[:common], "\U0010ffff"))
         return self._names[places[last - 1]]
 

@@ -69,7 +69,11 @@ def _document(article: Element, chunk: Chunk) -> Document:
     date = _date(meta)
     conference = text_at(meta, "conference", "conf-name")
     titles = children(child(meta, "title-group"), "article-title", "subtitle")
-    words = (group for group in children(meta, "kwd-group") if not _is_abbreviations(group))
+    lists = (
+        group
+        for group in children(meta, "kwd-group")
+        if not group.get("kwd-group-type", "").startswith("abbr")
+    )
     return Document(
         doc_id=doi or _other_id(article, meta, chunk),
         type="inproceedings" if conference else "article",
@@ -87,7 +91,7 @@ def _document(article: Element, chunk: Chunk) -> Document:
         publisher=text_at(journal, "publisher", "publisher-name") or None,
         doi=doi,
         abstract=_abstract(meta),
-        keywords=unique(inner_text(word) for group in words for word in below(group, "kwd")),
+        keywords=unique(inner_text(word) for group in lists for word in below(group, "kwd")),
         language=attribute(article, "lang") or None,
         line=line_of(article, chunk),
     )
@@ -95,10 +99,6 @@ def _document(article: Element, chunk: Chunk) -> Document:
 
 def _identifier(ids: Iterable[Element], *kinds: str) -> str:
     return first_text(e for e in ids if e.get("pub-id-type") in kinds)
-
-
-def _is_abbreviations(group: Element) -> bool:
-    return group.get("kwd-group-type", "").startswith("abbr")
 
 
 def _other_id(article: Element, meta: Element | None, chunk: Chunk) -> str:

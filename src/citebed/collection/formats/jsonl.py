@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from citebed.collection.formats.base import MAX_RECORD_BYTES, Chunk, Format
@@ -169,29 +170,24 @@ def _paper(paper_id: str, obj: JsonObject) -> CitingPaper:
     )
 
 
-class _FlatPaper:
-    """A citing paper that grows line by line from flat contexts."""
+def _flat_paper(flat: list[JsonObject]) -> CitingPaper:
+    """The citing paper of flat contexts; a text that was there before gets more citations.
 
-    def __init__(self, citing: str, line: int) -> None:
-        self.citing, self.line = citing, line
-        self.cited: dict[str, dict[str, None]] = {}
-
-    def add(self, text: str, cited: tuple[str, ...]) -> None:
-        """Take in one line; a text that was there before gets more citations."""
-        self.cited.setdefault(text, {}).update(dict.fromkeys(cited))
-
-    def finished(self) -> CitingPaper:
-        """The paper; its references are named by the cited ids, in order of appearance."""
-        contexts = tuple(
-            Context(str(place), "", (Sentence(text, tuple(cited)),))
-            for place, (text, cited) in enumerate(self.cited.items(), 1)
-        )
-        targets = dict.fromkeys(target for cited in self.cited.values() for target in cited)
-        references = tuple(map(reference_to, targets))
-        doi = as_object({"id": self.citing}).doi("id")
-        return CitingPaper(
-            self.citing, doi, contexts=contexts, references=references, line=self.line
-        )
+    Its references are named by the cited ids, in order of appearance.
+    """
+    cited: dict[str, dict[str, None]] = {}
+    for obj in flat:
+        cited.setdefault(obj.text("context") or "", {}).update(dict.fromkeys(obj.texts("cited")))
+    return CitingPaper(
+        flat[0].text("citing") or "",
+        flat[0].doi("citing"),
+        contexts=tuple(
+            Context(str(place), "", (Sentence(text, tuple(targets)),))
+            for place, (text, targets) in enumerate(cited.items(), 1)
+        ),
+        references=tuple(map(reference_to, dict.fromkeys(chain(*cited.values())))),
+        line=flat[0].line,
+    )
 
 
 # --- lines ----------------------------------------------------------------------------------
@@ -215,29 +211,28 @@ def _record(obj: JsonObject) -> Record:
     return obj.unknown(_EXPECTED)
 
 
-def _flat(obj: JsonObject) -> tuple[str, str, tuple[str, ...]] | None:
-    """Citing paper, text and cited papers of a flat context; ``None`` for all other objects."""
-    citing, text, cited = obj.text("citing"), obj.text("context"), obj.texts("cited")
-    return (citing, text, cited) if citing and text and cited else None
+def _citing(obj: JsonObject) -> str | None:
+    """The citing paper of a flat context; ``None`` for all other objects."""
+    citing = obj.text("citing")
+    return citing if citing and obj.text("context") and obj.texts("cited") else None
 
 
 def _parse(chunk: Chunk) -> Iterator[Record]:
-    paper: _FlatPaper | None = None
+    flat: list[JsonObject] = []
     for item in json_records(chunk):
         if isinstance(item, Problem):
             yield item
             continue
-        flat = _flat(item)
-        if paper is not None and (flat is None or flat[0] != paper.citing):
-            yield paper.finished()
-            paper = None
-        if flat is None:
+        citing = _citing(item)
+        if flat and citing != flat[0].text("citing"):
+            yield _flat_paper(flat)
+            flat = []
+        if citing is None:
             yield _record(item)
         else:
-            paper = paper or _FlatPaper(flat[0], item.line)
-            paper.add(flat[1], flat[2])
-    if paper is not None:
-        yield paper.finished()
+            flat.append(item)
+    if flat:
+        yield _flat_paper(flat)
 
 
 _CITING = compiled(rb'"citing"\s*:\s*"((?:[^"\\]++|\\.)*+)"')

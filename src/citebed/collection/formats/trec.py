@@ -6,6 +6,7 @@ What is written of topics and documents reads back equal; ``citebed.runs`` write
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Iterator
 
@@ -22,15 +23,10 @@ from citebed.collection.formats.fields import one_word, without_zeros
 from citebed.errors import CitebedError
 from citebed.patterns import compiled
 from citebed.records import Document, Judgement, Problem, Query, Record
-from citebed.text.normalise import ENTITY_PATTERN, entity_to_text, fold
+from citebed.text.normalise import ENTITY_PATTERN, entities_to_text, fold
 
-_ENTITY = re.compile(ENTITY_PATTERN)
 _PROLOG = r"\s*+(?:<\?xml[^<>]*>\s*+)?(?:<!--.*?-->\s*+)*+"
 _ANY_TAG = re.compile(r"</?[A-Za-z!][^<>]*>")
-
-
-def _unescape(text: str) -> str:
-    return _ENTITY.sub(lambda match: entity_to_text(match[0]), text) if "&" in text else text
 
 
 def _identifier(text: str) -> str:
@@ -128,10 +124,10 @@ def parse_topics(chunk: Chunk) -> Iterator[Record]:
     for line, _, parts in _elements(text, chunk.line, _TOPIC, _SGML_FIELDS | _XML_FIELDS):
         number = _NUMBER.search(parts["@"])
         found = _labelled(parts, "num") or (number[1] if number else "")
-        query_id = _identifier(_unescape(found))
+        query_id = _identifier(entities_to_text(found))
         title = _topic_text(parts, "title", "query")
         query = _topic_text(parts, "desc", "description", "question") or title
-        query = query or fold(_unescape(_ANY_TAG.sub(" ", parts.get("", ""))))
+        query = query or _plain(parts.get("", ""))
         if query_id and query:
             yield Query(query_id, query, title or None, line)
         else:
@@ -144,7 +140,7 @@ def _labelled(parts: dict[str, str], name: str) -> str:
 
 
 def _topic_text(parts: dict[str, str], *names: str) -> str:
-    texts = (fold(_unescape(_labelled(parts, name))) for name in names)
+    texts = (fold(entities_to_text(_labelled(parts, name))) for name in names)
     return next(filter(None, texts), "")
 
 
@@ -155,17 +151,11 @@ def write_topics(queries: Iterable[Query]) -> Iterator[str]:
     topics do not resolve entities.
     """
     for query in queries:
-        title = _UNSAFE.sub(_escape_one, query.title or "")
+        given = (_word(query.query_id), query.title or "", query.text)
+        number, title, text = (_UNSAFE.sub(lambda m: html.escape(m[0]), part) for part in given)
         label = "Topic: " if title.startswith("Topic:") else ""
-        yield "<top>\n"
-        yield f"<num> Number: {_UNSAFE.sub(_escape_one, _word(query.query_id))}\n"
-        yield f"<title> {label}{title}\n\n"
-        yield f"<desc> Description:\n{_UNSAFE.sub(_escape_one, query.text)}\n\n"
-        yield "<narr> Narrative:\n\n</top>\n\n"
-
-
-def _escape_one(match: re.Match[str]) -> str:
-    return "&lt;" if match[0] == "<" else "&amp;"
+        yield f"<top>\n<num> Number: {number}\n<title> {label}{title}\n\n"
+        yield f"<desc> Description:\n{text}\n\n<narr> Narrative:\n\n</top>\n\n"
 
 
 # --- Documents ------------------------------------------------------------------------------
@@ -183,7 +173,7 @@ def parse_documents(chunk: Chunk) -> Iterator[Record]:
     text, problems = read_text(chunk)
     yield from problems
     for line, closed, parts in _elements(text, chunk.line, _DOC, _DOC_FIELDS):
-        doc_id = _identifier(_unescape(parts.get("docno", "")))
+        doc_id = _identifier(entities_to_text(parts.get("docno", "")))
         if not doc_id:
             yield Problem(line, "document without a DOCNO")
             continue
@@ -196,19 +186,16 @@ def parse_documents(chunk: Chunk) -> Iterator[Record]:
 
 def _plain(text: str) -> str:
     """Text without tags, entities resolved: in this order, so that an escaped ``<`` stays."""
-    return fold(_unescape(_ANY_TAG.sub(" ", text)))
+    return fold(entities_to_text(_ANY_TAG.sub(" ", text)))
 
 
 def write_documents(documents: Iterable[Document]) -> Iterator[str]:
     """Lines (with their ends) of a TREC document file: id, title, and the abstract as text."""
     for document in documents:
-        yield f"<DOC>\n<DOCNO>{_escape(_word(document.doc_id))}</DOCNO>\n"
-        yield f"<TITLE>{_escape(document.title)}</TITLE>\n"
-        yield f"<TEXT>\n{_escape(document.abstract or '')}\n</TEXT>\n</DOC>\n"
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+        given = (_word(document.doc_id), document.title, document.abstract or "")
+        doc_id, title, text = (html.escape(part, quote=False) for part in given)
+        yield f"<DOC>\n<DOCNO>{doc_id}</DOCNO>\n<TITLE>{title}</TITLE>\n"
+        yield f"<TEXT>\n{text}\n</TEXT>\n</DOC>\n"
 
 
 # --- Judgements -----------------------------------------------------------------------------

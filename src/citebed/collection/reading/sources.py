@@ -252,19 +252,11 @@ def _members(stream: Any, name: str, depth: int, budget: Budget) -> Iterator[Mem
 
 
 def _label(archive: str, member: str) -> str:
-    parts = [
-        part
-        for part in PurePosixPath(member.replace("\\", "/")).parts
-        if part not in ("/", "..", ".")
-    ]
-    return f"{archive}!{printable('/'.join(parts))}"
-
-
-def _is_hidden(member: str) -> bool:
-    return any(
-        part.startswith((".", "__MACOSX")) and part not in (".", "..")
-        for part in PurePosixPath(member.replace("\\", "/")).parts
-    )
+    """The name of what is in an archive, ``""`` if it is hidden there."""
+    parts = PurePosixPath(member.replace("\\", "/")).parts
+    named = [part for part in parts if part not in ("/", "..", ".")]
+    hidden = any(part.startswith((".", "__MACOSX")) for part in named)
+    return "" if hidden else f"{archive}!{printable('/'.join(named))}"
 
 
 def _tar_members(
@@ -273,7 +265,7 @@ def _tar_members(
     with tarfile.open(fileobj=stream, mode="r|") as archive:
         for info in archive:
             label = _label(name, info.name)
-            if info.isdir() or _is_hidden(info.name):
+            if info.isdir() or not label:
                 continue
             content = archive.extractfile(info) if info.isreg() else None
             if content is None:
@@ -313,7 +305,7 @@ def _zip_members(
         for info in archive.infolist():
             label = _label(name, info.filename)
             is_folder = info.filename.endswith("/")  # not is_dir: it fails for one without a name
-            if info in shared or is_folder or _is_hidden(info.filename):
+            if info in shared or is_folder or not label:
                 continue
             if info.flag_bits & _ENCRYPTED:
                 yield Problem(1, f"{label}: encrypted; unpack it with its password and import that")
