@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import compileall
-import fcntl
 import os
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from tests.sampling import FULL, examples, sampled
+from tests.shared import Once, once_for_all
 
 from citebed.collection import ImportOptions, import_sources, load_profile, read_exclusions
 
@@ -70,20 +70,22 @@ def kba_2012(shared_data: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def acm_cr(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """ACM-CR as a collection, imported once for all test processes; not to be changed."""
-    root = tmp_path_factory.getbasetemp()
-    if os.environ.get("PYTEST_XDIST_WORKER"):
-        root = root.parent
-    folder = root / "acm-cr"
-    with (root / "acm-cr.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "citebed.toml").exists():
-            data = shared_data / "acm-cr"
-            rules = load_profile("acm-cr").changed(exclude=read_exclusions(data / "blacklist.txt"))
-            paths = [data / "acm-dl.tar.xz", data / "papers"]
-            import_sources(folder, paths, ImportOptions(rules=rules))
-    return folder
+def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """Makes a folder once for all test processes; not to be changed."""
+    return once_for_all(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def acm_cr(shared_data: Path, once: Once) -> Path:
+    """ACM-CR as a collection; not to be changed."""
+
+    def make(folder: Path) -> None:
+        data = shared_data / "acm-cr"
+        rules = load_profile("acm-cr").changed(exclude=read_exclusions(data / "blacklist.txt"))
+        paths = [data / "acm-dl.tar.xz", data / "papers"]
+        import_sources(folder, paths, ImportOptions(rules=rules))
+
+    return once("acm-cr", make)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,7 +1,8 @@
 """What the pages say runs: every shell and Python block, on the demo collection.
 
 A block runs in the folder of its page, after those before it. Left out are commands that need a
-network, a package or a program that is not ours, and are named here.
+network, a package or a program that is not ours, and are named here. Figures are blank and
+simulations short unless all is to be run: tests of their own draw and simulate.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 from tests.docs_place import make_place, run
+from tests.sampling import FULL
+from tests.shared import Once
 
 from citebed.cli.app import main
 
@@ -36,14 +40,26 @@ NEEDS_A_DOWNLOAD = (
 PYTHON_ELSEWHERE = ("import pyterrier", "import duckdb", "load_encoder", "import citebed_demo")
 """What these blocks need is not installed with the tests, or a test of its own makes it."""
 SETTING = re.compile("[A-Z_]+=")
+FEW_RANKINGS = ["--rankings", "20"]
+BLANK = b'<svg xmlns="http://www.w3.org/2000/svg" width="9pt" height="9pt" viewBox="0 0 9 9"></svg>'
 
 
 @pytest.fixture(scope="session")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("docs") / "place"
-    folder.mkdir()
-    make_place(folder)
-    return folder
+def place(once: Once) -> Path:
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        make_place(folder)
+
+    return once("docs", make)
+
+
+@pytest.fixture(autouse=True)
+def _blank_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    def save(_: Figure, file: io.BytesIO, **__: object) -> None:
+        file.write(BLANK)
+
+    if not FULL:
+        monkeypatch.setattr(Figure, "savefig", save)
 
 
 @pytest.fixture
@@ -85,6 +101,8 @@ def _shell(block: str) -> None:
         words = [word for word in shlex.split(command) if not SETTING.match(word)]
         assert words[0] == "citebed", command
         expanded = [name for word in words[1:] for name in _expanded(word)]
+        if expanded[0] == "simulate" and not FULL:
+            expanded += FEW_RANKINGS
         told = io.StringIO()
         with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):
             code = main(expanded)
