@@ -68,30 +68,20 @@ class Candidates:
 
 
 class _Reading:
-    """A ranked list read downward, with what its documents taught.
-
-    A document that another list has offered is passed over: it teaches the first list only.
-    """
+    """A ranked list read downward."""
 
     def __init__(self, name: str, ranking: Iterable[str], passed: set[str]) -> None:
         self.name = name
-        self._rest = iter(ranking)
+        self._rest = iter(dict.fromkeys(ranking))
         self._passed = passed
-        self.relevant = 0
-        self.other = 0
 
-    def next(self) -> Pooled | None:
-        """The best document not offered yet; ``None`` at the end of the list."""
+    def next(self, known: Collection[str] = ()) -> Pooled | None:
+        """The best document not offered yet, or of the ``known`` ones; ``None`` at the end."""
         for doc_id in self._rest:
-            if doc_id not in self._passed:
+            if doc_id not in self._passed or doc_id in known:
                 self._passed.add(doc_id)
                 return Pooled(doc_id, "ranked", self.name)
         return None
-
-    def learn(self, answer: Answer) -> None:
-        """Count a judgement; what is not known is not counted."""
-        self.relevant += answer is True
-        self.other += answer is False
 
 
 def _readings(candidates: Candidates) -> Iterator[_Reading]:
@@ -250,37 +240,51 @@ def _spend(
 
 @dataclass(frozen=True)
 class MoveToFront(Sampling):
-    """Move-to-front pooling: stay with a list as long as it gives relevant documents."""
+    """Move-to-front pooling: the list that gave a relevant document last is read on.
+
+    As the paper has it, a list's priority is the highest after a relevant document and falls with
+    every other one; a document that another list has brought counts too, at no cost. What the paper
+    leaves open is decided so: all lists begin with the highest priority, each document takes one
+    off, a list is left only where it has failed, and of lists with the same priority the one that
+    waited longest comes first.
+    """
 
     name = "mtf"
-    summary = "move-to-front: each list is read on as long as it gives relevant documents"
-    formula = "the list with the fewest documents not known to be relevant; of several, the one that waited longest"  # noqa: E501
+    summary = "move-to-front: the list that gave a relevant document last is read on"
+    formula = "the list with the fewest documents since its last relevant one; of several, the one that waited longest"  # noqa: E501
     citation = (
         "Cormack, Palmer & Clarke, Efficient construction of large test collections, SIGIR 1998"
     )
     edge_cases = (
-        "Where nobody knows yet, a document counts as not relevant: without any judgements lists "
-        "take turns. Documents judged before cost nothing and count."
+        "Where nobody knows yet, a document counts as not relevant, for the list that brought it: "
+        "without any judgements lists take turns. Documents judged before cost nothing and count."
     )
     example = "mtf(random=0.2)"
 
     def learning(self, candidates: Candidates, random: Random) -> Strategy:  # noqa: ARG002
         """Lists in order of priority, each read until a document is not relevant."""
+        answers: dict[str, bool] = {}
         waiting = dict.fromkeys(_readings(candidates), 0)
         while waiting:
             reading = max(waiting, key=waiting.__getitem__)
             priority = waiting.pop(reading)
-            answer: Answer = True
-            while answer and (document := reading.next()) is not None:
-                answer = yield document
-            if not answer:
-                # Behind those of the same priority, as a dict keeps the order of coming in.
-                waiting[reading] = priority - 1
+            while (found := reading.next(answers)) is not None:
+                answer = answers[found.doc_id] if found.doc_id in answers else (yield found)
+                if answer is not None:
+                    answers[found.doc_id] = answer
+                if not answer:
+                    # Behind those of the same priority, as a dict keeps the order of coming in.
+                    waiting[reading] = priority - 1
+                    break
+                priority = 0
 
 
 @dataclass(frozen=True)
 class Bandit(Sampling):
-    """Lists as arms of a bandit, chosen by Thompson sampling."""
+    """Lists as arms of a bandit, chosen by Thompson sampling.
+
+    A document that several lists have teaches the one that brought it first, and only that one.
+    """
 
     name = "bandit"
     summary = "Thompson sampling: lists are chosen by how probably they give relevant documents"
@@ -298,17 +302,20 @@ class Bandit(Sampling):
     def learning(self, candidates: Candidates, random: Random) -> Strategy:
         """A list by chance, the better ones more often; then its next document."""
 
-        def sampled(arm: _Reading) -> float:
-            return random.betavariate(1 + arm.relevant, 1 + arm.other)
+        counts = {arm: {True: 1, False: 1} for arm in _readings(candidates)}
 
-        arms = list(_readings(candidates))
-        while arms:
-            arm = max(arms, key=sampled)
+        def sampled(arm: _Reading) -> float:
+            return random.betavariate(counts[arm][True], counts[arm][False])
+
+        while counts:
+            arm = max(counts, key=sampled)
             document = arm.next()
             if document is None:
-                arms.remove(arm)
-            else:
-                arm.learn((yield document))
+                del counts[arm]
+                continue
+            answer = yield document
+            if answer is not None:
+                counts[arm][answer] += 1
 
 
 METHODS: dict[str, type[PoolingMethod]] = {

@@ -142,20 +142,48 @@ def test_depth_is_the_first_k_of_every_list_rank_by_rank() -> None:
 def test_move_to_front_by_hand() -> None:
     lists = {"a": docs("a", 5), "b": docs("b", 5), "c": ["b1", *docs("c", 4)]}
     relevant = {"a1", "a2", "c1", "c2", "b2"}
-    made = pool(lists, method="mtf", budget=Budget(11), oracle=relevant.__contains__)
-    # a until a3 fails; b1 fails; c passes over b1, goes on until c3 fails: all have failed once.
-    # Then a4 fails; b2 is relevant, b3 fails; c4 fails and c has no more; a5 fails; b4.
-    assert made.doc_ids == ["a1", "a2", "a3", "b1", "c1", "c2", "c3", "a4", "b2", "b3", "c4"]
-    longer = pool(lists, method="mtf", budget=Budget(13), oracle=relevant.__contains__)
-    assert longer.doc_ids[11:] == ["a5", "b4"]
+    made = pool(lists, method="mtf", budget=Budget(14), oracle=relevant.__contains__)
+    assert made.doc_ids == [
+        # a goes on until it fails, b fails, and c fails at no cost: b1 is known to be wrong.
+        "a1", "a2", "a3", "b1",
+        # All have failed once. a fails again, b is right and then fails: once since then.
+        "a4", "b2", "b3",
+        # c has waited longest of those that failed once; it is right twice.
+        "c1", "c2", "c3",
+        # b and c have failed once, a twice: a has to wait.
+        "b4", "c4", "a5", "b5",
+    ]  # fmt: skip
 
 
-def test_move_to_front_without_judgements_takes_turns() -> None:
-    lists = {"a": docs("a", 5), "b": ["a1", *docs("b", 4)], "c": docs("c", 1)}
-    turns = pool(lists, ["m"], budget=Budget(9))
-    assert pool(lists, ["m"], method="mtf", budget=Budget(9)) == turns
-    unsaid = {"a2": None, "b1": None}
-    assert pool(lists, ["m"], unsaid, method="mtf") == pool(lists, ["m"], unsaid)
+def test_a_relevant_document_of_another_list_counts_at_no_cost() -> None:
+    lists = {"a": ["x", "a1", "a2"], "b": ["b1", "x", "b2", "b3"], "c": docs("c", 3)}
+    made = pool(lists, method="mtf", budget=Budget(7), oracle={"x"}.__contains__)
+    # In the second round b comes by x, which a has brought: its b2 is judged in the same turn,
+    # and as b failed once since x, it is ahead of the others.
+    assert made.doc_ids == ["x", "a1", "b1", "c1", "a2", "b2", "c2"]
+    longer = pool(lists, method="mtf", budget=Budget(9), oracle={"x"}.__contains__)
+    assert longer.doc_ids[7:] == ["b3", "c3"]
+
+
+@given(LISTS, st.dictionaries(DOCS, st.booleans(), max_size=10), st.none() | TRUTH,
+       st.integers(1, 20))  # fmt: skip
+def test_move_to_front_is_that_of_the_twin(
+    lists: Mapping[str, Sequence[str]],
+    judged: Mapping[str, bool],
+    relevant: frozenset[str] | None,
+    size: int,
+) -> None:
+    oracle = None if relevant is None else relevant.__contains__
+    made = pool(lists, (), judged, method="mtf", budget=Budget(size), oracle=oracle)
+    expected = slow.move_to_front(lists, judged, relevant, size)
+    assert [(document.doc_id, document.method) for document in made.documents] == expected
+
+
+@given(LISTS, RANKING, st.frozensets(DOCS, max_size=10))
+def test_move_to_front_without_judgements_is_the_seeds_rule(
+    lists: Mapping[str, Sequence[str]], manual: Sequence[str], judged: frozenset[str]
+) -> None:
+    assert pool(lists, manual, judged, method="mtf") == pool(lists, manual, judged)
 
 
 def test_documents_judged_before_cost_nothing_and_teach_move_to_front() -> None:
