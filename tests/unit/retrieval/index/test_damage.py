@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.sampling import examples
+from tests.sampling import sized
 from tests.unit.retrieval.index.making import (
     arrays_of,
     assert_same_arrays,
@@ -83,9 +83,15 @@ def test_there_is_no_index_yet(tmp_path: Path) -> None:
         open_index(folder)
 
 
+def names_of(folder: Path) -> list[list[str]]:
+    """What the arrays of an index are called, without their generation; not all in every run."""
+    names = [path.name.split(".")[:-2] for path in array_files(folder)]
+    return names[:: sized(3, 1)]
+
+
 def test_every_file_cut_off_by_a_byte(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = arrays_of(folder)
-    for name in [path.name.split(".")[:-2] for path in array_files(folder)]:
+    for name in names_of(folder):
         (path,) = (p for p in array_files(folder) if p.name.split(".")[:-2] == name)
         path.write_bytes(path.read_bytes()[:-1])
         with pytest.raises(DamagedIndex, match=r"has .* bytes, not"):
@@ -96,7 +102,7 @@ def test_every_file_cut_off_by_a_byte(folder: Path, capsys: pytest.CaptureFixtur
 
 def test_every_file_with_a_byte_changed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = arrays_of(folder)
-    for name in [path.name.split(".")[:-2] for path in array_files(folder)]:
+    for name in names_of(folder):
         (path,) = (p for p in array_files(folder) if p.name.split(".")[:-2] == name)
         data = bytearray(path.read_bytes())
         data[-1] ^= 4
@@ -108,7 +114,7 @@ def test_every_file_with_a_byte_changed(folder: Path, capsys: pytest.CaptureFixt
 
 
 def test_every_file_gone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in [path.name.split(".")[:-2] for path in array_files(folder)]:
+    for name in names_of(folder):
         (path,) = (p for p in array_files(folder) if p.name.split(".")[:-2] == name)
         path.unlink()
         with pytest.raises(DamagedIndex, match=f"lacks its file {path.name}"):
@@ -421,7 +427,7 @@ def test_cut_off_at_any_step_the_old_or_the_new_index_is_whole(
     old = arrays_of(folder)
     write_collection(folder, OTHERS)
     seen = []
-    for steps in range(60):
+    for steps in range(0, 60, sized(3, 1)):
         with monkeypatch.context() as patch, contextlib.suppress(Killed):
             killed_after(patch, steps)
             build(folder, rebuild=True)
@@ -464,7 +470,7 @@ def test_killed_at_any_time_the_old_or_the_new_index_is_whole(
 ) -> None:
     folder, states = two_states
     seed = random.Random(0)
-    for _ in range(examples(12)):
+    for _ in range(sized(5, 12)):
         command = [sys.executable, "-c", BUILDER, str(folder)]
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True
