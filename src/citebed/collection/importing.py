@@ -200,15 +200,12 @@ class _Import:
         records = merging.with_crossrefs(merging.canonical_records(state["records"]))
         reason = reasons(records, self.rules)
         documents, merged = merging.merge(records.filter(reason.is_null()))
-        by_rule = records.with_columns(reason, kept_as=pl.lit(None, dtype=pl.String)).filter(
-            reason.is_not_null()
-        )
+        nowhere = pl.lit(None, dtype=pl.String)
+        by_rule = records.with_columns(reason, kept_as=nowhere).drop_nulls("reason")
         aside = pl.concat([by_rule.select(list(tables.SET_ASIDE)), merged])
         names = citing.lookup_table(documents)
         self.progress.step("citing", 0)
-        read = citing.Citing(
-            state["papers"], state["references"], state["contexts"], state["lists"]
-        )
+        read = citing.Citing(**{name: state[name] for name in citing.Citing._fields})
         known = ("doc_id", "doi", "year", "date")
         ours = documents.select(*known, "aliases", kept=pl.lit(value=True))
         others = by_rule.select(*known, kept=pl.lit(value=False))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from citebed.collection.formats.base import decode, with_newlines
 from citebed.collection.formats.bibtex import document_of
@@ -32,8 +32,8 @@ def read_bibliographies(findings: Findings, neighbours: Neighbours) -> None:
         if isinstance(found, str):
             missing.append(f"bibliography {name}: {found}; its keys stand for themselves only")
         else:
-            wanted = None if findings.every_entry else findings.cited_names()
-            findings.entries += [_entry(*both) for both in bib_documents(found.data, wanted)]
+            wanted = None if findings.every_entry else frozenset(findings.cited_names())
+            findings.entries += _entries(found.data, wanted)
     if missing and (findings.entries or not _read_bbl(findings, neighbours)):
         for what in missing:
             findings.note(what)
@@ -64,21 +64,18 @@ def _tell_of_unknown(findings: Findings) -> None:
         findings.note(f"cited but not in the bibliography: {shown}{more}")
 
 
-def bib_documents(
-    data: bytes, wanted: Iterable[str] | None = None
-) -> Iterator[tuple[RawEntry, Document]]:
-    """The entries of a .bib file whose keys are wanted (all, for ``None``), as documents.
+def _entries(data: bytes, wanted: frozenset[str] | None) -> Iterator[Entry]:
+    """The entries of a .bib file whose keys are wanted; all, for ``None``.
 
     Only these are parsed, so that a few keys are found quickly in a large file.
     """
     macros: dict[str, str] = {}
     carry(data, macros)
     text = with_newlines(decode(data)[0])
-    wanted = None if wanted is None else frozenset(wanted)
     for part in [text] if wanted is None else _parts(text, wanted):
         for raw in scan(part, 1, macros):
             if isinstance(raw, RawEntry) and (wanted is None or raw.key in wanted):
-                yield raw, document_of(raw)
+                yield _entry(raw, document_of(raw))
 
 
 def _parts(text: str, wanted: frozenset[str]) -> Iterator[str]:

@@ -34,21 +34,14 @@ def join_hyphens(text: str) -> str:
     if not breaks:
         return text
     words = {match[0].lower() for match in _WORD.finditer(text)}
-    pairs = _hyphenated(text)
+    # The neighbours in hyphenated words: of ``state-of-the-art`` three pairs.
+    chains = (re.split("[-\u2010\u2011]", match[0]) for match in _CHAIN.finditer(text.lower()))
+    pairs = {pair for chain in chains for pair in pairwise(chain)}
     pieces, at = [], 0
     for match in breaks:
         pieces += [text[at : match.start()], _link(text, match, words, pairs)]
         at = match.end()
     return "".join([*pieces, text[at:]])
-
-
-def _hyphenated(text: str) -> set[tuple[str, str]]:
-    """The neighbours in hyphenated words: of ``state-of-the-art`` three pairs."""
-    pairs: set[tuple[str, str]] = set()
-    for match in _CHAIN.finditer(text.lower()):
-        parts = re.split("[-\u2010\u2011]", match[0])
-        pairs.update(pairwise(parts))
-    return pairs
 
 
 def _link(text: str, at: re.Match[str], words: set[str], pairs: set[tuple[str, str]]) -> str:

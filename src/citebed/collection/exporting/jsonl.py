@@ -48,14 +48,12 @@ def document_lines(collection: Collection) -> pl.DataFrame:
 
 
 def _member(name: str) -> pl.Expr:
-    value = pl.col(name)
     if name in _DERIVED:
         return _encoded(name)
-    if name in ("authors", "editors"):
-        return pl.when(value.list.len() > 0).then(_names(name)).otherwise(pl.lit(""))
-    if name in ("keywords", "sections", "links"):
-        return pl.when(value.list.len() > 0).then(_encoded(name)).otherwise(pl.lit(""))
-    return pl.when(value.is_not_null()).then(_encoded(name)).otherwise(pl.lit(""))
+    written = _names(name) if name in ("authors", "editors") else _encoded(name)
+    is_list = name in ("authors", "editors", "keywords", "sections", "links")
+    given = pl.col(name).list.len() > 0 if is_list else pl.col(name).is_not_null()
+    return pl.when(given).then(written).otherwise(pl.lit(""))
 
 
 def _encoded(name: str) -> pl.Expr:

@@ -160,12 +160,6 @@ def _not_a_collection(folder: Path) -> str:
 class _Busy(CollectionError):
     """Another process is changing the collection."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(
-            f"'{printable(folder)}' is being changed by another citebed. "
-            "Wait for it to finish and try again."
-        )
-
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
@@ -179,7 +173,8 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise _Busy(folder) from None
+            busy = f"'{printable(folder)}' is being changed by another citebed."
+            raise _Busy(f"{busy} Wait for it to finish and try again.") from None
         _finish_commit(folder)
         yield
     finally:
