@@ -5,16 +5,16 @@ BIN     = $(VENV)/bin
 WORKERS ?= 2
 BENCH   = import robustness search bm25 models citing rerank evaluate clusters claims contrast timeline filter
 
-.PHONY: demo test test-full lint browser pythons fuzz bench docs lock clean
+.PHONY: demo test test-full lint packages pythons fuzz bench docs lock clean
 
 demo: $(VENV)/.ready
 	$(BIN)/citebed demo demo-collection
 
-test: lint browser pythons
+test: lint packages pythons
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # Every case of every kind, the long studies, and all examples of property tests.
-test-full: lint browser pythons
+test-full: lint packages pythons
 	CITEBED_FULL=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 lint: $(VENV)/.ready-dev
@@ -23,18 +23,21 @@ lint: $(VENV)/.ready-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The tests of pages need Chromium; where it may not be installed they say that they did not run.
-browser:
-	@command -v chromium > /dev/null && command -v chromedriver > /dev/null || { \
+# The tests of pages need Chromium, those of judging also a PostgreSQL server; where they may not be
+# installed those tests say that they did not run.
+PACKAGES = command -v chromium > /dev/null && command -v chromedriver > /dev/null || echo chromium chromium-driver; \
+  ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || command -v initdb > /dev/null || echo postgresql
+packages:
+	@WANTED=$$($(PACKAGES)); [ -z "$$WANTED" ] || { \
 	  if [ "$$(id -u)" = 0 ]; then AS=; \
 	  elif command -v sudo > /dev/null && sudo -n true 2> /dev/null; then AS="sudo -n"; \
 	  else AS=no; fi; \
 	  if [ "$$AS" = no ] || ! command -v apt-get > /dev/null; then \
-	    echo "no Chromium, and no leave to install it: the tests of pages will not run"; \
+	    echo "not here, and no leave to install:" $$WANTED "- the tests that need it will not run"; \
 	  else \
 	    $$AS apt-get update -qq > /dev/null; \
-	    $$AS env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium chromium-driver > /dev/null \
-	      || echo "Chromium could not be installed: the tests of pages will not run"; \
+	    $$AS env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$WANTED > /dev/null \
+	      || echo "could not be installed:" $$WANTED "- the tests that need it will not run"; \
 	  fi; }
 
 # All readers and verbs on damaged files, for as long as one likes: make fuzz SECONDS=3600 WORKERS=2,

@@ -28,7 +28,8 @@ def token(store: CampaignStore, code: str, expires_at: datetime) -> str:
 def code_of(store: CampaignStore, given: str, at: datetime) -> str | None:
     """The code of the form that a token opens; ``None`` if it is forged or expired."""
     payload, _, signature = given.rpartition(".")
-    if not hmac.compare_digest(_signature(store, payload).encode(), signature.encode()):
+    given_bytes = signature.encode("utf-8", "surrogatepass")
+    if not hmac.compare_digest(_signature(store, payload).encode(), given_bytes):
         return None
     code, _, expiry = payload.partition(".")
     return code if at.timestamp() < int(expiry, 16) else None

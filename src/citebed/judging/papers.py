@@ -154,7 +154,7 @@ def _authors(path: Path, line: int, text: str) -> tuple[Author, ...]:
     for each in filter(str.strip, text.split(";")):
         name, mail = parseaddr(each.strip()) if "@" in each else (each, "")
         name = fold(re.sub(r"[\x00-\x1f\x7f]+", " ", name).replace("<>", ""))
-        if mail and not _ADDRESS.fullmatch(mail):
+        if "@" in each and not _ADDRESS.fullmatch(mail):
             raise FormatError(path, line, f"'{each.strip()[:80]}'; expected Name <name@host>.")
         author = Author(name or mail, mail.lower() or None)
         if author.email is not None and author.email in found:

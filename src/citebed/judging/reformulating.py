@@ -10,9 +10,8 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from os.path import commonprefix
 from typing import NamedTuple
-
-import Stemmer
 
 from citebed.collection import Collection
 from citebed.errors import CitebedError, UnknownName
@@ -100,17 +99,21 @@ def _typos(text: str, known: Mapping[str, int]) -> Iterable[Suggestion]:
     for word, times in known.items():
         if times > 1 and len(word) >= _SHORT:
             by_start.setdefault(word[0], []).append(word)
-    stem = Stemmer.Stemmer("english").stemWord
     for match in _WORD.finditer(text):
         word = match[0].lower()
         if len(word) < _SHORT or word in known or match[0].isupper():
             continue
         near = difflib.get_close_matches(word, by_start.get(word[0], ()), 3, _NEAR)
-        if near and stem(word) not in map(stem, near):
+        if near and not any(_is_form_of(word, each) for each in near):
             best = max(near, key=lambda each: (_ratio(word, each), known[each]))
             instead = best.capitalize() if match[0][0].isupper() else best
             why = f"no paper of the collection has the word; {known[best]} times '{best}'"
             yield Suggestion("typo", *match.span(), match[0], instead, why)
+
+
+def _is_form_of(word: str, other: str) -> bool:
+    """Whether two words differ in their endings only: *filters*, *filter*."""
+    return len(commonprefix([word, other])) >= min(len(word), len(other)) - 1
 
 
 def _ratio(one: str, other: str) -> float:

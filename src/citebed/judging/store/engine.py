@@ -8,13 +8,14 @@ processes wait for each other in SQLite.
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError
 
 from citebed.errors import CitebedError, import_extra
 from citebed.judging.store.migrating import bring_up_to_date
@@ -29,6 +30,7 @@ class Database:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+        weakref.finalize(self, engine.dispose)  # nobody needs to close it
         self._changing = engine.execution_options(writes=True)
         self._seeing = engine
         if engine.dialect.name == "postgresql":
@@ -122,10 +124,8 @@ def _told(url: str) -> Iterator[None]:
     """Tell what a database says of itself: out of reach, full, damaged, locked too long."""
     try:
         yield
-    except IntegrityError:
-        raise
-    except (OperationalError, DBAPIError) as error:
-        if isinstance(error, OperationalError) or "malformed" in str(error.orig):
-            said = str(error.orig).strip().partition("\n")[0]
-            raise CitebedError(f"the database {printable(url)} does not answer: {said}") from error
-        raise
+    except DatabaseError as error:
+        if type(error) not in (DatabaseError, OperationalError):
+            raise
+        said = str(error.orig).strip().partition("\n")[0]
+        raise CitebedError(f"the database {printable(url)} does not answer: {said}") from error

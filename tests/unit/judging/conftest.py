@@ -1,0 +1,91 @@
+"""A small campaign on the demo collection, for tests of judging."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, select
+from tests.postgresql import postgresql, postgresql_server  # noqa: F401 - fixtures
+
+import citebed
+from citebed.judging import Campaign, new_campaign
+from citebed.judging.answering import judge, state_question
+from citebed.judging.assigning import Form, assign_phase_one, items_of
+from citebed.judging.questions import apply_rules
+from citebed.judging.store.judgements import Source, Verdict
+from citebed.judging.store.schema import forms, now
+
+PAPERS = """paper_id,title,authors,online
+demo-filters,,Ada Bell <ada@example.org>; Ben Carr <ben@example.org>,2020-01-01
+demo-judging,,Cy Dee <cy@example.org>,2030-01-01
+demo-passages,,"Di ""O'Eff"" <di@example.org>; Ed Fay",
+"""
+TODAY = date(2026, 1, 1)
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> citebed.Workbench:
+    """The demo collection with its index; nobody changes it."""
+    made = citebed.demo(tmp_path_factory.mktemp("judging") / "demo")
+    made.index(quiet=True)
+    return made
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a campaign's database is: both engines run the same tests."""
+    if request.param == "sqlite":
+        return str(tmp_path / "c.sqlite")
+    return str(request.getfixturevalue("postgresql"))
+
+
+@pytest.fixture
+def papers(tmp_path: Path) -> Path:
+    """Three source papers, one of which is not online yet."""
+    path = tmp_path / "papers.csv"
+    path.write_text(PAPERS, "utf-8")
+    return path
+
+
+@pytest.fixture
+def campaign(demo: citebed.Workbench, papers: Path, tmp_path: Path) -> Campaign:
+    """A campaign before anybody was asked."""
+    at = str(tmp_path / "c.sqlite")
+    return new_campaign(tmp_path / "cr26", demo, papers, database=at, contact="me@example.org")
+
+
+Answer = Callable[..., Form]
+
+
+@pytest.fixture
+def answer(campaign: Campaign) -> Answer:
+    """Answer a form: the text of a question, and the values of its first items."""
+
+    def answered(form_id: int, text: str, values: list[int | None], number: int = 1) -> Form:
+        with campaign.writing() as connection:
+            form = form_row(connection, form_id)
+            source = Source(form.person_id, form.id, "web", now())
+            if form.phase == 1:
+                state_question(campaign, connection, form, number, text, source)
+            known = items_of(connection, form)
+            for at, value in enumerate(values, 1):
+                judge(campaign, connection, form, Verdict(known[number, at], value), source)
+            apply_rules(campaign, connection)
+            return form
+
+    return answered
+
+
+def form_row(connection: Connection, form_id: int) -> Form:
+    """A form by its number."""
+    return connection.execute(select(forms).where(forms.c.id == form_id)).one()
+
+
+@pytest.fixture
+def asked(campaign: Campaign) -> Campaign:
+    """The authors of the two papers that are online have their forms: 1 Ada, 2 Ben, 3 Di."""
+    assert assign_phase_one(campaign, TODAY) == [1, 2, 3]
+    return campaign

@@ -1,0 +1,144 @@
+"""Judgements are only added to, one counts, and nothing is saved twice."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import delete, func, select, text, update
+from sqlalchemy.exc import DBAPIError
+from tests.unit.judging.conftest import TODAY, form_row
+
+import citebed
+from citebed.errors import CitebedError
+from citebed.judging import Campaign, new_campaign
+from citebed.judging.answering import state_question
+from citebed.judging.assigning import assign_phase_one
+from citebed.judging.store.engine import open_database
+from citebed.judging.store.judgements import Source, Verdict, current, in_turn, save
+from citebed.judging.store.schema import CURRENT, HISTORY, judgements, metadata, now
+
+
+@pytest.fixture
+def stated(demo: citebed.Workbench, papers: Path, tmp_path: Path, url: str) -> Campaign:
+    """A campaign of either engine, in which Ada has stated a question; her items are 1, 2 …"""
+    made = new_campaign(tmp_path / "cr26", demo, papers, database=url)
+    assign_phase_one(made, TODAY)
+    with made.writing() as connection:
+        form = form_row(connection, 1)
+        state_question(made, connection, form, 1, "How do filters age?", _source())
+    return made
+
+
+def _source(seconds: int = 0) -> Source:
+    return Source(1, 1, "web", now() + timedelta(seconds=seconds))
+
+
+def test_the_last_word_counts_and_the_earlier_ones_stay(stated: Campaign) -> None:
+    with stated.writing() as connection:
+        outcomes = [
+            save(connection, _source(at), Verdict(1, value)).outcome
+            for at, value in enumerate((2, 2, 3, None))
+        ]
+        assert outcomes == ["new", "same", "new", "new"]
+        found = current(connection, 1, 1)
+        assert found is not None
+        assert found.value is None
+        rows = connection.execute(select(judgements).order_by(judgements.c.id)).all()
+    assert [row.value for row in rows] == [2, 3, None]
+    assert [row.supersedes for row in rows] == [None, rows[0].id, rows[1].id]
+
+
+def test_an_act_of_judging_is_saved_once_however_often_it_is_sent(stated: Campaign) -> None:
+    with stated.writing() as connection:
+        first = save(connection, _source(), Verdict(1, 2, key="k"))
+        save(connection, _source(1), Verdict(1, 4))
+        assert save(connection, _source(2), Verdict(1, 2, key="k")) == (first.judgement_id, "same")
+        found = current(connection, 1, 1)
+        assert found is not None
+        assert found.value == 4
+        with pytest.raises(CitebedError, match="another judgement"):
+            save(connection, _source(), Verdict(2, 2, key="k"))
+
+
+def test_what_was_said_earlier_does_not_replace_what_was_said_later(stated: Campaign) -> None:
+    with stated.writing() as connection:
+        save(connection, _source(), Verdict(1, 2))
+        assert save(connection, _source(-60), Verdict(1, 1)).outcome == "later"
+        found = current(connection, 1, 1)
+    assert found is not None
+    assert found.value == 2
+
+
+def test_the_database_refuses_to_change_what_was_said(stated: Campaign) -> None:
+    with stated.writing() as connection:
+        save(connection, _source(), Verdict(1, 2))
+        by_row = connection.dialect.name == "sqlite"  # whose triggers see no empty table
+        numbers = {t: connection.scalar(select(func.count()).select_from(t)) for t in HISTORY}
+    tried = 0
+    for table in (table for table, rows in numbers.items() if rows or not by_row):
+        for change in (delete(table), update(table).values(id=999)):
+            with (
+                pytest.raises((DBAPIError, CitebedError), match="not changed"),
+                stated.writing() as connection,
+            ):
+                connection.execute(change)
+            tried += 1
+    assert tried >= 6
+
+
+def test_two_first_judgements_or_two_successors_cannot_be(stated: Campaign) -> None:
+    with stated.writing() as connection:
+        first = save(connection, _source(), Verdict(1, 2)).judgement_id
+    row = {"item_id": 1, "person_id": 1, "comment": "", "via": "web", "form_id": 1}
+    row |= {"answered_at": now(), "recorded_at": now()}
+    for number, supersedes in enumerate((None, first, first)):
+        adding = judgements.insert().values(**row, key=f"k{number}", supersedes=supersedes)
+        if number == 1:
+            with stated.writing() as connection:
+                connection.execute(adding)
+            continue
+        with pytest.raises(DBAPIError), stated.writing() as connection:
+            connection.execute(adding)
+
+
+def test_savers_at_once_make_one_chain(stated: Campaign) -> None:
+    def one(number: int) -> None:
+        verdict = Verdict(1 + number % 3, 1 + number % 4, f"comment {number}")
+        in_turn(stated.database, lambda connection: save(connection, _source(number), verdict))
+
+    with ThreadPoolExecutor(12) as threads:
+        list(threads.map(one, range(60)))
+    with stated.reading() as connection:
+        last = connection.execute(select(judgements.c.item_id).where(CURRENT)).scalars().all()
+        first = connection.scalars(
+            select(judgements.c.item_id).where(judgements.c.supersedes.is_(None))
+        ).all()
+    assert sorted(last) == sorted(first) == [1, 2, 3]
+
+
+def test_migrations_make_the_schema_that_the_code_has(stated: Campaign) -> None:
+    with stated.database.engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+def test_a_database_of_a_newer_version_is_refused(stated: Campaign, url: str) -> None:
+    with stated.writing() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(CitebedError, match="newer citebed"):
+        open_database(url)
+
+
+def test_places_that_are_no_database_are_told(tmp_path: Path) -> None:
+    with pytest.raises(CitebedError, match="there is no database"):
+        open_database(tmp_path / "none.sqlite")
+    for wrong in ("mysql://x/y", "postgresql:///x y://"):
+        with pytest.raises(CitebedError):
+            open_database(wrong)
+    (tmp_path / "x.sqlite").write_bytes(b"no database at all" * 100)
+    with pytest.raises(CitebedError, match="does not answer"):
+        open_database(tmp_path / "x.sqlite")

@@ -1,0 +1,208 @@
+"""A campaign from its first question to its exported judgements."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+from tests.unit.judging.conftest import TODAY, Answer, form_row
+
+import citebed
+from citebed.errors import CitebedError, UnknownName
+from citebed.judging import Campaign, new_campaign, open_campaign, restore_campaign
+from citebed.judging.answering import record
+from citebed.judging.assigning import assign_phase_one, assign_phase_two, sheet_of
+from citebed.judging.forms.sheet import Answers
+from citebed.judging.links import code_of, token
+from citebed.judging.questions import FIRST_AUTHOR, NOTHING_RELEVANT
+from citebed.judging.store.judgements import Source
+from citebed.judging.store.schema import found, items, now
+
+QUERY = "demo-filters-a1q1"
+
+
+def test_authors_are_asked_when_their_paper_is_online(campaign: Campaign) -> None:
+    assert len(assign_phase_one(campaign, TODAY)) == 3
+    assert assign_phase_one(campaign, TODAY) == []
+    assert len(assign_phase_one(campaign, TODAY.replace(year=2031))) == 1
+    assert campaign.status()["judge"].to_list() == ["Ada Bell", "Ben Carr", "Di O'Eff", "Cy Dee"]
+
+
+def test_the_rules_of_the_seed_set_questions_aside_and_on_record(
+    asked: Campaign, answer: Answer
+) -> None:
+    answer(2, "What do co-authors ask?", [4])
+    answer(3, "What is not in the collection?", [1, 1])
+    table = {row["query_id"]: row for row in asked.questions.to_dicts()}
+    assert table["demo-filters-a2q1"]["excluded"] is None
+    assert "judged relevant" in table["demo-passages-a1q1"]["excluded"]
+    answer(1, "How do filters age?", [4])
+    answer(3, "What is not in the collection?", [1, 3])
+    history = [(row["query_id"], row["rule"], row["lifted"]) for row in asked.exclusions.to_dicts()]
+    assert history == [
+        ("demo-passages-a1q1", NOTHING_RELEVANT, False),
+        ("demo-filters-a2q1", FIRST_AUTHOR, False),
+        ("demo-passages-a1q1", NOTHING_RELEVANT, True),
+    ]
+    assert set(asked.qrels("j1").table["query_id"]) == {QUERY, "demo-passages-a1q1"}
+    asked.exclude(QUERY, "a test")
+    assert set(asked.qrels("j1").table["query_id"]) == {"demo-passages-a1q1"}
+
+
+def test_phase_two_asks_for_pooled_documents_and_a_correction_for_new_ones_only(
+    asked: Campaign, answer: Answer
+) -> None:
+    answer(1, "We present a novel mechanism for filters that age.", [4, 2, 1])
+    asked.reformulate(QUERY, "filters that age", "filler")
+    search, hits = asked.search(QUERY, "language models")
+    with asked.reading() as connection:
+        cited = set(connection.scalars(select(items.c.doc_id)))
+    fresh = [hit.doc_id for hit in hits if hit.doc_id not in cited][:2]
+    for doc_id in (*fresh, *cited & {hit.doc_id for hit in hits}):
+        asked.mark(QUERY, doc_id, search=search)
+    (report,) = asked.pool()
+    assert report[1:] == (1, 2, 15)
+    assert asked.pool() == []
+    (form_id,) = assign_phase_two(asked)
+    with asked.reading() as connection:
+        sheet = sheet_of(asked, connection, form_row(connection, form_id))
+        shown = {row.doc_id for row in connection.execute(select(items)) if row.pool_id}
+        methods = set(connection.scalars(select(found.c.method)))
+    assert (sheet.asked[0].text, len(sheet.asked[0].entries)) == ("filters that age", 15)
+    assert sheet.asked[0].stated == "We present a novel mechanism for filters that age."
+    assert set(fresh) <= shown
+    assert not shown & cited
+    assert methods == {"manual", "okapi", "kl", "cosine"}
+    # The author corrects the wording: it is pooled again, and only new documents are asked about.
+    with asked.writing() as connection:
+        form = form_row(connection, form_id)
+        source = Source(form.person_id, form.id, "text", now())
+        given = Answers(form.code, approved={1: "ageing of filters in a stream of news"})
+        record(asked, connection, form, given, source)
+    (again,) = asked.pool()
+    assert again.round == 2
+    with asked.reading() as connection:
+        second = {row.doc_id for row in connection.execute(select(items)) if row.pool_id} - shown
+    assert len(second) == again.documents > 0
+    assert len(assign_phase_two(asked)) == 1
+    changed = {row["class"]: row for row in asked.tables()["reformulations"].to_dicts()}
+    assert changed["filler"] == {
+        "class": "filler", "reformulated": 1, "approved": 0, "corrected": 1,
+    }  # fmt: skip
+
+
+def test_more_manual_results_than_the_size_are_all_and_no_others(
+    asked: Campaign, answer: Answer
+) -> None:
+    answer(1, "How do filters age?", [4])
+    _, hits = asked.search(QUERY, "retrieval evaluation", k=60)
+    for hit in hits:
+        asked.mark(QUERY, hit.doc_id)
+    (report,) = asked.pool()
+    assert report.manual == report.documents > 15
+
+
+def test_suggestions_name_the_four_classes(asked: Campaign, answer: Answer) -> None:
+    answer(1, "How do language models retrieve documents?", [4])
+    answer(1, "We present a novel mechanism for it in relevence feedback", [4], number=2)
+    found = {each.kind: each for each in asked.suggestions("demo-filters-a1q2")}
+    assert (found["typo"].found, found["typo"].instead) == ("relevence", "relevance")
+    assert found["filler"].found.startswith("We present a novel mechanism for")
+    assert found["anaphor"].found == "it"
+    answer(1, "Which domain?", [4], number=3)
+    (context,) = [s for s in asked.suggestions("demo-filters-a1q3") if s.kind == "context"]
+    assert "language models" in str(context.instead)
+
+
+def test_an_export_is_named_by_its_content(asked: Campaign, answer: Answer, tmp_path: Path) -> None:
+    answer(1, "How do filters age?", [4, 1, None])
+    first = asked.export(tmp_path / "out")
+    assert (tmp_path / "out/j1.qrels").read_text().splitlines() == [
+        f"{QUERY} 0 abujbara2012reference 1",
+        f"{QUERY} 0 allan1996incremental 0",
+    ]
+    assert asked.export(tmp_path / "out").version == first.version
+    answer(1, "How do filters age?", [4, 3])
+    second = asked.export(tmp_path / "out", shapes=["beir", "ir_datasets"])
+    assert second.version != first.version
+    log = (tmp_path / "out/CHANGELOG.md").read_text()
+    assert log.index(second.version) < log.index(first.version)
+    assert log.count("##") == 2
+    facts = json.loads((tmp_path / "out/campaign.json").read_text())
+    assert facts["version"] == second.version
+    assert (tmp_path / "out/beir/j1/qrels/test.tsv").is_file()
+    graded = asked.qrels("j1", graded=True).table["relevance"].to_list()
+    assert graded == [3, 2]
+    said = (tmp_path / "out/judgements.jsonl").read_text()
+    assert "Ada" not in said
+    with pytest.raises(CitebedError, match="something else"):
+        asked.export(tmp_path / "cr26")
+    with pytest.raises(UnknownName):
+        asked.qrels("j3")
+
+
+def test_links_open_only_what_they_were_made_for(asked: Campaign) -> None:
+    code = asked.status()["code"][0]
+    good = token(asked, code, now().replace(year=2100))
+    assert code_of(asked, good, now()) == code
+    assert code_of(asked, token(asked, code, now().replace(year=2020)), now()) is None
+    other = asked.status()["code"][1]
+    for forged in (
+        good[:-1],
+        good[:-1] + "é",
+        good.replace(code, other),
+        "",
+        ".",
+        "a.b.c",
+        "\ud800",
+    ):
+        assert code_of(asked, forged, now()) is None
+
+
+def test_a_backup_is_restored_elsewhere_and_damage_is_told(
+    asked: Campaign, answer: Answer, demo: citebed.Workbench, tmp_path: Path, postgresql: str
+) -> None:
+    answer(1, "How do filters age? 'DROP TABLE judgements;--", [4, 1, None])
+    path = tmp_path / "b.jsonl"
+    rows = asked.backup(path)
+    assert rows["judgements"] == 3
+    for number, url in enumerate((str(tmp_path / "again.sqlite"), postgresql)):
+        again = restore_campaign(path, tmp_path / f"again{number}", demo, url)
+        assert again.judgements.equals(asked.judgements)
+        assert again.status().equals(asked.status())
+        again.backup(tmp_path / "second.jsonl")
+        assert (tmp_path / "second.jsonl").read_bytes() == path.read_bytes()
+        with pytest.raises(CitebedError, match="already"):
+            restore_campaign(path, tmp_path / f"third{number}", demo, url)
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    damaged = {
+        "cut short": lines[:-1],
+        "sum does not agree": [line for line in lines if "judgements" not in line[:30]],
+        "no backup": lines[1:],
+        "no line of a backup": [*lines[:3], "x\n"],
+    }
+    for what, kept in damaged.items():
+        (tmp_path / "bad.jsonl").write_text("".join(kept), "utf-8")
+        with pytest.raises(CitebedError, match=what):
+            restore_campaign(
+                tmp_path / "bad.jsonl", tmp_path / "bad", demo, str(tmp_path / "n.sqlite")
+            )
+        assert not (tmp_path / "bad").exists()
+
+
+def test_campaigns_are_opened_by_their_folder(
+    campaign: Campaign, demo: citebed.Workbench, papers: Path, tmp_path: Path
+) -> None:
+    again = open_campaign(tmp_path / "cr26")
+    assert again.settings == campaign.settings
+    with pytest.raises(CitebedError, match="there is no campaign"):
+        open_campaign(tmp_path)
+    with pytest.raises(CitebedError, match="already"):
+        new_campaign(tmp_path / "cr26", demo, papers)
+    with pytest.raises(CitebedError, match="cannot name a campaign"):
+        new_campaign(tmp_path / "a b", demo, papers, database=str(tmp_path / "x.sqlite"))
+    (tmp_path / "cr26/campaign.toml").write_text("name = ")
+    with pytest.raises(CitebedError, match="no TOML"):
+        open_campaign(tmp_path / "cr26")
