@@ -18,6 +18,7 @@ from citebed.judging.store.judgements import Saved, Source, Verdict, save
 from citebed.judging.store.schema import (
     approvals,
     authorships,
+    events,
     items,
     judgements,
     now,
@@ -85,11 +86,20 @@ def judge(
     store: CampaignStore, connection: Connection, form: Form, verdict: Verdict, source: Source
 ) -> Saved:
     """One judgement of a form, as the web saves it at each click."""
-    if verdict.item_id not in items_of(connection, form).values():
+    if not _is_on(connection, form, verdict.item_id):
         raise CitebedError("this document is not on your list.")
     if why := _unfit(store, form, Said(verdict.value)):
         raise CitebedError(f"{why}.")
     return save(connection, source, verdict._replace(comment=fold(verdict.comment)[:LONGEST]))
+
+
+def _is_on(connection: Connection, form: Form, item: int) -> bool:
+    """Whether a form asks about an item, without listing all its items at each click."""
+    if form.phase == 2:
+        return any(item in query["items"] for query in form.content["asked"])
+    mine = (items.c.id == item) & (questions.c.form_id == form.id)
+    chosen = select(items.c.id).join(questions, questions.c.id == items.c.question_id)
+    return connection.scalar(chosen.where(mine, items.c.reference_id.is_not(None))) is not None
 
 
 def state_question(
@@ -99,6 +109,8 @@ def state_question(
 
     The same text again changes nothing; another text is a new wording of the same question.
     """
+    if form.phase != 1:
+        raise CitebedError("this form asks for no questions.")
     text = fold(text)[:LONGEST]
     if not text:
         return False
@@ -178,11 +190,26 @@ def _approve(
     return []
 
 
+def approve(
+    connection: Connection, form: Form, number: int, approved: bool | str, source: Source
+) -> None:
+    """One approval or better wording, as the web saves it."""
+    if unread := _approve(connection, form, number, approved, source):
+        raise CitebedError(f"{unread[0].what}.")
+
+
 def opt_out(store: CampaignStore, connection: Connection, person: int) -> None:
     """Somebody does not want to be written to again; what they answered stays."""
     fresh = (people.c.id == person) & people.c.opted_out_at.is_(None)
     if connection.execute(update(people).where(fresh).values(opted_out_at=now())).rowcount:
         store.log(connection, "opted out", f"author {person}")
+
+
+def note_once(store: CampaignStore, connection: Connection, form: Form, what: str) -> None:
+    """Put down that a judge has ``opened`` or ``finished`` a form, the first time."""
+    mine = (events.c.form_id == form.id) & (events.c.what == what)
+    if connection.scalar(select(events.c.id).where(mine).limit(1)) is None:
+        store.log(connection, what, f"author {form.person_id}", form.id)
 
 
 def answered(connection: Connection, form: Form) -> tuple[int, int]:

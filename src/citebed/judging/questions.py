@@ -77,6 +77,12 @@ def wording_of(connection: Connection, question: int, kind: str | None = None) -
     return connection.execute(chosen.order_by(wordings.c.id.desc()).limit(1)).one()
 
 
+def wording_history(connection: Connection, question: int) -> list[Row[Any]]:
+    """All wordings of a question, the first one first."""
+    mine = wordings.c.question_id == question
+    return list(connection.execute(select(wordings).where(mine).order_by(wordings.c.id)))
+
+
 def set_aside(store: CampaignStore, connection: Connection) -> dict[int, dict[str, str]]:
     """The questions that are excluded now: rules with their reasons, by question."""
     last = (

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
-from sqlalchemy import Connection, Row, insert, select
+from sqlalchemy import Connection, Row, func, insert, select
 
 from citebed.collection import Collection
 from citebed.errors import CitebedError, UnknownName
@@ -117,6 +118,29 @@ def marked(connection: Connection, question: int) -> list[str]:
         if on:
             chosen[doc_id] = None
     return list(chosen)
+
+
+class PastSearch(NamedTuple):
+    """A search by hand on record: what was typed, by whom, what came, what was marked in it."""
+
+    search: int
+    text: str
+    who: str
+    at: datetime
+    found: tuple[str, ...]
+    marks: int
+
+
+def past_searches(connection: Connection, question: int) -> list[PastSearch]:
+    """The searches by hand for a question, the first one first."""
+    mine = select(searches).where(searches.c.question_id == question).order_by(searches.c.id)
+    count = select(marks.c.search_id, func.count()).where(marks.c.question_id == question)
+    counts = count.where(marks.c.marked).group_by(marks.c.search_id)
+    marked_in = {row[0]: row[1] for row in connection.execute(counts)}
+    return [
+        PastSearch(row.id, row.text, row.who, row.at, tuple(row.results), marked_in.get(row.id, 0))
+        for row in connection.execute(mine)
+    ]
 
 
 def automatic_runs(

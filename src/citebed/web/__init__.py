@@ -1,1 +1,1 @@
-"""The web: pages for judges and organisers of a campaign."""
+"""The web pages of a campaign: for judges, by personal links; for organisers, by password."""

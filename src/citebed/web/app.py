@@ -1,0 +1,110 @@
+"""The application: all pages of a campaign, and how a refusal or a mistake is told."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, RedirectResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from citebed.errors import CitebedError
+from citebed.judging.campaign import Campaign
+from citebed.judging.judge_links import LinkRefused
+from citebed.judging.organisers import TooManyTries
+from citebed.judging.store.group_commit import Unavailable
+from citebed.web import desks, doors, judge_api, judge_pages, organiser_pages
+from citebed.web.protection import SAFE, Protection
+from citebed.web.site import HERE, Site, site_of
+
+
+def create_app(campaign: Campaign, *, secure: bool = True) -> FastAPI:
+    """The pages of a campaign; ``secure`` where browsers reach them by https."""
+    site = Site(campaign, secure=secure)
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        site.writer.close()
+
+    # The pages that FastAPI makes of its own would load scripts from elsewhere.
+    app = FastAPI(
+        title=f"citebed: {campaign.name}",
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    app.state.site = site
+    app.include_router(judge_api.router, prefix=site.prefix)
+    for room in (judge_pages, organiser_pages, desks):
+        app.include_router(room.router, prefix=site.prefix, include_in_schema=False)
+    static = f"{site.prefix}/static"
+    app.mount(static, StaticFiles(directory=HERE / "static"), name="static")
+    app.add_middleware(Protection, secure=secure, static=static, refused=site.refused)
+    app.add_exception_handler(CitebedError, _told)  # type: ignore[arg-type]
+    app.add_exception_handler(RequestValidationError, _not_understood)  # type: ignore[arg-type]
+    app.add_exception_handler(HTTPException, _no_such_page)  # type: ignore[arg-type]
+    return app
+
+
+async def _told(request: Request, error: CitebedError) -> Response:
+    """Say what is wrong, and note who was not let in."""
+    site = site_of(request)
+    if isinstance(error, LinkRefused):
+        await site.refused(request, error.why, error.form_id)
+        return _link_refused(request)
+    if isinstance(error, doors.NotLoggedIn):
+        await site.refused(request, "not logged in")
+        if request.method in SAFE:
+            return RedirectResponse(site.path("login"), 303)
+        return _answer(request, 403, "Log in first", str(error))
+    if isinstance(error, doors.Forged):
+        await site.refused(request, "a form that is not from our page")
+        return _answer(request, 403, "Not sent from our page", str(error))
+    if isinstance(error, TooManyTries):
+        await site.refused(request, "too many wrong passwords")
+        return _answer(request, 429, "Too many tries", str(error))
+    if isinstance(error, Unavailable) or error.__cause__ is not None:
+        return _answer(request, 503, "Not possible just now", str(error))
+    return _answer(request, 400, "That did not work", str(error))
+
+
+def _link_refused(request: Request) -> Response:
+    contact = site_of(request).campaign.settings.contact
+    ask = f" Write to {contact} for a new one." if contact else ""
+    told = (
+        "This link does not open a list: it may be incomplete, have expired, or have been "
+        f"replaced by a newer one.{ask}"
+    )
+    return _answer(request, 403, "This link does not open a list", told)
+
+
+async def _not_understood(request: Request, error: RequestValidationError) -> Response:
+    """Name the fields that are wrong; what stood in them is not sent back."""
+    told = "; ".join(
+        f"{'.'.join(str(part) for part in each['loc'][1:])[:100] or 'body'}: {each['msg'][:200]}"
+        for each in error.errors()[:5]
+    )
+    return _answer(request, 422, "That was not understood", told)
+
+
+async def _no_such_page(request: Request, error: HTTPException) -> Response:
+    names = {404: "There is no such page", 405: "Not in this way"}
+    heading = names.get(error.status_code, "That did not work")
+    response = _answer(request, error.status_code, heading, str(error.detail))
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _answer(request: Request, status: int, heading: str, message: str) -> Response:
+    """A line for a script, a page for a reader."""
+    site = site_of(request)
+    wanted = request.headers.get("accept", "")
+    if request.url.path.startswith(f"{site.prefix}/api/") or "application/json" in wanted:
+        text = message.encode("utf-8", "replace").decode()
+        return JSONResponse({"message": text}, status)
+    return site.page("message", status, heading=heading, message=message)

@@ -1,0 +1,131 @@
+"""The desks: making questions into queries, and searching by hand for what should be judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from citebed.errors import CitebedError
+from citebed.judging.organisers import Session
+from citebed.judging.questions import wording_history, wording_of
+from citebed.judging.reformulating import CLASSES, difference
+from citebed.judging.searching import marked, past_searches, question_row
+from citebed.web import doors
+from citebed.web.fields import Text
+from citebed.web.site import Site, site_of
+
+router = APIRouter()
+
+
+@router.get("/reformulation", response_class=HTMLResponse)
+def show_questions(request: Request, session: doors.Organiser, said: str = "") -> HTMLResponse:
+    """All questions, stated and current text side by side."""
+    site = site_of(request)
+    rows = site.campaign.questions.to_dicts()
+    for row in rows:
+        row["changes"] = difference(row["stated"], row["text"])
+    told = "The query is worded anew." if said == "worded" else ""
+    return site.page("questions", session=session, rows=rows, message=told)
+
+
+@router.get("/reformulation/query", response_class=HTMLResponse)
+def show_question(request: Request, session: doors.Organiser, query: Text) -> HTMLResponse:
+    """One question at the desk, with what the machine would change."""
+    return _question(site_of(request), session, query)
+
+
+def _question(
+    site: Site, session: Session, query: str, problem: str = "", text: str = ""
+) -> HTMLResponse:
+    campaign = site.campaign
+    with campaign.reading() as connection:
+        row = question_row(campaign, connection, query)
+        stated = wording_of(connection, row.id, "stated").text
+        history = wording_history(connection, row.id)
+    now = history[-1]
+    return site.page(
+        "reformulation",
+        400 if problem else 200,
+        session=session,
+        question=row,
+        stated=stated,
+        now=now,
+        text=text or now.text,
+        history=history,
+        changes=difference(stated, now.text),
+        suggestions=campaign.suggestions(query),
+        classes=CLASSES,
+        problem=problem,
+    )
+
+
+@router.post("/reformulation/query", response_class=HTMLResponse)
+def reword(request: Request, session: doors.Organiser, said: doors.Checked) -> Response:
+    """Word a question anew."""
+    site = site_of(request)
+    query, text = said.get("query", ""), said.get("text", "")
+    chosen = [name for name in CLASSES if f"class-{name}" in said]
+    try:
+        site.campaign.reformulate(query, text, *chosen, who=session.organiser)
+    except CitebedError as error:
+        return _question(site, session, query, str(error), text)
+    return RedirectResponse(site.path("reformulation", said="worded"), 303)
+
+
+@router.get("/search", response_class=HTMLResponse)
+def show_search_desk(
+    request: Request, session: doors.Organiser, query: Text = "", search: int = 0
+) -> HTMLResponse:
+    """The desk for manual search: the results of a search, the marks, the log."""
+    site = site_of(request)
+    rows = site.campaign.questions.to_dicts()
+    if not query:
+        return site.page("searches", session=session, rows=rows)
+    return site.page("search", session=session, rows=rows, **_desk(site, query, search))
+
+
+def _desk(site: Site, query: str, search: int) -> dict[str, Any]:
+    campaign = site.campaign
+    with campaign.reading() as connection:
+        question = question_row(campaign, connection, query)
+        text = wording_of(connection, question.id).text
+        chosen = marked(connection, question.id)
+        log = past_searches(connection, question.id)
+    shown = next((each for each in log if each.search == search), log[-1] if log else None)
+    found = shown.found if shown else ()
+    entries = site.entries([*found, *chosen])
+    return {
+        "question": question,
+        "text": shown.text if shown else text,
+        "wording": text,
+        "shown": shown,
+        "hits": [(entries[doc], site.abstracts(doc), doc, doc in chosen) for doc in found],
+        "marks": [(entries[doc], doc) for doc in chosen],
+        "log": log,
+    }
+
+
+@router.post("/search")
+def search(request: Request, session: doors.Organiser, said: doors.Checked) -> Response:
+    """Search, and put it on record with its results."""
+    site = site_of(request)
+    query, text = said.get("query", ""), said.get("text", "")
+    number, _ = site.campaign.search(query, text, session.organiser)
+    return RedirectResponse(site.path("search", query=query, search=number), 303)
+
+
+@router.post("/search/mark")
+def mark(request: Request, session: doors.Organiser, said: doors.Checked) -> Response:
+    """Mark a document as a candidate, or take the mark away."""
+    site = site_of(request)
+    query, doc_id = said.get("query", ""), said.get("doc_id", "")
+    number, on = said.get("search", ""), said.get("on") == "1"
+    of = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
+    if on and of is None:
+        raise CitebedError("say which search found the document.")
+    site.campaign.mark(query, doc_id, search=of, who=session.organiser, on=on)
+    if "application/json" in request.headers.get("accept", ""):
+        return JSONResponse({"marked": on})
+    return RedirectResponse(site.path("search", query=query, search=of or 0), 303)

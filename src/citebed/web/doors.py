@@ -1,0 +1,110 @@
+"""Who may come in as an organiser, and whether a form was really sent from our own page."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from typing import Annotated
+
+from fastapi import Depends, Request, Response
+
+from citebed.errors import CitebedError
+from citebed.judging.organisers import LONGEST_SESSION, Session, session_of
+from citebed.web.site import Said, Site, site_of
+
+COOKIE = "citebed_session"
+LOGIN_COOKIE = "citebed_login"
+
+
+class NotLoggedIn(CitebedError):
+    """An organiser's page was asked for without a session."""
+
+    def __init__(self) -> None:
+        super().__init__("log in first.")
+
+
+class Forged(CitebedError):
+    """A form without the token that our page gave it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this form was not sent from our page, or was open for too long. Go back, load the "
+            "page again, and repeat what you did."
+        )
+
+
+class BadForm(CitebedError):
+    """A form whose fields are not ours."""
+
+
+def logged_in(request: Request) -> Session:
+    """The session of an organiser; `NotLoggedIn` without one."""
+    database = site_of(request).campaign.database
+    session = session_of(database, request.cookies.get(COOKIE))
+    if session is None:
+        raise NotLoggedIn
+    return session
+
+
+Organiser = Annotated[Session, Depends(logged_in)]
+
+
+async def read_form(request: Request) -> Said:
+    """The fields of a form, texts only; the first of those that have one name."""
+    try:
+        form = await request.form(max_files=0, max_fields=100)
+    except Exception as error:  # a body that is no form, in whichever of many ways
+        raise BadForm("this is no form of ours.") from error
+    found: dict[str, str] = {}
+    for name, value in form.multi_items():
+        if not isinstance(value, str) or "\0" in f"{name}{value}":
+            raise BadForm(f"the field '{name[:50]}' is no text.")
+        value.encode()
+        found[name] = f"{found[name]}\n{value}" if name in found else value
+    return found
+
+
+Form = Annotated[Said, Depends(read_form)]
+
+
+def checked(session: Organiser, said: Form) -> Said:
+    """The fields of a form that an organiser sent from our page."""
+    if not hmac.compare_digest(said.get("csrf", "").encode(), session.csrf.encode()):
+        raise Forged
+    return said
+
+
+Checked = Annotated[Said, Depends(checked)]
+
+
+def set_cookie(site: Site, response: Response, name: str, value: str) -> None:
+    """Give the browser a secret that scripts cannot read and other sites do not send."""
+    response.set_cookie(
+        name,
+        value,
+        max_age=int(LONGEST_SESSION.total_seconds()),
+        path=site.prefix,
+        secure=site.secure,
+        httponly=True,
+        samesite="lax",
+    )
+
+
+def login_secret(request: Request) -> str:
+    """What ties a login form to the browser it was shown in."""
+    return request.cookies.get(LOGIN_COOKIE) or secrets.token_urlsafe(24)
+
+
+def login_token(site: Site, secret: str) -> str:
+    """The token of a login form."""
+    message = f"citebed login {secret}".encode("utf-8", "replace")
+    return hmac.digest(site.campaign.secret, message, hashlib.sha256).hex()
+
+
+def check_login_form(request: Request, said: Said) -> None:
+    """Refuse a login form that another page made."""
+    secret = request.cookies.get(LOGIN_COOKIE)
+    wanted = login_token(site_of(request), secret or "")
+    if secret is None or not hmac.compare_digest(said.get("csrf", "").encode(), wanted.encode()):
+        raise Forged

@@ -1,0 +1,154 @@
+"""What a judge's page sends at each click; every answer comes after the commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Annotated, Any, Literal, TypeVar
+
+from fastapi import APIRouter, Depends, Request
+from pydantic import BaseModel, ConfigDict
+from sqlalchemy import Connection
+
+from citebed.errors import CitebedError
+from citebed.judging.answering import approve, judge, note_once, state_question
+from citebed.judging.assigning import Form, items_of
+from citebed.judging.judge_links import form_of_link
+from citebed.judging.store.judgements import Source, Verdict
+from citebed.judging.store.schema import now
+from citebed.web.fields import Ago, Grade, Key, Number, Place, Sentence
+from citebed.web.site import Site, site_of
+
+WAY = "web"
+_T = TypeVar("_T")
+_SURE_TO = 60_000
+"""Acts are told apart by when they were done, to a minute: a message may take some seconds."""
+
+
+class Act(BaseModel):
+    """Something that a judge did; ``ago`` milliseconds before it was sent, if it had to wait."""
+
+    model_config = ConfigDict(extra="forbid")
+    key: Key
+    ago: Ago = 0
+
+
+class JudgementGiven(Act):
+    """A judgement of an item: a grade, 0 or 1, or null for "can't say"."""
+
+    item: Number
+    value: Grade
+    comment: Sentence = ""
+
+
+class QuestionStated(Act):
+    """A research question of phase one, by its number on the form."""
+
+    number: Place
+    text: Sentence
+
+
+class WordingApproved(Act):
+    """Whether a query's wording is right, or which one is better."""
+
+    number: Place
+    approved: bool
+    text: Sentence = ""
+
+
+class JudgementSaved(BaseModel):
+    """Which judgement stands; ``later`` if its judge said something else since."""
+
+    judgement: int
+    outcome: Literal["new", "same", "later"]
+
+
+class QuestionSaved(BaseModel):
+    """The items of a question, by the numbers of the references."""
+
+    number: int
+    items: dict[int, int]
+
+
+class Done(BaseModel):
+    """It is on record."""
+
+    done: Literal[True] = True
+
+
+class Problem(BaseModel):
+    """Why something was not done."""
+
+    message: str
+
+
+class JudgeDoor:
+    """The link that a judge's page came by, and the site."""
+
+    def __init__(self, request: Request, token: str) -> None:
+        self.site: Site = site_of(request)
+        self.token = token
+
+    async def save(self, work: Callable[[Connection, Form], _T]) -> _T:
+        """Do something with the form of the link, which must be good at that moment."""
+        store, token = self.site.campaign, self.token
+        return await self.site.write(lambda c: work(c, form_of_link(store, c, token)))
+
+
+Door = Annotated[JudgeDoor, Depends()]
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": Problem} for status in (400, 403, 413, 422, 503)
+}
+router = APIRouter(prefix="/api/judge/{token}", responses=_ERRORS)
+
+
+def _source(form: Form, act: Act) -> Source:
+    waited = timedelta(milliseconds=max(0, act.ago - _SURE_TO))
+    return Source(form.person_id, form.id, WAY, now() - waited)
+
+
+@router.post("/judgement")
+async def save_judgement(door: Door, given: JudgementGiven) -> JudgementSaved:
+    """Save a judgement; the same key again changes nothing."""
+    verdict = Verdict(given.item, given.value, given.comment, given.key)
+    store = door.site.campaign
+    saved = await door.save(lambda c, form: judge(store, c, form, verdict, _source(form, given)))
+    return JudgementSaved(judgement=saved.judgement_id, outcome=saved.outcome)  # type: ignore[arg-type]
+
+
+@router.post("/question")
+async def save_question(door: Door, given: QuestionStated) -> QuestionSaved:
+    """Save a research question; another text for the same number is a new wording of it."""
+    return await door.save(lambda c, form: _state(door.site, c, form, given))
+
+
+def _state(site: Site, connection: Connection, form: Form, given: QuestionStated) -> QuestionSaved:
+    source = _source(form, given)
+    state_question(site.campaign, connection, form, given.number, given.text, source)
+    known = items_of(connection, form)
+    mine = {entry: item for (number, entry), item in known.items() if number == given.number}
+    if not mine:
+        raise CitebedError("a question needs some words.")
+    return QuestionSaved(number=given.number, items=mine)
+
+
+@router.post("/approval")
+async def save_approval(door: Door, given: WordingApproved) -> Done:
+    """Save what an author says of a query's wording."""
+    said = True if given.approved else given.text
+    await door.save(lambda c, form: approve(c, form, given.number, said, _source(form, given)))
+    return Done()
+
+
+@router.post("/finished")
+async def save_finished(door: Door, _: Act) -> Done:
+    """A judge says that the list is done; it can still be changed."""
+    await door.save(lambda c, form: note_once(door.site.campaign, c, form, "finished"))
+    return Done()
+
+
+@router.post("/opened")
+async def save_opened(door: Door) -> Done:
+    """A browser shows the page: scanners of mail, which only fetch it, do not count."""
+    await door.save(lambda c, form: note_once(door.site.campaign, c, form, "opened"))
+    return Done()

@@ -1,0 +1,74 @@
+"""A judge's pages: the list, the papers on it, and the wish not to be written to again."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from citebed.judging.answering import opt_out
+from citebed.judging.assigning import sheet_of
+from citebed.judging.judge_links import form_of_link
+from citebed.judging.judge_list import judge_list
+from citebed.judging.settings import BINARY, CANNOT_SAY, Settings
+from citebed.web.fields import MOST_QUESTIONS
+from citebed.web.site import site_of
+
+router = APIRouter(prefix="/judge/{token}")
+
+
+@router.get("", response_class=HTMLResponse)
+def show_list(request: Request, token: str) -> HTMLResponse:
+    """What a judge is asked, with what they answered so far."""
+    site = site_of(request)
+    with site.campaign.reading() as connection:
+        form = form_of_link(site.campaign, connection, token)
+        listed = judge_list(site.campaign, connection, form, site.abstracts)
+    return site.page(
+        "judge",
+        token=token,
+        listed=listed,
+        sheet=listed.sheet,
+        choices=_choices(site.campaign.settings, form.phase),
+        most_questions=MOST_QUESTIONS,
+    )
+
+
+def _choices(settings: Settings, phase: int) -> list[tuple[str, str, str, str]]:
+    """The buttons of a paper: value, key, label, and what it means."""
+    if phase == 2:
+        no, yes = BINARY
+        return [("1", "1", yes, ""), ("0", "0", no, ""), ("u", "u", "can't judge", "")]
+    grades = []
+    for grade, text in enumerate(settings.grades, 1):
+        label, _, meaning = text.partition(":")
+        grades.append((f"{grade}", f"{grade}", label.strip(), meaning.strip()))
+    return [*grades, ("u", "u", CANNOT_SAY, "")]
+
+
+@router.get("/papers", response_class=HTMLResponse)
+def show_papers(request: Request, token: str) -> HTMLResponse:
+    """Title, authors and a link of each paper."""
+    site = site_of(request)
+    with site.campaign.reading() as connection:
+        form = form_of_link(site.campaign, connection, token)
+        sheet = sheet_of(site.campaign, connection, form)
+    return site.page("papers", token=token, sheet=sheet)
+
+
+@router.post("/opt-out")
+async def leave(request: Request, token: str) -> RedirectResponse:
+    """Write to this person no more."""
+    site = site_of(request)
+    store = site.campaign
+    await site.write(lambda c: opt_out(store, c, form_of_link(store, c, token).person_id))
+    return RedirectResponse(site.path("judge", token, "left"), 303)
+
+
+@router.get("/left", response_class=HTMLResponse)
+def show_left(request: Request, token: str) -> HTMLResponse:
+    """That nobody will write again."""
+    site = site_of(request)
+    with site.campaign.reading() as connection:
+        form_of_link(site.campaign, connection, token)
+    told = "We will not write to you again. What you answered stays; thank you for it."
+    return site.page("message", heading="You will hear no more from us", message=told)

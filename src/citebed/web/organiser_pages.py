@@ -1,0 +1,183 @@
+"""Logging in and out, and the dashboard: how far everybody is, and what needs a hand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from citebed.errors import CitebedError
+from citebed.judging.dashboard import agreement, mail_table, recent_events, settle_problem
+from citebed.judging.judge_links import renew_link, revoke_link
+from citebed.judging.organisers import (
+    Session,
+    begin_session,
+    check_password,
+    end_session,
+    session_of,
+)
+from citebed.judging.questions import BY_HAND, all_questions, set_aside
+from citebed.web import doors
+from citebed.web.site import Site, address_of, site_of
+from citebed.wording import count
+
+router = APIRouter()
+STATES = ("sent", "opened", "begun", "finished", "opted out", "revoked", "expired")
+
+
+@router.get("/login", response_class=HTMLResponse)
+def show_login(request: Request) -> Response:
+    """The login form."""
+    site = site_of(request)
+    if session_of(site.campaign.database, request.cookies.get(doors.COOKIE)) is not None:
+        return RedirectResponse(site.path("dashboard"), 303)
+    return _login_page(request)
+
+
+def _login_page(request: Request, problem: str = "", status: int = 200) -> HTMLResponse:
+    site = site_of(request)
+    secret = doors.login_secret(request)
+    csrf = doors.login_token(site, secret)
+    page = site.page("login", status, csrf=csrf, problem=problem)
+    doors.set_cookie(site, page, doors.LOGIN_COOKIE, secret)
+    return page
+
+
+@router.post("/login", response_class=HTMLResponse)
+def log_in(request: Request, said: doors.Form) -> Response:
+    """Begin a session under a token that was not known before."""
+    site = site_of(request)
+    doors.check_login_form(request, said)
+    database = site.campaign.database
+    name, password = said.get("name", ""), said.get("password", "")
+    organiser = check_password(database, name, password, address_of(request))
+    if organiser is None:
+        return _login_page(request, "Name or password are wrong.", 401)
+    if old := request.cookies.get(doors.COOKIE):
+        end_session(database, old)
+    response = RedirectResponse(site.path("dashboard"), 303)
+    doors.set_cookie(site, response, doors.COOKIE, begin_session(database, organiser))
+    response.delete_cookie(doors.LOGIN_COOKIE, path=site.prefix)
+    return response
+
+
+@router.post("/logout")
+def log_out(request: Request, _: doors.Checked) -> Response:
+    """End the session, for whoever has its token."""
+    site = site_of(request)
+    end_session(site.campaign.database, request.cookies[doors.COOKIE])
+    response = RedirectResponse(site.path("login"), 303)
+    response.delete_cookie(doors.COOKIE, path=site.prefix)
+    return response
+
+
+@router.get("/", response_class=HTMLResponse)
+def enter(request: Request) -> Response:
+    """To the dashboard."""
+    return RedirectResponse(site_of(request).path("dashboard"), 303)
+
+
+@router.get("/dashboard", response_class=HTMLResponse)
+def show_dashboard(request: Request, session: doors.Organiser, said: str = "") -> HTMLResponse:
+    """How the campaign stands."""
+    return _dashboard(site_of(request), session, _MESSAGES.get(said, ""))
+
+
+_MESSAGES = {
+    "settled": "The problem is settled.",
+    "revoked": "The link is revoked: it opens nothing any more. What was answered stays.",
+    "aside": "The question is set aside.",
+    "back": "The question is back.",
+}
+
+
+def _dashboard(site: Site, session: Session, message: str, link: str = "") -> HTMLResponse:
+    campaign = site.campaign
+    forms = campaign.status().to_dicts()
+    with campaign.reading() as connection:
+        mails = mail_table(campaign, connection).to_dicts()
+        aside = set_aside(campaign, connection)
+        named = {row.id: row.query_id for row in connection.execute(all_questions(campaign))}
+        refusals = recent_events(campaign, connection, "refused")
+        agreed = agreement(campaign, connection)
+    return site.page(
+        "dashboard",
+        session=session,
+        message=message,
+        link=link,
+        states=[(state, _by_phase(forms, state)) for state in STATES],
+        forms=forms,
+        mail_states=sorted(Counter((mail["kind"], mail["state"]) for mail in mails).items()),
+        troubled=[mail for mail in mails if mail["error"] or mail["state"] == "sending"],
+        aside=[(named[question], rules) for question, rules in aside.items()],
+        history=campaign.exclusions.to_dicts(),
+        by_hand=BY_HAND,
+        queries=[query for question, query in named.items() if question not in aside],
+        problems=campaign.problems.to_dicts(),
+        refusals=refusals,
+        agreed=agreed,
+        judgements=campaign.judgements.height,
+    )
+
+
+def _by_phase(forms: list[dict[str, Any]], state: str) -> list[int]:
+    return [sum(form["phase"] == phase and form["state"] == state for form in forms)
+            for phase in (1, 2)]  # fmt: skip
+
+
+def _back(site: Site, said: str) -> Response:
+    return RedirectResponse(site.path("dashboard", said=said), 303)
+
+
+@router.post("/remind", response_class=HTMLResponse)
+def remind(request: Request, session: doors.Organiser, said: doors.Checked) -> HTMLResponse:
+    """Write reminders into the outbox; the same click again writes none twice."""
+    site = site_of(request)
+    days = _number(said.get("days", "7"), "days", 0, 365)
+    written = site.campaign.remind(after_days=days)
+    told = f"{count(len(written), 'mail')} written to the outbox ({site.campaign.outbox})."
+    return _dashboard(site, session, told)
+
+
+@router.post("/links/revoke")
+def revoke(request: Request, session: doors.Organiser, said: doors.Checked) -> Response:
+    """Make a judge's link worthless."""
+    site = site_of(request)
+    revoke_link(site.campaign, said.get("code", ""), session.organiser)
+    return _back(site, "revoked")
+
+
+@router.post("/links/renew", response_class=HTMLResponse)
+def renew(request: Request, session: doors.Organiser, said: doors.Checked) -> HTMLResponse:
+    """Give a judge a new link, and show it."""
+    site = site_of(request)
+    link = renew_link(site.campaign, said.get("code", ""), session.organiser)
+    return _dashboard(site, session, "The new link; earlier ones open nothing any more:", link)
+
+
+@router.post("/problems/settle")
+def settle(request: Request, session: doors.Organiser, said: doors.Checked) -> Response:
+    """Somebody has looked at what could not be read."""
+    site = site_of(request)
+    problem = _number(said.get("problem", ""), "problem", 1, 2**31 - 1)
+    settle_problem(site.campaign, problem, session.organiser)
+    return _back(site, "settled")
+
+
+@router.post("/questions/exclude")
+def exclude(request: Request, said: doors.Checked) -> Response:
+    """Set a question aside with a reason, or take it back."""
+    site = site_of(request)
+    lift, reason = "lift" in said, said.get("reason", "").strip()
+    if not reason and not lift:
+        raise CitebedError("say why the question is set aside.")
+    site.campaign.exclude(said.get("query", ""), reason or "taken back", lift=lift)
+    return _back(site, "back" if lift else "aside")
+
+
+def _number(text: str, name: str, low: int, high: int) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 12 and low <= int(text) <= high):
+        raise CitebedError(f"{name} '{text[:20]}': give a number from {low} to {high}.")
+    return int(text)

@@ -1,0 +1,126 @@
+"""What every page needs: the campaign, the templates, the one writer, and the log of refusals."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote, urlencode
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from sqlalchemy import Connection
+
+from citebed import _version
+from citebed.judging.campaign import Campaign
+from citebed.judging.forms.sheet import Entry
+from citebed.judging.judge_list import Abstracts, abstracts_of
+from citebed.judging.papers import Lookup, entry_of
+from citebed.judging.store.group_commit import GroupCommit
+
+HERE = Path(__file__).parent
+MOST_REFUSALS = 60
+"""Refusals that are written down in a minute; whoever knocks more often fills no disk."""
+
+_T = TypeVar("_T")
+
+
+class Site:
+    """A campaign as it is served; ``secure`` tells that browsers reach it by https."""
+
+    def __init__(self, campaign: Campaign, *, secure: bool) -> None:
+        self.campaign = campaign
+        self.secure = secure
+        self.prefix = f"/{campaign.name}"
+        self.writer = GroupCommit(campaign.database)
+        self._refusals: deque[float] = deque(maxlen=MOST_REFUSALS)
+        self._templates = Environment(
+            loader=FileSystemLoader(HERE / "templates"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self._templates.filters |= {"web_link": web_link, "moment": moment}
+        self._templates.globals |= {
+            "campaign": campaign.name,
+            "title": campaign.settings.title,
+            "simulated": campaign.simulated,
+            "path": self.path,
+            "version": _version.__version__,
+        }
+
+    @cached_property
+    def abstracts(self) -> Abstracts:
+        """Abstracts of the collection."""
+        return abstracts_of(self.campaign.collection)
+
+    @cached_property
+    def _lookup(self) -> Lookup:
+        return Lookup(self.campaign.collection)
+
+    def entries(self, doc_ids: Iterable[str]) -> dict[str, Entry]:
+        """How documents of the collection are shown."""
+        found = {doc_id: self._lookup.document(doc_id) for doc_id in doc_ids}
+        return {
+            doc_id: entry_of(0, document) if document else Entry(0, doc_id)
+            for doc_id, document in found.items()
+        }
+
+    def path(self, *parts: str, **query: Any) -> str:
+        """A path on this site."""
+        path = "/".join([self.prefix, *(quote(part, safe="") for part in parts)])
+        return f"{path}?{urlencode(query)}" if query else path
+
+    def page(self, name: str, status: int = 200, **content: Any) -> HTMLResponse:
+        """A page from its template."""
+        text = self._templates.get_template(f"{name}.html.j2").render(content)
+        return HTMLResponse(text.encode("utf-8", "replace"), status)
+
+    async def write(self, work: Callable[[Connection], _T]) -> _T:
+        """Have something written, and wait until it is on the disk."""
+        return await asyncio.wrap_future(self.writer.submit(work))
+
+    async def refused(
+        self, request: Request, why: str, form_id: int | None = None, who: str = "somebody"
+    ) -> None:
+        """Write down that somebody was not let in; nothing of a secret, and not without end."""
+        now = time.monotonic()
+        if len(self._refusals) == MOST_REFUSALS and now - self._refusals[0] < 60:
+            return
+        self._refusals.append(now)
+        detail = {"why": why, "address": address_of(request), "method": request.method}
+        await self.write(
+            lambda connection: self.campaign.log(connection, "refused", who, form_id, **detail)
+        )
+
+
+def site_of(request: Request) -> Site:
+    """The site that a request came to."""
+    site: Site = request.app.state.site
+    return site
+
+
+def address_of(request: Request) -> str:
+    """Where a request came from."""
+    return request.client.host if request.client else "unknown"
+
+
+def web_link(url: str | None) -> str | None:
+    """An address that may be clicked on: none that would run something."""
+    return url if url and url.lower().startswith(("http://", "https://")) else None
+
+
+def moment(at: datetime | None) -> str:
+    """A time for readers."""
+    return "" if at is None else f"{at:%Y-%m-%d %H:%M} UTC"
+
+
+Said = Mapping[str, str]
+"""The fields of a form that a browser sent."""

@@ -1,0 +1,317 @@
+// A judge's page: answers by click or key, saved at once, and taken up again where one stopped.
+
+import { Queue } from "./queue.js";
+
+const page = document.getElementById("judge");
+const phase = Number(page.dataset.phase);
+const form = page.dataset.form;
+const progress = document.getElementById("progress");
+const meter = document.getElementById("meter");
+const saving = document.getElementById("saving");
+const trouble = document.getElementById("trouble");
+let current = null;
+let refusals = 0;
+
+const queue = new Queue(form, page.dataset.api, { saved, refused, changed: showSaving });
+
+// --- finding things ------------------------------------------------------------------------
+
+const all = (selector, root = page) => [...root.querySelectorAll(selector)];
+const papers = () => all(".question:not([data-stated='']) .paper");
+const paperOf = (item) => page.querySelector(`.paper[data-item="${Number(item)}"]`);
+const questionOf = (number) => page.querySelector(`.question[data-number="${Number(number)}"]`);
+const valueOf = (text) => (text === "u" ? null : Number(text));
+const commentOf = (paper) => paper.querySelector(".comment textarea");
+const isTyping = (target) => target.matches("textarea, input, select");
+
+// --- what the page shows -------------------------------------------------------------------
+
+function show(element, text, kind = "") {
+  element.textContent = text;
+  element.dataset.kind = kind;
+}
+
+function statusOf(act) {
+  if (act.what === "judgement") return paperOf(act.body.item)?.querySelector(".status");
+  if (act.what === "finished") return document.getElementById("finished");
+  return questionOf(act.body.number)?.querySelector(".wording .status");
+}
+
+function showSaving() {
+  const acts = queue.acts();
+  for (const act of acts) {
+    const status = statusOf(act);
+    if (status) show(status, queue.failures ? "not saved yet" : "saving…", "waiting");
+  }
+  const refusedToo = refusals ? ` · ${refusals} refused` : "";
+  if (!acts.length) show(saving, `All saved${refusedToo}`, refusals ? "refused" : "saved");
+  else if (queue.isClosed) show(saving, `${acts.length} kept here, not saved`, "refused");
+  else if (!queue.failures) show(saving, `Saving ${acts.length}…`, "waiting");
+  else show(saving, `${acts.length} not saved yet; trying again`, "refused");
+  showProgress();
+}
+
+function showProgress() {
+  const every = papers();
+  const done = every.filter((paper) => paper.dataset.value !== "").length;
+  progress.textContent = every.length ? `${done} of ${every.length} judged` : "";
+  meter.max = Math.max(1, every.length);
+  meter.value = done;
+  meter.hidden = !every.length;
+}
+
+function showValue(paper, value) {
+  paper.dataset.value = value;
+  for (const button of all(".choices button", paper)) {
+    button.setAttribute("aria-pressed", String(button.dataset.value === value));
+  }
+}
+
+function choose(paper, { scroll = true } = {}) {
+  if (!paper) return;
+  current?.classList.remove("current");
+  current?.closest(".question").classList.remove("has-current");
+  current = paper;
+  paper.classList.add("current");
+  paper.closest(".question").classList.add("has-current");
+  const every = papers();
+  document.getElementById("place").textContent = `${every.indexOf(paper) + 1} of ${every.length}`;
+  if (!scroll) return;
+  const isSingle = document.body.classList.contains("single");
+  const shown = isSingle ? paper.closest(".question") : paper;
+  shown.scrollIntoView({ block: isSingle ? "start" : "nearest" });
+}
+
+function move(by) {
+  const every = papers();
+  const next = every[Math.min(every.length - 1, Math.max(0, every.indexOf(current) + by))];
+  if (next && next !== current) choose(next);
+  else if (by > 0 && current) document.querySelector(".end").scrollIntoView({ block: "nearest" });
+}
+
+function setView(view) {
+  document.body.classList.toggle("single", view === "single");
+  for (const button of document.querySelectorAll("[data-view]")) {
+    button.setAttribute("aria-pressed", String(button.dataset.view === view));
+  }
+  try {
+    localStorage.setItem(`citebed:view:${phase}`, view);
+  } catch { /* it is only a habit */ }
+}
+
+function usualView() {
+  const usual = phase === 1 ? "list" : "single";
+  try {
+    return localStorage.getItem(`citebed:view:${phase}`) ?? usual;
+  } catch {
+    return usual;
+  }
+}
+
+// --- what a judge does ---------------------------------------------------------------------
+
+function judge(paper, value) {
+  if (!paper?.dataset.item) return;
+  showValue(paper, value);
+  const comment = commentOf(paper).value.trim();
+  dropDraft(paper);
+  queue.add("judgement", { item: Number(paper.dataset.item), value: valueOf(value), comment });
+}
+
+function judgeAndGoOn(value) {
+  const paper = current;
+  judge(paper, value);
+  if (paper === current) move(1);
+}
+
+function saveComment(paper) {
+  const text = commentOf(paper).value.trim();
+  if (paper.dataset.value !== "") {
+    if (text !== (paper.dataset.comment ?? "")) judge(paper, paper.dataset.value);
+    paper.dataset.comment = text;
+  } else if (text) {
+    keepDraft(paper, text);
+    show(paper.querySelector(".status"), "comment kept; it is saved with your judgement", "waiting");
+  }
+}
+
+const draftName = (paper) => `citebed:${form}:draft:${paper.dataset.item}`;
+
+function keepDraft(paper, text) {
+  try {
+    localStorage.setItem(draftName(paper), text);
+  } catch { /* it still stands on the page */ }
+}
+
+function dropDraft(paper) {
+  paper.dataset.comment = commentOf(paper).value.trim();
+  try {
+    localStorage.removeItem(draftName(paper));
+  } catch { /* there was none */ }
+}
+
+function bringDrafts() {
+  for (const paper of papers()) {
+    paper.dataset.comment = commentOf(paper).value.trim();
+    try {
+      const text = localStorage.getItem(draftName(paper));
+      if (text === null) continue;
+      commentOf(paper).value = text;
+      paper.querySelector(".comment").open = true;
+    } catch { return; }
+  }
+}
+
+function stateQuestion(section) {
+  const text = section.querySelector("textarea.text").value.trim();
+  if (!text) {
+    show(section.querySelector(".wording .status"), "write the question first", "refused");
+    return;
+  }
+  queue.add("question", { number: Number(section.dataset.number), text });
+}
+
+function approve(section, approved) {
+  const text = approved ? "" : section.querySelector(".better").value.trim();
+  section.querySelector(".approve")?.setAttribute("aria-pressed", String(approved));
+  queue.add("approval", { number: Number(section.dataset.number), approved, text });
+}
+
+function addQuestion() {
+  const sections = all(".question");
+  const number = Math.max(0, ...sections.map((each) => Number(each.dataset.number))) + 1;
+  if (number > Number(page.dataset.most)) return null;
+  const made = document.getElementById("blank").content.firstElementChild.cloneNode(true);
+  made.dataset.number = number;
+  made.querySelector(".nth").textContent = number;
+  document.getElementById("questions").append(made);
+  return made;
+}
+
+// --- what the server says ------------------------------------------------------------------
+
+function saved(act, answer) {
+  const status = statusOf(act);
+  const said = { approval: act.body.approved ? "saved: approved" : "saved: your wording" };
+  if (status) show(status, said[act.what] ?? "saved", "saved");
+  if (act.what === "judgement" && answer.outcome === "later" && status) {
+    show(status, "you answered differently elsewhere since; that answer stays", "refused");
+  }
+  if (act.what === "question") openQuestion(answer);
+  if (act.what === "finished" && status) show(status, "Thank you! It is on record.", "saved");
+}
+
+function openQuestion({ number, items }) {
+  const section = questionOf(number);
+  if (!section) return;
+  const isNew = section.dataset.stated === "";
+  section.dataset.stated = "yes";
+  section.querySelector(".papers").hidden = false;
+  for (const paper of all(".paper", section)) {
+    paper.dataset.item = items[paper.dataset.entry] ?? "";
+  }
+  if (isNew) choose(section.querySelector(".paper"), { scroll: false });
+  showProgress();
+}
+
+function refused(act, message, isClosed) {
+  refusals += 1;
+  const status = statusOf(act);
+  if (status) show(status, `not saved: ${message}`, "refused");
+  if (!isClosed) return;
+  const contact = page.dataset.contact ? ` Please write to ${page.dataset.contact}.` : "";
+  trouble.textContent =
+    `${message} What you answered and could not be saved is kept in this browser, and will be ` +
+    `sent when you open a new link here.${contact}`;
+  trouble.hidden = false;
+  trouble.scrollIntoView({ block: "nearest" });
+}
+
+// --- listening -----------------------------------------------------------------------------
+
+page.addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  const paper = event.target.closest(".paper");
+  if (paper && paper !== current) choose(paper, { scroll: false });
+  if (!button) return;
+  const section = button.closest(".question");
+  if (button.matches(".choices button")) judge(paper, button.dataset.value);
+  else if (button.matches(".state")) stateQuestion(section);
+  else if (button.matches(".approve")) approve(section, true);
+  else if (button.matches(".correct")) approve(section, false);
+  else if (button.id === "add") addQuestion()?.querySelector("textarea").focus();
+  else if (button.id === "next") move(1);
+  else if (button.id === "previous") move(-1);
+  else if (button.id === "finish") finish();
+});
+
+function finish() {
+  for (const paper of papers()) saveComment(paper);
+  queue.add("finished", {});
+}
+
+page.addEventListener("change", (event) => {
+  if (event.target.matches(".comment textarea")) saveComment(event.target.closest(".paper"));
+});
+
+// On the web a window may go away at any time: what was typed last is put away at once.
+addEventListener("pagehide", () => {
+  const active = document.activeElement;
+  if (active?.matches(".comment textarea")) saveComment(active.closest(".paper"));
+});
+
+for (const button of document.querySelectorAll("[data-view]")) {
+  button.addEventListener("click", () => {
+    setView(button.dataset.view);
+    choose(current);
+  });
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (event.key === "Escape" && isTyping(event.target)) event.target.blur();
+  if (isTyping(event.target)) return;
+  const key = event.key === "?" ? "u" : event.key.toLowerCase();
+  const button = current?.querySelector(`.choices button[data-value="${CSS.escape(key)}"]`);
+  if (button) judgeAndGoOn(key);
+  else if (key === "n") move(1);
+  else if (key === "p") move(-1);
+  else if (key === "l") document.querySelector("[data-view][aria-pressed=false]").click();
+  else if (key === "c" && current) {
+    current.querySelector(".comment").open = true;
+    commentOf(current).focus();
+  } else return;
+  event.preventDefault();
+});
+
+addEventListener("beforeunload", (event) => {
+  if (!queue.isKept && queue.acts().length) event.preventDefault();
+});
+
+// --- beginning -----------------------------------------------------------------------------
+
+function takeUp() {
+  for (const act of queue.acts()) { // what was done before and is not saved yet
+    if (act.what === "judgement") {
+      const paper = paperOf(act.body.item);
+      if (!paper) continue;
+      showValue(paper, act.body.value === null ? "u" : String(act.body.value));
+      commentOf(paper).value = act.body.comment;
+    } else if (act.what === "question") {
+      let section = questionOf(act.body.number);
+      while (!section && addQuestion()) section = questionOf(act.body.number);
+      if (section) section.querySelector("textarea.text").value = act.body.text;
+    }
+  }
+  setView(usualView());
+  bringDrafts();
+  const every = papers();
+  const open = every.find((paper) => paper.dataset.value === "");
+  const isBegun = every.some((paper) => paper.dataset.value !== "");
+  choose(open ?? every[0], { scroll: isBegun && Boolean(open) });
+}
+
+takeUp();
+showSaving();
+queue.send();
+fetch(`${page.dataset.api}/opened`, { method: "POST" }).catch(() => {});

@@ -1,0 +1,56 @@
+// The manual search desk: marking without leaving the list, by click or key.
+
+const hits = [...document.querySelectorAll(".hit")];
+let current = -1;
+
+function choose(at) {
+  if (!hits.length) return;
+  hits[current]?.classList.remove("current");
+  current = Math.min(hits.length - 1, Math.max(0, at));
+  hits[current].classList.add("current");
+  hits[current].scrollIntoView({ block: "nearest" });
+}
+
+async function toggle(hit) {
+  const form = hit.querySelector("form");
+  const button = form.querySelector("button");
+  const isOn = form.elements.on.value === "1";
+  button.disabled = true;
+  try {
+    const response = await fetch(form.action, {
+      method: "POST",
+      headers: { Accept: "application/json" },
+      body: new URLSearchParams(new FormData(form)),
+      redirect: "error",
+    });
+    if (!response.ok) throw new Error((await response.json()).message);
+    hit.classList.toggle("marked", isOn);
+    button.setAttribute("aria-pressed", String(isOn));
+    button.textContent = isOn ? "marked" : "mark";
+    form.elements.on.value = isOn ? "0" : "1";
+    form.elements.search.value = isOn ? "" : form.elements.found.value;
+  } catch (error) {
+    button.textContent = `not saved, try again: ${error.message}`;
+  }
+  button.disabled = false;
+}
+
+for (const [at, hit] of hits.entries()) {
+  hit.querySelector("form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    choose(at);
+    toggle(hit);
+  });
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.key === "Escape") event.target.blur?.();
+  if (event.target.matches("textarea, input, select")) return;
+  if (event.key === "n") choose(current + 1);
+  else if (event.key === "p") choose(current - 1);
+  else if (event.key === "m" && current >= 0) toggle(hits[current]);
+  else if (event.key === "/") document.querySelector("#searching [name=text]").focus();
+  else return;
+  event.preventDefault();
+});
