@@ -196,15 +196,7 @@ def _query_set(
         )
     qrels = answers.select("query_id", "doc_id", relevance=pl.lit(1, dtype=pl.Int32))
     before = pl.col("date") if rules.no_future else pl.lit(None, dtype=pl.String)
-    queries = named.join(qrels, on="query_id", how="semi", maintain_order="left").select(
-        "query_id",
-        "text",
-        "title",
-        "paper_id",
-        "section",
-        exclude=pl.when(pl.col("own").is_null())
-        .then(pl.lit([], dtype=pl.List(pl.String)))
-        .otherwise(pl.concat_list("own")),
-        before=before,
+    queries = named.join(qrels, on="query_id", how="semi", maintain_order="left").with_columns(
+        exclude=pl.concat_list("own").list.drop_nulls(), before=before
     )
     return QuerySet(queries.select(list(QUERIES)), qrels.unique(maintain_order=True))

@@ -69,16 +69,8 @@ def _queries(topics: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     unique = topics.with_columns(query_id=name).unique(
         "query_id", keep="first", maintain_order=True
     )
-    nothing = pl.lit(None, dtype=pl.String)
-    return unique.select(
-        "query_id",
-        "text",
-        "title",
-        paper_id=nothing,
-        section=nothing,
-        exclude=pl.lit([], dtype=pl.List(pl.String)),
-        before=nothing,
-    )
+    given = unique.select("query_id", "text", "title", exclude=pl.lit([], QUERIES["exclude"]))
+    return pl.concat([pl.DataFrame(schema=QUERIES), given], how="diagonal")
 
 
 def _qrels(judgements: pl.DataFrame, rules: Rules) -> tuple[pl.DataFrame, list[Problem]]:

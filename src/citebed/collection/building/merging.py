@@ -22,7 +22,7 @@ from citebed.collection.formats.bibtex import (
     write_names,
 )
 from citebed.collection.formats.fields import FreeIds
-from citebed.collection.tables import DOCUMENTS, RECORD, SET_ASIDE, document_of_row
+from citebed.collection.tables import DOCUMENTS, SET_ASIDE, document_of_row
 from citebed.text.latex import text_to_latex
 
 _FILLED = (
@@ -180,25 +180,20 @@ def with_crossrefs(records: pl.DataFrame) -> pl.DataFrame:
     The parent is looked for in the same file first. An entry whose parent is nowhere keeps what
     it has.
     """
-    children = records.filter(pl.col("crossref").is_not_null())
-    if children.is_empty():
+    if records["crossref"].null_count() == records.height:
         return records
-    names = children["crossref"].str.to_lowercase().unique()
+    numbered = records.with_row_index("row")
+    children = numbered.drop_nulls("crossref")
+    names = children["crossref"].str.to_lowercase().unique().to_list()
     parents: dict[str, dict[str, object]] = {}
-    for row in records.filter(
-        pl.col("doc_id").str.to_lowercase().is_in(names.to_list())
-    ).to_dicts():
+    for row in records.filter(pl.col("doc_id").str.to_lowercase().is_in(names)).to_dicts():
         name = str(row["doc_id"]).lower()
         parents.setdefault(name, row)
         parents.setdefault(f"{row['source']}\n{name}", row)
     rows = [_inherit(row, parents) for row in children.to_dicts()]
-    numbered = records.with_row_index("row")
-    filled = pl.DataFrame(rows, schema=dict(RECORD)).with_columns(
-        numbered.filter(pl.col("crossref").is_not_null())["row"]
-    )
+    filled = pl.DataFrame(rows, schema=numbered.schema)
     rest = numbered.filter(pl.col("crossref").is_null())
-    together = pl.concat([rest.select("row", *RECORD), filled.select("row", *RECORD)])
-    return together.sort("row").drop("row")
+    return pl.concat([rest, filled]).sort("row").drop("row")
 
 
 def _inherit(child: dict[str, object], parents: dict[str, dict[str, object]]) -> dict[str, object]:
