@@ -452,6 +452,30 @@ def export(
         typer.echo(f"  {name}.qrels: {count(judged, 'judgement')} of {count(queries, 'query')}")
 
 
+@campaign.command()
+def organiser(
+    folder: Folder,
+    name: Annotated[str, typer.Argument(help="The name to log in with.")],
+    database: Url = None,
+) -> None:
+    """Give somebody a password for the organisers' pages, or a new one; asks for it twice.
+
+    In scripts the password may come in CITEBED_PASSWORD.
+
+    Example: citebed campaign organiser cr26 ada
+    """
+    import os
+
+    from citebed.judging.organisers import add_organiser
+
+    opened = _open(folder, database)
+    password = os.environ.get("CITEBED_PASSWORD") or typer.prompt(
+        f"Password for {name}", hide_input=True, confirmation_prompt=True, err=True
+    )
+    add_organiser(opened.database, name, password)
+    typer.echo(f"{for_terminal(name)} may log in")
+
+
 # --- keeping ----------------------------------------------------------------------------------
 
 

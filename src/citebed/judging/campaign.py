@@ -78,8 +78,10 @@ class Campaign(CampaignStore):
         on: date | None = None,
     ) -> list[Path]:
         """Write to all who are due: authors of papers that are online, and of pooled questions."""
-        made = [*assign_phase_one(self, on or date.today()), *assign_phase_two(self)]
-        return mails.invite(self, made, Path(outbox or self.outbox), ways)
+        mails.check_ways(ways)
+        assign_phase_one(self, on or date.today())
+        assign_phase_two(self)
+        return mails.invite(self, Path(outbox or self.outbox), ways)
 
     def remind(
         self,

@@ -60,20 +60,26 @@ class Sent(NamedTuple):
     unsure: tuple[str, ...]
 
 
-def invite(
-    store: CampaignStore, made: Sequence[int], outbox: Path, ways: Sequence[str] = FORMS
-) -> list[Path]:
-    """Write the mails for new forms into the outbox; one that was written is not written again."""
+def check_ways(ways: Sequence[str]) -> None:
+    """Refuse a kind of form that is not there."""
     for way in ways:
         if way not in FORMS:
             raise UnknownName("kind of form", way, FORMS)
-    return _write(store, [(form, "invitation", 1) for form in made], outbox, ways)
+
+
+def invite(store: CampaignStore, outbox: Path, ways: Sequence[str] = FORMS) -> list[Path]:
+    """Write a mail for every form that nobody was told of yet, into the outbox."""
+    check_ways(ways)
+    with store.reading() as connection:
+        new = [f.id for f in open_forms(store, connection) if not _mails_about(connection, f.id)]
+    return _write(store, [(form, "invitation", 1) for form in new], outbox, ways)
 
 
 def remind(
     store: CampaignStore, outbox: Path, ways: Sequence[str] = FORMS, *, after_days: int = 7
 ) -> list[Path]:
     """Write to those who have not answered, if the last mail to them is so many days old."""
+    check_ways(ways)
     with store.reading() as connection:
         wanted = []
         for form in open_forms(store, connection):
