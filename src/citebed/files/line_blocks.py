@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -30,12 +30,17 @@ def pieces_of(stream: BinaryIO, size: int = _PIECE) -> Iterator[bytes]:
         yield data
 
 
-def file_blocks(path: Path, size: int = _PIECE) -> Iterator[Block]:
-    """The lines of a file, plain or packed, without a byte-order mark."""
+def file_texts(path: Path, size: int = _PIECE) -> Iterator[bytes]:
+    """Whole lines of a file, plain or packed, without a byte-order mark; nothing is counted."""
     with opened(path) as stream:
-        for block in line_blocks(pieces_of(stream, size), printable(path), size):
-            is_first = block.first_line == 1
-            yield block._replace(data=block.data.removeprefix(_BOM)) if is_first else block
+        texts = whole_lines(pieces_of(stream, size), printable(path), size)
+        yield next(texts, b"").removeprefix(_BOM)
+        yield from texts
+
+
+def file_blocks(path: Path, size: int = _PIECE) -> Iterator[Block]:
+    """The same with their numbers."""
+    return _counted(file_texts(path, size), 1)
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -56,32 +61,39 @@ def line_blocks(
 
     Where it breaks off, what stands whole before is given first; the error then has its line.
     """
+    return _counted(whole_lines(pieces, name, size), first_line)
+
+
+def _counted(texts: Iterable[bytes], line: int) -> Iterator[Block]:
+    try:
+        for data in texts:
+            lines = data.count(b"\n") + (not data.endswith(b"\n"))
+            if data:
+                yield Block(data, line, lines)
+                line += lines
+    except FormatError as error:
+        raise FormatError(error.path, error.line or line, error.what) from None
+
+
+def whole_lines(pieces: Iterable[bytes], name: str, size: int) -> Iterator[bytes]:
+    """The pieces of a text, cut at line ends; what stands whole before damage is given first."""
     parts: list[bytes] = []
-    held, line = 0, first_line
+    held = 0
     most = max(2 * size, limit(SMALL))
     try:
         for piece in pieces:
             held += len(piece)
             cut = piece.rfind(b"\n") + 1 if held >= size else 0
             if cut:
-                block = _block([*parts, memoryview(piece)[:cut]], line)
-                yield block
-                parts, held, line = [], len(piece) - cut, line + block.lines
+                yield b"".join((*parts, memoryview(piece)[:cut]))
+                parts, held = [], len(piece) - cut
             parts.append(piece[cut:])
             if held > most:
                 what = f"longer than {shown(most)}, much for a line. {how_to_raise()}"
                 raise FormatError(name, None, what)
-    except FormatError as error:
+    except FormatError:
         data = b"".join(parts)
-        whole = data[: data.rfind(b"\n") + 1]
-        if whole:
-            yield _block([whole], line)
-        at = error.line or line + whole.count(b"\n")
-        raise FormatError(error.path, at, error.what) from None
+        yield data[: data.rfind(b"\n") + 1]
+        raise
     if held:
-        yield _block(parts, line)
-
-
-def _block(parts: Sequence[bytes | memoryview], line: int) -> Block:
-    data = b"".join(parts)
-    return Block(data, line, data.count(b"\n") + (not data.endswith(b"\n")))
+        yield b"".join(parts)

@@ -17,17 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
-from citebed.runs.tables import (
-    Flags,
-    Floats,
-    Hashes,
-    Ints,
-    Qrels,
-    Run,
-    duplicate,
-    hashes_of,
-)
-from citebed.runs.trec_files import DOC_HASH, QUERY_HASH
+from citebed.runs.tables import Flags, Floats, Hashes, Ints, Qrels, Run, duplicate
 
 ScoreType = Literal["double", "float"]
 
@@ -57,8 +47,8 @@ class Ranked:
 
     Rows ``starts[i]`` to ``starts[i + 1]`` are the ranking of ``query_ids[i]``, best first.
     ``given_ids`` are the documents as the run has them, ``moved`` the rows that changed places,
-    ``hashes`` those of the documents' ids in rank order. ``tied`` says which rows have the score
-    of the row before them in the same query; ``None`` when no row has.
+    ``hashes`` those of the documents' ids in rank order. ``tied`` are the rows that have the score
+    of the row before them in the same query, ascending.
     """
 
     run: Run
@@ -68,7 +58,7 @@ class Ranked:
     moved: Moved
     scores: Floats
     hashes: Hashes
-    tied: Flags | None
+    tied: Ints
 
     @cached_property
     def doc_ids(self) -> pl.Series:
@@ -98,8 +88,7 @@ def rank(run: Run, score_type: ScoreType = "double") -> Ranked:
     With ``score_type="float"`` scores are rounded to 32 bits first, as trec_eval 9 keeps them,
     so that scores which differ only beyond become ties.
     """
-    table = run.table
-    scores = _in_32_bits(run) if score_type == "float" else table["score"].to_numpy()
+    scores = _in_32_bits(run) if score_type == "float" else run.rows["score"].to_numpy()
     order, starts, query_ids = _by_query(run)
     if order is not None:
         scores = scores[order]
@@ -108,17 +97,15 @@ def rank(run: Run, score_type: ScoreType = "double") -> Ranked:
         best = _best_first(scores, starts)
         scores = scores[best]
         order = best if order is None else order[best]
-    hashes = hashes_of(run)[DOC_HASH].to_numpy()
+    hashes, ids = run.doc_hashes, run.rows["doc_id"]
     moved = Moved(np.empty(0, np.int64), np.empty(0, np.int64))
     if order is not None:
         hashes, moved = hashes[order], Moved(np.arange(len(order)), order)
-    tied = before & (scores[1:] == scores[:-1])
-    if not tied.any():
-        return Ranked(run, query_ids, starts, table["doc_id"], moved, scores, hashes, None)
-    hashes = hashes if hashes.flags.writeable else hashes.copy()
-    moved = _break_ties(table["doc_id"], tied, moved, hashes)
-    tied = np.concatenate(([False], tied))
-    return Ranked(run, query_ids, starts, table["doc_id"], moved, scores, hashes, tied)
+    tied = np.flatnonzero(before & (scores[1:] == scores[:-1])) + 1
+    if len(tied):
+        hashes = hashes if hashes.flags.writeable else hashes.copy()
+        moved = _break_ties(ids, tied, moved, hashes)
+    return Ranked(run, query_ids, starts, ids, moved, scores, hashes, tied)
 
 
 def _in_32_bits(run: Run) -> Floats:
@@ -138,21 +125,43 @@ def _in_32_bits(run: Run) -> Floats:
 
 def _by_query(run: Run) -> tuple[Ints | None, Ints, pl.Series]:
     """The rows query by query (``None`` if they stand so), where each query starts, and its id."""
-    hashes, ids = hashes_of(run)[QUERY_HASH], run.table["query_id"]
-    starts = _group_starts(hashes.to_numpy())
-    if hashes.gather(starts).n_unique() == len(starts):
-        return None, np.append(starts, len(ids)), ids.gather(starts)
-    rows = pl.DataFrame({"hash": hashes}).with_row_index("row")
-    groups = rows.group_by("hash", maintain_order=True).agg("row")["row"]
-    order = groups.explode().to_numpy().astype(np.int64)
-    starts = np.append(0, np.cumsum(groups.list.len().to_numpy(), dtype=np.int64))
-    return order, starts, ids.gather(order[starts[:-1]])
+    codes, order = run.query_codes, None
+    firsts = _group_starts(codes)
+    starts = np.append(firsts, len(codes))
+    if np.bincount(codes[firsts]).max(initial=0) > 1:
+        order, starts = _grouped(codes)
+        firsts = order[starts[:-1]]
+    return order, starts, run.rows["query_id"].gather(firsts).cast(pl.String)
+
+
+def _grouped(codes: Ints) -> tuple[Ints, Ints]:
+    """The rows of each code together, in the order in which the codes come; and their starts."""
+    firsts = np.sort(_first_rows(codes))
+    # The place above the row in one number: numpy sorts such faster than it finds their order.
+    keys = _placed(codes, firsts) << 32
+    keys |= np.arange(len(codes))
+    keys.sort()
+    return keys & 0xFFFFFFFF, np.append(_group_starts(keys >> 32), len(codes))
+
+
+def _first_rows(codes: Ints) -> Ints:
+    """The first row of every code."""
+    first = np.full(int(codes.max(initial=0)) + 1, len(codes))
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    return first[first < len(codes)]
+
+
+def _placed(codes: Ints, rows: Ints) -> Ints:
+    """The place of each code among those of some rows, one row for every code there is."""
+    place = np.empty(int(codes.max(initial=0)) + 1, np.int64)
+    place[codes[rows]] = np.arange(len(rows))
+    return place[codes]
 
 
 def _best_first(scores: Floats, starts: Ints) -> Ints:
     """The rows of each query by score, the best first, in blocks as `repeated` sorts them."""
     found = np.empty(len(scores), np.int64)
-    for first, last in _blocks(np.diff(starts)):
+    for first, last in query_blocks(np.diff(starts)):
         begin, end = starts[first], starts[last]
         lengths = np.diff(starts[first : last + 1])
         places = np.argsort(_as_matrix(-scores[begin:end], lengths, np.inf), axis=1)
@@ -162,9 +171,9 @@ def _best_first(scores: Floats, starts: Ints) -> Ints:
     return found
 
 
-def _group_starts(hashes: Hashes) -> Ints:
-    changes = np.flatnonzero(hashes[1:] != hashes[:-1]) + 1
-    return np.concatenate((np.zeros(min(1, len(hashes)), np.int64), changes))
+def _group_starts(codes: Ints) -> Ints:
+    changes = np.flatnonzero(codes[1:] != codes[:-1]) + 1
+    return np.concatenate((np.zeros(min(1, len(codes)), np.int64), changes))
 
 
 def _same_query(starts: Ints, rows: int) -> Flags:
@@ -174,14 +183,14 @@ def _same_query(starts: Ints, rows: int) -> Flags:
     return same
 
 
-def _break_ties(given_ids: pl.Series, tied: Flags, moved: Moved, hashes: Hashes) -> Moved:
+def _break_ties(given_ids: pl.Series, tied: Ints, moved: Moved, hashes: Hashes) -> Moved:
     """Put documents of equal score by id, last first; ``hashes`` are changed in place.
 
     Only the rows in ties are touched.
     """
-    in_tie = np.concatenate(([False], tied)) | np.concatenate((tied, [False]))
-    rows = np.flatnonzero(in_tie)
-    group = np.cumsum(~np.concatenate(([False], tied))[rows])
+    first, size = tie_groups(tied)
+    rows = np.sort(np.concatenate((first, tied)))
+    group = np.repeat(np.arange(len(first)), size)
     sources = moved.came_from(rows)
     ties = pl.DataFrame({"group": group, "doc_id": given_ids.gather(sources), "row": rows})
     now = ties.sort("group", "doc_id", descending=[False, True])["row"].to_numpy()
@@ -190,6 +199,12 @@ def _break_ties(given_ids: pl.Series, tied: Flags, moved: Moved, hashes: Hashes)
         return Moved(rows, now)
     moved.sources[rows] = moved.sources[now]
     return moved
+
+
+def tie_groups(tied: Ints) -> tuple[Ints, Ints]:
+    """The first row of each group of equal scores, and how many rows there are in it."""
+    at = np.flatnonzero(np.diff(tied, prepend=-1) != 1)
+    return tied[at] - 1, np.diff(at, append=len(tied)) + 1
 
 
 def check_twice(ranked: Ranked) -> None:
@@ -208,7 +223,7 @@ def repeated(hashes: Hashes, starts: Ints, cells: int = _CELLS) -> list[tuple[in
     """
     lengths = np.diff(starts)
     found: list[tuple[int, int]] = []
-    for first, last in _blocks(lengths, cells):
+    for first, last in query_blocks(lengths, cells):
         matrix = _as_matrix(hashes[starts[first] : starts[last]], lengths[first:last], _FILLED)
         matrix.sort(axis=1)
         same = matrix[:, 1:] == matrix[:, :-1]
@@ -232,7 +247,7 @@ def _as_matrix(values: NDArray[_Value], lengths: Ints, filled: Any) -> NDArray[_
     return matrix
 
 
-def _blocks(lengths: Ints, cells: int = _CELLS) -> Iterator[tuple[int, int]]:
+def query_blocks(lengths: Ints, cells: int = _CELLS) -> Iterator[tuple[int, int]]:
     """Ranges of queries whose matrix has at most that many cells (or one query)."""
     first = 0
     while first < len(lengths):
@@ -277,13 +292,16 @@ class PreparedQrels:
 
 def prepare(qrels: Qrels) -> PreparedQrels:
     """Judgements in order; a document judged twice for a query is an error."""
-    table = qrels.table
-    query_ids = table["query_id"].unique().sort()
-    codes = codes_of(table["query_id"], query_ids)
+    table = qrels.rows
+    codes = qrels.query_codes
+    firsts = _first_rows(codes)
+    query_ids = table["query_id"].gather(firsts).cast(pl.String)
+    by_id = query_ids.arg_sort().to_numpy()
+    query_ids, codes = query_ids.gather(by_id), _placed(codes, firsts[by_id])
     order = _by_query_and_grade(codes, table["relevance"].to_numpy())
     codes = codes[order]
     doc_ids = table["doc_id"].gather(order)
-    hashes = hashes_of(qrels)[DOC_HASH].to_numpy()[order]
+    hashes = qrels.doc_hashes[order]
     starts = np.searchsorted(codes, np.arange(len(query_ids) + 1))
     for query, row in repeated(hashes, starts):
         ids = doc_ids[int(starts[query]) : int(starts[query + 1])]

@@ -12,6 +12,7 @@ Nothing here waits for numpy, so that judgements can be read before the rest of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from enum import Enum
 from itertools import chain
@@ -26,8 +27,8 @@ from citebed.errors import CitebedError, FormatError
 from citebed.files.line_blocks import numbered_lines
 from citebed.files.parquet import read_parquet
 from citebed.files.reading import at_hand
-from citebed.runs.tables import Qrels, Run, checked_columns, is_parquet, known_hashes
-from citebed.runs.trec_files import QRELS, RUN, Layout, read_trec, run_tag
+from citebed.runs.tables import Qrels, Run, checked_columns, is_parquet
+from citebed.runs.trec_files import DOC_HASH, QRELS, RUN, Layout, read_coded, read_trec, run_tag
 from citebed.wording import count, printable
 
 _ENDINGS = {".gz", ".run", ".txt", ".trec", ".parquet", ".qrels", ".res", ".results", ".tsv"}
@@ -87,22 +88,23 @@ def read_qrels(path: str | Path) -> Qrels:
     """Judgements from a TREC file (plain or gzip, or a pipe) or from Parquet."""
     path = Path(path)
     with at_hand(path) as file:
-        table = _read(file, QRELS)
-    return Qrels(table.select(QRELS.kept), name_of(path), path, known_hashes(table))
+        return Qrels(*_read(file, QRELS, path))
 
 
 def read_run(path: str | Path) -> Run:
     """A run from a TREC file (plain or gzip, or a pipe) or from Parquet."""
     path = Path(path)
     with at_hand(path) as file:
-        table = _read(file, RUN)
-        tag = None if is_parquet(file) else run_tag(file)
-    return Run(table.select(RUN.kept), name_of(path), path, known_hashes(table), tag)
+        return Run(*_read(file, RUN, path), None if is_parquet(file) else run_tag(file))
 
 
-def _read(path: Path, layout: Layout) -> pl.DataFrame:
+def _read(
+    path: Path, layout: Layout, given: Path
+) -> tuple[pl.DataFrame, str, Path, pl.Series | None]:
+    """The columns of a file, its name as a run's, the path that was given, and hashes."""
     if not is_parquet(path):
-        return read_trec(path, layout)
+        table = read_coded(path, layout)
+        return table.select(layout.kept), name_of(given), given, table[DOC_HASH]
     table = read_parquet(path)
     try:
         checked = checked_columns(table, layout)
@@ -110,13 +112,17 @@ def _read(path: Path, layout: Layout) -> pl.DataFrame:
         raise FormatError(path, None, str(error)) from None
     if not checked.height:
         raise FormatError(path, None, "the table has no rows.")
-    return checked
+    return checked, name_of(given), given, None
 
 
 def read_runs(paths: Sequence[Path]) -> Iterator[Run]:
-    """Runs one at a time, under names that tell them apart."""
-    for path, name in zip(paths, distinct_names(paths), strict=True):
-        yield replace(read_run(path), name=name)
+    """Runs one at a time, under names that tell them apart; the first is begun at once."""
+    names = distinct_names(paths)
+    beside = ThreadPoolExecutor(1)
+    begun = [beside.submit(read_run, path) for path in paths[:1]]
+    beside.shutdown(wait=False)
+    read = chain((begun.pop().result() for _ in paths[:1]), map(read_run, paths[1:]))
+    return (replace(run, name=name) for run, name in zip(read, names, strict=True))
 
 
 def read_sets(paths: Sequence[Path]) -> list[Qrels]:
@@ -236,6 +242,12 @@ def as_run(given: Any, name: str = "run") -> Run:
 
 def as_runs(given: Any) -> Iterator[Run]:
     """One run, several (a list or a generator) or a dict of them by name, one at a time."""
+    if isinstance(given, list | tuple) and given and all(isinstance(x, str | Path) for x in given):
+        return read_runs([Path(x) for x in given])
+    return _each_run(given)
+
+
+def _each_run(given: Any) -> Iterator[Run]:
     if isinstance(given, Mapping) and not _is_nested(given):
         for name, run in given.items():
             yield replace(as_run(run, str(name)), name=str(name))
@@ -243,9 +255,7 @@ def as_runs(given: Any) -> Iterator[Run]:
     several = isinstance(given, list | tuple) and bool(given) and not _is_row(given[0])
     if isinstance(given, Iterator):
         several, given = _peeked(given)
-    if isinstance(given, list | tuple) and given and all(isinstance(x, str | Path) for x in given):
-        yield from read_runs([Path(x) for x in given])
-    elif several:
+    if several:
         for number, run in enumerate(given, 1):
             yield as_run(run, f"run{number}")
     else:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import polars as pl
 
 from citebed.errors import CitebedError, FormatError
-from citebed.runs.trec_files import DOC_HASH, QRELS, QUERY_HASH, RUN, Layout, trec_lines
+from citebed.runs.trec_files import QRELS, RUN, Layout, trec_lines
 from citebed.wording import printable
 
 if TYPE_CHECKING:
@@ -29,49 +30,56 @@ else:  # only type checkers look, and numpy takes long to load
 
 
 @dataclass(frozen=True, eq=False)
-class Qrels:
-    """Judgements: columns ``query_id``, ``doc_id``, ``relevance`` (whole numbers).
+class _Rows:
+    """Columns ``query_id``, ``doc_id`` and a number, as they were read or given.
 
-    A document below 0 was in the pool but not judged, as in trec_eval. ``source`` is the file
-    it came from, for messages; ``hashes`` those of the ids, where reading gave them.
+    ``source`` is the file they came from, for messages; ``hashes`` those of the documents' ids,
+    where reading gave them.
     """
 
-    table: pl.DataFrame
-    name: str = "qrels"
+    rows: pl.DataFrame
+    name: str = ""
     source: Path | None = None
-    hashes: pl.DataFrame | None = None
+    hashes: pl.Series | None = None
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """The columns with ids as strings, also where files were read with less."""
+        return self.rows.cast({"query_id": pl.String})
+
+    @property
+    def query_codes(self) -> Ints:
+        """A number for each row's query; the same number is the same query within this table."""
+        return self.rows["query_id"].cast(pl.Categorical).to_physical().to_numpy()
+
+    @property
+    def doc_hashes(self) -> Hashes:
+        """The hashes of the documents' ids, row by row."""
+        return (self.rows["doc_id"].hash() if self.hashes is None else self.hashes).to_numpy()
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Qrels(_Rows):
+    """Judgements: columns ``query_id``, ``doc_id``, ``relevance`` (whole numbers).
+
+    A document below 0 was in the pool but not judged, as in trec_eval.
+    """
+
+    name: str = "qrels"
+
+
+@dataclass(frozen=True, eq=False)
+class Run(_Rows):
     """What a system retrieved: columns ``query_id``, ``doc_id``, ``score`` (finite numbers).
 
     ``tag`` is what the run calls itself in its file. Of a run that was made here, ``notes`` are
     what there is to say of it and ``facts`` how it was made; its table has a column ``rank`` too.
     """
 
-    table: pl.DataFrame
     name: str = "run"
-    source: Path | None = None
-    hashes: pl.DataFrame | None = None
     tag: str | None = None
     notes: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
-
-
-def known_hashes(table: pl.DataFrame) -> pl.DataFrame | None:
-    """The hashes that reading has computed on the way, if it has."""
-    names = [name for name in (QUERY_HASH, DOC_HASH) if name in table.columns]
-    return table.select(names) if names else None
-
-
-def hashes_of(of: Qrels | Run) -> pl.DataFrame:
-    """The hashes of a table's ids, row by row: ``query_hash`` and ``doc_hash``."""
-    if of.hashes is not None:
-        return of.hashes
-    return of.table.select(
-        pl.col("query_id").hash().alias(QUERY_HASH), pl.col("doc_id").hash().alias(DOC_HASH)
-    )
 
 
 def is_parquet(path: Path) -> bool:

@@ -1,10 +1,10 @@
 """Runs and judgements in TREC's text form, as columns.
 
-A well-formed file (one blank or tab between the fields) goes straight through polars' CSV
-reader. Other white space, comments and packed files cost a pass that tidies the text first.
-Whatever neither of them takes is read line by line, slowly, which either succeeds or names the
-line. polars sees to it that no line is short; that none is long is told from the number of
-separators.
+Files are read in blocks of lines. A well-formed block (one blank or tab between the fields) goes
+straight through polars' CSV reader; other white space and comments cost a pass that tidies the
+text first. Whatever neither of them takes is read line by line, slowly, which either succeeds or
+names the line. polars sees to it that no line is short; that none is long is told from the number
+of separators.
 """
 
 from __future__ import annotations
@@ -12,24 +12,27 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import polars as pl
 
 from citebed.errors import FormatError
-from citebed.files.line_blocks import file_blocks, numbered_lines
+from citebed.files.line_blocks import file_texts, numbered_lines
 from citebed.files.packed import polars_misreads
-from citebed.files.reading import is_packed, opened
-from citebed.runs.plain_text import separators
+from citebed.files.reading import opened
+from citebed.runs.plain_text import separators_in
 from citebed.wording import short
 
-QUERY_HASH, DOC_HASH = "query_hash", "doc_hash"
+DOC_HASH = "doc_hash"
+_HASHED = pl.col("doc_id").hash().alias(DOC_HASH)
 _OTHER_KINDS = {"<": "XML or HTML", "{": "JSON", "[": "JSON"}
 _SAMPLE = 1 << 16
-_BLOCK = 1 << 25
+_BLOCK, _BESIDE = 1 << 23, 2
 
 
 class Layout(NamedTuple):
@@ -70,16 +73,19 @@ LAYOUTS = (QRELS, RUN)
 
 
 def read_trec(path: Path, layout: Layout) -> pl.DataFrame:
-    """The kept columns of a file in its order, with hashes of the ids; errors name the line."""
+    """The kept columns of a file in its order, with hashes of the documents' ids."""
+    return read_coded(path, layout).cast({"query_id": pl.String})
+
+
+def read_coded(path: Path, layout: Layout) -> pl.DataFrame:
+    """The same with queries as categories, a quarter of their strings; errors name the line."""
     with opened(path) as handle:
         sample = handle.read(_SAMPLE)
     if not sample:
         raise FormatError(path, None, f"the file is empty. {_expected(layout)}")
     if b"\0" in sample or sample.startswith(b"PAR1"):
         raise FormatError(path, None, f"this is not a text file. {_expected(layout)}")
-    table = None if is_packed(path) else _straight(path, layout, sample)
-    if table is None:
-        table = _tidied(path, layout)
+    table = _in_blocks(path, layout)
     if table is None:
         table = _line_by_line(path, layout)
     if not table.height:
@@ -93,50 +99,56 @@ def read_own(data: bytes, layout: Layout) -> pl.DataFrame:
     Whatever cannot have been written so is a ``ValueError``.
     """
     # After a line of our own: by its first bytes polars could take it for packed.
-    table = _scanned(io.BytesIO(b"\n" + data), layout, skip=1)
+    table = _scanned(b"\n" + data, layout, b" ", skip=1)
     if table is None:
         raise ValueError(f"a line is not '{' '.join(layout.fields)}'")
     return table.select(layout.kept)
 
 
-def _straight(path: Path, layout: Layout, sample: bytes) -> pl.DataFrame | None:
-    """The whole file through polars, if its first lines are as plain as they should be."""
-    begin = sample.rfind(b"\n") + 1
-    lines = [line.removesuffix(b"\r") for line in sample[:begin].split(b"\n")]
-    remarks = [line for line in lines if line.startswith(b"#")]
-    rows = [line for line in lines if line and not line.startswith(b"#")]
-    if not rows or polars_misreads(sample):
-        return None
-    mark = b"\t" if b"\t" in rows[0] else b" "
-    if any(line.split(mark) != line.split() or line.count(mark) != layout.gaps for line in rows):
-        return None
-    if any(_is_doubtful(remark, layout) for remark in remarks):
-        return None
-    with ThreadPoolExecutor(1) as beside:
-        counted = beside.submit(separators, path, begin, mark)
-        table = _scanned(path, layout, mark, comments=bool(remarks))
-        if table is None or counted.result() != layout.gaps * (table.height - len(rows)):
-            return None
-        return table
-
-
-def _tidied(path: Path, layout: Layout) -> pl.DataFrame | None:
-    """The file in blocks of lines with the white space made plain; ``None`` if that fails."""
+def _in_blocks(path: Path, layout: Layout) -> pl.DataFrame | None:
+    """The file in blocks of lines, few of them in memory at a time; ``None`` if that fails."""
     parts = []
-    for block, *_ in file_blocks(path, _BLOCK):
-        remarks = _COMMENT.findall(block) if b"#" in block else []
-        if b"\0" in block or any(_is_doubtful(remark, layout) for remark in remarks):
+    for part in _parts(path, layout):
+        if part is None:
             return None
-        text = _tidy(_COMMENT.sub(b"", block) if remarks else block)
-        if not text:
-            continue
-        if polars_misreads(text):
+        parts += [part] if part.height else []
+    names = parts[0].columns if parts else []
+    # Column by column, and documents in pieces as they came: nothing large is in memory twice.
+    columns = ((name, [part.drop_in_place(name) for part in parts]) for name in names)
+    return pl.DataFrame([pl.concat(column, rechunk=name != "doc_id") for name, column in columns])
+
+
+def _parts(path: Path, layout: Layout) -> Iterator[pl.DataFrame | None]:
+    """The blocks of a file, read beside each other; those before a damage come before its error."""
+    with ThreadPoolExecutor(_BESIDE) as beside:
+        waiting: deque[Future[pl.DataFrame | None]] = deque()
+        try:
+            for text in file_texts(path, _BLOCK):
+                waiting.append(beside.submit(_of_block, text, layout))
+                if len(waiting) > _BESIDE:
+                    yield waiting.popleft().result()
+        except FormatError:
+            yield from (part.result() for part in waiting)
+            for _ in numbered_lines(path):
+                pass  # to the same damage, which has its line there
+            raise
+        yield from (part.result() for part in waiting)
+
+
+def _of_block(data: bytes, layout: Layout) -> pl.DataFrame | None:
+    """The lines of a block; ``None`` where polars cannot read them, plain or made so."""
+    mark = b"\t" if b"\t" in data[:_SAMPLE] else b" "
+    found = separators_in(io.BytesIO(data), mark)
+    if found is None:
+        remarks = _COMMENT.findall(data) if b"#" in data else []
+        if b"\0" in data or any(_is_doubtful(remark, layout) for remark in remarks):
             return None
-        table = _scanned(io.BytesIO(text), layout)
-        if table is None or text.count(b" ") != layout.gaps * table.height:
-            return None
-        parts.append(table)
-    return pl.concat(parts) if parts else None
+        data, mark = _tidy(_COMMENT.sub(b"", data) if remarks else data), b" "
+        found = data.count(b" ")
+    if polars_misreads(data):
+        return None
+    table = _scanned(data, layout, mark) if data else pl.DataFrame()
+    return None if table is None or found != layout.gaps * table.height else table
 
 
 _COMMENT = re.compile(rb"^[ \t\r\v\f]*#[^\n]*\n?", re.MULTILINE)
@@ -157,71 +169,50 @@ def _single(text: bytes, byte: bytes) -> bytes:
     return text
 
 
-def _scanned(
-    source: Path | io.BytesIO,
-    layout: Layout,
-    mark: bytes = b" ",
-    *,
-    comments: bool = False,
-    skip: int = 0,
-) -> pl.DataFrame | None:
-    """What polars reads; ``None`` where a line is short or has no number.
+def _scanned(data: bytes, layout: Layout, mark: bytes, skip: int = 0) -> pl.DataFrame | None:
+    """What polars reads, without blank lines; ``None`` where a line is short or has no number.
 
     Of a line with too many fields it takes the first ones.
     """
+    whole = pl.col(layout.fields[-1]).is_not_null().alias("whole")
+    lines = plain_lines(data, layout, mark, {"query_id": pl.Categorical}, skip)
     try:
-        frame = plain_lines(source, layout, mark, comments=comments, skip=skip)
-        return _checked(frame.select(*layout.kept, *_asides(layout)).collect(), layout)
+        table = lines.select(*layout.kept, _HASHED, whole).collect()
     except pl.exceptions.PolarsError:
         return None
+    if not table["whole"].all():
+        table = table.filter(~pl.all_horizontal(pl.col(layout.kept).is_null()))
+    if not table["whole"].all() or any(table[name].null_count() for name in layout.kept):
+        return None
+    return table.drop("whole") if table[layout.kept[2]].is_finite().all() else None
 
 
 def plain_lines(
-    source: Path | io.BytesIO | bytes,
+    source: Path | bytes,
     layout: Layout,
     mark: bytes,
-    *,
-    comments: bool = False,
+    kinds: Mapping[str, type[pl.DataType]] = MappingProxyType({}),
     skip: int = 0,
 ) -> pl.LazyFrame:
-    """Lines as polars reads them, which leaves a null where one is short."""
+    """Lines as polars reads them, which leaves a null where one is short.
+
+    ``kinds`` are of columns that are wanted in another type than the layout's.
+    """
     return pl.scan_csv(
         source,
         separator=mark.decode(),
         has_header=False,
-        schema=layout.schema,
+        schema={**layout.schema, **kinds},
         quote_char=None,
-        comment_prefix="#" if comments else None,
         skip_lines=skip,
         glob=False,
     )
 
 
-def _asides(layout: Layout) -> list[pl.Expr]:
-    """Computed while reading, where it costs least: hashes, and whether a line is whole."""
-    whole = pl.col(layout.fields[-1]).is_not_null()
-    if layout is RUN:
-        whole = whole & pl.col("score").is_finite().fill_null(False)
-    return [
-        pl.col("query_id").hash().alias(QUERY_HASH),
-        pl.col("doc_id").hash().alias(DOC_HASH),
-        whole.alias("whole"),
-    ]
-
-
-def _checked(table: pl.DataFrame, layout: Layout) -> pl.DataFrame | None:
-    """The table without blank lines; ``None`` where a line is short or has no number."""
-    if not table["whole"].all():
-        table = table.filter(~pl.all_horizontal(pl.col(layout.kept).is_null()))
-    if not table["whole"].all() or any(table[name].null_count() for name in layout.kept):
-        return None
-    return table.drop("whole")
-
-
 def _line_by_line(path: Path, layout: Layout) -> pl.DataFrame:
     rows = [row[1:] for row in trec_lines(path, layout)]
     schema = {name: layout.schema[name] for name in layout.kept}
-    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(_asides(layout)[:2])
+    return pl.DataFrame(rows, schema=schema, orient="row").with_columns(_HASHED)
 
 
 def trec_lines(path: Path, layout: Layout) -> Iterator[tuple[int, str, str, float | int]]:

@@ -12,10 +12,17 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from citebed.runs.ranking import PreparedQrels, Ranked, codes_of, spread
+from citebed.runs.ranking import (
+    PreparedQrels,
+    Ranked,
+    codes_of,
+    query_blocks,
+    spread,
+    tie_groups,
+)
 from citebed.runs.tables import Flags, Floats, Ints
 
-_BITS, _PART = 22, 1 << 20
+_BITS, _CELLS = 22, 1 << 17
 _LAST = np.uint64((1 << _BITS) - 1)
 
 
@@ -80,7 +87,7 @@ class Rankings:
     def condensed(self) -> Rankings:
         """The same without the documents that nobody judged (Sakai's condensed lists)."""
         kept = self.relevance >= 0
-        rows = self._rows(kept)
+        rows = self.rows(kept)
         everyone = np.ones(len(rows.query), bool)
         place = rows.so_far(everyone)
         group = np.stack((rows.query, rows.tie_first))
@@ -95,7 +102,8 @@ class Rankings:
             retrieved=rows.count(everyone).astype(np.int64),
         )
 
-    def _rows(self, rows: Flags | Ints) -> Rankings:
+    def rows(self, rows: Flags | Ints) -> Rankings:
+        """Some of the retrieved documents, or all in another order; ranks stay what they are."""
         return replace(
             self,
             query=self.query[rows],
@@ -131,8 +139,8 @@ class Rankings:
         return self._retied(lucky=False)
 
     def _retied(self, lucky: bool) -> Rankings:
-        some = self._rows(self.with_ties[self.query])
-        rows = some._rows(np.lexsort((-some.relevance, some.tie_first, some.query)))
+        some = self.rows(self.with_ties[self.query])
+        rows = some.rows(np.lexsort((-some.relevance, some.tie_first, some.query)))
         place = np.arange(len(rows.query))
         new = np.ones(len(place), bool)
         new[1:] = (rows.query[1:] != rows.query[:-1]) | (rows.tie_first[1:] != rows.tie_first[:-1])
@@ -140,7 +148,7 @@ class Rankings:
         if lucky:
             return replace(rows, rank=rows.tie_first + within)
         worst = replace(rows, rank=rows.tie_first + rows.tie_size - 1 - within)
-        return worst._rows(np.lexsort((worst.rank, worst.query)))
+        return worst.rows(np.lexsort((worst.rank, worst.query)))
 
 
 def match(judged: PreparedQrels, ranked: Ranked) -> Rankings:
@@ -175,17 +183,19 @@ def _meet(judged: PreparedQrels, ranked: Ranked, codes: Ints) -> tuple[Ints, Int
 
     They are found by hash, and then compared letter by letter.
     """
-    row_keys = np.repeat(spread(codes), ranked.lengths)
-    row_keys ^= ranked.hashes
     # Most documents are not judged: few of them have the last bits of one that is.
     seen = np.zeros(1 << _BITS, bool)
     seen[judged.keys & _LAST] = True
-    parts = range(0, len(row_keys), _PART)
-    some = np.concatenate(
-        [np.zeros(0, np.int64)]
-        + [first + np.flatnonzero(seen[row_keys[first : first + _PART] & _LAST]) for first in parts]
-    )
-    found = pl.DataFrame({"key": row_keys[some], "row": some}).join(
+    rows, keys = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)]
+    lengths, parts = ranked.lengths, spread(codes)
+    for first, last in query_blocks(lengths, _CELLS):
+        begin, end = ranked.starts[first], ranked.starts[last]
+        found_keys = np.repeat(parts[first:last], lengths[first:last])
+        found_keys ^= ranked.hashes[begin:end]
+        some = np.flatnonzero(seen[found_keys & _LAST])
+        rows.append(begin + some)
+        keys.append(found_keys[some])
+    found = pl.DataFrame({"key": np.concatenate(keys), "row": np.concatenate(rows)}).join(
         pl.DataFrame({"key": judged.keys}).with_row_index("judgement"), on="key"
     )
     row = found["row"].to_numpy()
@@ -198,13 +208,10 @@ def _meet(judged: PreparedQrels, ranked: Ranked, codes: Ints) -> tuple[Ints, Int
 
 def _ties(ranked: Ranked, row: Ints) -> tuple[Ints, Ints]:
     """For these rows: the first row with the same score, and how many have it."""
-    if ranked.tied is None:
-        return row, np.ones(len(row), np.int64)
+    begin, length = tie_groups(ranked.tied)
     first, size = row.copy(), np.ones(len(row), np.int64)
-    tied = np.append(ranked.tied, False)
-    some = np.flatnonzero(tied[row] | tied[row + 1])
-    if len(some):
-        bounds = np.append(np.flatnonzero(~ranked.tied), len(ranked.tied))
-        at = np.searchsorted(bounds, row[some], "right") - 1
-        first[some], size[some] = bounds[at], bounds[at + 1] - bounds[at]
+    at = np.searchsorted(begin, row, "right") - 1
+    some = np.flatnonzero(at >= 0)
+    some = some[row[some] < (begin + length)[at[some]]]
+    first[some], size[some] = begin[at[some]], length[at[some]]
     return first, size
