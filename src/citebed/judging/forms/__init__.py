@@ -1,0 +1,1 @@
+"""Forms that a judge fills: one sheet, written and read as text, PDF and HTML."""

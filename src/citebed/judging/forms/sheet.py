@@ -1,0 +1,124 @@
+"""What a form asks, and what it was answered, whatever it is written on.
+
+A sheet of phase one asks for research questions and for a grade per question and reference; one
+of phase two shows a list of documents per query and asks whether each is relevant. Text, PDF,
+HTML and the web show the same sheet, and what comes back of any of them is the same `Answers`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from citebed.judging.settings import BINARY, CANNOT_SAY
+
+
+class Entry(NamedTuple):
+    """A paper on the sheet, by the number that stands before it there."""
+
+    number: int
+    title: str
+    authors: str = ""
+    year: int | None = None
+    url: str | None = None
+
+    def line(self) -> str:
+        """``Salton, Wong, Yang (1975). A vector space model.``"""
+        year = f" ({self.year})" if self.year else ""
+        who = f"{self.authors}{year}" if self.authors else year.strip()
+        return f"{who}. {self.title}" if who else self.title
+
+
+class Asked(NamedTuple):
+    """A query of phase two: its number on the sheet, its wording, and the documents to judge.
+
+    ``stated`` is what its author wrote, where the organisers changed it and ask for approval.
+    """
+
+    number: int
+    text: str
+    entries: tuple[Entry, ...]
+    stated: str | None = None
+
+
+class Sheet(NamedTuple):
+    """All that a form says; ``link`` is the judge's own page, ``list_url`` shows the papers."""
+
+    code: str
+    phase: int
+    campaign: str
+    title: str
+    person: str
+    paper: str
+    grades: tuple[str, ...]
+    organiser: str
+    contact: str
+    link: str
+    list_url: str
+    references: tuple[Entry, ...] = ()
+    questions: int = 3
+    asked: tuple[Asked, ...] = ()
+    simulated: bool = False
+
+    def instructions(self) -> tuple[str, ...]:
+        """What the judge is asked to do, a paragraph each."""
+        return _phase_one(self) if self.phase == 1 else _phase_two(self)
+
+
+def _phase_one(sheet: Sheet) -> tuple[str, ...]:
+    return (
+        f"Your paper: {sheet.paper}",
+        "Please state the research question or questions behind this paper, each so that "
+        "somebody who does not know the paper understands it. Then say for each question how "
+        "much a reader would need each of your references.",
+        f"The grades are 1 to {len(sheet.grades)}; write ? if you {CANNOT_SAY}. What you leave "
+        "empty counts as not answered.",
+    )
+
+
+def _phase_two(sheet: Sheet) -> tuple[str, ...]:
+    changed = any(query.stated is not None for query in sheet.asked)
+    return (
+        f"Your paper: {sheet.paper}",
+        "Thank you for your research questions. We searched the collection for papers that you "
+        "did not cite. Please say for each whether it is "
+        f"{BINARY[1]} or {BINARY[0]} to the question, or that you can't judge it.",
+        *(
+            (
+                "Some questions were changed a little, so that they can be understood alone. "
+                "Please approve the new wording, or write a better one.",
+            )
+            if changed
+            else ()
+        ),
+    )
+
+
+class Said(NamedTuple):
+    """A judgement in a form: the value (``None`` for can't say), and a comment."""
+
+    value: int | None
+    comment: str = ""
+
+
+class Unread(NamedTuple):
+    """What could not be read, with the line (of the text, or the page of a PDF)."""
+
+    line: int
+    what: str
+
+
+@dataclass
+class Answers:
+    """What a form was answered with.
+
+    ``questions`` are the texts by number. ``said`` has a judgement by the number of the question
+    or query, and the number of the entry. ``approved`` has by query ``True``, or a new wording.
+    """
+
+    code: str
+    questions: dict[int, str] = field(default_factory=dict)
+    said: dict[tuple[int, int], Said] = field(default_factory=dict)
+    approved: dict[int, bool | str] = field(default_factory=dict)
+    opted_out: bool = False
+    unread: list[Unread] = field(default_factory=list)

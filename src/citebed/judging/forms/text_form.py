@@ -1,0 +1,157 @@
+"""The form as plain text, which is filled with any editor or in a reply to a mail.
+
+Whatever comes of other people (titles, names, wordings) is written so that it cannot be taken
+for a part of the form: no square brackets, no label of ours with a colon.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from citebed.judging.forms.gathering import limits_text
+from citebed.judging.forms.sheet import Asked, Entry, Sheet
+from citebed.judging.forms.text_reading import is_this_form, read
+from citebed.text.normalise import fold
+
+__all__ = ["is_this_form", "read", "write"]
+
+COLUMNS = 78
+_LONGEST = 4000
+OPT_OUT = "please do not write to me again"
+_LABEL = re.compile(
+    r"\b(form|numbers|question ?\d+|query ?\d+|q ?\d+|comments?|approved?|better wording|relevant"
+    r"|judge)\s*([:=(])",
+    re.IGNORECASE,
+)
+_LINK = re.compile(r"(?:https?|ftp)://[^\s<>\"\[\]]+", re.IGNORECASE)
+
+
+def write(sheet: Sheet) -> str:
+    """The form; no line has more than 78 columns, but for links, which must stay whole."""
+    lines = [*_top(sheet), *(_phase_one(sheet) if sheet.phase == 1 else _phase_two(sheet))]
+    lines += [_ruler("END OF THE FORM"), "", f"[ ] {OPT_OUT}", "", *_marks_of(sheet)]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _top(sheet: Sheet) -> Iterator[str]:
+    title = shown(sheet.title)
+    yield from _wrapped(title)
+    yield "=" * min(_columns(title), COLUMNS)
+    if sheet.simulated:
+        yield "SIMULATED: nobody is asked, and nobody answers."
+    yield from ("", *_marks_of(sheet), "")
+    yield from _wrapped(f"For {shown(sheet.person)}")
+    for paragraph in sheet.instructions():
+        yield from ("", *_wrapped(shown(paragraph)))
+    if sheet.phase == 1:
+        yield ""
+        for grade, meaning in enumerate(sheet.grades, 1):
+            yield from _wrapped(fold(meaning), f"  {grade}  ", "     ")
+        yield "  ?  can't say"
+    yield ""
+    yield from _wrapped(
+        "Write your answers into this text and send it back, as a reply or as a file. "
+        + ("A grade goes between the brackets." if sheet.phase == 1
+           else "Put an x between the brackets, one per paper.")
+        + " Everything can also be answered on your own page:"
+    )  # fmt: skip
+    yield from (f"  {shown_link(sheet.link)}", "The papers, each with a link:")
+    yield f"  {shown_link(sheet.list_url)}"
+    who = ", ".join(filter(None, map(shown, (sheet.organiser, sheet.contact))))
+    yield from ("", *_wrapped(f"Anything unclear? Write to {who}.")) if who else ()
+    yield ""
+
+
+def _marks_of(sheet: Sheet) -> Iterator[str]:
+    yield f"Form: {sheet.code}"
+    yield from _wrapped(f"{limits_text(sheet)}.")
+
+
+def _phase_one(sheet: Sheet) -> Iterator[str]:
+    yield from (_ruler("RESEARCH QUESTIONS"), "")
+    for number in range(1, sheet.questions + 1):
+        yield from (f"QUESTION {number}:", "", "")
+    yield from (_ruler("REFERENCES"), "")
+    boxes = [f"Q{number}: [ ]" for number in range(1, sheet.questions + 1)]
+    rows = ["    " + "  ".join(boxes[at : at + 6]) for at in range(0, len(boxes), 6)]
+    for entry in sheet.references:
+        yield from _entry(entry, str(entry.number))
+        yield from (*rows, "")
+
+
+def _phase_two(sheet: Sheet) -> Iterator[str]:
+    for asked in sheet.asked:
+        yield from _query(asked)
+        for entry in asked.entries:
+            yield from _entry(entry, f"{asked.number}.{entry.number}")
+            yield "    relevant [ ]   not relevant [ ]   can't judge [ ]"
+            yield from ("    comment:", "")
+
+
+def _query(asked: Asked) -> Iterator[str]:
+    yield from (_ruler("YOUR QUESTION"), "", f"QUERY {asked.number}")
+    if asked.stated is None:
+        yield from (*_wrapped(shown(asked.text), "    ", "    "), "")
+        return
+    yield from _wrapped(shown(asked.stated), "    You wrote - ", "    ")
+    yield from _wrapped(shown(asked.text), "    We suggest - ", "    ")
+    yield from ("    approve: [ ]", "    better wording:", "")
+
+
+def _entry(entry: Entry, number: str) -> Iterator[str]:
+    """Its number, line and link; the line ends in a full stop, lest its last word be a "not"."""
+    text = shown(entry.line())
+    text += "" if text.endswith((".", "?", "!")) else "."
+    yield from _wrapped(text, f"[{number}] ", "    ")
+    if entry.url and (link := shown_link(entry.url)):
+        yield f"    {link}"
+
+
+def _ruler(heading: str) -> str:
+    return f"--- {heading} ".ljust(60, "-")
+
+
+def shown(text: str) -> str:
+    """Other people's words on one line, with nothing in it that a reader takes for an answer."""
+    text = fold(text[:_LONGEST]).replace("[", "(").replace("]", ")")
+    return _LABEL.sub(lambda found: f"{found[1]}; {found[2].strip(':=')}", text)
+
+
+def shown_link(url: str) -> str:
+    """A link that is one, without anything that is not part of it."""
+    found = _LINK.match(fold(url).replace("[", "%5B").replace("]", "%5D"))
+    return found[0] if found else ""
+
+
+def _wrapped(text: str, first: str = "", later: str = "") -> Iterator[str]:
+    """Lines of at most 78 columns, broken at blanks, and inside words only where they must be."""
+    line, is_empty = first, True
+    for word in text.split():
+        if not is_empty and _columns(line) + 1 + _columns(word) > COLUMNS:
+            yield line
+            line, is_empty = later, True
+        line += word if is_empty else f" {word}"
+        is_empty = False
+        while _columns(line) > COLUMNS and not _LINK.search(line):
+            cut = _fitting(line)
+            yield line[:cut]
+            line = later + line[cut:]
+    yield line
+
+
+def _columns(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _fitting(text: str) -> int:
+    """How many characters of a text fit into a line."""
+    used = 0
+    for at, character in enumerate(text):
+        used += _columns(character)
+        if used > COLUMNS:
+            return at
+    return len(text)

@@ -1,0 +1,258 @@
+"""The lines of a returned text form, cut into blocks: a question, a query, a paper, the rest.
+
+What comes back is quoted, wrapped anew, answered above and below, signed, and set in other
+characters. Blocks begin where the form has a label at the beginning of a line.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import accumulate
+from typing import NamedTuple
+
+from citebed.patterns import compiled
+
+_INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f\u00ad\u200b-\u200f\u202a-\u202e\u2060\ufeff]")
+_SAME = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}  # full-width to ASCII
+_SAME |= dict.fromkeys(
+    (9, 11, 12, 0xA0, 0x1680, 0x202F, 0x205F, 0x3000, *range(0x2000, 0x200B)), 32
+)
+_SAME |= {ord(c): ord("'") for c in "‘’‚‛′´`ʼ"} | {ord(c): ord('"') for c in "“”„‟″«»"}
+_SAME |= {ord(c): ord("-") for c in "‐‑‒–—―−"} | {ord(c): ord(":") for c in "∶꞉"}
+_SAME |= {ord(c): ord("[") for c in "【〔⟦"} | {ord(c): ord("]") for c in "】〕⟧"}
+_SAME |= {ord("﹖"): ord("?"), ord("？"): ord("?")}
+
+_LINK = re.compile(r"(?:https?|ftp)://\S+", re.IGNORECASE)
+_QUOTE = compiled(r"[ \t\u00a0]*+(?:[>|]|[A-Z]{1,3}>)")
+_NEWLINE = re.compile(r"\r\n|\r|\n")
+_FORM = re.compile(
+    r"\s*form\s*:\s*([a-z0-9]{1,20}(?:-[a-z0-9]{1,20}){1,7}|(?-i:[A-Z0-9]{4,40}))[\s.]*$",
+    re.IGNORECASE,
+)
+_SECTION = re.compile(
+    r"\s{0,99}-{2,}\s*(?:research\s+questions|references|your\s+question|end\s+of\s+the\s+form)\b",
+    re.IGNORECASE,
+)
+_QUE = compiled(r"\s*+(question|query)\s*+(?:no\.?|#)?+\s*+(\d{1,6})\s*+(?:[:=]|$)", re.IGNORECASE)
+_HEAD = re.compile(r"\s*\[\s*(?:(\d{1,6})\s*\.\s*)?(\d{1,6})\s*\]")
+_OPT_OUT = re.compile(r".{0,12}\bplease\s+do\s+not\s+write\s+to\s+me\s+again\b", re.IGNORECASE)
+_CUT = re.compile(
+    r"--\s*$|-{2,}\s*(?:original message|forwarded message|ursprüngliche nachricht)"
+    r"|(?=.{0,300}:\s{0,9}$).{0,300}\b(?:wrote|schrieb|écrit|escribió|ha scritto|пишет)\s?:",
+    re.IGNORECASE,
+)
+_ON = re.compile(r"\s*(?:on|am|le|el|il|\d)\b", re.IGNORECASE)
+_LABELLED = re.compile(
+    r"(?<![\w.])q\s?\d{1,3}\s*[:=\[(]|\b(?:relevant|judge)\s*[:=\[(]", re.IGNORECASE
+)
+_DANGLING = re.compile(r"(?<![\w.])q\s?\d{1,3}\s*[:=]?\s*$", re.IGNORECASE)
+_NO_TITLE = re.compile(r"\s*(?:$|[,;.|]|q\s?\d)", re.IGNORECASE)
+_CLOSING = re.compile(
+    r"\s*(?:[-_=*#~]{10,}\s*$"
+    r"|(?:(?:with |many |kind |best |warm |kindest )*(?:regards|wishes|thanks)"
+    r"|best|cheers|sincerely|yours(?: \w+)?|thank you|sent from my .*|mit freundlichen grüßen"
+    r"|cordialement|saludos)\s*[,.!]?\s*$)",
+    re.IGNORECASE,
+)
+
+
+class _Labels(Enum):
+    """Where marks stand: before the next paper begins, after it, or in another part."""
+
+    HERE = 1
+    LATER = 2
+    NONE = 3
+
+
+class _Seen(NamedTuple):
+    """What stands around a line that may begin a paper."""
+
+    before: str
+    labels: _Labels
+    after_blank: bool
+
+
+class Line(NamedTuple):
+    """A line with its number, without the marks of so many levels of quoting."""
+
+    number: int
+    depth: int
+    text: str
+    raw: str
+
+    def at_depth(self, depth: int) -> str:
+        """The line without at most so many levels of quoting."""
+        return self.text if depth >= self.depth else _unquoted(self.raw, depth)[1]
+
+
+@dataclass
+class Block:
+    """A part of the form, with the text behind its label and all lines up to the next label.
+
+    ``is_closed`` says that another part of the form follows; else it may run into a signature.
+    """
+
+    kind: str
+    query: int | None
+    number: int
+    line: int
+    depth: int
+    lines: list[str] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    is_closed: bool = False
+
+    def add(self, line: Line, start: int = 0) -> None:
+        """Put a line behind the others, from a character on."""
+        self.lines.append(line.text[start:] if start else line.at_depth(self.depth))
+        self.numbers.append(line.number)
+
+    def own_lines(self) -> list[str]:
+        """Its lines; the end of a letter is not part of them."""
+        if self.is_closed:
+            return self.lines
+        ends = (at for at, line in enumerate(self.lines) if at and _CLOSING.match(same(line)))
+        return self.lines[: next(ends, len(self.lines))]
+
+    def text(self) -> Text:
+        """Its lines as one text."""
+        return Text(self.own_lines(), self.numbers)
+
+
+class Text:
+    """The lines of a block: as written, and in plain characters, which have the same places.
+
+    Links are blank there: ``?q1=5`` is no grade.
+    """
+
+    def __init__(self, lines: list[str], numbers: list[int]) -> None:
+        self.written = "\n".join(lines)
+        self.plain = _LINK.sub(lambda found: " " * len(found[0]), same(self.written))
+        self._starts = [0, *accumulate(len(line) + 1 for line in lines)][:-1] or [0]
+        self._numbers = numbers
+
+    def line(self, at: int) -> int:
+        """The number of the line in which a character stands."""
+        return self._numbers[bisect_right(self._starts, at) - 1]
+
+    def line_start(self, at: int) -> int:
+        """Where the line of a character begins."""
+        return self._starts[bisect_right(self._starts, at) - 1]
+
+    def line_end(self, at: int, stop: int | None = None) -> int:
+        """Where the line of a character ends, or ``stop`` if that comes first."""
+        stop = len(self.plain) if stop is None else stop
+        end = self.plain.find("\n", at, stop)
+        return stop if end < 0 else end
+
+
+def same(text: str) -> str:
+    """Curly, full-width and other variants of a character as the plain one, at the same place."""
+    return text if text.isascii() and "\t" not in text else text.translate(_SAME)
+
+
+def lines_of(content: str) -> list[Line]:
+    """The lines of a text, numbered from 1."""
+    lines = _NEWLINE.split(_INVISIBLE.sub("", content))
+    return [
+        Line(at, *(_unquoted(raw, 40) if raw else (0, "")), raw) for at, raw in enumerate(lines, 1)
+    ]
+
+
+def _unquoted(raw: str, depth: int) -> tuple[int, str]:
+    """How deep a line is quoted (up to a depth), and the line without that."""
+    found = start = 0
+    while found < depth and (mark := _QUOTE.match(raw, start)):
+        found, start = found + 1, mark.end()
+    return found, raw[start:].removeprefix(" ") if found else raw
+
+
+def code_of(line: Line) -> str | None:
+    """The code, if the line says the form's."""
+    found = _FORM.match(same(line.text))
+    return found[1].upper() if found else None
+
+
+class _Begins(NamedTuple):
+    """What begins at a line, its numbers, and where the text behind its label starts."""
+
+    kind: str = ""
+    query: int | None = None
+    number: int = 0
+    start: int = 0
+
+
+def blocks_of(lines: list[Line]) -> Iterator[Block]:
+    """The parts of a form in turn; ``other`` is what lies between and around them."""
+    begins = [_begins(same(line.text)) for line in lines]
+    ahead = _labels_ahead(lines, begins)
+    block = Block("other", None, 0, 1, 0)
+    query: int | None = None
+    before = ""
+    for at, (line, found) in enumerate(zip(lines, begins, strict=True)):
+        seen = _Seen(before, ahead[at], not at or not lines[at - 1].text.strip())
+        is_part = _is_part(block, line, found, seen)
+        before = same(line.text) if line.text.strip() else before
+        if not is_part:
+            block.add(line)
+            continue
+        block.is_closed = found.kind != "cut"
+        yield block
+        if found.kind == "query":
+            query = found.number
+        of = query if found.query is None else found.query
+        block = Block(found.kind, of, found.number, line.number, line.depth)
+        if found.kind in ("question", "query", "paper", "opt-out"):
+            block.add(line, found.start)
+    yield block
+
+
+def _begins(plain: str) -> _Begins:
+    if not plain or plain.isspace():
+        return _Begins()
+    if found := _HEAD.match(plain):
+        return _Begins("paper", int(found[1]) if found[1] else None, int(found[2]), found.end())
+    if found := _QUE.match(plain):
+        kind = "question" if found[1].casefold() == "question" else "query"
+        return _Begins(kind, None, int(found[2]), found.end())
+    kinds = (("form", _FORM), ("section", _SECTION), ("opt-out", _OPT_OUT), ("cut", _CUT))
+    return _Begins(next((kind for kind, pattern in kinds if pattern.match(plain)), ""))
+
+
+def _is_part(block: Block, line: Line, found: _Begins, seen: _Seen) -> bool:
+    """Whether a line that looks like the beginning of a part is one."""
+    plain = same(line.text)
+    if found.kind == "paper":
+        return _is_head(block, found.query, seen, plain[found.start :])
+    if found.kind == "cut":  # "On … wrote:" may be on two lines
+        return plain.lstrip().startswith("-") or bool(_ON.match(plain) or _ON.match(seen.before))
+    return found.kind != ""
+
+
+def _is_head(block: Block, query: int | None, seen: _Seen, rest: str) -> bool:
+    """Whether a number in brackets begins a paper, and is no grade or part of a text."""
+    if _DANGLING.search(seen.before[-40:]) and _NO_TITLE.match(rest):
+        return False
+    has_text = block.kind in ("question", "query") or (
+        block.kind == "paper" and block.query is not None
+    )
+    if not has_text or (query is not None and block.kind != "question"):
+        return True
+    is_listed = seen.labels is _Labels.LATER and seen.after_blank and block.kind == "question"
+    return seen.labels is _Labels.HERE or is_listed
+
+
+def _labels_ahead(lines: list[Line], begins: list[_Begins]) -> list[_Labels]:
+    """Where the next marks stand, seen from each line."""
+    found, here, later = [_Labels.NONE] * len(lines), False, False
+    for at in range(len(lines) - 1, -1, -1):
+        here = here or bool(_LABELLED.search(same(lines[at].text[:2000])))
+        found[at] = _Labels.HERE if here else _Labels.LATER if later else _Labels.NONE
+        if begins[at].kind == "paper":
+            here, later = False, here or later
+        elif begins[at].kind in ("question", "query", "form", "section"):
+            here = later = False
+    return found

@@ -1,0 +1,337 @@
+"""What people really send back of a text form, read as answers.
+
+Every mark that is understood comes out. What is not (a grade out of the scale, two marks where
+one is asked for, text where a mark belongs) is listed with its line.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import zip_longest
+from typing import NamedTuple
+
+from citebed.errors import FormatError
+from citebed.judging.forms.gathering import Gathering, limits_in, quoted
+from citebed.judging.forms.marks import Mark, NoGrade, grade_in, mark_in, verdict_in
+from citebed.judging.forms.sheet import Answers
+from citebed.judging.forms.text_lines import Block, Line, Text, blocks_of, code_of, lines_of, same
+from citebed.patterns import compiled
+from citebed.text.normalise import fold
+
+LONGEST = 4_000_000
+_BOXED = compiled(r"\s*+[:=]?+\s*+[\[(]([^\[\]()]{0,80})[\])]")
+_GRADE_LABEL = re.compile(r"(?<![\w.])q\s?(\d{1,6})(?=\s*[:=\[(])", re.IGNORECASE)
+_BARE_LABEL = re.compile(r"(?im)^[^\S\n]*q(\d{1,6})(?=[^\S\n]+\S{1,3}[^\S\n]*$)")
+_SEVERAL = re.compile(r"(?<![\w.])q\s?\d+\s*(?:[,/&+-]|and|to)\s*q?\s?\d", re.IGNORECASE)
+_VERDICT = re.compile(
+    r"\b(not\s+relevant|irrelevant|relevant|(?:can'?t|cannot|can\s+not)\s+judge)\b", re.IGNORECASE
+)
+_BEFORE = re.compile(r"(?:\[[^\]\n]{0,40}\]|(?:^|\s)[x✓✔✗✘☑☒])\s*(?:the\s)?$", re.IGNORECASE)
+_COLON = compiled(r"\s*+[:=]\s*+")
+_COMMENT = re.compile(r"\bcomments?\s*:", re.IGNORECASE)
+_APPROVE = re.compile(r"(?im)^[^\S\n]*approved?(?=\s*[:=\[(]|[^\S\n]+(?:x|yes|y|no)\s*$)")
+_BETTER = re.compile(r"\bbetter\s+wording\s*:", re.IGNORECASE)
+_MAYBE = re.compile(r"(?im)^.{0,60}form[^\S\n]{0,9}:.{1,90}$")
+_OPT_OUT = re.compile(r"please\s+do\s+not\s+write\s+to\s+me\s+again", re.IGNORECASE)
+_LONE = re.compile(r"\d|\?|x|✓|✔|✗|yes|no", re.IGNORECASE)
+_STRAY = re.compile(
+    r"(?:q\s?\d{1,3}\s{0,9}[:=]?\s{0,9}[\[(:=]\s{0,9}\d"
+    r"|(?:not\s{1,9})?relevant\s{0,9}[:=]?\s{0,9}[\[(:=]\s{0,9}(?:x|yes))\b",
+    re.IGNORECASE,
+)
+
+
+def is_this_form(content: str) -> bool:
+    """Whether a text has a line with a form's code; a page of HTML is not such a text."""
+    if len(content) > LONGEST or content.lstrip("\ufeff \t\r\n")[:1] in ("<", "{"):
+        return False
+    may_be = _MAYBE.findall(same(content))
+    return any(map(code_of, lines_of("\n".join(may_be[:1000]))))
+
+
+def read(content: str) -> Answers:
+    """What a text form was answered with; lines are those of ``content``, from 1."""
+    if len(content) > LONGEST:
+        raise FormatError("text form", None, f"the text has {len(content):,} characters; a form "
+                          "has a few thousand. Send the form alone.")  # fmt: skip
+    lines = lines_of(content)
+    gathering = Gathering(_code(lines), limits_in(same("\n".join(line.text for line in lines))))
+    if not gathering.code:
+        gathering.unread(1, "no line 'Form: …' with the form's code was found")
+    readers = {"question": _question, "query": _query, "paper": _paper, "opt-out": _opt_out}
+    for block in blocks_of(lines):
+        readers.get(block.kind, _other)(block, gathering)
+    return gathering.answers()
+
+
+def _code(lines: list[Line]) -> str:
+    codes = {code: line.number for line in lines if (code := code_of(line))}
+    if len(codes) > 1:
+        raise FormatError("text form", max(codes.values()), "this text has the forms "
+                          f"{' and '.join(sorted(codes))}: send one at a time.")  # fmt: skip
+    return next(iter(codes), "")
+
+
+def _question(block: Block, gathering: Gathering) -> None:
+    kept = [
+        line
+        for line, number in zip(block.own_lines(), block.numbers, strict=False)
+        if not _is_stray(line, number, gathering)
+    ]
+    gathering.question(block.number, " ".join(kept), block.line)
+
+
+def _other(block: Block, gathering: Gathering) -> None:
+    for line, number in zip(block.lines, block.numbers, strict=True):
+        _is_stray(line, number, gathering)
+
+
+def _is_stray(line: str, number: int, gathering: Gathering) -> bool:
+    """Whether a mark stands where no paper is; it is told."""
+    found = _STRAY.match(same(line).lstrip()[:200]) is not None
+    if found:
+        gathering.unread(number, f"{quoted(line)} stands under no paper")
+    return found
+
+
+def _opt_out(block: Block, gathering: Gathering) -> None:
+    plain = same(block.lines[0])
+    found = _OPT_OUT.search(plain)
+    before, after = (plain[: found.start()], plain[found.end() :]) if found else ("", plain)
+    marks = {mark_in(each) for each in (before, after.lstrip(" :=."))}
+    has_box = re.search(r"\S", before + after.strip(" .")) is not None
+    if Mark.YES in marks and not marks & {Mark.NO, Mark.UNKNOWN}:
+        gathering.opted_out = True
+    elif Mark.UNKNOWN in marks or not has_box or Mark.YES in marks:
+        gathering.unread(block.line, f"not to be written to again? {quoted(block.lines[0])}")
+    for line, number in zip(block.lines[1:], block.numbers[1:], strict=True):
+        _is_stray(line, number, gathering)
+
+
+# --- Phase one ------------------------------------------------------------------------------
+
+
+class _Grade(NamedTuple):
+    """A label with what stands behind it: the value, where it ends, and what else there is."""
+
+    question: int
+    at: int
+    value: str
+    end: int
+    rest: str
+
+
+def _paper(block: Block, gathering: Gathering) -> None:
+    text = block.text()
+    if block.query is None:
+        _graded(block, text, gathering)
+    else:
+        _judged(block, text, gathering)
+
+
+def _graded(block: Block, text: Text, gathering: Gathering) -> None:
+    found = _grades(text)
+    values: dict[int, set[int | NoGrade | None]] = {}
+    for grade in found:
+        values.setdefault(grade.question, set()).add(grade_in(grade.value))
+    for grade in found:
+        _one_grade(block.number, text, grade, len(values[grade.question]) > 1, gathering)
+    several = {text.line(each.start()): each[0] for each in _SEVERAL.finditer(text.plain)}
+    for line, names in several.items():
+        what = f"[{block.number}]: {quoted(names)} names several questions, or a range"
+        gathering.unread(line, what)
+    for grade in found:
+        if text.line(grade.at) in several:
+            gathering.doubt(grade.question, block.number)
+    marks, at, *_ = _verdicts(text)
+    if any(mark is not Mark.EMPTY for each in marks.values() for mark in each):
+        gathering.unread(text.line(at), f"[{block.number}] is marked, but no QUERY stands above it")
+    _lone_marks(block, text, found, gathering)
+
+
+def _grades(text: Text) -> list[_Grade]:
+    labels = sorted(
+        {match.start(1): match for pattern in (_GRADE_LABEL, _BARE_LABEL)
+         for match in pattern.finditer(text.plain)}.items()
+    )  # fmt: skip
+    ends = [match.start() for _, match in labels[1:]] + [len(text.plain)]
+    return [
+        _grade_at(text, int(match[1]), match.end(), end)
+        for (_, match), end in zip(labels, ends, strict=False)
+    ]
+
+
+def _grade_at(text: Text, question: int, at: int, end: int) -> _Grade:
+    """The value in brackets behind a label, or up to the end of its line or of the next one."""
+    if (box := _BOXED.match(text.plain, at, end)) is not None:
+        rest = text.plain[box.end() : text.line_end(box.end(), end)]
+        return _Grade(question, at, box[1], box.end(), rest.strip(" ,;.|/"))
+    stop = text.line_end(at, end)
+    value = text.plain[at:stop].lstrip(" :=")
+    for later in _next_lines(text, stop, end):  # it may have been wrapped
+        if not isinstance(grade_in(value), NoGrade):
+            break
+        longer = f"{value} {text.plain[stop:later]}"
+        if not isinstance(grade_in(longer), NoGrade):
+            value, stop = longer, later
+    return _Grade(question, at, value, stop, "")
+
+
+def _next_lines(text: Text, stop: int, end: int) -> list[int]:
+    """Where the next two lines end that are not blank."""
+    ends: list[int] = []
+    while stop < end and len(ends) < 2:
+        start, stop = stop, text.line_end(stop + 1, end)
+        if text.plain[start:stop].strip():
+            ends.append(stop)
+    return ends
+
+
+def _one_grade(
+    paper: int, text: Text, grade: _Grade, is_repeated: bool, gathering: Gathering
+) -> None:
+    value = grade_in(grade.value)
+    line = text.line(grade.at)
+    where = f"Q{grade.question} of [{paper}]"
+    if value is NoGrade.EMPTY and not grade.rest:
+        return
+    if is_repeated:
+        what = f"{where} stands here more than once, with different answers"
+    elif isinstance(value, NoGrade) or grade.rest:
+        what = f"{where}: {quoted(f'{grade.value} {grade.rest}')} is no grade"
+    else:
+        gathering.grade(grade.question, paper, value, line)
+        return
+    gathering.doubt(grade.question, paper, line, what)
+
+
+def _lone_marks(block: Block, text: Text, found: list[_Grade], gathering: Gathering) -> None:
+    """Marks on lines of their own, which belong to no label; above the labels is the title."""
+    taken = {text.line(grade.end) for grade in found}
+    first = text.line(found[0].at) if found else block.line
+    for line, number in zip(text.plain.split("\n"), block.numbers, strict=False):
+        if number > first and number not in taken and _is_lone(line):
+            gathering.unread(number, f"[{block.number}]: {quoted(line)} belongs to no question")
+
+
+def _is_lone(line: str) -> bool:
+    return len(line) < 400 and _LONE.fullmatch(line.strip("[] ")) is not None
+
+
+# --- Phase two ------------------------------------------------------------------------------
+
+
+def _judged(block: Block, text: Text, gathering: Gathering) -> None:
+    query, where = block.query or 0, f"document [{block.query}.{block.number}]"
+    marks, at, end, rest = _verdicts(text)
+    line = text.line(at)
+    later = text.line_end(end) if marks else 0
+    comment = _comment(text, end, later)
+    if not marks:
+        _without_marks(block, text, gathering)
+        return
+    one = {
+        kind: values[0] if len(set(values)) == 1 else Mark.UNKNOWN for kind, values in marks.items()
+    }
+    value = verdict_in(*(one.get(kind, Mark.EMPTY) for kind in range(3)))
+    if isinstance(value, Mark) or rest:
+        if value is not Mark.EMPTY or rest.strip("[]() "):
+            shown = quoted(text.written[at:later])
+            gathering.doubt(query, block.number, line, f"{where}: {shown} is not one clear mark")
+        elif comment:
+            gathering.unread(line, f"{where} has a comment but no mark: {quoted(comment)}")
+        return
+    gathering.verdict(query, block.number, value, comment, line)
+
+
+def _verdicts(text: Text) -> tuple[dict[int, list[Mark]], int, int, str]:
+    """The marks by kind (relevant, not, can't judge), where they begin and end, and what is left.
+
+    A label counts if a box, or a colon and a word, stands behind it, or a bare mark up to the
+    end of a line that begins with a label.
+    """
+    stop = found.start() if (found := _COMMENT.search(text.plain)) else len(text.plain)
+    labels = list(_VERDICT.finditer(text.plain, 0, stop))
+    marks: dict[int, list[Mark]] = {}
+    begin = end = 0
+    rest = ""
+    for label, following in zip_longest(labels, labels[1:]):
+        after = following.start() if following else stop
+        statement = _statement(text, label, after)
+        start = text.line_start(label.start())
+        if statement is None:
+            rest += f" {label[0]}" if marks and end >= start else ""
+            continue
+        if not marks:
+            begin = label.start()
+            rest = (_BEFORE.search(text.plain[max(start, begin - 60) : begin]) or [""])[0].strip()
+        elif not rest:
+            rest = text.plain[end : label.start()].strip(" \n,;.|/")
+        mark, end = statement
+        marks.setdefault(_kind(label[1]), []).append(mark)
+    if marks:
+        rest += text.plain[end : text.line_end(end, stop)].strip(" ,;.|/")
+    return marks, begin, end, rest
+
+
+def _kind(label: str) -> int:
+    return 2 if "judge" in label.lower() else 0 if label.lower() == "relevant" else 1
+
+
+def _statement(text: Text, label: re.Match[str], stop: int) -> tuple[Mark, int] | None:
+    """The mark behind a label, and where it ends."""
+    if box := _BOXED.match(text.plain, label.end(), stop):
+        return mark_in(box[1]), box.end()
+    if colon := _COLON.match(text.plain, label.end(), stop):
+        end = text.line_end(colon.end(), stop)
+        return mark_in(text.plain[colon.end() : end]), end
+    is_last = _COMMENT.match(text.plain, stop) is not None
+    end = stop if is_last else text.line_end(label.end(), stop)
+    value = text.plain[label.end() : min(end, label.end() + 400)]
+    before = text.plain[max(text.line_start(label.start()), label.start() - 60) : label.start()]
+    is_bare = value[:1].isspace() and (is_last or not before.strip())
+    return (Mark.YES, end) if is_bare and mark_in(value) is Mark.YES else None
+
+
+def _comment(text: Text, end: int, later: int) -> str:
+    """All that stands under the marks; the label goes, wherever it stands."""
+    label = _COMMENT.search(text.plain, end)
+    if label is None:
+        return fold(text.written[later:])
+    between = text.written[min(later, label.start()) : label.start()]
+    return fold(f"{between} {text.written[label.end() :]}")
+
+
+def _without_marks(block: Block, text: Text, gathering: Gathering) -> None:
+    where = f"document [{block.query}.{block.number}]"
+    label = _COMMENT.search(text.plain)
+    if label and (comment := fold(text.written[label.end() :])):
+        line = text.line(label.start())
+        gathering.unread(line, f"{where} has a comment but no mark: {quoted(comment)}")
+    for row, number in list(zip(text.plain.split("\n"), block.numbers, strict=False))[1:]:
+        if _is_lone(_VERDICT.sub("x", row[:400], count=1)):
+            what = f"{where}: {quoted(row)} is not one clear mark"
+            gathering.doubt(block.query or 0, block.number, number, what)
+
+
+def _query(block: Block, gathering: Gathering) -> None:
+    """Whether a wording is approved, or a better one is given."""
+    text, number = block.text(), block.number
+    better = _BETTER.search(text.plain)
+    wording = fold(text.written[better.end() :]) if better else ""
+    approve = _APPROVE.search(text.plain, 0, better.start() if better else len(text.plain))
+    if wording and better:
+        gathering.approve(number, wording, text.line(better.start()))
+    if approve is None:
+        return
+    end = min(text.line_end(approve.end()), better.start() if better else len(text.plain))
+    box = _BOXED.match(text.plain, approve.end())
+    value = box[1] if box else text.plain[approve.end() : end].lstrip(" :=")
+    rest = text.plain[box.end() : max(box.end(), end)].strip(" ,;.") if box else ""
+    mark, line = mark_in(value), text.line(approve.end())
+    if mark is Mark.UNKNOWN or rest:
+        gathering.doubt_approval(number, line, f"approved? {quoted(f'{value} {rest}')} is no mark")
+    elif mark is Mark.YES:
+        gathering.approve(number, True, line)
+    elif mark is Mark.NO and not wording:
+        gathering.doubt_approval(number, line, "is not approved, and has no better wording")
