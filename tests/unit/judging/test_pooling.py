@@ -215,6 +215,13 @@ def test_a_bandit_without_judgements_keeps_to_its_prior() -> None:
     assert abs(sum(document.method == "a" for document in made.documents) - 1000) < 112
 
 
+def test_what_nobody_knows_teaches_a_bandit_nothing() -> None:
+    lists = {"a": ["no", *docs("a", 2000)], "b": docs("b", 2000)}
+    made = pool(lists, (), {"no": False}, method="bandit", budget=Budget(1800))
+    # Beta(1, 2) is above Beta(1, 1) in one of three draws, to the end; within five deviations.
+    assert abs(sum(document.method == "a" for document in made.documents) - 600) < 100
+
+
 def test_documents_judged_before_teach_a_bandit() -> None:
     bad, good = docs("no", 50), docs("yes", 50)
     lists = {"bad": [*bad, *docs("b", 50)], "good": [*good, *docs("g", 50)]}
@@ -264,6 +271,13 @@ def test_a_share_of_the_budget_is_drawn_at_random(name: str) -> None:
     assert {document.method for document in drawn} == {""}
     assert {*made.unsampled, *(document.doc_id for document in drawn)} == left
     assert len(made.unsampled) == len(left) - 3
+
+
+@pytest.mark.parametrize(("size", "drawn"), [(2, 0), (3, 1), (7, 1), (8, 2), (15, 3)])
+def test_the_random_share_is_rounded(size: int, drawn: int) -> None:
+    made = pool({"a": docs("a", 40)}, method="mtf(random=0.2)", budget=Budget(size))
+    assert sum(document.stratum == "random" for document in made.documents) == drawn
+    assert len(made.unsampled) == (40 - size if drawn else 0)
 
 
 def test_a_small_frame_is_taken_whole_and_the_rest_goes_to_learning() -> None:
