@@ -70,8 +70,7 @@ def _index_statistics(folder: Path) -> IndexStatistics | None:
 def _print_tables(found: Any, of_index: IndexStatistics | None) -> None:
     from rich.console import Console
 
-    from citebed.report.collection_table import statistics_tables
-    from citebed.report.index_table import index_table
+    from citebed.report.collection_table import index_table, statistics_tables
 
     console = Console(highlight=False)
     for table in (*statistics_tables(found), *([index_table(of_index)] if of_index else ())):

@@ -174,16 +174,16 @@ def pool_bias(
     Example: citebed pool-bias all.qrels runs/*.run --teams teams.txt --depth 100 -m AP
     """
     from citebed.evaluation.contrasts import pool_bias as bias
-    from citebed.evaluation.contrasts.pool import read_teams
+    from citebed.evaluation.contrasts.pool import CUTOFFS, PoolOptions, read_teams
     from citebed.evaluation.scoring.comparing import Design
     from citebed.evaluation.scoring.run_scores import resampling_of
     from citebed.report.contrast_table import bias_grids, bias_lines
 
     style = options.style_of(format, as_json, as_csv)
-    how = bias.PoolOptions(
+    how = PoolOptions(
         depth=depth,
         teams=read_teams(teams) if teams is not None else None,
-        cutoffs=tuple(cutoffs or bias.CUTOFFS),
+        cutoffs=tuple(cutoffs or CUTOFFS),
         settings=options.settings_of(complete, scores),
         design=Design(test=test, correction=correct, alpha=alpha),
         resampling=resampling_of(cluster, qrels, queries, samples, seed),

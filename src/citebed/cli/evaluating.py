@@ -77,7 +77,10 @@ def evaluate(
     drawn = resampling_of(cluster, qrels, queries, samples, seed, level)
     found = evaluate_runs(qrels, runs, chosen, options.settings_of(complete, scores))
     if style == "trec_eval":
-        _print_trec_eval(found, per_query)
+        from citebed.report.evaluation_table import trec_eval_text
+
+        for each in found.runs:
+            sys.stdout.write(trec_eval_text(each, per_query))
     elif ledger:
         options.print_rows([row for scored in found.runs for row in scored.ledger.rows()], style)
     elif style in ("json", "csv"):
@@ -103,13 +106,6 @@ def _measures(
     if style == "trec_eval" and not given:
         return [replace(official, **switches) for official in OFFICIAL]
     return measures(given or DEFAULT_MEASURES, switches)
-
-
-def _print_trec_eval(found: Evaluation, per_query: bool) -> None:
-    from citebed.report.evaluation_table import trec_eval_text
-
-    for scores in found.runs:
-        sys.stdout.write(trec_eval_text(scores, per_query))
 
 
 def _print_rows(
@@ -179,7 +175,7 @@ def compare(
     from citebed.evaluation.scoring.comparing import compare as compare_runs
     from citebed.evaluation.scoring.evaluating import evaluate as evaluate_runs
     from citebed.evaluation.scoring.run_scores import resampling_of
-    from citebed.report.comparison_table import comparison_grid, comparison_notes
+    from citebed.report.evaluation_table import comparison_grid, comparison_notes
 
     style = options.style_of(format, as_json, as_csv)
     named = None if baseline is None else options.run_named(baseline, runs)
@@ -211,7 +207,7 @@ def measures_(
     from citebed.evaluation.measures.grammar import kind_of
     from citebed.evaluation.measures.trec_names import from_trec_name
     from citebed.report.grid import Grid
-    from citebed.report.measure_help import as_written, in_full, summary_line, trec_eval_name
+    from citebed.report.measure_help import as_written, in_full, trec_eval_name
 
     if name is not None:
         known = from_trec_name(name)
@@ -220,7 +216,7 @@ def measures_(
         for part in in_full(kind):
             typer.echo("\n" + fill(part, 88))
         return
-    rows = [[kind.NAME, trec_eval_name(kind), summary_line(kind)] for kind in MEASURES.values()]
+    rows = [[kind.NAME, trec_eval_name(kind), in_full(kind)[0]] for kind in MEASURES.values()]
     typer.echo(
         Grid(["measure", "trec_eval", "what it is"], rows, frozenset({0, 1, 2})).text(), nl=False
     )

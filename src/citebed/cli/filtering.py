@@ -114,7 +114,8 @@ def filter_(
     path = output or Path(f"{stream.name.removesuffix('.gz')}.{declared.name}.run")
     Unfinished(path, skipped).check_place([each for each in (stream, topics, judgements) if each])
     with _telling_how_to_go_on(), progress_bar(quiet or as_json) as progress:
-        progress.step("filtering", _size(stream))
+        known = stream.is_file() and stream.suffix != ".gz"
+        progress.step("filtering", stream.stat().st_size if known else 0)
         report = run_filter(task, path, options, progress.add)
     if not quiet:
         _tell_notes(stream, report, len(task.topics), skipped)
@@ -147,11 +148,6 @@ def _header(team: str, system: str, topics: Path, stream: Path) -> dict[str, str
         "corpus_id": printable(stream.name),
         "made_by": f"citebed {__version__}",
     }
-
-
-def _size(stream: Path) -> int:
-    """The bytes to read, where they are known before; 0 where not."""
-    return stream.stat().st_size if stream.is_file() and stream.suffix != ".gz" else 0
 
 
 def _tell_notes(stream: Path, report: FilterReport, topics: int, skipped: Path | None) -> None:

@@ -336,14 +336,11 @@ def _store(
     """Write what was kept, and say what became of the rest."""
     assert given.source is not None
     _write(out, kept, facts, [given.source, *(others or ())])
-    queries = {
-        name: one.table["query_id"].n_unique() for name, one in (("given", given), ("kept", kept))
-    }
-    lost = queries["given"] - queries["kept"]
+    before, after = (one.table["query_id"].n_unique() for one in (given, kept))
     say(f"read {_amount(given)} from {_name(given)}")
     say(
         f"dropped {count(given.table.height - kept.table.height, 'judgement')}, and "
-        f"{count(lost, 'query')} with all of theirs"
+        f"{count(before - after, 'query')} with all of theirs"
     )
     say(f"wrote {_amount(kept)} to {printable(out)}")
 

@@ -114,7 +114,7 @@ def _draw(study: Study, folder: Path) -> int:
     from citebed.report.evaluation_figures import evaluation_figures
 
     files = evaluation_figures(study.evaluation.runs, study.summaries, study.plan.design.baseline)
-    return len(write_files(folder, files))
+    return len(write_files(folder, files.items()))
 
 
 def _say(study: Study, output: Path, figures: Path | None, drawn: int) -> None:

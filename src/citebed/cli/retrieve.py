@@ -119,8 +119,7 @@ def search(
     """
     from citebed.retrieval.pipeline import pipeline_of
     from citebed.retrieval.queries import query_facts, read_queries
-    from citebed.retrieval.run_files import run_facts
-    from citebed.retrieval.running import RunOptions, run_queries
+    from citebed.retrieval.running import RunOptions, run_facts, run_queries
     from citebed.retrieval.search.fields import fields_of
     from citebed.runs.writing import check_ids, write_run
 
@@ -193,7 +192,7 @@ def recommend(
 
     Example: citebed recommend acm-cr/ "BM25 is hard to beat." -k 5
     """
-    from citebed.retrieval.dates import checked_date
+    from citebed.retrieval.queries import checked_date
     from citebed.retrieval.recommending import Recommender
 
     if bibtex and as_json:

@@ -73,9 +73,10 @@ def simulate(
 
     style = style_of(format, as_json, as_csv)
     if plot is not None:  # a file that cannot be drawn is better known before the study
-        from citebed.report.robustness_figure import draw_robustness, picture_ending
+        from citebed.report.drawing import picture_ending
+        from citebed.report.robustness_figure import ENDINGS, draw_robustness
 
-        picture_ending(plot)
+        picture_ending(plot, ENDINGS)
     options = robustness.StudyOptions(
         settings=tuple(robustness.settings_of(documents, relevant)),
         levels=robustness.levels_of(theta),

@@ -100,6 +100,6 @@ def _write_plots(folder: Path, pictures: Sequence[Picture], read: frozenset[str]
                 f"'{printable(folder / name)}' is one of the files that are read, and a "
                 "picture would replace it. Give another folder."
             )
-    write_files(folder, files)
+    write_files(folder, files.items())
     drawn = count(len(pictures), "picture")
     typer.echo(f"{printable(folder)}: {drawn} as SVG and PNG", err=True)

@@ -17,11 +17,8 @@ if TYPE_CHECKING:
         ContrastOptions as ContrastOptions,
         contrast as contrast,
     )
-    from citebed.evaluation.contrasts.pool_bias import (
-        PoolBias as PoolBias,
-        PoolOptions as PoolOptions,
-        pool_bias as pool_bias,
-    )
+    from citebed.evaluation.contrasts.pool import PoolOptions as PoolOptions
+    from citebed.evaluation.contrasts.pool_bias import PoolBias as PoolBias, pool_bias as pool_bias
     from citebed.evaluation.measures import MEASURES as MEASURES, Measure as Measure
     from citebed.evaluation.measures.grammar import measure as measure
     from citebed.evaluation.scoring.comparing import (

@@ -14,10 +14,9 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from citebed.collection.statistics import CollectionStatistics, Passages, References
-from citebed.errors import UnknownName
 from citebed.files.writing import write_whole
 from citebed.report.collection_table import short_name
-from citebed.report.drawing import INK, LIGHT, MARK, drawn
+from citebed.report.drawing import INK, LIGHT, MARK, drawn, picture_ending
 from citebed.wording import count
 
 ENDINGS = ("svg", "png", "pdf")
@@ -45,11 +44,8 @@ def draw(statistics: CollectionStatistics, path: str | Path) -> None:
     What the collection does not have is left out of the picture. The file is written whole or
     not at all, and the same statistics give the same file.
     """
-    path = Path(path)
-    ending = path.suffix.lower().removeprefix(".")
-    if ending not in ENDINGS:
-        raise UnknownName("picture format", ending or path.name, ENDINGS)
-    write_whole(path, *drawn(lambda: _figure(statistics), ending, style=_STYLE, dpi=200))
+    ending = picture_ending(path, ENDINGS)
+    write_whole(Path(path), *drawn(lambda: _figure(statistics), ending, style=_STYLE, dpi=200))
 
 
 def _figure(statistics: CollectionStatistics) -> Figure:
@@ -160,16 +156,14 @@ def _draw_venues(figure: SubFigure, venues: tuple[tuple[str, int], ...]) -> None
     counts = [number for _, number in venues]
     bars = axes.barh(places, counts, height=0.66, color=MARK)
     axes.bar_label(bars, [f"{number:,}" for number in counts], padding=3, fontsize=7)
-    axes.set_yticks(places, [_two_lines(name) for name, _ in venues], fontsize=6.5)
+    names = (short_name(name, 74) for name, _ in venues)
+    lines = [textwrap.fill(name, 42, max_lines=2, placeholder="…") for name in names]
+    axes.set_yticks(places, lines, fontsize=6.5)
     axes.set_ylim(max(len(venues), 8) - 0.4, -0.6)
     axes.set_xlim(0, max(counts) * 1.16)
     axes.set_xticks([])
     axes.spines[["bottom", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
-
-
-def _two_lines(name: str) -> str:
-    return textwrap.fill(short_name(name, 74), 42, max_lines=2, placeholder="…")
 
 
 def _draw_lengths(figure: SubFigure, passages: list[Passages]) -> None:

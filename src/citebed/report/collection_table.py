@@ -1,4 +1,4 @@
-"""The statistics of a collection as tables for a terminal of 80 columns."""
+"""The statistics of a collection and of its index as tables for a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from citebed.collection.statistics import (
     References,
     Spread,
 )
+from citebed.retrieval.index.statistics import FREQUENT, IndexStatistics
 from citebed.wording import count as counted
 
 _NAME_WIDTH = 58
@@ -216,4 +217,24 @@ def _import(statistics: CollectionStatistics) -> Table:
     _add_counts(table, (*kept, *aside), made.records, indent=2)
     for kind, count in made.problems:
         _add(table, f"Problems: {kind}", count)
+    return table
+
+
+# --- its index ---
+
+
+def index_table(found: IndexStatistics) -> Table:
+    """The index: each field, and all of the documents' own text."""
+    state = "" if found.current else ", the collection has changed since"
+    title = f"Index ({found.analyser}, {found.bytes / 1e6:.1f} MB{state})"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("field")
+    for name in ("documents", "tokens", "unique terms", f"in > {FREQUENT:,} documents"):
+        table.add_column(name, justify="right")
+    for field in found.fields:
+        numbers = (field.documents, field.tokens, field.terms)
+        table.add_row(field.name, *(f"{number:,}" for number in numbers), "")
+    own = (found.documents, found.tokens, found.terms, found.frequent)
+    label = "all but citing" if any(f.name == "citing" for f in found.fields) else "all"
+    table.add_row(label, *(f"{number:,}" for number in own))
     return table

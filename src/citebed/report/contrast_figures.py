@@ -20,8 +20,7 @@ from matplotlib.figure import Figure
 
 from citebed.evaluation.contrasts.contrasting import Contrast
 from citebed.evaluation.measures.base import Measure
-from citebed.files.writing import several_files
-from citebed.report.drawing import MARK, RULE, FileNames, drawn, panels
+from citebed.report.drawing import MARK, RULE, FileNames, drawn, panels, write_files
 from citebed.runs.tables import Floats
 from citebed.wording import count
 
@@ -47,16 +46,14 @@ def draw_contrast(
     without scores of their own by query (GMAP) have no scatter plots. All files are drawn
     before any is put into the folder.
     """
-    folder = Path(folder)
     for run in pair or ():
         contrast.before[run]  # an unknown name is told before anything is drawn
-    names = []
-    with several_files(folder) as draft:
-        for name, make in _figures(contrast, pair):
-            for ending, whole in zip(ENDINGS, drawn(make, *ENDINGS, **_HOW), strict=True):
-                names.append(f"{name}.{ending}")
-                (draft / names[-1]).write_bytes(whole)
-    return [folder / name for name in names]
+    files = (
+        (f"{name}.{ending}", whole)
+        for name, make in _figures(contrast, pair)
+        for ending, whole in zip(ENDINGS, drawn(make, *ENDINGS, **_HOW), strict=True)
+    )
+    return write_files(Path(folder), files)
 
 
 def _figures(contrast: Contrast, pair: tuple[str, ...] | None) -> Iterator[Made]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, islice
 
 from citebed.evaluation.contrasts.changes import (
     FATES,
@@ -21,6 +22,7 @@ from citebed.evaluation.contrasts.sets import JudgementSet
 from citebed.report.grid import Grid, number, p_text
 from citebed.wording import count
 
+_MOVES = {"from best": "fell from the best value", "from 0": "rose from 0"}
 _FATE_HEADS = {
     "survives": "survive", "vanishes": "vanish", "appears": "appear",
     "turns round": "turn round", "none": "none in either",
@@ -68,18 +70,15 @@ def contrast_lines(found: Contrast, part: str | None = None) -> list[str]:
 def sets_grid(facts: Sequence[JudgementSet]) -> Grid:
     """What each judgement set holds, by query."""
     head = ["judgements", "queries", "judged a query", "relevant", "not relevant", "one relevant"]
-    return Grid(head, [_set_row(of) for of in facts])
-
-
-def _set_row(of: JudgementSet) -> list[str]:
-    return [
-        of.name,
-        str(of.queries),
-        f"{of.judged / of.queries:.2f}",
-        f"{of.relevant / of.queries:.2f}",
-        f"{(of.judged - of.relevant) / of.queries:.2f}",
-        str(of.single),
-    ]
+    rows = [
+        [
+            of.name, str(of.queries), f"{of.judged / of.queries:.2f}",
+            f"{of.relevant / of.queries:.2f}", f"{(of.judged - of.relevant) / of.queries:.2f}",
+            str(of.single),
+        ]
+        for of in facts
+    ]  # fmt: skip
+    return Grid(head, rows)
 
 
 def _across(corner: str, cells: Iterable[tuple[str, str, str]]) -> Grid:
@@ -93,13 +92,11 @@ def _across(corner: str, cells: Iterable[tuple[str, str, str]]) -> Grid:
 
 
 def changes_grid(changes: Sequence[Change]) -> Grid:
-    """Runs down, measures across: under the first set, under the second, the change."""
-    return _across("run", ((of.run, of.measure, change_cell(of)) for of in changes))
-
-
-def change_cell(change: Change) -> str:
-    """``0.1182 → 0.1592 +0.0410``."""
-    return f"{change.before:.4f} → {change.after:.4f} {change.change:+.4f}"
+    """Runs down, measures across: ``0.1182 → 0.1592 +0.0410``, under both sets, and the change."""
+    cells = (
+        (of.run, of.measure, f"{of.before:.4f} → {of.after:.4f} {of.change:+.4f}") for of in changes
+    )
+    return _across("run", cells)
 
 
 def directions_grid(changes: Sequence[Change]) -> Grid:
@@ -111,24 +108,23 @@ def directions_grid(changes: Sequence[Change]) -> Grid:
 def agreements_grid(found: Sequence[Agreement]) -> Grid:
     """A row for the systems and one for each run's queries, per measure."""
     head = ["measure", "correlation of", "n", "Kendall τ", "τ_AP", "Spearman", "Pearson"]
-    return Grid(head, [_agreement_row(of) for of in found], frozenset({0, 1}))
-
-
-def _agreement_row(of: Agreement) -> list[str]:
-    what = "systems" if of.of == SYSTEMS else f"queries, {of.run}"
-    numbers = (of.kendall, of.tau_ap, of.spearman, of.pearson)
-    return [of.measure, what, str(of.n), *(number(x, ".3f") for x in numbers)]
+    rows = [
+        [
+            of.measure, "systems" if of.of == SYSTEMS else f"queries, {of.run}", str(of.n),
+            *(number(x, ".3f") for x in (of.kendall, of.tau_ap, of.spearman, of.pearson)),
+        ]
+        for of in found
+    ]  # fmt: skip
+    return Grid(head, rows, frozenset({0, 1}))
 
 
 def fates_grid(found: Sequence[Conclusion]) -> Grid:
     """Per measure, what became of the significant differences."""
-    head = ["differences", *(_FATE_HEADS[fate] for fate in FATES)]
-    counted = fates(found)
     rows = [
-        [measure, *(str(counts.get(fate, 0)) for fate in FATES)]
-        for measure, counts in counted.items()
+        [measure, *(str(counts[fate]) for fate in FATES)]
+        for measure, counts in fates(found).items()
     ]
-    return Grid(head, rows)
+    return Grid(["differences", *(_FATE_HEADS[fate] for fate in FATES)], rows)
 
 
 def conclusions_grid(found: Sequence[Conclusion], every: bool = False) -> Grid:
@@ -151,29 +147,20 @@ def movers_grid(found: Sequence[Mover], shown: int | None = None) -> Grid:
     """The queries that moved, as they come; or the ``shown`` largest moves of each measure."""
     head = ["measure", "run", "query", "before", "after", "change", "relevant", ""]
     if shown is not None:
-        found = _largest(found, shown)
-    return Grid(head, [_mover_row(of) for of in found], frozenset({0, 1, 2, 7}))
-
-
-def _largest(found: Sequence[Mover], shown: int) -> list[Mover]:
-    groups: dict[str, list[Mover]] = {}
-    for mover in found:
-        groups.setdefault(mover.measure, []).append(mover)
-    return [
-        mover
-        for group in groups.values()
-        for mover in sorted(group, key=lambda mover: -abs(mover.change))[:shown]
-    ]
-
-
-def _mover_row(of: Mover) -> list[str]:
-    special = {"from best": "fell from the best value", "from 0": "rose from 0"}
-    return [
-        of.measure, of.run, of.query_id,
-        f"{of.before:.4f}", f"{of.after:.4f}", f"{of.change:+.4f}",
-        f"{of.before_relevant} → {of.after_relevant}",
-        special.get(of.move, ""),
+        measures = list(dict.fromkeys(of.measure for of in found))
+        ordered = sorted(found, key=lambda of: (measures.index(of.measure), -abs(of.change)))
+        groups = groupby(ordered, key=lambda of: of.measure)
+        found = [of for _, group in groups for of in islice(group, shown)]
+    rows = [
+        [
+            of.measure, of.run, of.query_id,
+            f"{of.before:.4f}", f"{of.after:.4f}", f"{of.change:+.4f}",
+            f"{of.before_relevant} → {of.after_relevant}",
+            _MOVES.get(of.move, ""),
+        ]
+        for of in found
     ]  # fmt: skip
+    return Grid(head, rows, frozenset({0, 1, 2, 7}))
 
 
 def extremes_lines(contrast: Contrast, shown: int = 8) -> list[str]:
@@ -182,9 +169,8 @@ def extremes_lines(contrast: Contrast, shown: int = 8) -> list[str]:
     Those for which most runs did so come first, each with the number of runs.
     """
     lines = []
-    words = {"from best": "fell from the best value", "from 0": "rose from 0"}
     for measure in map(str, contrast.by_query):
-        for move, word in words.items():
+        for move, word in _MOVES.items():
             runs = Counter(
                 m.query_id for m in contrast.movers if (m.measure, m.move) == (measure, move)
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from citebed.errors import UnknownName
 from citebed.files.writing import several_files
 
 INK, MARK, LIGHT, RULE = "#222222", "#27415f", "#b4c3d3", "#9a9a9a"
@@ -106,9 +107,19 @@ class FileNames:
         return name
 
 
-def write_files(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+def picture_ending(path: str | Path, endings: Sequence[str]) -> str:
+    """How a picture's file is written, by the end of its name; any other is an error."""
+    ending = Path(path).suffix.lower().removeprefix(".")
+    if ending not in endings:
+        raise UnknownName("picture format", ending or Path(path).name, endings)
+    return ending
+
+
+def write_files(folder: Path, files: Iterable[tuple[str, bytes]]) -> list[Path]:
     """Put files into a folder (made where it is missing): all are written before one is placed."""
+    names = []
     with several_files(folder) as draft:
-        for name, content in files.items():
+        for name, content in files:
             (draft / name).write_bytes(content)
-    return [folder / name for name in files]
+            names.append(name)
+    return [folder / name for name in names]

@@ -65,15 +65,11 @@ def _interval_figure(measure: str, means: Sequence[Mean], baseline: str | None) 
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.set_title(measure)
-    _numbers_beside(axes, means)
-    return figure
-
-
-def _numbers_beside(axes: Axes, means: Sequence[Mean]) -> None:
     beside = axes.secondary_yaxis("right")
     beside.set_yticks(range(len(means)), [numbers(mean) for mean in means])
     beside.tick_params(axis="y", length=0)
     beside.spines["right"].set_visible(False)
+    return figure
 
 
 def numbers(mean: Mean) -> str:

@@ -13,7 +13,6 @@ from citebed.evaluation.scoring.comparing import Comparison, Design
 from citebed.evaluation.scoring.ledger import Ledger, MeasureLedger
 from citebed.evaluation.scoring.run_scores import Summary
 from citebed.evaluation.scoring.study import Study
-from citebed.report.comparison_table import DAGGER, comparison_notes
 from citebed.report.drawing import FileNames
 from citebed.report.evaluation_figures import by_query, interval_svg, measure_means, numbers
 from citebed.report.evaluation_queries import (
@@ -24,13 +23,14 @@ from citebed.report.evaluation_queries import (
     no_titles,
     query_data,
 )
+from citebed.report.evaluation_table import DAGGER, comparison_notes
 from citebed.report.grid import p_text
 from citebed.report.html.inline_svg import Figure, figure_of
 from citebed.report.html.page import (
     Cell,
     Column,
     Table,
-    count_cells,
+    counts_table,
     known,
     limits_text,
     number_cell,
@@ -226,7 +226,8 @@ def _ledger(ledgers: Sequence[Ledger]) -> list[Table]:
     tied = [[Cell(of.run), *map(_tie_cell, of.measures)] for of in ledgers]
     what = "Documents that nobody judged, among those each measure looks at"
     spans = Table("Means if ties were put in the worst and in the best order", columns, tied)
-    found = [_counts(ledgers), Table(what, columns, unjudged)]
+    counted = counts_table("Queries, documents and ties", _COUNTS, ledgers)
+    found = [counted, Table(what, columns, unjudged)]
     return [*found, spans] if any(of.ties for of in ledgers) else found
 
 
@@ -237,12 +238,6 @@ def _unjudged_cell(of: MeasureLedger) -> Cell:
 
 def _tie_cell(of: MeasureLedger) -> Cell:
     return Cell(f"{of.lowest:.4f} to {of.highest:.4f}", value=of.highest - of.lowest)
-
-
-def _counts(ledgers: Sequence[Ledger]) -> Table:
-    columns = [Column("run", number=False), *(Column(*about) for about in _COUNTS.values())]
-    rows = [[Cell(of.run), *count_cells([getattr(of, name) for name in _COUNTS])] for of in ledgers]
-    return Table("Queries, documents and ties", columns, rows)
 
 
 _COUNTS = {

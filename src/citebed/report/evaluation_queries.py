@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -88,9 +89,10 @@ def query_data(
         chosen = order[first : first + _BLOCK]
         shown = _shown(study.judged, ranked, chosen)
         packed.titles.update(titles(shown["doc_id"].unique(maintain_order=True).to_list()))
-        for query, rows in _each(shown, chosen):
+        parts = shown.partition_by("query", as_dict=True, maintain_order=True)
+        for query in chosen.tolist():
             if packed.size <= budget:
-                packed.add(query, values[:, :, query], rows)
+                packed.add(query, values[:, :, query], parts.get((query,), shown.clear()))
         if packed.size > budget:
             break
     data = {
@@ -177,12 +179,6 @@ def _judgements(judged: PreparedQrels, chosen: Ints) -> pl.DataFrame:
     )
 
 
-def _each(shown: pl.DataFrame, chosen: Ints) -> Iterator[tuple[int, pl.DataFrame]]:
-    parts = shown.partition_by("query", as_dict=True, maintain_order=True)
-    for query in chosen.tolist():
-        yield query, parts.get((query,), shown.clear())
-
-
 class _Packed:
     """Queries as the script reads them, and the documents they name, numbered."""
 
@@ -204,7 +200,7 @@ class _Packed:
             "id": name,
             "text": _shortened(self._texts.get(name, "")),
             "r": next(iter(columns["relevant"]), 0),
-            "v": [[_rounded(x) for x in run] for run in values.tolist()],
+            "v": [[None if isnan(x) else round(x, 4) for x in run] for run in values.tolist()],
             "d": [self._number(document) for document in columns["doc_id"]],
             "g": columns["grade"],
             "k": [columns[f"rank{at}"] for at in range(self._runs)],
@@ -238,10 +234,6 @@ def _first_scores(ranks: Sequence[int], scores: Sequence[float]) -> list[float]:
     """The scores of the documents that are shown, in rank order."""
     first = sorted(pair for pair in zip(ranks, scores, strict=True) if 0 < pair[0] <= DEPTH)
     return [float(f"{score:.6g}") for _, score in first]
-
-
-def _rounded(value: float) -> float | None:
-    return None if np.isnan(value) else round(value, 4)
 
 
 def _shortened(text: str) -> str:

@@ -7,12 +7,13 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_LATEX = {
+_LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "†": r"$\dagger$", "−": r"$-$", "τ": r"$\tau$", "→": r"$\rightarrow$", "±": r"$\pm$",
     "×": r"$\times$", "<": "$<$", ">": "$>$", "|": "$|$",
-}  # fmt: skip
+})  # fmt: skip
+_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "|*_`<\\"})
 
 
 @dataclass(frozen=True)
@@ -47,14 +48,15 @@ class Grid:
     def markdown(self) -> str:
         """A table that GitHub and pandoc understand."""
         marks = [":--" if at in self.left else "--:" for at in range(len(self.head))]
-        lines = [[_in_markdown(cell) for cell in row] for row in (self.head, *self.rows)]
+        lines = [[cell.translate(_MARKDOWN) for cell in row] for row in (self.head, *self.rows)]
         lines.insert(1, marks)
         return "".join(f"| {' | '.join(row)} |\n" for row in lines)
 
     def latex(self) -> str:
         """A ``tabular`` with booktabs' lines."""
         columns = "".join("l" if at in self.left else "r" for at in range(len(self.head)))
-        lines = [" & ".join(map(_in_latex, row)) + r" \\" for row in (self.head, *self.rows)]
+        rows = ([cell.translate(_LATEX) for cell in row] for row in (self.head, *self.rows))
+        lines = [" & ".join(row) + r" \\" for row in rows]
         body = [lines[0], r"\midrule", *lines[1:]]
         return "\n".join(
             [
@@ -79,14 +81,6 @@ def p_text(p: float) -> str:
     if math.isnan(p):
         return "–"
     return "<0.0001" if p < 1e-4 else f"{p:.4f}"
-
-
-def _in_markdown(cell: str) -> str:
-    return "".join("\\" + c if c in "|*_`<\\" else c for c in cell)
-
-
-def _in_latex(cell: str) -> str:
-    return "".join(_LATEX.get(c, c) for c in cell)
 
 
 def _width(text: str) -> int:

@@ -16,11 +16,6 @@ def as_written(kind: type[Measure]) -> str:
     return f"{kind.NAME}({inside})" + (cutoff if kind.NEEDS_CUTOFF or not cutoff else f"[{cutoff}]")
 
 
-def summary_line(kind: type[Measure]) -> str:
-    """The first sentence of what it says."""
-    return in_full(kind)[0]
-
-
 def in_full(kind: type[Measure]) -> list[str]:
     """Every paragraph: what it is, formula, edge cases, and the paper."""
     text = inspect.getdoc(kind) or ""

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from citebed.errors import CitebedError, UnknownName
+from citebed.errors import CitebedError
 from citebed.files.writing import write_whole
-from citebed.report.drawing import INK, drawn, panels
+from citebed.report.drawing import INK, drawn, panels, picture_ending
 from citebed.runs.tables import Floats
 from citebed.timeline.robustness import Setting, Simulation
 from citebed.wording import printable
@@ -26,14 +26,6 @@ _COLUMNS = 3
 _STYLE = {"axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False}
 
 
-def picture_ending(path: str | Path) -> str:
-    """``svg`` or ``png``, by the name of the file; any other is an error."""
-    ending = Path(path).suffix.lower().removeprefix(".")
-    if ending not in ENDINGS:
-        raise UnknownName("picture format", ending or Path(path).name, ENDINGS)
-    return ending
-
-
 def draw_robustness(simulation: Simulation, path: str | Path) -> None:
     """Draw every measure's mean against θ to a file, SVG or PNG by its ending.
 
@@ -41,14 +33,12 @@ def draw_robustness(simulation: Simulation, path: str | Path) -> None:
     the lines of a panel lie upon each other, the measure does not depend on the size. The file
     is written whole or not at all, and the same study gives the same file.
     """
-    path = Path(path)
-    ending = picture_ending(path)
+    path, ending = Path(path), picture_ending(path, ENDINGS)
     if not path.parent.is_dir():
         where, what = printable(path.parent), printable(path.name)
         raise CitebedError(f"there is no folder '{where}' to draw '{what}' into.")
-    write_whole(
-        path, drawn(lambda: robustness_figure(simulation), ending, style=_STYLE, dpi=200)[0]
-    )
+    how: dict[str, Any] = {"style": _STYLE, "dpi": 200}
+    write_whole(path, *drawn(lambda: robustness_figure(simulation), ending, **how))
 
 
 def robustness_figure(simulation: Simulation) -> Figure:

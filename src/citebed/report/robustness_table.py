@@ -24,15 +24,16 @@ def robustness_grid(found: Sequence[Robustness]) -> Grid:
         "measure", "r with θ", "from 1 − θ", "largest move", "at θ", "mean move", "with D",
         "with R", "fall", "of fall",
     ]  # fmt: skip
-    return Grid(head, [_row(each) for each in found])
-
-
-def _row(of: Robustness) -> list[str]:
-    return [
-        of.measure, _number(of.correlation), _number(of.distance), _number(of.largest_move),
-        f"{of.theta:g}", _number(of.mean_move), _number(of.move_with_D), _number(of.move_with_R),
-        _number(of.fall), _number(of.share, ".0%"),
+    rows = [
+        [
+            of.measure, *map(_number, (of.correlation, of.distance, of.largest_move)),
+            f"{of.theta:g}",
+            *map(_number, (of.mean_move, of.move_with_D, of.move_with_R, of.fall)),
+            _number(of.share, ".0%"),
+        ]
+        for of in found
     ]  # fmt: skip
+    return Grid(head, rows)
 
 
 def means_grid(simulation: Simulation) -> Grid:
@@ -66,21 +67,15 @@ def verdict_lines(found: Sequence[Robustness]) -> list[str]:
         names = [of.measure for of in found if of.verdict == verdict]
         if names:
             lines.append(f"{words}: {', '.join(names)}.")
-    near = ", ".join(f"{of.measure} {of.distance:.2f}" for of in sorted(found, key=_distance))
+    nearest = sorted(found, key=lambda of: of.distance)
+    near = ", ".join(f"{of.measure} {of.distance:.2f}" for of in nearest)
     lines.append(f"Mean distance from 1 − θ, the nearest first: {near}.")
-    return [*lines, *map(_rescaling_sentence, filter(_gains_by_rescaling, found))]
-
-
-def _gains_by_rescaling(of: Robustness) -> bool:
-    """Whether it stands for the disorder at least twice as well when it is rescaled."""
-    return of.rescaled_distance < of.distance / 2
-
-
-def _rescaling_sentence(of: Robustness) -> str:
-    return (
+    return lines + [
         f"Rescaled to [-1, 1], as {of.measure}:rescaled, {of.measure} lies "
         f"{of.rescaled_distance:.2f} from 1 − θ, not {of.distance:.2f}."
-    )
+        for of in found
+        if of.rescaled_distance < of.distance / 2  # it stands for the disorder twice as well
+    ]
 
 
 def study_sentence(simulation: Simulation) -> str:
@@ -93,10 +88,6 @@ def study_sentence(simulation: Simulation) -> str:
         f"{options.perturbation}: {options.how.means}. Every mean is known to "
         f"±{_chance(simulation):.2g} or better (95%)."
     )
-
-
-def _distance(of: Robustness) -> float:
-    return of.distance
 
 
 def _chance(simulation: Simulation) -> float:

@@ -32,22 +32,14 @@ class Pair(NamedTuple):
     first: Areas
     second: Areas
 
-    @property
-    def ahead(self) -> float:
-        """The area between them where the first is better."""
-        return float(self.first.widths @ np.maximum(self.first.heights - self.second.heights, 0))
-
-    @property
-    def behind(self) -> float:
-        """The area between them where the second is better."""
-        return float(self.first.widths @ np.maximum(self.second.heights - self.first.heights, 0))
-
     def told(self) -> str:
         """``0.513 − 0.365 = +0.148 (ahead by 0.160, behind by 0.012)``."""
         first, second = self.first.score, self.second.score
+        apart, widths = self.first.heights - self.second.heights, self.first.widths
+        ahead, behind = widths @ np.maximum(apart, 0), widths @ np.maximum(-apart, 0)
         text = (
             f"{first:.3f} - {second:.3f} = {first - second:+.3f} "
-            f"(ahead by {self.ahead:.3f}, behind by {self.behind:.3f})"
+            f"(ahead by {ahead:.3f}, behind by {behind:.3f})"
         )
         return text.replace("-", "−")
 

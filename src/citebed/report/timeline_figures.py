@@ -182,8 +182,10 @@ def scores_picture(runs: Sequence[StreamScores], measure: Measure, names: FileNa
     lowest to the highest of all systems, with its trend dashed.
     """
     series = [steps(scores, measure) for scores in runs]
+    known = [each.values[~np.isnan(each.values)] for each in series]
     said = "; ".join(
-        f"{scores.run} {_first_to_last(each)}" for scores, each in zip(runs, series, strict=True)
+        f"{scores.run} from {of[0]:.3f} in the first slice to {of[-1]:.3f} in the last"
+        for scores, of in zip(runs, known, strict=True)
     )
     joined = series[0].joined
     title = f"{measure} over time"
@@ -195,11 +197,6 @@ def scores_picture(runs: Sequence[StreamScores], measure: Measure, names: FileNa
         return draw(title, [scores.run for scores in runs], series, measure)
 
     return Picture("scores", names("scores", str(measure)), f"{title}: {said}.", make)
-
-
-def _first_to_last(found: Steps) -> str:
-    known = found.values[~np.isnan(found.values)]
-    return f"from {known[0]:.3f} in the first slice to {known[-1]:.3f} in the last"
 
 
 def _limits(series: Sequence[Floats], measure: Measure) -> tuple[float, float]:
@@ -265,7 +262,12 @@ def _apart(title: str, runs: Sequence[str], series: Sequence[Steps], measure: Me
         axes.set_title(short(run, 76 // columns), fontweight="normal", fontsize=8)
         _score_axis(axes, series, measure, 6 - columns)
     figure.suptitle(title, x=0.01, ha="left", fontsize=9, fontweight="bold")
-    figure.legend(handles=_panel_keys(), loc="outside lower left", ncols=3, frameon=False)
+    keys = [
+        Line2D([], [], color=INK, linewidth=1.2, label="the system"),
+        Line2D([], [], color=MARK, linewidth=1.6, linestyle=(0, (5, 2)), label="its trend"),
+        Line2D([], [], color=LIGHT, linewidth=7, label="lowest to highest of all systems"),
+    ]
+    figure.legend(handles=keys, loc="outside lower left", ncols=3, frameon=False)
     return figure
 
 
@@ -281,14 +283,6 @@ def _panel(axes: Axes, found: Steps, span: tuple[Floats, Floats]) -> None:
         slope = theil_sen(across, scores)
         line = slope * across + np.median(scores - slope * across)
         axes.plot(across[[0, -1]], line[[0, -1]], color=MARK, linewidth=1.6, linestyle=(0, (5, 2)))
-
-
-def _panel_keys() -> list[Any]:
-    return [
-        Line2D([], [], color=INK, linewidth=1.2, label="the system"),
-        Line2D([], [], color=MARK, linewidth=1.6, linestyle=(0, (5, 2)), label="its trend"),
-        Line2D([], [], color=LIGHT, linewidth=7, label="lowest to highest of all systems"),
-    ]
 
 
 # --- two systems as areas -------------------------------------------------------------------

@@ -17,6 +17,7 @@ from citebed.report.html.page import (
     Column,
     Table,
     count_cells,
+    counts_table,
     known,
     limits_text,
     number_cell,
@@ -236,9 +237,6 @@ def _official(tables: Mapping[str, pl.DataFrame]) -> list[Table]:
 def _ledger(runs: Sequence[StreamScores]) -> dict[str, Any]:
     notes = [f"{note[:1].upper()}{note[1:]}." for note in judged_ledger(runs[0].cells).notes()]
     notes += [f"{scores.run}: {note}." for scores in runs for note in scores.ledger.notes()]
-    columns = [Column("run", number=False), *(Column(*about) for about in _COUNTS.values())]
-    rows = [
-        [Cell(of.run), *count_cells([getattr(of, name) for name in _COUNTS])]
-        for of in (scores.ledger for scores in runs)
-    ]
-    return {"notes": notes, "ledger": Table("What the runs gave, and where it is", columns, rows)}
+    ledgers = [scores.ledger for scores in runs]
+    table = counts_table("What the runs gave, and where it is", _COUNTS, ledgers)
+    return {"notes": notes, "ledger": table}

@@ -61,7 +61,8 @@ def volume(cells: Cells, query: str | None = None) -> Volume:
     """
     truth = cells.truth
     inside = cells.slices.of(truth.times) >= 0
-    first, last = (int(end) // DAY for end in _ends(truth.times[inside]))
+    times = truth.times[inside]
+    first, last = int(times.min()) // DAY, int(times.max()) // DAY
     kept = (truth.judged.relevance > 0) & inside
     if query is not None:
         kept &= truth.judged.query == cells.query_number(query)
@@ -79,10 +80,6 @@ def _units(first: int, last: int) -> tuple[str, Ints]:
     unit, code = ("month", "M") if last - first < 30 * _MOST_POINTS else ("year", "Y")
     ends = np.array([first, last], "datetime64[D]").astype(f"datetime64[{code}]")
     return unit, np.arange(ends[0], ends[1] + 2).astype("datetime64[D]").astype(np.int64)
-
-
-def _ends(times: Ints) -> tuple[int, int]:
-    return int(times.min()), int(times.max())
 
 
 def moving_average(counts: Ints, window: int = WINDOW) -> Floats:

@@ -62,7 +62,8 @@ def trend_sentence(run: str, measure: str, found: Trend, alpha: float) -> str:
     if math.isnan(found.slope) or math.isnan(found.low):
         return f"No trends: only {count(found.slices, 'slice')} with relevant documents"
     interval = f"({found.level:.0%} interval {_limits(found)})"
-    p_value = f"(Mann-Kendall p {_p_value(found.test.p)})"
+    p = found.test.p
+    p_value = f"(Mann-Kendall p {'< 0.001' if p < 0.001 else f'= {p:.3f}'})"
     significant = found.significant(alpha)
     size = f"{abs(found.slope):.{_digits(found)}f}"
     if float(size):
@@ -75,10 +76,6 @@ def trend_sentence(run: str, measure: str, found: Trend, alpha: float) -> str:
     else:
         said = f"keeps its {measure} {interval}, no significant change {p_value}"
     return f"{run} {said}{_thirds(found)}"
-
-
-def _p_value(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
 
 
 def _digits(found: Trend) -> int:

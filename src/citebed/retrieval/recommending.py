@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 
 from citebed.collection import Collection, open_collection
 from citebed.errors import CitebedError
-from citebed.records import Document
 from citebed.retrieval.analysis import is_telling
-from citebed.retrieval.dates import checked_date
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import Pipeline, pipeline_of
+from citebed.retrieval.queries import checked_date
 from citebed.retrieval.recommendations import Recommendation, Recommendations
 from citebed.retrieval.running import Answer, Runner, RunOptions
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields, fields_of
@@ -148,10 +147,6 @@ class Recommender:
             found += [replace(one, passage=number, line=line, section=section) for one in best]
         left_out = frozenset().union(*(questions.left_out for questions in asked))
         return Recommendations(tuple(found), tuple(passages), left_out, tuple(notes))
-
-    def document(self, doc_id: str) -> Document:
-        """The whole record of a document."""
-        return self.collection.document(doc_id)
 
     def _nothing_to_ask(self, text: str) -> str:
         words = self.index.analyser.words(text)

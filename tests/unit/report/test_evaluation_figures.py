@@ -104,10 +104,10 @@ def test_long_names_are_cut() -> None:
 
 def test_files_are_placed_together(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "figures"
-    assert write_files(folder, {"a.svg": b"1", "b.svg": b"2"}) == [
+    assert write_files(folder, [("a.svg", b"1"), ("b.svg", b"2")]) == [
         folder / "a.svg",
         folder / "b.svg",
     ]
     assert sorted(path.name for path in folder.iterdir()) == ["a.svg", "b.svg"]
     with pytest.raises(CitebedError, match="is a file"):
-        write_files(folder / "a.svg", {})
+        write_files(folder / "a.svg", [])

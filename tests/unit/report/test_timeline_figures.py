@@ -145,7 +145,6 @@ def test_areas_of_all_queries_by_hand() -> None:
 def test_ahead_and_behind_make_the_difference() -> None:
     quiet, bursts = (areas(run, AP, "burst", "q") for run in made(RELEVANT, RUNS))
     pair = Pair("burst", quiet, bursts)
-    assert (pair.ahead, pair.behind) == pytest.approx((2 / 5, 3 / 5))
     assert pair.told() == "0.400 − 0.600 = −0.200 (ahead by 0.400, behind by 0.600)"
 
 

@@ -14,10 +14,10 @@ from tests.unit.retrieval.index.making import build, context, write_collection
 from citebed.collection import open_collection
 from citebed.collection.tables import QUERIES
 from citebed.errors import CitebedError, FormatError
-from citebed.retrieval.dates import Dates, checked_date
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.running import RUN_COLUMNS, RunOptions, run_queries
+from citebed.retrieval.queries import checked_date
+from citebed.retrieval.running import RUN_COLUMNS, Dates, RunOptions, run_queries
 from citebed.retrieval.search.feeding import read_judged
 from citebed.retrieval.search.fields import fields_of
 from citebed.runs.tables import Run

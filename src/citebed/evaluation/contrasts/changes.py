@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
-
-import numpy as np
 
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.comparing import Comparison, Design, compare
@@ -158,7 +156,14 @@ def conclusions(
         return []
     frugal = without_intervals(design, resampling)
     sides = (compare(evaluation, design, frugal) for evaluation in (before, after))
-    return [_conclusion(x, y) for x, y in zip(*sides, strict=True)]
+    return [
+        Conclusion(
+            measure=x.measure, base=x.base, run=x.run,
+            before_difference=x.difference, before_p=x.p_adjusted,
+            after_difference=y.difference, after_p=y.p_adjusted, fate=fate_of(x, y),
+        )
+        for x, y in zip(*sides, strict=True)
+    ]  # fmt: skip
 
 
 def without_intervals(design: Design, resampling: Resampling) -> Resampling:
@@ -166,19 +171,6 @@ def without_intervals(design: Design, resampling: Resampling) -> Resampling:
     if design.test != "t" or design.correction == "tukey":
         return resampling
     return replace(resampling, samples=_FEW)
-
-
-def _conclusion(before: Comparison, after: Comparison) -> Conclusion:
-    return Conclusion(
-        measure=before.measure,
-        base=before.base,
-        run=before.run,
-        before_difference=before.difference,
-        before_p=before.p_adjusted,
-        after_difference=after.difference,
-        after_p=after.p_adjusted,
-        fate=fate_of(before, after),
-    )
 
 
 def fate_of(before: Comparison, after: Comparison) -> Fate:
@@ -235,35 +227,21 @@ def movers(
     ``largest`` limits the latter, in each direction. Largest move first; of equal ones by id.
     """
     at = before.measures.index(measure)
-    rows = list(_moved(measure, before, before.values[at], after.values[at], relevant))
+    scores = (side.values[at].tolist() for side in (before, after))
+    rows = [
+        Mover(
+            measure=str(measure), run=before.run, query_id=query,
+            before=x, after=y, change=y - x, move=_move(measure, x, y),
+            before_relevant=relevant[0].get(query, 0), after_relevant=relevant[1].get(query, 0),
+        )
+        for query, x, y in zip(before.query_ids.to_list(), *scores, strict=True)
+        if abs(y - x) > NEGLIGIBLE
+    ]  # fmt: skip
     rows.sort(key=lambda mover: (-abs(mover.change), mover.query_id))
     kept = {id(mover) for mover in rows if mover.move in ("from best", "from 0")}
     for move in ("fell", "rose"):
         kept |= {id(mover) for mover in [m for m in rows if m.move == move][:largest]}
     return [mover for mover in rows if id(mover) in kept]
-
-
-def _moved(
-    measure: Measure,
-    run: RunScores,
-    before: Floats,
-    after: Floats,
-    relevant: tuple[Mapping[str, int], Mapping[str, int]],
-) -> Iterator[Mover]:
-    ids = run.query_ids.to_list()
-    for place in np.flatnonzero(np.abs(after - before) > NEGLIGIBLE).tolist():
-        x, y, query = float(before[place]), float(after[place]), ids[place]
-        yield Mover(
-            measure=str(measure),
-            run=run.run,
-            query_id=query,
-            before=x,
-            after=y,
-            change=y - x,
-            move=_move(measure, x, y),
-            before_relevant=relevant[0].get(query, 0),
-            after_relevant=relevant[1].get(query, 0),
-        )
 
 
 def _move(measure: Measure, before: float, after: float) -> Move:

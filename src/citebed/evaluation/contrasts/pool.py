@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import Literal
@@ -25,7 +25,26 @@ from citebed.runs.tables import Qrels
 
 Verdict = Literal["stands", "cannot be told", "may turn round"]
 VERDICTS: tuple[Verdict, ...] = ("stands", "cannot be told", "may turn round")
+DEPTH = 100
+CUTOFFS = (5, 10, 20, 100)
 _PAIR = ("query_id", "doc_id")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolOptions:
+    """How pool bias is looked for.
+
+    ``depth`` is how many documents of a ranking count as its contribution to the pool. Runs of
+    one of the ``teams`` (run to team) are left out together. ``cutoffs`` are where unjudged
+    documents are counted.
+    """
+
+    depth: int = DEPTH
+    teams: Mapping[str, str] | None = None
+    cutoffs: tuple[int, ...] = CUTOFFS
+    settings: Settings = field(default_factory=Settings)
+    design: Design = field(default_factory=Design)
+    resampling: Resampling = field(default_factory=Resampling)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,23 +179,15 @@ class Bound(FlatRow):
         )
 
 
-@dataclass(frozen=True)
-class Bench:
-    """What a difference is tested with again: judgements, runs, and how."""
-
-    qrels: Qrels
-    runs: Mapping[str, Ranked]
-    depth: int
-    settings: Settings
-    design: Design
-    resampling: Resampling
-
-
 def bounds(
-    bench: Bench, measures: Sequence[Measure], compared: Sequence[Comparison]
+    qrels: Qrels,
+    runs: Mapping[str, Ranked],
+    options: PoolOptions,
+    measures: Sequence[Measure],
+    compared: Sequence[Comparison],
 ) -> list[Bound]:
     """The significant ones of some comparisons, each under its worst case."""
-    if bench.design.correction == "tukey":
+    if options.design.correction == "tukey":
         raise CitebedError(
             "Tukey's test has no p-value of a single pair, which the worst case of a pair "
             "needs. Correct with holm."
@@ -186,23 +197,30 @@ def bounds(
     for name, group in groupby(compared, key=lambda comparison: comparison.measure):
         family = list(group)
         found += [
-            _bound(bench, named[name], family, at)
+            _bound(qrels, runs, options, named[name], (family, at))
             for at, comparison in enumerate(family)
             if comparison.significant
         ]
     return found
 
 
-def _bound(bench: Bench, measure: Measure, family: Sequence[Comparison], at: int) -> Bound:
+def _bound(
+    qrels: Qrels,
+    runs: Mapping[str, Ranked],
+    options: PoolOptions,
+    measure: Measure,
+    pair: tuple[Sequence[Comparison], int],
+) -> Bound:
+    family, at = pair
     comparison = family[at]
-    ahead = comparison.difference > 0
     winner, loser = comparison.run, comparison.base
-    if not ahead:
+    if comparison.difference <= 0:
         winner, loser = loser, winner
-    cutoff = measure.cutoff if isinstance(measure.cutoff, int) else bench.depth
-    unjudged = [_unjudged(bench.qrels, bench.runs[name], cutoff) for name in (winner, loser)]
-    lead, p = _tested(bench, measure, worst_case(bench.qrels, *unjudged), winner, loser)
-    worst_p = _adjusted(family, at, p, bench.design)
+    both = runs[winner], runs[loser]
+    cutoff = measure.cutoff if isinstance(measure.cutoff, int) else options.depth
+    unjudged = [_unjudged(qrels, ranked, cutoff) for ranked in both]
+    lead, p = _tested(options, measure, worst_case(qrels, *unjudged), both)
+    worst_p = _adjusted(family, at, p, options.design)
     return Bound(
         measure=str(measure),
         winner=winner,
@@ -214,14 +232,12 @@ def _bound(bench: Bench, measure: Measure, family: Sequence[Comparison], at: int
         p=comparison.p_adjusted,
         worst=lead,
         worst_p=worst_p,
-        verdict=_verdict(lead, worst_p < bench.design.alpha),
+        verdict=(
+            ("stands" if lead > 0 else "may turn round")
+            if worst_p < options.design.alpha
+            else "cannot be told"
+        ),
     )
-
-
-def _verdict(lead: float, significant: bool) -> Verdict:
-    if not significant:
-        return "cannot be told"
-    return "stands" if lead > 0 else "may turn round"
 
 
 def _unjudged(qrels: Qrels, ranked: Ranked, cutoff: int) -> pl.DataFrame:
@@ -253,23 +269,23 @@ def worst_case(qrels: Qrels, winners: pl.DataFrame, losers: pl.DataFrame) -> Qre
 
 
 def _tested(
-    bench: Bench, measure: Measure, qrels: Qrels, winner: str, loser: str
+    options: PoolOptions, measure: Measure, qrels: Qrels, both: tuple[Ranked, Ranked]
 ) -> tuple[float, float]:
     """The winner's lead under these judgements, and its p-value before any correction."""
     judged = prepare(qrels)
-    seen = [match(judged, bench.runs[name]) for name in (winner, loser)]
+    seen = [match(judged, ranked) for ranked in both]
     counted = seen[0].in_run & seen[1].in_run
-    if bench.settings.complete:
+    if options.settings.complete:
         counted = np.ones_like(counted)
     values = [measure.values(rankings)[counted] for rankings in seen]
     differences = measure.scaled(values[0]) - measure.scaled(values[1])
     ids = judged.query_ids.filter(pl.Series(counted)).to_list()
     tested = paired_test(
-        bench.design.test,
+        options.design.test,
         differences,
-        clusters=bench.resampling.labels(ids),
-        samples=bench.resampling.samples or 10_000,
-        seed=bench.resampling.seed,
+        clusters=options.resampling.labels(ids),
+        samples=options.resampling.samples or 10_000,
+        seed=options.resampling.seed,
     )
     return float(differences.mean()), tested.p_value
 

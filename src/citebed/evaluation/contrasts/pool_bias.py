@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,8 @@ import numpy as np
 from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.changes import without_intervals
 from citebed.evaluation.contrasts.pool import (
-    Bench,
     Bound,
+    PoolOptions,
     Unique,
     bounds,
     teams_of,
@@ -32,35 +32,15 @@ from citebed.evaluation.contrasts.pool import (
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.grammar import measures as parse_measures
 from citebed.evaluation.measures.rankings import Rankings, match
-from citebed.evaluation.scoring.comparing import Design, compare
+from citebed.evaluation.scoring.comparing import compare
 from citebed.evaluation.scoring.evaluating import evaluate_under
-from citebed.evaluation.scoring.run_scores import Resampling, Settings
 from citebed.evaluation.statistics import kendall_tau, tau_ap
 from citebed.frames import FlatRow, Parts
 from citebed.runs.ranking import Ranked, prepare, rank
 from citebed.runs.reading import as_qrels, as_runs, check_names
 from citebed.runs.tables import Flags, Floats, Qrels
 
-DEPTH = 100
-CUTOFFS = (5, 10, 20, 100)
 MEASURES = ("AP", "P@10", "Bpref")
-
-
-@dataclass(frozen=True, kw_only=True)
-class PoolOptions:
-    """How pool bias is looked for.
-
-    ``depth`` is how many documents of a ranking count as its contribution to the pool. Runs of
-    one of the ``teams`` (run to team) are left out together. ``cutoffs`` are where unjudged
-    documents are counted.
-    """
-
-    depth: int = DEPTH
-    teams: Mapping[str, str] | None = None
-    cutoffs: tuple[int, ...] = CUTOFFS
-    settings: Settings = field(default_factory=Settings)
-    design: Design = field(default_factory=Design)
-    resampling: Resampling = field(default_factory=Resampling)
 
 
 @dataclass(frozen=True)
@@ -171,7 +151,7 @@ def pool_bias(
         falls=tuple(fall for falls, _, _ in left_out for fall in falls),
         orders=tuple(order for _, orders, _ in left_out for order in orders),
         shares=tuple(share for _, _, shares in left_out for share in shares),
-        bounds=tuple(bounds(study.bench(), chosen, compared)),
+        bounds=tuple(bounds(known, ranked, options, chosen, compared)),
         undecided=sum(not comparison.significant for comparison in compared),
     )
 
@@ -206,14 +186,6 @@ class _Study:
     def uniques(self) -> list[Unique]:
         """What each team alone contributed."""
         return unique_judgements(self._qrels, self._runs, self._teams, self._options.depth)
-
-    def bench(self) -> Bench:
-        """What differences are tested with again."""
-        options = self._options
-        return Bench(
-            self._qrels, self._runs, options.depth,
-            options.settings, options.design, options.resampling,
-        )  # fmt: skip
 
     def leave_out(self, unique: Unique) -> tuple[list[Fall], list[Order], list[UnjudgedShare]]:
         """All that changes without what one team alone contributed."""

@@ -107,7 +107,7 @@ def align(before: Qrels, after: Qrels, rel: int = 1, keep_empty: bool = False) -
             f"{examples(tuple(sorted(ours)), 3)} and {examples(tuple(sorted(theirs)), 3)}. "
             "Do they belong together?"
         )
-    emptied = shared - (_answered(before, rel) & _answered(after, rel))
+    emptied = shared - (relevant_counts(before, rel).keys() & relevant_counts(after, rel).keys())
     kept = shared if keep_empty else shared - emptied
     if not kept:
         raise CitebedError(
@@ -134,10 +134,6 @@ def relevant_counts(qrels: Qrels, rel: int) -> dict[str, int]:
     """How many relevant documents each query has, of those that have any."""
     found = qrels.table.filter(pl.col("relevance") >= rel).group_by("query_id").len()
     return dict(found.iter_rows())
-
-
-def _answered(qrels: Qrels, rel: int) -> set[str]:
-    return set(relevant_counts(qrels, rel))
 
 
 def _cut(qrels: Qrels, queries: set[str]) -> Qrels:

@@ -307,23 +307,19 @@ class JudgementStatistics:
 
     def rows(self) -> list[dict[str, Any]]:
         """Flat rows ``qrels, figure, value``."""
+        spreads = {"judged": self.judged_per_query, "relevant": self.relevant_per_query}
         figures: dict[str, float] = {
             "queries": self.queries,
             "documents": self.documents,
             "judgements": self.judgements,
-        }
-        for grade, number in self.grades.items():
-            figures[f"grade {grade}"] = number
-        for what, spread in (
-            ("judged", self.judged_per_query),
-            ("relevant", self.relevant_per_query),
-        ):
-            names = ("smallest", "median", "largest")
-            figures |= {
+            **{f"grade {grade}": number for grade, number in self.grades.items()},
+            **{
                 f"{what} per query, {name}": value
-                for name, value in zip(names, spread, strict=True)
-            }
-        figures["queries without relevant"] = self.without_relevant
+                for what, spread in spreads.items()
+                for name, value in zip(("smallest", "median", "largest"), spread, strict=True)
+            },
+            "queries without relevant": self.without_relevant,
+        }
         return [{"qrels": self.name, "figure": k, "value": v} for k, v in figures.items()]
 
 

@@ -12,13 +12,7 @@ from numpy.typing import ArrayLike
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.statistics.resampling import check_samples, shuffled_ranges
-from citebed.evaluation.statistics.units import (
-    NEGLIGIBLE,
-    Floats,
-    Labels,
-    as_matrix,
-    units_of,
-)
+from citebed.evaluation.statistics.units import NEGLIGIBLE, Floats, Labels, as_matrix, units_of
 
 
 class Pair(NamedTuple):
@@ -104,18 +98,13 @@ def tukey(
         return [Pair(first, second, math.nan, math.nan) for first, second in pairs]
     means = table.mean(axis=0)
     differences = np.array([means[second] - means[first] for first, second in pairs])
-    p_values = _p_values(run, _Design(table, clusters, samples, seed), differences)
+    if np.all(table == table[:, :1]):
+        p_values = np.ones(len(differences))
+    elif run is _two_way and len(table) < 2:
+        p_values = np.full(len(differences), math.nan)
+    else:
+        p_values = run(_Design(table, clusters, samples, seed), differences)
     return [
         Pair(first, second, float(difference), float(p))
         for (first, second), difference, p in zip(pairs, differences, p_values, strict=True)
     ]
-
-
-def _p_values(
-    run: Callable[[_Design, Floats], Floats], design: _Design, differences: Floats
-) -> Floats:
-    if np.all(design.matrix == design.matrix[:, :1]):
-        return np.ones(len(differences))
-    if run is _two_way and len(design.matrix) < 2:
-        return np.full(len(differences), math.nan)
-    return run(design, differences)

@@ -25,14 +25,6 @@ class Correction:
     apply: Callable[[Floats], Floats]
 
 
-def _none(p: Floats) -> Floats:
-    return p
-
-
-def _bonferroni(p: Floats) -> Floats:
-    return p * len(p)
-
-
 def _holm(p: Floats) -> Floats:
     return np.maximum.accumulate(p * np.arange(len(p), 0, -1))
 
@@ -45,12 +37,12 @@ def _bh(p: Floats) -> Floats:
 CORRECTIONS: dict[str, Correction] = {
     correction.name: correction
     for correction in (
-        Correction("none", "nothing: each comparison by itself", "", _none),
+        Correction("none", "nothing: each comparison by itself", "", lambda p: p),
         Correction(
             "bonferroni",
             "the chance of any false finding, however the comparisons depend on one another",
             "Dunn (1961), Multiple Comparisons among Means",
-            _bonferroni,
+            lambda p: p * len(p),
         ),
         Correction(
             "holm",

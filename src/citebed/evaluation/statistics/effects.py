@@ -46,13 +46,6 @@ class Clustering(NamedTuple):
     design_effect: float
 
 
-class _Components(NamedTuple):
-    """Variance between and within clusters."""
-
-    between: float
-    within: float
-
-
 def effect(
     differences: ArrayLike, *, clusters: Labels | None = None, tolerance: float = 1e-12
 ) -> Effect:
@@ -79,8 +72,8 @@ def _standardised(d: Floats, clusters: Labels | None) -> float:
         return math.nan
     deviation = float(d.std(ddof=1))
     if clusters is not None and units.n_units < len(d):
-        parts = _components(d, clusters)
-        deviation = math.sqrt(max(parts.between, 0.0) + parts.within)
+        between, within = _components(d, clusters)
+        deviation = math.sqrt(max(between, 0.0) + within)
     if deviation == 0:
         return math.nan
     return float(d.mean()) / deviation * hedges_correction(units.n_units - 1)
@@ -112,16 +105,16 @@ def clustering(values: ArrayLike, clusters: Labels) -> Clustering:
     sizes = np.bincount(codes_of(clusters, len(v)))
     correlation = math.nan
     if 1 < len(sizes) < len(v):
-        parts = _components(v, clusters)
-        total = parts.between + parts.within
-        correlation = parts.between / total if total > 0 else math.nan
+        between, within = _components(v, clusters)
+        total = between + within
+        correlation = between / total if total > 0 else math.nan
     known = 0.0 if math.isnan(correlation) else max(correlation, 0.0)
     alike = float(np.square(sizes).sum()) / len(v) - 1 if len(v) else 0.0
     return Clustering(len(v), len(sizes), correlation, 1 + alike * known)
 
 
-def _components(v: Floats, clusters: Labels) -> _Components:
-    """Variance components of a one-way analysis of variance; between may be negative.
+def _components(v: Floats, clusters: Labels) -> tuple[float, float]:
+    """The variance between clusters, which may be negative, and within, by one-way ANOVA.
 
     There must be more than one cluster, and more queries than clusters.
     """
@@ -132,7 +125,7 @@ def _components(v: Floats, clusters: Labels) -> _Components:
     rest = v - (sums / sizes)[codes_of(clusters, len(v))]
     within = float(np.sum(rest**2)) / (n - count)
     usual = (n - float(np.sum(sizes**2)) / n) / (count - 1)
-    return _Components((between - within) / usual, within)
+    return (between - within) / usual, within
 
 
 # --- Power ----------------------------------------------------------------------------------

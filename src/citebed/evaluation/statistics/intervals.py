@@ -173,13 +173,14 @@ def mean_intervals(
     units = units_of(as_matrix(matrix), clusters)
     if units.n_units < 2:
         return [Interval(math.nan, math.nan, method) for _ in units.sums.T]
-    drawn = _nothing(units) if method == "t" else resample(units, samples, seed)
-    return [_of_column(column, interval_of, level, method) for column in _columns(units, drawn)]
-
-
-def _nothing(units: Units) -> Resampled:
-    empty = np.empty((0, units.sums.shape[1]))
-    return Resampled(empty, empty)
+    nothing = np.empty((0, units.sums.shape[1]))
+    drawn = Resampled(nothing, nothing) if method == "t" else resample(units, samples, seed)
+    return [
+        interval_of(column, (1 - level) / 2)
+        if column.error
+        else Interval(column.mean, column.mean, method)
+        for column in _columns(units, drawn)
+    ]
 
 
 def _columns(units: Units, drawn: Resampled) -> list[_Column]:
@@ -196,11 +197,3 @@ def _columns(units: Units, drawn: Resampled) -> list[_Column]:
         )
         for k in range(len(means))
     ]
-
-
-def _of_column(
-    column: _Column, interval_of: Callable[[_Column, float], Interval], level: float, method: str
-) -> Interval:
-    if column.error == 0:
-        return Interval(column.mean, column.mean, method)
-    return interval_of(column, (1 - level) / 2)

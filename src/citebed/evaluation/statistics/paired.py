@@ -308,25 +308,14 @@ def paired_test(
     test = TESTS.get(name)
     if test is None:
         raise UnknownName("test", name, TESTS)
-    sample = _sample(as_values(differences), clusters, samples, seed)
-    outcome = _trivial(sample) or test.run(sample)
-    count = len(sample.differences)
-    return TestResult(
-        name, outcome.statistic, outcome.p_value, count, sample.units.n_units, outcome.note
-    )
-
-
-def _sample(differences: Floats, clusters: Labels | None, samples: int, seed: int) -> Sample:
-    codes = None if clusters is None else codes_of(clusters, len(differences))
+    d = as_values(differences)
+    codes = None if clusters is None else codes_of(clusters, len(d))
     if codes is not None and codes.max(initial=0) + 1 >= len(codes):
         codes = None
-    return Sample(differences, codes, units_of(differences[:, None], codes), samples, seed)
-
-
-def _trivial(sample: Sample) -> Outcome | None:
-    """The outcome for data that hold nothing to test, whatever the test."""
-    if not len(sample.differences):
-        return Outcome(math.nan, math.nan, "no queries")
-    if not sample.differences.any():
-        return Outcome(0.0, 1.0, "all differences are zero")
-    return None
+    sample = Sample(d, codes, units_of(d[:, None], codes), samples, seed)
+    if not len(d):
+        outcome = Outcome(math.nan, math.nan, "no queries")
+    else:
+        outcome = test.run(sample) if d.any() else Outcome(0.0, 1.0, "all differences are zero")
+    statistic, p_value, note = outcome
+    return TestResult(name, statistic, p_value, len(d), sample.units.n_units, note)

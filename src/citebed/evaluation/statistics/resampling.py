@@ -115,12 +115,8 @@ def resample(units: Units, samples: int, seed: int) -> Resampled:
     flat = spread <= 1e-5 * (squares + shifts**2 * sizes2)
     correction = units.n_units / (units.n_units - 1)
     errors = np.sqrt(correction * np.where(flat, 1.0, spread)) / size
-    return Resampled(shifts, _ratios(shifts, errors, flat))
-
-
-def _ratios(shifts: Floats, errors: Floats, flat: NDArray[np.bool_]) -> Floats:
     endless = np.where(shifts > 0, np.inf, np.where(shifts < 0, -np.inf, 0.0))
-    return np.where(flat, endless, shifts / errors)
+    return Resampled(shifts, np.where(flat, endless, shifts / errors))
 
 
 # --- Signs ----------------------------------------------------------------------------------
@@ -128,15 +124,8 @@ def _ratios(shifts: Floats, errors: Floats, flat: NDArray[np.bool_]) -> Floats:
 _ENUMERATED = 16  # up to this many signs all 2^n are tried
 
 
-class Flips(NamedTuple):
-    """How far out a sum is among the sums with flipped signs."""
-
-    p_value: float
-    note: str
-
-
-def flip_signs(sums: Floats, samples: int, seed: int) -> Flips:
-    """The share of sign flips whose total is at least as far from zero as the one found.
+def flip_signs(sums: Floats, samples: int, seed: int) -> tuple[float, str]:
+    """The share of sign flips whose total is at least as far from zero as the one found; a note.
 
     Units of zero do not matter and are left out. Up to 16 others all 2^n flips are counted;
     above that ``samples`` random ones, with the one found counted among them, so that the
@@ -149,9 +138,9 @@ def flip_signs(sums: Floats, samples: int, seed: int) -> Flips:
     if len(moving) <= _ENUMERATED:
         codes = np.arange(1 << len(moving))[:, None]
         signs = 1.0 - 2.0 * ((codes >> np.arange(len(moving))) & 1)
-        return Flips(float(np.mean(np.abs(signs @ moving) >= bound)), "all flips counted")
+        return float(np.mean(np.abs(signs @ moving) >= bound)), "all flips counted"
     extreme = sum(int(np.sum(np.abs(t) >= bound)) for t in _flipped(moving, samples, seed))
-    return Flips((1 + extreme) / (1 + samples), f"{samples} random flips")
+    return (1 + extreme) / (1 + samples), f"{samples} random flips"
 
 
 def _flipped(sums: Floats, samples: int, seed: int) -> Iterator[Floats]:

@@ -66,15 +66,10 @@ def _plain_style(part: etree._Element) -> None:
         name, _, value = declaration.partition(":")
         if value:
             part.set(name.strip(), _COLOURS.get(value.strip(), value.strip()))
-    _drop(part, "style")
+    part.attrib.pop("style", "")
     if part.tag == f"{_SVG}text":
         part.set("fill", "currentColor")
-        _drop(part, "font-family")
-
-
-def _drop(part: etree._Element, name: str) -> None:
-    if name in part.attrib:
-        del part.attrib[name]
+        part.attrib.pop("font-family", "")
 
 
 def _own_ids(part: etree._Element, name: str) -> None:
@@ -82,6 +77,6 @@ def _own_ids(part: etree._Element, name: str) -> None:
         part.set("id", f"{name}-{part.get('id')}")
     if target := part.get(_LINK):
         part.set("href", target.replace("#", f"#{name}-"))
-        _drop(part, _LINK)
+        part.attrib.pop(_LINK, "")
     if clip := part.get("clip-path"):
         part.set("clip-path", clip.replace("(#", f"(#{name}-"))

@@ -82,6 +82,13 @@ def count_cells(numbers: Sequence[int]) -> list[Cell]:
     return [Cell(f"{number:,}", value=number) for number in numbers]
 
 
+def counts_table(caption: str, counts: Mapping[str, Sequence[Any]], runs: Sequence[Any]) -> Table:
+    """What was counted of each run: ``counts`` are heads and meanings of columns, by attribute."""
+    columns = [Column("run", number=False), *(Column(*about) for about in counts.values())]
+    rows = [[Cell(of.run), *count_cells([getattr(of, name) for name in counts])] for of in runs]
+    return Table(caption, columns, rows)
+
+
 def render(
     template: str, sections: Mapping[str, str], scripts: Sequence[str], **values: Any
 ) -> str:

@@ -89,7 +89,7 @@ def _may_be_too_long(spaced: str) -> bool:
 def _other_words(text: str) -> list[str]:
     if not _LETTERS_AND_EMOJI.isdisjoint(text):
         return _longest_words(text)
-    found = _pattern(_has_astral(text)).findall(_lower(text))
+    found = _pattern(_units(text) > len(text)).findall(_lower(text))
     if max(map(len, found), default=0) > MAX_UNITS // 2:
         return _longest_words(text)
     return found
@@ -98,10 +98,6 @@ def _other_words(text: str) -> list[str]:
 def _lower(text: str) -> str:
     """Each letter's own lower case: Python's ``lower`` heeds neighbours for these two only."""
     return text.replace("İ", "i").replace("Σ", "σ").lower()
-
-
-def _has_astral(text: str) -> bool:
-    return _units(text) > len(text)
 
 
 def _units(text: str) -> int:
@@ -209,7 +205,7 @@ def _pattern(astral: bool) -> re.Pattern[str]:
 
 def _longest_words(text: str) -> list[str]:
     """The words of ``text``: at each place the longest of any kind that is not too long."""
-    astral = _has_astral(text)
+    astral = _units(text) > len(text)
     found, at = [], 0
     while at < len(text):
         window = _window(text, at) if astral else text[at : at + MAX_UNITS]

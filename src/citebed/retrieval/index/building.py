@@ -37,6 +37,7 @@ _ROWS_A_JOB = 20_000
 _COMPILED_ROWS = 10_000
 """From so many rows on, compiled code counts, in threads: starting it takes a second, once."""
 _TEXT = (("title", "title"), ("abstract", "abstract"), ("keywords", "keywords"))
+_HASHING = f"polars {pl.__version__}"
 _INPUTS = ("documents", "sections", "contexts")
 
 
@@ -79,7 +80,9 @@ def build_index(
     with locked(folder):
         layout.sweep(own_folder(folder / FOLDER))
         old = None if options.rebuild else _usable(folder / FOLDER, options)
-        if old is not None and old.is_current() and _same_citing(folder, old, options):
+        sources = tuple(os.path.realpath(path) for path in options.citing)
+        same = old is not None and old.description.citing_sources == sources
+        if old is not None and same and old.is_current():
             return _report(old.description, 0, 0, 0, unchanged=True)
         return _Builder(collection, options, old, progress).build()
 
@@ -91,17 +94,8 @@ def _usable(folder: Path, options: IndexOptions) -> Index | None:
         old.verify()
     except CollectionError:
         return None
-    same = old.description.analyser == options.analyser and old.description.hashing == _hashing()
+    same = (options.analyser, _HASHING) == (old.description.analyser, old.description.hashing)
     return old if same else None
-
-
-def _hashing() -> str:
-    return f"polars {pl.__version__}"
-
-
-def _same_citing(folder: Path, old: Index, options: IndexOptions) -> bool:
-    names = tuple(os.path.realpath(path) for path in options.citing)
-    return old.description.citing_sources == names and folder.exists()
 
 
 @dataclass
@@ -185,15 +179,13 @@ class _Builder:
         for name, _ in _TEXT:
             gathered.length(name)
         if self._has_sections:
-            sections = self.collection.sections
             gathered.length("fulltext")
-            planned.append(
-                _Planned(
-                    self.collection.folder / "sections.parquet",
-                    (("fulltext", "text"),),
-                    _numbers(sections["doc_id"], new),
-                )
+            of_sections = self.collection.sections.select("doc_id").join(
+                new.select("doc_id", "number"), on="doc_id", how="left", maintain_order="left"
             )
+            numbers = of_sections["number"].fill_null(-1).to_numpy()
+            path = self.collection.folder / "sections.parquet"
+            planned.append(_Planned(path, (("fulltext", "text"),), numbers))
         planned += self._plan_citing(numbered, gathered, work)
         return planned
 
@@ -224,11 +216,9 @@ class _Builder:
         self, numbered: pl.DataFrame, gathered: Gathered, work: Path
     ) -> list[_Planned]:
         named = self.collection.scan_documents().select("doc_id", "doi", "aliases").collect()
-        found = citing_text(self.collection, self.options.citing, names_of(named))
-        rows = found.rows.join(
-            numbered.select("doc_id", "number"), on="doc_id", maintain_order="left"
-        )
-        self.contexts, self.elsewhere = rows.height, found.elsewhere
+        found, self.elsewhere = citing_text(self.collection, self.options.citing, names_of(named))
+        rows = found.join(numbered.select("doc_id", "number"), on="doc_id", maintain_order="left")
+        self.contexts = rows.height
         if rows.height > counting.MOST_ROWS:
             raise CitebedError(
                 f"an index holds {counting.MOST_ROWS:,} contexts; there are {rows.height:,}. "
@@ -296,7 +286,7 @@ class _Builder:
             citing_papers=len(self.citing.get("papers", ())),
             citing_sources=tuple(os.path.realpath(path) for path in self.options.citing),
             sources=states,
-            hashing=_hashing(),
+            hashing=_HASHING,
             citebed=__version__,
             generation=layout.next_generation(self.collection.folder / FOLDER),
         )
@@ -334,13 +324,6 @@ class _Planned:
             found = scan.select(texts).collect()
         blank = pl.when(pl.Series(keep)).then(pl.all()).otherwise(pl.lit(""))
         return found if keep.all() else found.select(blank)
-
-
-def _numbers(doc_ids: pl.Series, documents: pl.DataFrame) -> NDArray[np.int64]:
-    joined = doc_ids.to_frame("doc_id").join(
-        documents.select("doc_id", "number"), on="doc_id", how="left", maintain_order="left"
-    )
-    return joined["number"].fill_null(-1).to_numpy()
 
 
 def _compile_search() -> None:

@@ -8,8 +8,6 @@ it cites, as ``{"citing": …, "context": …, "cited": …}``.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +24,15 @@ _TEXT = ("context", "text", "sentence")
 _SCHEMA = {"paper_id": pl.String, "doc_id": pl.String, "text": pl.String}
 
 
-@dataclass(frozen=True)
-class CitingText:
-    """Rows of ``paper_id``, ``doc_id``, ``text``, and how many contexts cite something else."""
+def citing_text(
+    collection: Collection, files: tuple[Path, ...], names: pl.DataFrame
+) -> tuple[pl.DataFrame, int]:
+    """The citing text of a collection's documents; ``names`` has ``name`` and ``doc_id``.
 
-    rows: pl.DataFrame
-    elsewhere: int
-
-
-def citing_text(collection: Collection, files: tuple[Path, ...], names: pl.DataFrame) -> CitingText:
-    """The citing text of a collection's documents; ``names`` has ``name`` and ``doc_id``."""
-    parts = [_own(collection)]
+    Gives rows of ``paper_id``, ``doc_id``, ``text``, and how many contexts cite something else.
+    """
+    own = collection.contexts.select("paper_id", pl.col("cited").alias("doc_id"), "text")
+    parts = [own.explode("doc_id").drop_nulls("doc_id").select(list(_SCHEMA))]
     elsewhere = 0
     for path in files:
         found = _read(path)
@@ -46,12 +42,7 @@ def citing_text(collection: Collection, files: tuple[Path, ...], names: pl.DataF
     rows = pl.concat(parts)
     cleaned = [remove_markers(text) for text in rows["text"]]
     rows = rows.with_columns(pl.Series("text", cleaned, dtype=pl.String))
-    return CitingText(rows.unique(maintain_order=True), elsewhere)
-
-
-def _own(collection: Collection) -> pl.DataFrame:
-    found = collection.contexts.select("paper_id", pl.col("cited").alias("doc_id"), "text")
-    return found.explode("doc_id").filter(pl.col("doc_id").is_not_null()).select(list(_SCHEMA))
+    return rows.unique(maintain_order=True), elsewhere
 
 
 def names_of(documents: pl.DataFrame) -> pl.DataFrame:
@@ -66,19 +57,10 @@ def names_of(documents: pl.DataFrame) -> pl.DataFrame:
 
 
 def _read(path: Path) -> pl.DataFrame:
-    rows = list(_contexts(path))
-    columns = {
-        "paper_id": [row[0] for row in rows],
-        "text": [row[1] for row in rows],
-        "cited": [row[2].lower() for row in rows],
-    }
-    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
-
-
-def _contexts(path: Path) -> Iterator[tuple[str, str, str]]:
-    for number, line in numbered_lines(path):
-        if line.strip():
-            yield _context(path, number, line)
+    rows = [_context(path, at, line) for at, line in numbered_lines(path) if line.strip()]
+    schema = dict.fromkeys(("paper_id", "text", "cited"), pl.String)
+    found = pl.DataFrame(rows, schema=schema, orient="row")
+    return found.with_columns(pl.Series("cited", [row[2].lower() for row in rows], pl.String))
 
 
 def _context(path: Path, number: int, line: bytes) -> tuple[str, str, str]:

@@ -7,6 +7,7 @@ compare it with. What is around any other character is left to that one.
 from __future__ import annotations
 
 import itertools
+from string import ascii_letters, digits
 from typing import NamedTuple
 
 import numpy as np
@@ -22,16 +23,9 @@ _SMALLEST_TABLE = 1 << 17
 
 def _kinds() -> NDArray[np.uint8]:
     kinds = np.zeros(256, np.uint8)
-    for code in range(128):
-        char = chr(code)
-        if char.isalpha():
-            kinds[code] = _LETTER
-        elif char.isdigit():
-            kinds[code] = _DIGIT
-    for char, kind in (("_", _UNDERSCORE), (":", _MID_LETTERS), (",", _MID_DIGITS)):
-        kinds[ord(char)] = kind
-    kinds[ord(";")] = _MID_DIGITS
-    kinds[ord(".")] = kinds[ord("'")] = _MID_BOTH
+    # In the order of the kinds, from ``_LETTER`` on.
+    for kind, chars in enumerate((ascii_letters, digits, "_", ":", ",;", ".'"), 1):
+        kinds[[*chars.encode()]] = kind
     return kinds
 
 

@@ -22,16 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CollectionError, FormatError
+from citebed.files import writing
 from citebed.files.reading import file_hash, read_small
-from citebed.files.writing import (
-    is_own,
-    several_files,
-    sync_folder,
-    write_own,
-)
-from citebed.files.writing import (
-    sweep as sweep_drafts,
-)
 from citebed.wording import printable
 
 FORMAT = 1
@@ -110,7 +102,7 @@ def _checked(folder: Path, description: Description) -> Description:
 
 
 def _check_kind(path: Path) -> None:
-    if not is_own(path):  # a link may lead anywhere, a pipe may never end
+    if not writing.is_own(path):  # a link may lead anywhere, a pipe may never end
         raise ValueError(f"'{path.name}' is not a plain file")
 
 
@@ -127,14 +119,14 @@ def write(folder: Path, description: Description, arrays: Arrays) -> Description
     """Write an index; on any failure, what was there before stays as it was."""
     files: dict[str, dict[str, Any]] = {}
     try:
-        with several_files(folder) as draft:
+        with writing.several_files(folder) as draft:
             for name, array in arrays.items():
                 path = draft / f"{name}.{description.generation}.npy"
                 files[name] = _write_array(path, array)
-        sync_folder(folder)
+        writing.sync_folder(folder)
         complete = Description(**{**asdict(description), "files": files})
-        write_own(folder / DESCRIPTION, json.dumps(asdict(complete), indent=1))
-        sync_folder(folder)
+        writing.write_own(folder / DESCRIPTION, json.dumps(asdict(complete), indent=1))
+        writing.sync_folder(folder)
     finally:
         sweep(folder)
     return complete
@@ -142,7 +134,7 @@ def write(folder: Path, description: Description, arrays: Arrays) -> Description
 
 def sweep(folder: Path) -> None:
     """Take away what builders left that were killed; of an index that cannot be read, nothing."""
-    sweep_drafts(folder)
+    writing.sweep(folder)
     for pattern in _FORMERLY:
         for path in folder.glob(pattern):
             if path.is_dir() and not path.is_symlink():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -45,14 +46,8 @@ class Strings(Sequence[str]):
     def find(self, text: str) -> int:
         """The string's number, or -1 if it is not there."""
         wanted = text.encode("utf-8", "surrogatepass")
-        low, high = 0, len(self)
-        while low < high:
-            middle = (low + high) // 2
-            if self._raw(middle) < wanted:
-                low = middle + 1
-            else:
-                high = middle
-        return low if low < len(self) and self._raw(low) == wanted else -1
+        place = bisect_left(range(len(self)), wanted, key=self._raw)
+        return place if place < len(self) and self._raw(place) == wanted else -1
 
     def _raw(self, number: int) -> bytes:
         return bytes(self._bytes[self._offsets[number] : self._offsets[number + 1]])

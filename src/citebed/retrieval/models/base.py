@@ -68,7 +68,7 @@ class Postings(Protocol):
     """The whole index, read in parts; for models that need to see every posting once."""
 
     def parts(self) -> Iterator[tuple[Numbers, Numbers, Numbers, Numbers]]:
-        """Arrays of equal length: documents, tf, and df and cf repeated for each posting."""
+        """Documents and tf of each posting of some whole terms; df and cf of each term."""
 
 
 class Model(Spelled, ABC):

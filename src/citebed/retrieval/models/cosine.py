@@ -59,7 +59,7 @@ class Cosine(Model):
         """The norm of each document's vector."""
         squares = np.zeros(stats.documents)
         for docs, tf, df, _ in postings.parts():
-            component = self.component(tf, df, stats)
+            component = self.component(tf, np.repeat(df, df), stats)
             squares += np.bincount(docs, weights=component**2, minlength=stats.documents)
         return np.sqrt(squares)
 

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from citebed.grammar import SpecError, number
 from citebed.retrieval.models.base import Corpus, Floats, Numbers, floats
-from citebed.retrieval.models.language import (
-    DELTA,
-    LAMBDA,
-    MU,
-    LanguageModel,
-    Smoothing,
-    background,
-)
+from citebed.retrieval.models.language import DELTA, LAMBDA, MU, LanguageModel, background
 
 
 @dataclass(frozen=True)
@@ -66,11 +58,6 @@ class Kl(LanguageModel):
             )
         if self.mu is None and self.lam is None and self.delta is None:
             object.__setattr__(self, "mu", 1000.0)
-
-    @cached_property
-    def smoothing(self) -> Smoothing:
-        """The smoothing that the parameters choose."""
-        return Smoothing(self.mu, self.lam, self.delta)
 
     @property
     def uses_unique(self) -> bool:

@@ -20,9 +20,6 @@ Study of Smoothing Methods for Language Models; 2002, Two-Stage Language Models)
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from dataclasses import dataclass
-
 import numpy as np
 
 from citebed.retrieval.models.base import (
@@ -43,41 +40,6 @@ MU, LAMBDA, DELTA = (0.001, 1e9), (0.001, 0.999), (0.001, 1.0)
 _TINY = 1e-9  # for documents without text, which have no postings: any positive number does
 
 
-@dataclass(frozen=True)
-class Smoothing:
-    """Dirichlet (``mu``), Jelinek-Mercer (``lam``), both (two-stage), or absolute (``delta``)."""
-
-    mu: float | None = None
-    lam: float | None = None
-    delta: float | None = None
-
-    def collection_tokens(self, stats: Corpus) -> Floats:
-        """x_d: how many tokens the collection's model counts for in each document."""
-        lengths = floats(stats.lengths)
-        if self.delta is not None:
-            return np.maximum(self.delta * floats(stats.unique), _TINY)
-        lam, mu = self.lam or 0.0, self.mu or 0.0
-        return np.maximum((mu + lam * lengths) / (1 - lam), _TINY)
-
-    def log_share(self, stats: Corpus) -> Floats:
-        """log α_d; a document without text is the collection's model, α = 1."""
-        lengths = floats(stats.lengths)
-        if self.delta is not None:
-            above, below = self.delta * floats(stats.unique), lengths
-        else:
-            lam, mu = self.lam or 0.0, self.mu or 0.0
-            above, below = mu + lam * lengths, mu + lengths
-        empty = lengths <= 0
-        shares: Floats = np.log(np.where(empty, 1.0, above)) - np.log(np.where(empty, 1.0, below))
-        return shares
-
-    def log_gain(self, term: Occurrences, stats: Corpus) -> Floats:
-        """log(1 + s): what it adds that a document has the term."""
-        counted = np.maximum(floats(term.tf) - (self.delta or 0.0), 0.0)
-        gain: Floats = np.log1p(counted / (floats(term.x) * background(term.cf, stats)))
-        return gain
-
-
 def background(cf: NumberOrArray, stats: Corpus) -> Floats:
     """p(t|C) = cf/|C|; a term that never occurs counts as half an occurrence, as in Indri."""
     cf = floats(cf)
@@ -87,27 +49,45 @@ def background(cf: NumberOrArray, stats: Corpus) -> Floats:
 class LanguageModel(Model):
     """A model whose scores are logarithms of smoothed probabilities P(t|d).
 
-    α_d is the share that the collection has in a document's model.
+    The smoothing is Dirichlet's (``mu``), Jelinek-Mercer's (``lam``), both (two-stage), or
+    absolute (``delta``). α_d is the share that the collection has in a document's model.
     """
 
     log_scores = True
-
-    @property
-    @abstractmethod
-    def smoothing(self) -> Smoothing:
-        """How P(t|d) is smoothed."""
+    mu: float | None = None
+    lam: float | None = None
+    delta: float | None = None
 
     def per_document(self, stats: Corpus, postings: Postings) -> Floats:
-        """The tokens that the collection's model counts for."""
-        return self.smoothing.collection_tokens(stats)
+        """x_d: how many tokens the collection's model counts for in each document."""
+        if self.delta is not None:
+            return np.maximum(self.delta * floats(stats.unique), _TINY)
+        lam, mu = self.lam or 0.0, self.mu or 0.0
+        return np.maximum((mu + lam * floats(stats.lengths)) / (1 - lam), _TINY)
 
     def impacts(self, term: Occurrences, stats: Corpus) -> Floats:
-        """ln(P(t|d)/(α_d·p(t|C))); with Dirichlet's smoothing ln(1 + tf/(μ·p(t|C)))."""
-        return self.smoothing.log_gain(term, stats)
+        """log(1 + s), which is ln(P(t|d)/(α_d·p(t|C))): what it adds that a document has the term.
+
+        With Dirichlet's smoothing it is ln(1 + tf/(μ·p(t|C))).
+        """
+        counted = np.maximum(floats(term.tf) - (self.delta or 0.0), 0.0)
+        gain: Floats = np.log1p(counted / (floats(term.x) * background(term.cf, stats)))
+        return gain
 
     def document_scores(self, stats: Corpus) -> Floats:
-        """ln α_d; with Dirichlet's smoothing ln(μ/(|d| + μ))."""
-        return self.smoothing.log_share(stats)
+        """ln α_d; with Dirichlet's smoothing ln(μ/(|d| + μ)).
+
+        A document without text is the collection's model, α = 1.
+        """
+        lengths = floats(stats.lengths)
+        if self.delta is not None:
+            above, below = self.delta * floats(stats.unique), lengths
+        else:
+            lam, mu = self.lam or 0.0, self.mu or 0.0
+            above, below = mu + lam * lengths, mu + lengths
+        empty = lengths <= 0
+        shares: Floats = np.log(np.where(empty, 1.0, above)) - np.log(np.where(empty, 1.0, below))
+        return shares
 
     def query_weights(self, qtf: Numbers, df: Numbers, cf: Numbers, stats: Corpus) -> Floats:
         """p(t|Q) = qtf/|Q|."""

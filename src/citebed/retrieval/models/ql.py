@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from citebed.grammar import number
 from citebed.retrieval.models.base import Corpus, Floats, Numbers
-from citebed.retrieval.models.language import MU, LanguageModel, Smoothing, background
+from citebed.retrieval.models.language import MU, LanguageModel, background
 
 
 @dataclass(frozen=True)
@@ -31,11 +30,6 @@ class Ql(LanguageModel):
     example = "ql(mu=2500)"
 
     mu: float = number(2500, *MU, "tokens that the collection counts for")
-
-    @cached_property
-    def smoothing(self) -> Smoothing:
-        """Dirichlet's."""
-        return Smoothing(mu=self.mu)
 
     def constant(self, weights: Floats, df: Numbers, cf: Numbers, stats: Corpus) -> float:
         """Σ w·ln p(t|C)."""

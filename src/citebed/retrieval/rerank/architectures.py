@@ -25,26 +25,18 @@ class LayerNames(NamedTuple):
     feed_norm: str
 
 
-class SettingNames(NamedTuple):
-    """What the numbers of a network are called in ``config.json``."""
-
-    hidden: str
-    heads: str
-    layers: str
-    activation: str
-
-
 @dataclass(frozen=True)
 class Architecture:
     """One family: its names of weights, of settings in ``config.json``, and its classifier.
 
+    ``settings`` are the width, the heads, the layers and the activation.
     ``first_position`` is the row of the position table that the first token takes.
     ``classifier`` names the hidden part of a cross-encoder's head, its activation, and the last.
     """
 
     layers: str
     names: LayerNames
-    settings: SettingNames
+    settings: tuple[str, str, str, str]
     prefixes: tuple[str, ...]
     classifier: tuple[str, str, str]
     first_position: int = 0
@@ -58,7 +50,7 @@ _BERT = Architecture(
         *("attention.output.dense", "attention.output.LayerNorm"),
         *("intermediate.dense", "output.dense", "output.LayerNorm"),
     ),
-    settings=SettingNames("hidden_size", "num_attention_heads", "num_hidden_layers", "hidden_act"),
+    settings=("hidden_size", "num_attention_heads", "num_hidden_layers", "hidden_act"),
     prefixes=("bert.",),
     classifier=("pooler.dense", "tanh", "classifier"),
 )
@@ -75,7 +67,7 @@ _DISTILBERT = Architecture(
         ("attention.q_lin", "attention.k_lin", "attention.v_lin"),
         *("attention.out_lin", "sa_layer_norm", "ffn.lin1", "ffn.lin2", "output_layer_norm"),
     ),
-    settings=SettingNames("dim", "n_heads", "n_layers", "activation"),
+    settings=("dim", "n_heads", "n_layers", "activation"),
     prefixes=("distilbert.",),
     classifier=("pre_classifier", "relu", "classifier"),
     has_token_types=False,
@@ -122,7 +114,7 @@ def why_not_built(config: Mapping[str, Any]) -> str | None:
         return "it is a decoder, not an encoder"
     if kind in ("roberta", "xlm-roberta", "camembert") and config.get("pad_token_id", 1) != 1:
         return f"its padding token has number {config['pad_token_id']}, not 1"
-    activation = config.get(ARCHITECTURES[kind].settings.activation, "gelu")
+    activation = config.get(ARCHITECTURES[kind].settings[3], "gelu")
     if activation not in ACTIVATIONS:
         return f"its activation is '{activation}', not one of {', '.join(ACTIVATIONS)}"
     return None

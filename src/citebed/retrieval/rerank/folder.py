@@ -54,7 +54,8 @@ def open_folder(path: Path) -> ModelFolder:
     """A model's folder, checked for settings, weights and a tokeniser."""
     weights = weight_file(path)
     if weights is None:
-        shards = " Weights in several files are not read." if _is_sharded(path) else ""
+        sharded = any(path.glob("*.index.json"))
+        shards = " Weights in several files are not read." if sharded else ""
         raise CitebedError(
             f"the folder '{path}' has no model: expected one of {', '.join(WEIGHT_FILES)}.{shards}"
         )
@@ -69,10 +70,6 @@ def open_folder(path: Path) -> ModelFolder:
 def weight_file(folder: Path) -> Path | None:
     """The file of weights that is used, the first of ``WEIGHT_FILES`` that is there."""
     return next((folder / name for name in WEIGHT_FILES if (folder / name).is_file()), None)
-
-
-def _is_sharded(folder: Path) -> bool:
-    return any(folder.glob("*.index.json"))
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

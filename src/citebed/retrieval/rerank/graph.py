@@ -63,16 +63,12 @@ class _Builder:
         total = self.node("Gather", [self.table("word"), "input_ids"], axis=0)
         total = self.node("Add", [total, self.position_rows()])
         if self.shape.architecture.has_token_types:
-            total = self.node("Add", [total, self.type_rows()])
+            types = self.table("token_type")
+            if len(self.weights[types]) > 1:  # RoBERTa has one row, whatever its tokeniser numbers
+                types = self.node("Gather", [types, "token_type_ids"], axis=0)
+            total = self.node("Add", [total, types])
         norm = [self.take("embeddings.LayerNorm.weight"), self.take("embeddings.LayerNorm.bias")]
         return self.node("LayerNormalization", [total, *norm], epsilon=self.shape.epsilon, axis=-1)
-
-    def type_rows(self) -> str:
-        """The rows of the token types; RoBERTa has one row, whatever its tokeniser numbers."""
-        table = self.table("token_type")
-        if len(self.weights[table]) == 1:
-            return table
-        return self.node("Gather", [table, "token_type_ids"], axis=0)
 
     def position_rows(self) -> str:
         """The rows of the position table for the tokens at hand.

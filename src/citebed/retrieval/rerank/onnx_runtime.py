@@ -75,7 +75,9 @@ def _built(folder: ModelFolder, task: str) -> Graph:
 def _session(folder: ModelFolder, graph: Graph | None, device: str) -> onnxruntime.InferenceSession:
     ort = import_extra("neural", "onnxruntime")
     options = ort.SessionOptions()
-    options.intra_op_num_threads = _cores()
+    # A container often has fewer cores than the machine.
+    affinity = getattr(os, "sched_getaffinity", None)
+    options.intra_op_num_threads = len(affinity(0)) if affinity else os.cpu_count() or 1
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
     # Threads that wait in a loop gain a few percent alone and cost a third beside other work.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -99,11 +101,6 @@ def _give_weights(options: Any, graph: Graph) -> None:
     arrays = {n: array for n, array in graph.weights.items() if array.dtype == np.float32}
     make = ort.OrtValue.ortvalue_from_numpy_with_onnx_type
     options.add_external_initializers(list(arrays), [make(a, single) for a in arrays.values()])
-
-
-def _cores() -> int:
-    """How many cores this process may use; a container often has fewer than the machine."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _output(folder: ModelFolder, session: Any, task: str) -> tuple[str, int]:

@@ -21,7 +21,10 @@ class TorchModel:
 
     def __init__(self, folder: ModelFolder, task: str, device: str) -> None:
         torch, transformers = _import()
-        self.device = _device(torch, device)
+        there = bool(torch.cuda.is_available())
+        if device == "cuda" and not there:
+            raise CitebedError("device 'cuda' was asked for, but PyTorch sees no NVIDIA GPU")
+        self.device = "cuda" if device != "cpu" and there else "cpu"
         kinds = {
             "encoder": transformers.AutoModel,
             "cross-encoder": transformers.AutoModelForSequenceClassification,
@@ -75,10 +78,3 @@ def _import() -> tuple[Any, Any]:
             "Run: pip install torch transformers"
         ) from error
     return torch, transformers
-
-
-def _device(torch: Any, asked: str) -> str:
-    there = bool(torch.cuda.is_available())
-    if asked == "cuda" and not there:
-        raise CitebedError("device 'cuda' was asked for, but PyTorch sees no NVIDIA GPU")
-    return "cuda" if asked != "cpu" and there else "cpu"

@@ -119,15 +119,11 @@ def _rebuild_tensor(
     return _Tensor(storage, offset, tuple(shape), tuple(strides))
 
 
-def _rebuild_parameter(data: _Tensor, *_: object) -> _Tensor:
-    return data
-
-
 _KNOWN = {
     ("collections", "OrderedDict"): OrderedDict,
     ("torch._utils", "_rebuild_tensor"): _rebuild_tensor,
     ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
-    ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
+    ("torch._utils", "_rebuild_parameter"): lambda data, *_: data,
     **{("torch", f"{name}Storage"): _StorageType(how) for name, how in _STORAGES.items()},
 }
 

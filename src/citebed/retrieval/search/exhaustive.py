@@ -50,7 +50,11 @@ def score_all(view: View, query: TermWeights) -> tuple[Floats, NDArray[np.bool_]
 
 
 def search(
-    view: View, query: TermWeights, k: int, allowed: NDArray[np.bool_] | None = None
+    view: View,
+    query: TermWeights,
+    k: int,
+    allowed: NDArray[np.bool_] | None = None,
+    excluded: NDArray[np.int64] = NOTHING.docs,
 ) -> Hits:
     """The best ``k`` documents; ``query`` has final weights."""
     if not len(query.ids):
@@ -58,6 +62,7 @@ def search(
     scores, found = score_all(view, query)
     if allowed is not None:
         found &= allowed
+    found[excluded] = False
     docs = np.flatnonzero(found)
     scores = scores[docs]
     if len(docs) > k:

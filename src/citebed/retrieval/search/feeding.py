@@ -65,11 +65,12 @@ class JudgedFeedback:
         """The collection's judgement sets that hold some of these judgements too."""
         asked = set(queries)
         mine = {pair for pair in self.pairs if pair[0] in asked}
-        sets = {}
+        shared = set()
         for name in collection.query_sets:
-            qrels = collection.qrels(name).table.filter(pl.col("relevance") > 0)
-            sets[name] = set(qrels.select("query_id", "doc_id").iter_rows())
-        return {name for name, pairs in sets.items() if pairs & mine}
+            relevant = collection.qrels(name).table.filter(pl.col("relevance") > 0)
+            if not mine.isdisjoint(relevant.select("query_id", "doc_id").iter_rows()):
+                shared.add(name)
+        return shared
 
 
 def read_judged(collection: Collection, index: Index, source: str) -> JudgedFeedback:
@@ -85,8 +86,7 @@ def read_judged(collection: Collection, index: Index, source: str) -> JudgedFeed
             f"there are no judgements '{source}' to take feedback from: expected a qrels file, "
             f"or a set of the collection ({known})"
         )
-    relevant: dict[str, list[int]] = {}
-    others: dict[str, list[int]] = {}
+    found: dict[str, tuple[list[int], list[int]]] = {}
     pairs = set()
     missing = 0
     for _, query_id, doc_id, relevance in trec_lines(path, QRELS):
@@ -96,11 +96,9 @@ def read_judged(collection: Collection, index: Index, source: str) -> JudgedFeed
         if number < 0:
             missing += 1
         else:
-            (relevant if relevance > 0 else others).setdefault(query_id, []).append(number)
-    both = {
-        name: (_hits(relevant.get(name, [])), _hits(others.get(name, [])))
-        for name in relevant.keys() | others.keys()
-    }
+            relevant, others = found.setdefault(query_id, ([], []))
+            (relevant if relevance > 0 else others).append(number)
+    both = {name: (_hits(relevant), _hits(others)) for name, (relevant, others) in found.items()}
     facts = {"file": printable(path.name), "sha256": file_hash(path), "not_in_index": missing}
     return JudgedFeedback(both, frozenset(pairs), facts)
 

@@ -46,9 +46,7 @@ class Prepared:
 
     def block_for(self, k: int) -> int:
         """The size of blocks that suits the wanted number of results."""
-        if k * 3000 > self.documents:
-            return 1
-        return 2
+        return 1 if k * 3000 > self.documents else 2
 
     def arrays(self, block: int) -> tuple[Any, ...]:
         """Everything a search reads, for blocks of a size; made once and kept."""
@@ -150,7 +148,7 @@ def _impacts(
     view: View,
 ) -> tuple[NDArray[np.float32], NDArray[np.uint32], NDArray[np.int64], NDArray[np.float64]]:
     impacts, docs, dfs, cfs = [], [], [], []
-    for _, part, tf, df, cf in view.numbered_parts():
+    for part, tf, df, cf in view.parts():
         x = view.per_document[part]
         every = Occurrences(tf, np.repeat(df, df), np.repeat(cf, df), x)
         each = view.model.impacts(every, view.stats)

@@ -117,7 +117,8 @@ class Searcher:
         view = self.without(paper)
         final = [usable(query, view) for query in queries]
         without = excluded or [_NONE] * len(final)
-        bounded = [i for i, query in enumerate(final) if self._is_bounded(query, view)]
+        ready = self._prepared is not None and view is self.view
+        bounded = [i for i, query in enumerate(final) if ready and (query.weights > 0).all()]
         pruned = self._pruned(
             [final[i] for i in bounded],
             k,
@@ -127,21 +128,9 @@ class Searcher:
         )
         found = dict(zip(bounded, pruned, strict=True))
         return [
-            found[i] if i in found else self._exhaustive(view, query, k, without[i], allowed)
+            found[i] if i in found else exhaustive.search(view, query, k, allowed, without[i])
             for i, query in enumerate(final)
         ]
-
-    def _is_bounded(self, final: TermWeights, view: View) -> bool:
-        ready = self._prepared is not None and view is self.view
-        return ready and bool((final.weights > 0).all())
-
-    def _exhaustive(
-        self, view: View, final: TermWeights, k: int, excluded: Docs, allowed: Allowed
-    ) -> Hits:
-        if len(excluded):
-            allowed = np.ones(len(self.index.ids), bool) if allowed is None else allowed.copy()
-            allowed[excluded] = False
-        return exhaustive.search(view, final, k, allowed)
 
     def _pruned(
         self,
@@ -151,17 +140,14 @@ class Searcher:
         allowed: Allowed,
         threads: int,
     ) -> list[Hits]:
-        parts = [
-            (queries[at : at + _A_CALL], excluded[at : at + _A_CALL])
-            for at in range(0, len(queries), _A_CALL)
-        ]
         if not queries:
             return []
         k = min(k, self._prepared.documents)
 
-        def work(part: tuple[list[TermWeights], Sequence[Docs]]) -> list[Hits]:
-            return self._call(*part, k, allowed)
+        def work(at: int) -> list[Hits]:
+            return self._call(queries[at : at + _A_CALL], excluded[at : at + _A_CALL], k, allowed)
 
+        parts = range(0, len(queries), _A_CALL)
         if threads == 1 or len(parts) == 1:
             return [hits for part in parts for hits in work(part)]
         with ThreadPoolExecutor(threads) as pool:
@@ -186,7 +172,13 @@ class Searcher:
         kernels.search_many(
             prepared.arrays(block),
             block,
-            self._flat(queries),
+            (
+                _starts([query.ids for query in queries]),
+                np.concatenate([query.ids for query in queries]),
+                np.concatenate([query.weights for query in queries]),
+                np.array([self.model.document_weight(query.weights) for query in queries]),
+                np.array([self.view.constant(query) for query in queries]),
+            ),
             (_starts(excluded), np.concatenate([_NONE, *excluded])),
             np.zeros(0, bool) if allowed is None else allowed,
             k,
@@ -195,15 +187,6 @@ class Searcher:
         )
         self._workspaces.append(workspace)
         return [Hits(d[:n], s[:n]) for d, s, n in zip(out[0], out[1], out[2].tolist(), strict=True)]
-
-    def _flat(self, queries: list[TermWeights]) -> tuple[Any, ...]:
-        return (
-            _starts([query.ids for query in queries]),
-            np.concatenate([_NONE, *(query.ids for query in queries)]),
-            np.concatenate([np.zeros(0), *(query.weights for query in queries)]),
-            np.array([self.model.document_weight(query.weights) for query in queries]),
-            np.array([self.view.constant(query) for query in queries]),
-        )
 
 
 def weighted(view: View, counts: dict[int, float]) -> TermWeights:

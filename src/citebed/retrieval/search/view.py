@@ -89,8 +89,7 @@ class View:
 
     def _unique(self) -> NDArray[np.int32]:
         unique = np.zeros(len(self.index.ids), np.int64)
-        for part in self._slices():
-            docs = self.index.docs[part][self._tf(part) > 0]
+        for docs, _, _, _ in self.parts():
             unique += np.bincount(docs, minlength=len(unique))
         return unique.astype(np.int32)
 
@@ -142,7 +141,7 @@ class View:
     @cached_property
     def all_frequencies(self) -> tuple[Numbers, Numbers]:
         """df and cf of all terms; takes a pass over the index."""
-        parts = [(df, cf) for _, _, _, df, cf in self.numbered_parts()]
+        parts = [(df, cf) for _, _, df, cf in self.parts()]
         none: tuple[Numbers, Numbers] = (np.zeros(0, np.int64), np.zeros(0))
         df, cf = (np.concatenate(each) for each in zip(none, *parts, strict=True))
         return df, cf
@@ -176,12 +175,7 @@ class View:
         return table
 
     def parts(self) -> Iterator[tuple[Numbers, Numbers, Numbers, Numbers]]:
-        """Documents, tf, df and cf of all postings, in parts of whole terms."""
-        for _, docs, tf, df, cf in self.numbered_parts():
-            yield docs, tf, np.repeat(df, df), np.repeat(cf, df)
-
-    def numbered_parts(self) -> Iterator[tuple[int, Numbers, Numbers, Numbers, Numbers]]:
-        """First term, documents and tf of its and the next terms' postings; df, cf of each."""
+        """Documents and tf of all postings, in parts of whole terms; df and cf of each term."""
         for first, last in self._term_ranges():
             offsets = self.index.offsets[first : last + 1]
             span = slice(int(offsets[0]), int(offsets[-1]))
@@ -191,7 +185,7 @@ class View:
                 there = tf > 0
                 docs, tf, terms = docs[there], tf[there], terms[there]
             df = np.bincount(terms, minlength=last - first)
-            yield first, docs, tf, df, np.bincount(terms, weights=tf, minlength=last - first)
+            yield docs, tf, df, np.bincount(terms, weights=tf, minlength=last - first)
 
     def impacts(self, postings: TermPostings) -> NDArray[np.float32]:
         """What a term adds to the scores of its documents."""
@@ -215,10 +209,6 @@ class View:
     @cached_property
     def _average_lengths(self) -> dict[str, float]:
         return {n: float(v.mean()) if len(v) else 0.0 for n, v in self.field_lengths.items()}
-
-    def _slices(self) -> Iterator[slice]:
-        for first, last in self._term_ranges():
-            yield slice(int(self.index.offsets[first]), int(self.index.offsets[last]))
 
     def _term_ranges(self) -> Iterator[tuple[int, int]]:
         offsets = self.index.offsets

@@ -5,7 +5,11 @@ A filter is one file and one line in ``FILTERS``; ``filter_of`` reads one.
 
 from __future__ import annotations
 
-from citebed.timeline.filters.base import Filter, read_filter
+from dataclasses import fields
+
+from citebed.errors import CitebedError, UnknownName
+from citebed.grammar import SpecError, parse_call, value_text
+from citebed.timeline.filters.base import Filter
 from citebed.timeline.filters.incremental import Incremental
 from citebed.timeline.filters.names import Names
 from citebed.timeline.filters.relevance_model import RelevanceModel
@@ -16,4 +20,19 @@ FILTERS: dict[str, type[Filter]] = {f.name: f for f in (Names, RelevanceModel, I
 
 def filter_of(text: str) -> Filter:
     """The filter that a text describes: ``names``, or ``names(common=0.01)``."""
-    return read_filter(text, FILTERS)
+    nothing = f"'{text}' is no model; write a name, or as in 'names(common=0.01)'"
+    try:
+        call, rest = parse_call(text)
+    except SpecError:
+        raise CitebedError(nothing) from None
+    if rest:
+        raise CitebedError(nothing)
+    kind = FILTERS.get(call.name.lower())
+    if kind is None:
+        raise UnknownName("filter", call.name, FILTERS)
+    given = call.known_params(kind.name, [f.name for f in fields(kind)])
+    for name, value in given.items():
+        if isinstance(value, str) or value < 0:
+            shown = f"{name}={value_text(value)}"
+            raise CitebedError(f"'{shown}' does not give a number of 0 or more")
+    return kind(**{name: float(value) for name, value in given.items()})

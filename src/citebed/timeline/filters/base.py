@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from citebed.errors import CitebedError, UnknownName
-from citebed.grammar import Call, SpecError, parse_call, value_text
+from citebed.errors import CitebedError
+from citebed.grammar import Call
 from citebed.runs.writing import FilterLine
 from citebed.timeline.filters.topics import Topic
 
@@ -91,26 +91,6 @@ class Filter:
     def start(self, topics: Sequence[Topic], tools: Tools) -> Filtering:
         """Begin with a stream."""
         raise NotImplementedError
-
-
-def read_filter(text: str, known: Mapping[str, type[Filter]]) -> Filter:
-    """The filter that a text describes: ``names``, or ``names(common=0.01)``."""
-    nothing = f"'{text}' is no model; write a name, or as in 'names(common=0.01)'"
-    try:
-        call, rest = parse_call(text)
-    except SpecError:
-        raise CitebedError(nothing) from None
-    if rest:
-        raise CitebedError(nothing)
-    kind = known.get(call.name.lower())
-    if kind is None:
-        raise UnknownName("filter", call.name, known)
-    given = call.known_params(kind.name, [f.name for f in fields(kind)])
-    for name, value in given.items():
-        if isinstance(value, str) or value < 0:
-            shown = f"{name}={value_text(value)}"
-            raise CitebedError(f"'{shown}' does not give a number of 0 or more")
-    return kind(**{name: float(value) for name, value in given.items()})
 
 
 def confidence(share: float) -> int:

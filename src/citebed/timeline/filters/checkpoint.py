@@ -94,11 +94,8 @@ def _check_identity(path: Path, then: Identity, now: Identity) -> None:
         )
 
 
-def _difference(name: str, then: Any, now: Any) -> str:
-    if isinstance(then, dict) and isinstance(now, dict):
+def _difference(name: str, *values: Any) -> str:
+    if all(isinstance(value, dict) for value in values):
         return f"other {name}"  # of what is long only a digest is kept, which tells nobody anything
-    return f"{name} {_shown(then)} (now {_shown(now)})"
-
-
-def _shown(value: Any) -> str:
-    return "not given" if value is None else f"'{value}'"
+    then, now = ("not given" if value is None else f"'{value}'" for value in values)
+    return f"{name} {then} (now {now})"

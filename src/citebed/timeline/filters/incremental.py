@@ -16,16 +16,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from citebed.runs.tables import Floats, Ints
 from citebed.timeline.filters.base import Documents, Filter, State, Tools, confidence
-from citebed.timeline.filters.learning import (
-    Learner,
-    Lesson,
-    Numbers,
-    Seen,
-    Values,
-    packed,
-    unpacked,
-)
+from citebed.timeline.filters.learning import Learner, Lesson, Seen, packed, unpacked
 from citebed.timeline.filters.names import NameFiltering, Names
 from citebed.timeline.filters.topics import Topic
 
@@ -70,16 +63,16 @@ class IncrementalFiltering(Learner):
         super().__init__(topics, tools, tools.labels, declared.buckets)
         self._declared = declared
         self._names = NameFiltering(Names(), topics)
-        self._df: Values = np.zeros(self._buckets, np.float64)
-        self._bias: Values = np.full(len(topics), BIAS)
-        self._mention: Values = np.full(len(topics), MENTION)
-        self._weights: Values = np.zeros((self._buckets, len(topics)))
-        self._other: tuple[Numbers, Values] = (np.empty(0, np.int64), np.empty(0))
+        self._df: Floats = np.zeros(self._buckets, np.float64)
+        self._bias: Floats = np.full(len(topics), BIAS)
+        self._mention: Floats = np.full(len(topics), MENTION)
+        self._weights: Floats = np.zeros((self._buckets, len(topics)))
+        self._other: tuple[Ints, Floats] = (np.empty(0, np.int64), np.empty(0))
 
     def _mentions(self, batch: Documents) -> dict[int, dict[int, float]]:
         return self._names.evidences(batch)
 
-    def _values(self, numbers: Numbers, tf: Values, before: int) -> Values:
+    def _values(self, numbers: Ints, tf: Floats, before: int) -> Floats:
         """A document's unit vector; counts its terms."""
         self._df[numbers] += 1
         idf = np.log((before + 2) / (self._df[numbers] + 0.5))

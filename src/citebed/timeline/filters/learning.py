@@ -20,16 +20,13 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
 from citebed.runs.reading import read_judged
-from citebed.runs.tables import checked_columns
+from citebed.runs.tables import Floats, Ints, checked_columns
 from citebed.runs.trec_files import QRELS
 from citebed.runs.writing import FilterLine, stream_id
 from citebed.timeline.filters.base import RELEVANT, Documents, State, Tools
 from citebed.timeline.filters.topics import Topic
 from citebed.timeline.streams.assessors import merge_assessors
 from citebed.timeline.streams.stream_files import TEXTS
-
-Numbers = NDArray[np.int64]
-Values = NDArray[np.float64]
 
 # --- terms as numbers -------------------------------------------------------------------------
 
@@ -40,7 +37,7 @@ def number(term: str) -> int:
     return zlib.crc32(term.encode("utf-8", "surrogatepass"))
 
 
-def counted(terms: Iterable[str], buckets: int) -> tuple[Numbers, Values]:
+def counted(terms: Iterable[str], buckets: int) -> tuple[Ints, Floats]:
     """The buckets of a text's terms in ascending order, and how often each occurs.
 
     What is counted in buckets does not grow with the stream. Different terms may share one; with
@@ -51,22 +48,15 @@ def counted(terms: Iterable[str], buckets: int) -> tuple[Numbers, Values]:
     return np.array(keys, np.int64), np.array([counts[key] for key in keys], np.float64)
 
 
-def checked_buckets(given: float) -> int:
-    """The number of buckets, if it is a sensible one."""
-    if given != int(given) or not 1024 <= given <= 1 << 28:
-        raise CitebedError(f"buckets={given:g} is not a whole number from 1024 to {1 << 28}")
-    return int(given)
-
-
-def packed(name: str, array: Values) -> dict[str, NDArray[np.generic]]:
+def packed(name: str, array: Floats) -> dict[str, NDArray[np.generic]]:
     """An array of mostly zeros in little room: the places that are not, and what is there."""
     places = np.flatnonzero(array.ravel() != 0)
     return {f"{name}_places": places, f"{name}_values": array.ravel()[places]}
 
 
-def unpacked(name: str, state: dict[str, NDArray[np.generic]], shape: tuple[int, ...]) -> Values:
+def unpacked(name: str, state: dict[str, NDArray[np.generic]], shape: tuple[int, ...]) -> Floats:
     """The array that was ``packed`` under a name."""
-    array: Values = np.zeros(shape, np.float64)
+    array: Floats = np.zeros(shape, np.float64)
     array.ravel()[state[f"{name}_places"].astype(np.int64)] = state[f"{name}_values"]
     return array
 
@@ -84,8 +74,8 @@ class Lesson(NamedTuple):
     topic: int
     relevant: bool
     mention: float
-    numbers: Numbers
-    values: Values
+    numbers: Ints
+    values: Floats
 
 
 class Lessons:
@@ -208,8 +198,8 @@ class Seen(NamedTuple):
     numbers, and a value for each of them."""
 
     mentions: Mapping[int, float]
-    numbers: Numbers
-    values: Values
+    numbers: Ints
+    values: Floats
 
 
 class Learner(ABC):
@@ -223,7 +213,9 @@ class Learner(ABC):
         buckets: float,
     ) -> None:
         self._terms = tools.terms
-        self._buckets = checked_buckets(buckets)
+        if buckets != int(buckets) or not 1024 <= buckets <= 1 << 28:
+            raise CitebedError(f"buckets={buckets:g} is not a whole number from 1024 to {1 << 28}")
+        self._buckets = int(buckets)
         self._ids = [topic.query_id for topic in topics]
         self._labels = Labels(topics, labels)
         self._lessons = Lessons(tools.delay)
@@ -252,7 +244,7 @@ class Learner(ABC):
             self._passed(seen, is_other=not found and not judged)
         return lines
 
-    def _counted(self, text: str) -> tuple[Numbers, Values]:
+    def _counted(self, text: str) -> tuple[Ints, Floats]:
         """The terms of a text as numbers, and how often each occurs."""
         return counted(self._terms(text), self._buckets)
 
@@ -274,7 +266,7 @@ class Learner(ABC):
         """The evidence of names for each topic, in each row that names any."""
 
     @abstractmethod
-    def _values(self, numbers: Numbers, tf: Values, before: int) -> Values:
+    def _values(self, numbers: Ints, tf: Floats, before: int) -> Floats:
         """What a document's terms weigh; ``before`` is how many documents came before it."""
 
     @abstractmethod

@@ -15,14 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.runs.writing import FilterLine, stream_id
-from citebed.timeline.filters.base import (
-    RELEVANT,
-    Documents,
-    Filter,
-    State,
-    Tools,
-    confidence,
-)
+from citebed.timeline.filters.base import RELEVANT, Documents, Filter, State, Tools, confidence
 from citebed.timeline.filters.matching import NameTable
 from citebed.timeline.filters.topics import Topic
 from citebed.timeline.streams.stream_files import TEXTS
@@ -65,13 +58,14 @@ class NameFiltering:
     def score(self, batch: Documents) -> list[FilterLine]:
         """The lines of the documents that mention a name."""
         lines: list[FilterLine] = []
-        found = self.evidences(batch)
+        half, found = self._declared.half, self.evidences(batch)
         rows = batch.table.select("doc_id", "time")[list(found)].iter_rows()
         for (doc_id, time), evidence in zip(rows, found.values(), strict=True):
             name = stream_id(doc_id, time)
             lines += [
-                FilterLine(self._ids[topic], name, time, self._confidence(x), RELEVANT, True)
+                FilterLine(self._ids[topic], name, time, sure, RELEVANT, True)
                 for topic, x in sorted(evidence.items())
+                for sure in [confidence(x / (x + half) if x else 0.0)]
             ]
         return lines
 
@@ -106,9 +100,6 @@ class NameFiltering:
         df = int(self._df[name])
         common = self._declared.common
         return min(1.0, common * (before + PRIOR) / df) if df and common else 1.0
-
-    def _confidence(self, evidence: float) -> int:
-        return confidence(evidence / (evidence + self._declared.half) if evidence else 0.0)
 
     def unmet(self) -> list[str]:
         """Nothing: it does not learn from documents."""

@@ -14,16 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from citebed.errors import CitebedError
+from citebed.runs.tables import Floats, Ints
 from citebed.timeline.filters.base import Documents, Filter, State, Tools, confidence
-from citebed.timeline.filters.learning import (
-    Learner,
-    Lesson,
-    Numbers,
-    Seen,
-    Values,
-    packed,
-    unpacked,
-)
+from citebed.timeline.filters.learning import Learner, Lesson, Seen, packed, unpacked
 from citebed.timeline.filters.matching import NameTable
 from citebed.timeline.filters.topics import Topic
 
@@ -67,17 +60,17 @@ class Background:
     """How often terms occur in what was seen so far."""
 
     def __init__(self, buckets: int) -> None:
-        self._counts: Values = np.zeros(buckets, np.float64)
+        self._counts: Floats = np.zeros(buckets, np.float64)
         self._total = 0.0
         self._different = 0
 
-    def add(self, numbers: Numbers, tf: Values) -> None:
+    def add(self, numbers: Ints, tf: Floats) -> None:
         """Count a text."""
         self._different += int(np.count_nonzero(self._counts[numbers] == 0))
         self._counts[numbers] += tf
         self._total += float(tf.sum())
 
-    def probability(self, numbers: Numbers) -> Values:
+    def probability(self, numbers: Ints) -> Floats:
         """P(w|C): counts with a half added, for one more term than were seen."""
         all_of_it = self._total + 0.5 * (self._different + 1)
         return np.asarray((self._counts[numbers] + 0.5) / all_of_it, np.float64)
@@ -96,14 +89,14 @@ class Background:
 class _Profile:
     """A topic's model: what its text says, the sum of its training documents, and both."""
 
-    def __init__(self, numbers: Numbers, tf: Values, declared: RelevanceModel) -> None:
+    def __init__(self, numbers: Ints, tf: Floats, declared: RelevanceModel) -> None:
         self._declared = declared
         self._text = _shares(numbers, tf)
         self.learned: dict[int, float] = {}
         self.documents = 0
         self._mix()
 
-    def learn(self, numbers: Numbers, tf: Values) -> None:
+    def learn(self, numbers: Ints, tf: Floats) -> None:
         """Take a training document in; one without terms teaches nothing."""
         if numbers.size:
             for number, share in _shares(numbers, tf).items():
@@ -126,12 +119,12 @@ class _Profile:
         best = sorted((n for n in mixed if mixed[n] > 0), key=lambda n: (-mixed[n], n))
         self.keys = sorted(best[: max(1, int(self._declared.terms))])
         self.key_set = frozenset(self.keys)
-        self.numbers: Numbers = np.array(self.keys, np.int64)
+        self.numbers: Ints = np.array(self.keys, np.int64)
         weights = np.array([mixed[number] for number in self.keys], np.float64)
-        self.weights: Values = weights / weights.sum() if self.keys else weights
+        self.weights: Floats = weights / weights.sum() if self.keys else weights
 
 
-def _shares(numbers: Numbers, tf: Values) -> dict[int, float]:
+def _shares(numbers: Ints, tf: Floats) -> dict[int, float]:
     total = float(tf.sum())
     return {n: count / total for n, count in zip(numbers.tolist(), tf.tolist(), strict=True)}
 
@@ -154,7 +147,7 @@ class RelevanceFiltering(Learner):
         named = self._names.topics_named(batch.table)
         return {row: dict.fromkeys(topics, 0.0) for row, topics in named.items()}
 
-    def _values(self, numbers: Numbers, tf: Values, before: int) -> Values:  # noqa: ARG002
+    def _values(self, numbers: Ints, tf: Floats, before: int) -> Floats:  # noqa: ARG002
         return tf
 
     def _learn(self, lesson: Lesson) -> None:
@@ -177,7 +170,7 @@ class RelevanceFiltering(Learner):
             if best > 0 and score > self._declared.least * best:
                 yield topic, confidence(score / best)
 
-    def _ratio(self, profile: _Profile, tf: Values, background: Values, length: float) -> float:
+    def _ratio(self, profile: _Profile, tf: Floats, background: Floats, length: float) -> float:
         """The log-likelihood ratio of a document to the background, under a topic's model."""
         mu = self._declared.mu
         document = (tf + mu * background) / (length + mu)

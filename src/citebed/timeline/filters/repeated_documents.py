@@ -7,8 +7,6 @@ must be remembered. They go with the next later document, so memory does not gro
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 import polars as pl
 
@@ -40,9 +38,12 @@ class RepeatedDocuments:
         self._remember(ids, table["time"], last)
         if not again.any():
             return decoded
-        repeated = table.filter(again).select("line", "doc_id", "time").iter_rows()
-        problems = sorted((*decoded.problems, *_problems(repeated)))
-        return Decoded(table.filter(~again), tuple(problems), int(again.sum()))
+        repeated = [
+            Problem(at, f"the same document again: '{name}' came before at the same time ({time})")
+            for at, name, time in table.filter(again).select("line", "doc_id", "time").iter_rows()
+        ]
+        problems = tuple(sorted((*decoded.problems, *repeated)))
+        return Decoded(table.filter(~again), problems, len(repeated))
 
     def _again(self, ids: pl.Series, times: pl.Series) -> pl.Series:
         """Which documents came before: in this table, or at the time before it."""
@@ -78,10 +79,3 @@ def stream_ids(table: pl.DataFrame) -> pl.Series:
     epochs = times.cast(pl.String) + "-"
     start = ids.str.starts_with(epochs)  # type: ignore[arg-type]
     return ids if start.all() else ids.zip_with(start, epochs + ids)
-
-
-def _problems(rows: Iterable[tuple[int, str, int]]) -> list[Problem]:
-    return [
-        Problem(line, f"the same document again: '{doc_id}' came before at the same time ({time})")
-        for line, doc_id, time in rows
-    ]

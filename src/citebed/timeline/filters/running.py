@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from citebed.errors import CitebedError, FormatError
+from citebed.files.line_blocks import Block
 from citebed.files.writing import told
 from citebed.records import Problem
 from citebed.runs.writing import FilterRunWriter
@@ -29,14 +30,7 @@ from citebed.timeline.filters.checkpoint import LISTED, Progress
 from citebed.timeline.filters.repeated_documents import RepeatedDocuments
 from citebed.timeline.filters.topics import Topic
 from citebed.timeline.filters.unfinished import Drafts, Unfinished
-from citebed.timeline.streams.stream_files import (
-    Block,
-    Decoded,
-    Source,
-    blocks,
-    checksum,
-    decode,
-)
+from citebed.timeline.streams.stream_files import Decoded, Source, blocks, checksum, decode
 from citebed.wording import count, printable
 
 SHOWN = 5
@@ -337,17 +331,15 @@ def _identity(task: FilterTask, options: RunOptions, header: dict[str, Any]) -> 
         **options.about,
         "the team": options.team,
         "times without a zone": "UTC" if options.naive_is_utc else "refused",
-        "the list of skipped lines": _name(options.skipped),
+        "the list of skipped lines": (
+            printable(options.skipped) if options.skipped else "not written"
+        ),
         **{
             _HEADER.get(name, f"the header's {name}"): value
             for name, value in header.items()
             if value not in told
         },
     }
-
-
-def _name(skipped: Path | None) -> str:
-    return printable(skipped) if skipped else "not written"
 
 
 def _digest(value: Any) -> dict[str, str]:

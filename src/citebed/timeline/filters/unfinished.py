@@ -41,9 +41,9 @@ class Unfinished:
         self.is_packed = output.suffix == ".gz"
         self.output = _place(output)
         self.skipped = _place(skipped) if skipped else None
-        self.partial = _beside(self.output, ".partial")
-        self.checkpoint = _beside(self.output, ".checkpoint")
-        self.listing = _beside(self.skipped, ".partial") if self.skipped else None
+        self.partial = Path(f"{self.output}.partial")
+        self.checkpoint = Path(f"{self.output}.checkpoint")
+        self.listing = Path(f"{self.skipped}.partial") if self.skipped else None
 
     def all(self) -> list[Path]:
         """Every file that may be written."""
@@ -147,10 +147,6 @@ def _close(draft: BinaryIO) -> None:
 def _place(path: Path) -> Path:
     """Where a file stands: what a link leads to."""
     return Path(os.path.realpath(path)) if path.is_symlink() else path
-
-
-def _beside(path: Path, ending: str) -> Path:
-    return Path(f"{path}{ending}")
 
 
 def _take_mode(draft: BinaryIO, place: Path) -> None:

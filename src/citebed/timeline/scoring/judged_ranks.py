@@ -79,15 +79,12 @@ class Placing(RepeatedPairs):
             self.elsewhere += int((~inside).sum()) - late
             row = (np.cumsum(inside) - 1)[row]
             cell, score, ids = cell[inside], score[inside], ids.filter(pl.Series(inside))
-        self._count(cell, score)
-        packed = _packed(cell, score, self._shift)
-        self._parts.append(_Collected(packed, score, [ids], row, judgement))
-
-    def _count(self, cell: Ints, score: Floats) -> None:
         size = len(self.cells)
         self._retrieved += np.bincount(cell, minlength=size)
         if self.threshold is not None:
             self._accepted += np.bincount(cell[score > self.threshold], minlength=size)
+        packed = _packed(cell, score, self._shift)
+        self._parts.append(_Collected(packed, score, [ids], row, judgement))
 
     def close(self) -> None:
         """Put the numbers of all documents in order."""
@@ -135,21 +132,9 @@ class Placing(RepeatedPairs):
         if self.threshold is None:
             return everything, everything
         above = found.scores[found.row][order] > self.threshold
-        return everything, _only(everything, above, self._accepted)
-
-
-def _only(rankings: Rankings, kept: np.typing.NDArray[np.bool_], retrieved: Ints) -> Rankings:
-    """The first documents of each ranking, so that ranks stay what they are."""
-    return replace(
-        rankings,
-        in_run=retrieved > 0,
-        retrieved=retrieved,
-        query=rankings.query[kept],
-        rank=rankings.rank[kept],
-        relevance=rankings.relevance[kept],
-        tie_first=rankings.tie_first[kept],
-        tie_size=rankings.tie_size[kept],
-    )
+        # The first documents of each ranking, so that ranks stay what they are.
+        accepted, some = everything.rows(above), self._accepted
+        return everything, replace(accepted, in_run=some > 0, retrieved=some)
 
 
 def _joined(parts: list[_Collected]) -> _Collected:

@@ -9,7 +9,7 @@ filtering test collection for TREC 2012; Robertson & Soboroff, The TREC 2002 fil
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple, Self
@@ -184,6 +184,7 @@ AVERAGES: dict[str, Callable[[Confusion], dict[str, Floats]]] = {
     "weighted": lambda counts: _average(counts, counts.positives.astype(np.float64)),
 }
 """All entities' counts added up first; entities alike; entities by their positives."""
+_KINDS: dict[str, Iterable[str]] = {"positives": LEVELS, "entities": ENTITIES, "average": AVERAGES}
 
 
 # --- scoring --------------------------------------------------------------------------------
@@ -205,17 +206,12 @@ class OfficialScores:
 
     def best(self, by: str = "f1_of_means") -> pl.DataFrame:
         """The row with the highest score of each kind; the lowest cut-off if several have it."""
-        kinds = ["run", "positives", "entities", "average"]
         return (
             self.table.sort(by, "cutoff", descending=[True, False], maintain_order=True)
-            .group_by(kinds, maintain_order=True)
+            .group_by("run", *_KINDS, maintain_order=True)
             .first()
-            .sort(*(pl.col(name).map_elements(_place, pl.Int64) for name in kinds[1:]))
+            .sort(*(pl.col(name).cast(pl.Enum([*known])) for name, known in _KINDS.items()))
         )
-
-
-def _place(name: str) -> int:
-    return [*LEVELS, *ENTITIES, *AVERAGES].index(name)
 
 
 def cutoffs_of(step: int) -> Ints:
@@ -243,7 +239,11 @@ def score_official(
     cutoffs = cutoffs_of(step)
     counted, skipped = tally(run, truth.judged, None, partial(_Counting, truth, cutoffs))
     check_repeats(run, truth.judged, None, counted.suspects())
-    _check_confidences(run.name, counted)
+    if counted.lowest <= 0 or counted.highest > HIGHEST:
+        raise CitebedError(
+            f"{run.name}: scores go from {counted.lowest:g} to {counted.highest:g}; the official "
+            f"scoring needs confidences above 0 and up to {HIGHEST}. Rescale them."
+        )
     rows = []
     for level in LEVELS:
         counts = counted.confusion(level, unjudged_negative)
@@ -252,14 +252,6 @@ def score_official(
             if require_positives in (None, needs) and len(chosen):
                 rows += _rows((run.name, level, entities), counts.of(chosen), cutoffs)
     return OfficialScores(run.name, pl.concat(rows), skipped, int(counted.judged.sum()))
-
-
-def _check_confidences(name: str, counted: _Counting) -> None:
-    if counted.lowest <= 0 or counted.highest > HIGHEST:
-        raise CitebedError(
-            f"{name}: scores go from {counted.lowest:g} to {counted.highest:g}; the official "
-            f"scoring needs confidences above 0 and up to {HIGHEST}. Rescale them."
-        )
 
 
 def _rows(kind: tuple[str, str, str], counts: Confusion, cutoffs: Ints) -> list[pl.DataFrame]:

@@ -25,17 +25,6 @@ from citebed.records import Problem
 from citebed.runs.times import is_in_years, parse_time
 from citebed.wording import printable
 
-__all__ = [
-    "Block",
-    "Decoded",
-    "Source",
-    "blocks",
-    "checksum",
-    "decode",
-    "file_source",
-    "table_source",
-]
-
 TEXTS = ("title", "abstract", "text")
 """The columns of a document's text."""
 
@@ -136,7 +125,7 @@ def decode(block: Block, naive_is_utc: bool) -> Decoded:
         numbers = None if raw.height == block.lines else _numbered(data)
     except pl.exceptions.PolarsError:
         raw, numbers, problems = _decode_lines(data)
-    line = pl.Series(numbers, dtype=pl.Int64) if numbers is not None else _range(raw.height)
+    line = pl.Series(range(raw.height) if numbers is None else numbers, dtype=pl.Int64)
     table = raw.with_columns((line + block.first_line).alias("line"))
     table = table.with_columns(_times(table["time"], table["doc_id"], naive_is_utc))
     wrong = table.filter(~_is_document())
@@ -149,10 +138,6 @@ def decode(block: Block, naive_is_utc: bool) -> Decoded:
 
 def _read(data: bytes) -> pl.DataFrame:
     return pl.read_ndjson(b"\n" + data if polars_misreads(data) else data, schema=_LINES)
-
-
-def _range(height: int) -> pl.Series:
-    return pl.int_range(height, dtype=pl.Int64, eager=True)
 
 
 def _numbered(data: bytes) -> list[int]:

@@ -271,7 +271,8 @@ def read_ahead(run: StreamRun) -> Iterator[StreamRun]:
     finally:
         stopped.set()
         while reader.is_alive():
-            _drain(waiting)
+            while not waiting.empty():
+                waiting.get_nowait()
             reader.join(0.01)
 
 
@@ -291,8 +292,3 @@ def _out_of(waiting: _Waiting) -> Iterator[pl.DataFrame]:
         if isinstance(found, BaseException):
             raise found
         yield found
-
-
-def _drain(waiting: _Waiting) -> None:
-    while not waiting.empty():
-        waiting.get_nowait()

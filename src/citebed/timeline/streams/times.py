@@ -13,12 +13,7 @@ from citebed.files.line_blocks import numbered_lines
 from citebed.files.reading import at_hand
 from citebed.runs.tables import id_column
 from citebed.runs.times import TIMES, format_time, parse_time, time_column
-from citebed.timeline.streams.stream_files import (
-    blocks,
-    decode,
-    documents_by_date,
-    file_source,
-)
+from citebed.timeline.streams.stream_files import blocks, decode, documents_by_date, file_source
 from citebed.wording import count, printable
 
 
@@ -90,8 +85,11 @@ def _lines(path: Path, utc: bool) -> Iterator[tuple[str, int]]:
         if not text or text.startswith("#"):
             continue
         try:
-            doc_id, time = _of_fields(text)
-            yield doc_id, parse_time(time, utc=utc)
+            doc_id, *time = text.split()
+            if len(time) not in (1, 2):
+                fields = count(1 + len(time), "field")
+                raise CitebedError(f"found {fields}, expected two: 'doc_id time'.")
+            yield doc_id, parse_time(" ".join(time), utc=utc)
         except CitebedError as error:
             raise FormatError(path, number, str(error)) from None
 
@@ -103,13 +101,6 @@ def _text_lines(path: Path) -> Iterator[tuple[int, str]]:
         except UnicodeDecodeError as error:
             what = f"byte 0x{line[error.start]:02x} is not UTF-8 text. Save the file as UTF-8."
             raise FormatError(path, number, what) from None
-
-
-def _of_fields(text: str) -> tuple[str, str]:
-    fields = text.split()
-    if len(fields) not in (2, 3):
-        raise CitebedError(f"found {count(len(fields), 'field')}, expected two: 'doc_id time'.")
-    return fields[0], " ".join(fields[1:])
 
 
 def _of_stream(path: Path, utc: bool) -> Iterator[tuple[str, int]]:

@@ -180,7 +180,7 @@ def test_an_index_of_another_polars_is_not_built_upon(
     folder = write_collection(tmp_path, DOCUMENTS)
     build(folder)
     write_collection(folder, DOCUMENTS[:2])
-    monkeypatch.setattr(building, "_hashing", lambda: "polars 99")
+    monkeypatch.setattr(building, "_HASHING", "polars 99")
     assert build(folder).counted == 2
 
 

@@ -58,8 +58,7 @@ class Tiny:
         """One part a term, so that a model must add parts up."""
         for term in range(len(self.words)):
             docs = np.flatnonzero(self.counts[:, term])
-            ones = np.ones(len(docs))
-            yield docs, self.counts[docs, term], self.df[term] * ones, self.cf[term] * ones
+            yield docs, self.counts[docs, term], self.df[[term]], self.cf[[term]]
 
     def query(self, words: list[str]) -> TermWeights:
         found = Counter(word for word in words if word in self.words)

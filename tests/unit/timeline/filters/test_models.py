@@ -13,10 +13,11 @@ from tests.sampling import examples
 from tests.unit.timeline.filters.bursts import LABELS, START, TOPICS, Doc, filtered, stream
 
 from citebed.errors import CitebedError, UnknownName
+from citebed.files.line_blocks import Block
 from citebed.timeline.filters import FILTERS, filter_of
 from citebed.timeline.filters.base import Documents, Filter, Tools
 from citebed.timeline.filters.topics import Name, Topic
-from citebed.timeline.streams.stream_files import Block, decode
+from citebed.timeline.streams.stream_files import decode
 
 MODELS = ("names", "relevance_model(mu=10,least=0)", "incremental(least=0.2)")
 NAMES = {topic.query_id: {n.name: n.weight for n in topic.names} for topic in TOPICS}

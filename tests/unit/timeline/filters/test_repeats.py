@@ -13,12 +13,13 @@ from tests.unit.timeline.filters.bursts import TOPICS, filtered, stream, write
 from tests.unit.timeline.filters.test_restarting import MODELS, OPTIONS, Killed, breaking, task_of
 
 from citebed.errors import FormatError
+from citebed.files.line_blocks import Block
 from citebed.runs.writing import stream_id
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
 from citebed.timeline.filters.repeated_documents import RepeatedDocuments, stream_ids
 from citebed.timeline.filters.running import FilterTask, RunOptions, run_filter
-from citebed.timeline.streams.stream_files import Block, decode, file_source, table_source
+from citebed.timeline.streams.stream_files import decode, file_source, table_source
 
 IDS = st.sampled_from(["a", "b", "1300000000-a", "1300000001-a", "0000000005-a", "12345-a", "5-a"])
 TIMES = st.sampled_from([-5, 5, 12345, 1300000000, 1300000001])
