@@ -17,6 +17,7 @@ import polars as pl
 import citebed
 from citebed.cli.app import main
 from citebed.collection.demo import import_demo, write_topics
+from citebed.judging.demo import demo_papers
 from citebed.runs.times import parse_time
 
 MODELS = {"bm25": "bm25", "ql": "ql", "rm3": "bm25+rm3", "rocchio": "bm25+rocchio", "dense": "kl"}
@@ -66,6 +67,13 @@ def make_place(folder: Path) -> None:
     _runs(folder)
     _judgements(folder)
     _stream(folder)
+    _campaign(folder)
+
+
+def _campaign(folder: Path) -> None:
+    """Source papers; the answers of their authors are made as the page comes to them."""
+    (folder / "papers.csv").write_bytes(demo_papers())
+    (folder / "inbox").mkdir()
 
 
 def _paper(folder: Path) -> dict[str, object]:

@@ -23,13 +23,18 @@ from tests.sampling import FULL
 from tests.shared import Once
 
 from citebed.cli.app import main
+from citebed.judging import open_campaign
+from citebed.judging.demo import play_authors
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 STREAMS = {"timeline.md", "timeline-report.md"}
 """Pages whose ``*.run`` are filter runs; those of search are made on its page."""
-NOT_OURS = re.compile(r"\s*(make|pip|hf|pdftotext|python bench/|citebed fetch)\b")
+NOT_OURS = re.compile(
+    r"\s*(make|pip|hf|pdftotext|python bench/|citebed fetch|citebed serve|citebed campaign organiser)\b"
+)
+"""Other programs, and what needs a network, serves without end, or asks for a password."""
 NEEDS_A_DOWNLOAD = (
     "acm-cr/acm-cr.tar.gz",
     "cran.tar.gz",
@@ -101,6 +106,8 @@ def _shell(block: str) -> None:
         words = [word for word in shlex.split(command) if not SETTING.match(word)]
         assert words[0] == "citebed", command
         expanded = [name for word in words[1:] for name in _expanded(word)]
+        if expanded[:2] == ["campaign", "returns"]:
+            play_authors(open_campaign(expanded[2]), Path(expanded[3]))
         if expanded[0] == "simulate" and not FULL:
             expanded += FEW_RANKINGS
         told = io.StringIO()

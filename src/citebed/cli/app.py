@@ -31,6 +31,8 @@ VERBS = {
     "evaluating": ("evaluate", "compare", "measures"),
     "contrasting": ("contrast", "pool-bias"),
     "judgement_sets": ("qrels",),
+    "campaigning": ("campaign",),
+    "serving": ("serve",),
     "fusing": ("fuse",),
     "reporting": ("report",),
     "timeline": ("timeline",),

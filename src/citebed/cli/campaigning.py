@@ -309,6 +309,50 @@ def exclude(
 
 
 @campaign.command()
+def search(
+    folder: Folder,
+    query: Annotated[str, typer.Argument(help="A query's id.")],
+    words: Annotated[str | None, typer.Argument(help="The query itself by default.")] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many results.")] = 15,
+    mark: Annotated[
+        list[str] | None, typer.Option(help="Mark this result for judging; may be repeated.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search by hand for a query, and mark what its author should judge; all of it is on record.
+
+    Example: citebed campaign search cr26 P05-1001-a1q1 "word alignment" --mark P03-1041
+    """
+    opened = _open(folder)
+    number, hits = opened.search(query, words or opened.question(query), k=k)
+    for doc_id in mark or ():
+        opened.mark(query, doc_id, search=number)
+    marked = set(mark or ())
+    rows = [{**hit._asdict(), "marked": hit.marked or hit.doc_id in marked} for hit in hits]
+    if as_json:
+        print_rows(rows, "json")
+        return
+    for row in rows:
+        sign = "*" if row["marked"] else " "
+        year = row["year"] or "    "
+        typer.echo(for_terminal(f"{sign}{row['rank']:3}  {row['doc_id']}  {year}  {row['title']}"))
+    say(f"search {number}; * is marked for judging")
+
+
+@campaign.command()
+def unmark(
+    folder: Folder,
+    query: Annotated[str, typer.Argument(help="A query's id.")],
+    doc_id: Annotated[str, typer.Argument(help="A document's id.")],
+) -> None:
+    """Take the mark of a search by hand away; that it was there stays on record.
+
+    Example: citebed campaign unmark cr26 P05-1001-a1q1 P03-1041
+    """
+    _open(folder).mark(query, doc_id, on=False)
+
+
+@campaign.command()
 def pool(
     folder: Folder,
     size: Annotated[

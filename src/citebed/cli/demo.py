@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from pathlib import Path
 
 import typer
@@ -19,13 +20,14 @@ PARAGRAPH = (
     "is short, pseudo-relevance feedback adds terms from the documents found first."
 )
 FILTERS = ("names", "relevance_model", "incremental")
+SEARCHED, MARKED = "relevance feedback", "rocchio1971relevance"
 MODELS = ("bm25", "kl(mu=1000)", "bm25+rocchio(docs=5,terms=20)")
 
 
 def demo(
     collection: collect.CollectionFolder = Path("demo-collection"),
 ) -> None:
-    """Make the demo collection, recommend from it, run models and compare them, filter a stream.
+    """Make the demo collection, recommend from it, compare models, filter a stream, judge.
 
     Its documents are landmark papers of information retrieval, cited by papers of ours. As a
     stream they come by their dates, and filters pick those that each paper of ours cites.
@@ -58,6 +60,41 @@ def demo(
     said = f"citebed report {qrels} {collection}/runs/*.run -o {page}"
     _run("report", str(qrels), *map(str, runs), "-o", str(page), said=said)
     _stream(collection)
+    _campaign(collection)
+
+
+def _campaign(collection: Path) -> None:
+    """A campaign with made-up authors: invited, answered, pooled, judged, exported."""
+    from citebed.files.writing import write_whole
+    from citebed.judging import open_campaign
+    from citebed.judging.demo import demo_papers, play_authors
+
+    folder = collection / "campaign"
+    shutil.rmtree(folder, ignore_errors=True)
+    for path in (collection / "campaigns").glob("campaign.sqlite*"):
+        path.unlink()
+    place = str(folder)
+    papers = folder.with_name("campaign-papers.csv")
+    write_whole(papers, demo_papers())
+    _run("campaign", "new", place, "--collection", str(collection), "--papers", str(papers),
+         "--title", "Demo campaign", "--contact", "organiser@example.org")  # fmt: skip
+    inbox = folder / "inbox"
+    for phase in (1, 2):
+        if phase == 2:
+            _run("campaign", "suggest", place, "demo-filters-a1q2")
+            wording = "When should a filter of document streams be revised?"
+            _run("campaign", "reformulate", place, "demo-filters-a1q2", wording,
+                 "--class", "anaphor", "--class", "context")  # fmt: skip
+            _run("campaign", "search", place, "demo-filters-a1q2", SEARCHED, "-k", "5",
+                 "--mark", MARKED)  # fmt: skip
+            _run("campaign", "pool", place)
+        _run("campaign", "invite", place, "--forms", "text")
+        replies = play_authors(open_campaign(folder), inbox)
+        typer.echo(f"({len(replies)} made-up authors answer)")
+        _run("campaign", "returns", place, str(inbox))
+    _run("campaign", "status", place)
+    _run("campaign", "tables", place)
+    _run("campaign", "export", place, "-o", str(folder / "qrels"))
 
 
 def _stream(collection: Path) -> None:

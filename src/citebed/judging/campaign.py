@@ -120,6 +120,12 @@ class Campaign(CampaignStore):
         kinds = [*[pl.String] * 6, pl.List(pl.String), pl.String]
         return pl.DataFrame(rows, dict(zip(names, kinds, strict=True)), orient="row")  # type: ignore[arg-type]
 
+    def question(self, query_id: str) -> str:
+        """How a question is worded now."""
+        with self.reading() as connection:
+            row = searching.question_row(self, connection, query_id)
+            return str(wording_of(connection, row.id).text)
+
     def reformulate(self, query_id: str, text: str, *classes: str, who: str = "organiser") -> None:
         """Word a question anew, so that it stands alone."""
         reformulating.reformulate(self, query_id, text, classes, who)
@@ -233,9 +239,14 @@ def new_campaign(
     papers: str | Path | None = None,
     *,
     database: str | None = None,
+    simulated: bool = False,
+    secret: str | None = None,
     **settings: Any,
 ) -> Campaign:
-    """Start a campaign, whose folder's name is its name; the settings are those of `Settings`."""
+    """Start a campaign, whose folder's name is its name; the settings are those of `Settings`.
+
+    Only a simulated one is given its ``secret``.
+    """
     folder = Path(folder)
     if (folder / FILE).exists():
         raise CitebedError(f"there is a campaign in {printable(folder)} already.")
@@ -245,16 +256,18 @@ def new_campaign(
     settings.setdefault("title", f"{name}: building a test collection")
     chosen = Settings(collection=str(place), **settings)
     at = database or str(place / "campaigns" / f"{name}.sqlite")
-    campaign = Campaign(*_created(at, name, chosen), folder)
+    campaign = Campaign(*_created(at, name, chosen, simulated, secret), folder)
     if papers is not None:
         campaign.add_papers(papers)
     write_whole(folder / FILE, _toml(name, place, at))
     return campaign
 
 
-def _created(at: str, name: str, settings: Settings) -> tuple[Database, str]:
+def _created(
+    at: str, name: str, settings: Settings, simulated: bool, secret: str | None
+) -> tuple[Database, str]:
     opened = open_database(at, create=True)
-    create_campaign(opened, name, settings)
+    create_campaign(opened, name, settings, simulated=simulated, secret=secret)
     return opened, name
 
 

@@ -135,12 +135,13 @@ def _pools(connection: Connection, question: Any) -> Iterator[dict[str, Any]]:
         ways: dict[str, dict[str, int]] = {}
         for row in connection.execute(select(found).where(found.c.pool_id == pool.id)):
             ways.setdefault(row.doc_id, {})[row.method] = row.rank
-        pooled = connection.scalars(
-            select(items.c.doc_id).where(items.c.pool_id == pool.id).order_by(items.c.position)
+        pooled = connection.execute(
+            select(items).where(items.c.pool_id == pool.id).order_by(items.c.position)
         )
-        for position, doc_id in enumerate(pooled, 1):
-            place = {"query_id": question.query_id, "list": pool.round, "method": pool.method}
-            yield place | {"position": position, "doc_id": doc_id, "found": ways.get(doc_id, {})}
+        for row in pooled:
+            place = {"query_id": question.query_id, "list": pool.round, "pooling": pool.method}
+            place |= {"position": row.position, "doc_id": row.doc_id, **row.drawn}
+            yield place | {"found": ways.get(row.doc_id, {})}
 
 
 def _write(draft: Path, contents: _Contents, facts: Mapping[str, Any]) -> None:

@@ -182,8 +182,16 @@ def _one_line(text: str) -> str:
     return " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", " ", text).split())
 
 
+_INVITATION = (
+    "we build a test collection for research on finding papers, and ask the authors themselves "
+    "what is relevant. It takes some minutes, and you would help us much. What we ask for is "
+    "explained in the form."
+)
+
+
 def _body(sheet: Sheet, ways: Sequence[str]) -> str:
-    paragraphs = [f"Dear {_one_line(sheet.person)},", *sheet.instructions()]
+    paragraphs = [f"Dear {_one_line(sheet.person)},"]
+    paragraphs += [_INVITATION] if "text" in ways else sheet.instructions()
     offers = {
         "web": f"on the web, at your own page: {sheet.link}",
         "html": "in the attached HTML file, which works offline and makes a small answer file to "

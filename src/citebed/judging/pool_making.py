@@ -15,6 +15,7 @@ from citebed.collection import Collection
 from citebed.judging.judgement_tables import qrels_of
 from citebed.judging.papers import Lookup, entry_of
 from citebed.judging.pooling import Budget, found, pool
+from citebed.judging.pooling_methods import Pooled
 from citebed.judging.questions import live_questions, wording_of
 from citebed.judging.searching import COUPLING, DEPTH, coupled, marked
 from citebed.judging.store.handle import CampaignStore
@@ -120,7 +121,7 @@ class _Pooling:
         if rows:
             self.connection.execute(insert(found_table), rows)
         if chosen.documents:
-            self.connection.execute(insert(items), self._items(pool_id, chosen.doc_ids))
+            self.connection.execute(insert(items), self._items(pool_id, chosen.documents))
         new_manual = sum(document.stratum == "manual" for document in chosen.documents)
         return PoolReport(query_id, turn, new_manual, len(chosen.documents))
 
@@ -149,12 +150,14 @@ class _Pooling:
         added = insert(pools).returning(pools.c.id).values(row)
         return turn, int(self.connection.execute(added).scalar_one())
 
-    def _items(self, pool_id: int, doc_ids: Sequence[str]) -> list[dict[str, Any]]:
+    def _items(self, pool_id: int, chosen: Sequence[Pooled]) -> list[dict[str, Any]]:
         rows = []
-        for position, doc_id in enumerate(doc_ids, 1):
+        for position, pooled in enumerate(chosen, 1):
+            drawn = pooled._asdict()
+            doc_id = drawn.pop("doc_id")
             document = self.lookup.document(doc_id)
             entry = entry_of(position, document)._asdict() if document else {"title": doc_id}
             entry.pop("number", None)
             row = {"question_id": self.question.id, "pool_id": pool_id, "position": position}
-            rows.append(row | {"doc_id": doc_id, "shown": entry})
+            rows.append(row | {"doc_id": doc_id, "shown": entry, "drawn": drawn})
         return rows

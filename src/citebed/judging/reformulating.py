@@ -10,7 +10,6 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from os.path import commonprefix
 from typing import NamedTuple
 
 from citebed.collection import Collection
@@ -113,7 +112,8 @@ def _typos(text: str, known: Mapping[str, int]) -> Iterable[Suggestion]:
 
 def _is_form_of(word: str, other: str) -> bool:
     """Whether two words differ in their endings only: *filters*, *filter*."""
-    return len(commonprefix([word, other])) >= min(len(word), len(other)) - 1
+    shared = min(len(word), len(other)) - 1
+    return word[:shared] == other[:shared]
 
 
 def _ratio(one: str, other: str) -> float:
@@ -145,7 +145,8 @@ def _context(text: str, earlier: Sequence[str]) -> Iterable[Suggestion]:
     if not earlier or len(words) > _FEW_WORDS:
         return
     mine = {word.lower() for word in words}
-    new = [word for word in _WORD.findall(earlier[0]) if word.lower() not in mine]
+    before = _FILLERS.sub("", earlier[0])
+    new = [word for word in _WORD.findall(before) if word.lower() not in mine]
     content = [word for word in new if len(word) > _SHORT][:4]
     if content:
         instead = f" - {' '.join(content)}"

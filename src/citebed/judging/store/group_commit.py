@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
@@ -21,7 +22,9 @@ from citebed.judging.store.engine import Database
 from citebed.judging.store.judgements import in_turn
 
 _T = TypeVar("_T")
-Work = Callable[[Connection], Any]
+_Given = TypeVar("_Given")
+Together = Callable[[Connection, Sequence[_Given]], Sequence[_T | CitebedError]]
+"""Does many things of one kind: for each what came of it, or why it was refused."""
 MOST_AT_ONCE = 200
 
 
@@ -30,7 +33,8 @@ class Unavailable(CitebedError):
 
 
 class _Job(NamedTuple):
-    work: Work
+    together: Together[Any, Any]
+    given: Any
     done: Future[Any]
 
 
@@ -46,7 +50,11 @@ class GroupCommit:
 
     def submit(self, work: Callable[[Connection], _T]) -> Future[_T]:
         """Have something written; what it returns, or the `CitebedError` it refuses with."""
-        job = _Job(work, Future())
+        return self.submit_to(_one_by_one, work)
+
+    def submit_to(self, together: Together[_Given, _T], given: _Given) -> Future[_T]:
+        """Have something written by what does many of its kind with few statements."""
+        job = _Job(together, given, Future())
         with self._changed:
             if self._closed:
                 raise Unavailable("the server is being stopped.")
@@ -87,24 +95,31 @@ class GroupCommit:
 
     def _together(self, jobs: Sequence[_Job]) -> list[Any]:
         with self._database.writing() as connection:
-            return [_attempt(connection, job.work) for job in jobs]
+            return [
+                outcome
+                for together, alike in groupby(jobs, key=lambda job: job.together)
+                for outcome in together(connection, [job.given for job in alike])
+            ]
 
     def _alone(self, job: _Job) -> Any:
         """Once more where another process was faster with the same thing."""
         try:
-            return in_turn(self._database, job.work)
+            [outcome] = in_turn(self._database, lambda c: job.together(c, [job.given]))
         except Exception as error:
-            known = isinstance(error, CitebedError) and error.__cause__ is None
-            return error if known else _unavailable(error)
+            return _unavailable(error)
+        return outcome
 
 
-def _attempt(connection: Connection, work: Work) -> Any:
-    """Do one thing; one that is refused leaves no trace and holds nobody else up."""
-    try:
-        with connection.begin_nested():
-            return work(connection)
-    except CitebedError as error:
-        return error
+def _one_by_one(connection: Connection, works: Sequence[Callable[[Connection], Any]]) -> list[Any]:
+    """Do one thing after the other; one that is refused leaves no trace and stops no other."""
+    outcomes: list[Any] = []
+    for work in works:
+        try:
+            with connection.begin_nested():
+                outcomes.append(work(connection))
+        except CitebedError as error:
+            outcomes.append(error)
+    return outcomes
 
 
 def _unavailable(error: Exception) -> Unavailable:

@@ -70,9 +70,17 @@ class CampaignStore:
 
 
 def create_campaign(
-    database: Database, name: str, settings: Settings, *, simulated: bool = False
+    database: Database,
+    name: str,
+    settings: Settings,
+    *,
+    simulated: bool = False,
+    secret: str | None = None,
 ) -> CampaignStore:
-    """Start a campaign in a database that has none of that name."""
+    """Start a campaign in a database that has none of that name.
+
+    Its ``secret`` is drawn, but for a simulation that must come out the same again.
+    """
     if not _NAME.fullmatch(name):
         raise CitebedError(
             f"'{name}' cannot name a campaign: use letters, digits, dots, dashes and underscores."
@@ -80,7 +88,7 @@ def create_campaign(
     with database.writing() as connection:
         if connection.scalar(select(campaigns.c.id).where(campaigns.c.name == name)) is not None:
             raise CitebedError(f"there is a campaign '{name}' already in {database.url}.")
-        row = {"name": name, "secret": secrets.token_hex(32), "simulated": simulated}
+        row = {"name": name, "secret": secret or secrets.token_hex(32), "simulated": simulated}
         connection.execute(
             insert(campaigns).values(**row, settings=settings.as_json(), created_at=now())
         )

@@ -285,6 +285,7 @@ items = Table(
     Column("position", Integer, nullable=False),
     Column("doc_id", Text),
     Column("shown", JSON),
+    Column("drawn", JSON),
     UniqueConstraint("question_id", "reference_id"),
     CheckConstraint("(reference_id IS NULL) <> (pool_id IS NULL)", name="phase"),
 )

@@ -413,6 +413,7 @@ def _create_tables() -> None:
         sa.Column("position", sa.Integer(), nullable=False),
         sa.Column("doc_id", sa.Text(), nullable=True),
         sa.Column("shown", sa.JSON(), nullable=True),
+        sa.Column("drawn", sa.JSON(), nullable=True),
         sa.CheckConstraint(
             "(reference_id IS NULL) <> (pool_id IS NULL)", name=op.f("ck_items_phase")
         ),

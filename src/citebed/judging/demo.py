@@ -1,0 +1,109 @@
+"""The authors of the demo's papers, played: what they answer is made up, by a rule.
+
+They reply with the form quoted, as people do, and one does not answer at all. Phase one's grades
+tell how often the paper cites a reference; in phase two a paper is relevant if its title shares a
+word with the question.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+
+from sqlalchemy import select
+
+from citebed.collection import Collection
+from citebed.files.writing import write_whole
+from citebed.judging.answering import answered
+from citebed.judging.assigning import sheet_of
+from citebed.judging.campaign import Campaign
+from citebed.judging.forms import text_form
+from citebed.judging.forms.sheet import Sheet
+from citebed.judging.mails import open_forms
+from citebed.judging.store.schema import authorships, papers
+
+_WORD = re.compile(r"[a-z]{5,}")
+
+
+def demo_papers() -> bytes:
+    """The demo's source papers with their authors, who do not exist, as CSV."""
+    return (resources.files("citebed") / "demo" / "papers.csv").read_bytes()
+
+
+def play_authors(campaign: Campaign, inbox: Path) -> list[Path]:
+    """Fill the forms that nobody has answered, and put the replies into a folder."""
+    given = resources.files("citebed") / "demo" / "questions.json"
+    questions = json.loads(given.read_text("utf-8"))
+    replies = []
+    with campaign.reading() as connection:
+        for form in open_forms(campaign, connection):
+            if answered(connection, form)[0]:
+                continue
+            place = select(papers.c.label, authorships.c.position).join(
+                authorships, authorships.c.paper_id == papers.c.id
+            )
+            label, position = connection.execute(
+                place.where(papers.c.id == form.paper_id, authorships.c.person_id == form.person_id)
+            ).one()
+            asked = questions.get(f"{label}-{position}")
+            if asked is not None:
+                sheet = sheet_of(campaign, connection, form)
+                filled = _filled(sheet, label, asked, campaign.collection)
+                path = inbox / f"{label}-{position}-phase{form.phase}-{form.round}.txt"
+                write_whole(path, filled)
+                replies.append(path)
+    return replies
+
+
+def _filled(sheet: Sheet, label: str, questions: list[str], collection: Collection) -> str:
+    """The text form as a reply brings it back: quoted, with the answers written into it."""
+    lines = text_form.write(sheet).splitlines()
+    made = _first(lines, questions, _times_cited(sheet, label, collection))
+    made = made if sheet.phase == 1 else _second(lines, sheet)
+    return "Happy to help!\n\n" + "\n".join(f"> {line}".rstrip() for line in made) + "\n"
+
+
+def _times_cited(sheet: Sheet, label: str, collection: Collection) -> dict[int, int]:
+    """How often the paper cites each of its references, by number."""
+    contexts = collection.contexts.filter(paper_id=label)
+    times = Counter(contexts["cites"].explode().drop_nulls().to_list())
+    return {entry.number: times[str(entry.number)] for entry in sheet.references}
+
+
+def _first(lines: list[str], questions: list[str], cited: dict[int, int]) -> Iterator[str]:
+    number = 0
+    for line in lines:
+        if found := re.fullmatch(r"QUESTION (\d+):\s*", line):
+            asked = int(found[1])
+            yield f"{line} {questions[asked - 1] if asked <= len(questions) else ''}".rstrip()
+            continue
+        if found := re.match(r"\[(\d+)\] ", line):
+            number = int(found[1])
+        filled = line
+        for at, _ in enumerate(questions, 1):
+            grade = min(4, 1 + cited.get(number, 0)) if (number + at) % 7 else "?"
+            filled = filled.replace(f"Q{at}: [ ]", f"Q{at}: [{grade}]")
+        yield filled
+
+
+def _second(lines: list[str], sheet: Sheet) -> Iterator[str]:
+    entries = {
+        f"{query.number}.{entry.number}": (query.text, entry.title)
+        for query in sheet.asked
+        for entry in query.entries
+    }
+    about = ("", "")
+    for line in lines:
+        if found := re.match(r"\[(\d+\.\d+)\] ", line):
+            about = entries[found[1]]
+        if line.strip() == "approve: [ ]":
+            yield line.replace("[ ]", "[x]")
+            continue
+        question, title = (set(_WORD.findall(text.lower())) for text in about)
+        marks = ("x", " ") if question & title else (" ", "X")
+        marked = "relevant [{}]   not relevant [{}]".format(*marks)
+        yield line.replace("relevant [ ]   not relevant [ ]", marked)
