@@ -1,0 +1,251 @@
+"""Filled PDF forms, read as answers; a "line" is the number of the page.
+
+Programs write values in their own ways: text in several encodings or as a stream, boxes as the
+name of a state or as a string, values in a field or in its widgets.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pypdf import PdfReader
+from pypdf.errors import PyPdfError
+from pypdf.generic import ArrayObject, DictionaryObject, StreamObject
+
+from citebed.errors import FormatError
+from citebed.judging.forms.gathering import Gathering, limits_in, quoted
+from citebed.judging.forms.marks import Mark, NoGrade, grade_in, mark_in, verdict_in
+from citebed.judging.forms.sheet import Answers
+from citebed.judging.forms.text_lines import same
+from citebed.text.normalise import fold
+
+LARGEST = 20 << 20
+_PAGES, _FIELDS, _DEEP = 1000, 50_000, 20
+_TEXT = 100_000
+_OFF = frozenset(("", "off", "no", "false", "0"))
+_NAME = re.compile(
+    r"(question|approve|better)\.(\d{1,6})|(grade|relevant|not|cannot|comment)\.(\d{1,6})\.(\d{1,6})"
+)
+_VERDICTS = ("relevant", "not", "cannot")
+_WHAT = "PDF form"
+# What pypdf meets in damaged files comes out as any of these.
+_FAULTS = (
+    PyPdfError, RecursionError, MemoryError, ArithmeticError, AttributeError, LookupError, OSError,
+    TypeError, ValueError, NotImplementedError, AssertionError,
+)  # fmt: skip
+
+Fields = dict[str, tuple[int, "str | bool"]]
+
+
+def is_this_form(content: bytes) -> bool:
+    """Whether this is a PDF at all: one that is none of our forms is told when it is read."""
+    return b"%PDF-" in content[:1024]
+
+
+def read(content: bytes) -> Answers:
+    """What a PDF form was answered with."""
+    fields = _fields(content)
+    code = fields.get("form", (0, ""))[1]
+    if not fields or not isinstance(code, str) or not code:
+        raise FormatError(_WHAT, None, _without_fields(bool(fields)))
+    numbers = fields.get("numbers", (0, ""))[1]
+    gathering = Gathering(fold(code).upper(), limits_in(str(numbers)))
+    _questions(fields, gathering)
+    _grades(fields, gathering)
+    _verdicts(fields, gathering)
+    _approvals(fields, gathering)
+    page, opted_out = fields.get("opt_out", (0, False))
+    mark = _mark(opted_out)
+    gathering.opted_out = mark is Mark.YES
+    if mark is Mark.UNKNOWN:
+        gathering.unread(page, f"not to be written to again? {quoted(str(opted_out))}")
+    return gathering.answers()
+
+
+def _without_fields(has_some: bool) -> str:
+    if has_some:
+        return "it has fields, but not the code of a form of ours; was it made from another file?"
+    return (
+        "it has no fields: it was printed or flattened, so that the answers are only a picture. "
+        "Ask for the saved form itself, or enter what it shows on the judge's page."
+    )
+
+
+# --- The fields of a file -------------------------------------------------------------------
+
+
+def _fields(content: bytes) -> Fields:
+    """All fields by name, with the page and what they hold; whatever goes wrong is one error."""
+    if len(content) > LARGEST:
+        raise FormatError(_WHAT, None, f"{len(content):,} bytes; a form has less than "
+                          f"{LARGEST:,}. Is it a scan? Ask for the saved form.")  # fmt: skip
+    logger = logging.getLogger("pypdf")  # its remarks on odd files are not for our users
+    was = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        reader = PdfReader(io.BytesIO(content), strict=False)
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise FormatError(_WHAT, None, "it is locked with a password: ask for one without.")
+        return dict(_all_fields(reader))
+    except FormatError:
+        raise
+    except _FAULTS as error:
+        raise FormatError(_WHAT, None, "it is damaged, or locked in a way that cannot be read "
+                          f"({type(error).__name__}): ask for it again.") from error  # fmt: skip
+    finally:
+        logger.setLevel(was)
+
+
+def _all_fields(reader: PdfReader) -> Iterator[tuple[str, tuple[int, str | bool]]]:
+    """Fields that no page shows first, so that those of the pages stand."""
+    catalog = reader.root_object
+    form = _resolved(catalog.get("/AcroForm"))
+    listed = _resolved(form.get("/Fields")) if isinstance(form, DictionaryObject) else None
+    for field in _limited(listed, _FIELDS):
+        if isinstance(field, DictionaryObject) and "/T" in field:
+            yield fold(_text(field["/T"])), (0, _value(field))
+    for number, page in enumerate(reader.pages, 1):
+        if number > _PAGES:
+            raise FormatError(
+                _WHAT, None, f"it has more than {_PAGES:,} pages: send the form alone."
+            )
+        for widget in _limited(_resolved(page.get("/Annots")), _FIELDS):
+            if isinstance(widget, DictionaryObject) and (name := _name(widget)):
+                yield name, (number, _value(widget))
+
+
+def _limited(found: Any, most: int) -> Iterator[Any]:
+    for at, each in enumerate(found if isinstance(found, ArrayObject) else ()):
+        if at >= most:
+            raise FormatError(_WHAT, None, f"it has more than {most:,} fields.")
+        yield _resolved(each)
+
+
+def _resolved(found: Any) -> Any:
+    return found.get_object() if found is not None and hasattr(found, "get_object") else found
+
+
+def _parents(field: DictionaryObject) -> Iterator[DictionaryObject]:
+    """A field and those that it is a part of."""
+    for _ in range(_DEEP):
+        yield field
+        parent = _resolved(field.get("/Parent"))
+        if not isinstance(parent, DictionaryObject):
+            return
+        field = parent
+
+
+def _name(widget: DictionaryObject) -> str:
+    parts = [fold(_text(each["/T"])) for each in _parents(widget) if "/T" in each]
+    return ".".join(reversed(parts))[:200]
+
+
+def _value(widget: DictionaryObject) -> str | bool:
+    """What a field holds: text, or whether a box is marked (by its value, else by its looks)."""
+    found = {
+        key: next((_resolved(each[key]) for each in _parents(widget) if key in each), None)
+        for key in ("/FT", "/V")
+    }
+    if found["/FT"] != "/Btn":
+        return _text(found["/V"])
+    value, looks = found["/V"], _resolved(widget.get("/AS"))
+    if value is None or _state(value) in _OFF:
+        is_shown = looks is not None and _state(looks) not in _OFF
+        return is_shown if value is None else ("?" if is_shown else False)
+    return True
+
+
+def _state(found: Any) -> str:
+    return fold(_text(found)).removeprefix("/").casefold()
+
+
+def _text(found: Any) -> str:
+    """A string of any encoding; a choice of several is all of them."""
+    found = _resolved(found)
+    if isinstance(found, ArrayObject):
+        return " / ".join(_text(each) for each in found[:20])
+    if isinstance(found, StreamObject):
+        found = found.get_data()
+    if isinstance(found, bytes):
+        return _decoded(found[: 2 * _TEXT])
+    if found is None or isinstance(found, DictionaryObject):
+        return ""
+    text = str(found)[:_TEXT]
+    is_mistaken = text.startswith(("\xef\xbb\xbf", "\xff\xfe"))  # a mark of order taken as text
+    return _decoded(text.encode("latin-1", "replace")) if is_mistaken else text
+
+
+def _decoded(content: bytes) -> str:
+    for mark, encoding in ((b"\xfe\xff", "utf-16"), (b"\xff\xfe", "utf-16"), (b"", "utf-8-sig")):
+        if content.startswith(mark):
+            try:
+                return content.decode(encoding)
+            except UnicodeDecodeError:
+                continue
+    return content.decode("cp1252", "replace")
+
+
+# --- What they say --------------------------------------------------------------------------
+
+
+def _of(fields: Fields, kind: str) -> Iterator[tuple[int, int, int, str | bool]]:
+    """Fields of a kind: their numbers, page and value."""
+    for name, (page, value) in fields.items():
+        found = _NAME.fullmatch(name)
+        if found and kind in (found[1], found[3]):
+            yield int(found[2] or found[4]), int(found[5] or 0), page, value
+
+
+def _questions(fields: Fields, gathering: Gathering) -> None:
+    for number, _, page, text in _of(fields, "question"):
+        gathering.question(number, str(text), page)
+
+
+def _grades(fields: Fields, gathering: Gathering) -> None:
+    for question, paper, page, text in _of(fields, "grade"):
+        grade = grade_in(same(fold(str(text))))
+        if grade is NoGrade.UNKNOWN:
+            what = f"Q{question} of [{paper}]: {quoted(str(text))} is no grade"
+            gathering.doubt(question, paper, page, what)
+        elif not isinstance(grade, NoGrade):
+            gathering.grade(question, paper, grade, page)
+
+
+def _mark(value: str | bool) -> Mark:
+    return mark_in(fold(value)) if isinstance(value, str) else Mark.YES if value else Mark.EMPTY
+
+
+def _verdicts(fields: Fields, gathering: Gathering) -> None:
+    found: dict[tuple[int, int], dict[str, Mark]] = {}
+    pages: dict[tuple[int, int], int] = {}
+    for kind in _VERDICTS:
+        for query, paper, page, value in _of(fields, kind):
+            found.setdefault((query, paper), {})[kind] = _mark(value)
+            pages[query, paper] = page
+    comments = {(query, paper): fold(str(text)) for query, paper, _, text in _of(fields, "comment")}
+    for (query, paper), marks in found.items():
+        where = f"document [{query}.{paper}]"
+        verdict = verdict_in(*(marks.get(kind, Mark.EMPTY) for kind in _VERDICTS))
+        comment, page = comments.get((query, paper), ""), pages[query, paper]
+        if verdict is Mark.UNKNOWN:
+            gathering.doubt(query, paper, page, f"{where} has marks that contradict each other")
+        elif isinstance(verdict, Mark):
+            if comment:
+                gathering.unread(page, f"{where} has a comment but no mark: {quoted(comment)}")
+        else:
+            gathering.verdict(query, paper, verdict, comment, page)
+
+
+def _approvals(fields: Fields, gathering: Gathering) -> None:
+    for query, _, page, text in _of(fields, "better"):
+        if wording := fold(str(text)):
+            gathering.approve(query, wording, page)
+    for query, _, page, value in _of(fields, "approve"):
+        if _mark(value) is Mark.YES:
+            gathering.approve(query, True, page)
+        elif _mark(value) is Mark.UNKNOWN:
+            gathering.doubt_approval(query, page, "is approved by its value, but not by its looks")
