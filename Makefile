@@ -5,22 +5,29 @@ BIN     = $(VENV)/bin
 WORKERS ?= 2
 BENCH   = import robustness search bm25 models citing rerank evaluate clusters claims contrast timeline filter
 
-.PHONY: demo test test-full lint packages pythons fuzz bench docs lock clean
+.PHONY: demo test test-full lint style types contracts packages pythons fuzz bench docs lock clean
 
 demo: $(VENV)/.ready
 	$(BIN)/citebed demo demo-collection
 
-test: lint packages pythons
+test: packages $(VENV)/.ready-dev
+	$(MAKE) --no-print-directory --jobs $(WORKERS) lint pythons
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # Every case of every kind, the long studies, and all examples of property tests.
-test-full: lint packages pythons
-	CITEBED_FULL=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+test-full:
+	CITEBED_FULL=1 $(MAKE) --no-print-directory test
 
-lint: $(VENV)/.ready-dev
+lint: types contracts style
+
+style: $(VENV)/.ready-dev
 	$(BIN)/ruff check src tests bench docs
 	$(BIN)/ruff format --check src tests bench docs
+
+types: $(VENV)/.ready-dev
 	$(BIN)/mypy
+
+contracts: $(VENV)/.ready-dev
 	$(BIN)/lint-imports
 
 # The tests of pages need Chromium, those of judging also a PostgreSQL server; where they may not be

@@ -60,7 +60,7 @@ FULL_ONLY = (
 
 def examples(number: int) -> int:
     """How many examples a property test sees that asks for so many."""
-    return number if FULL else max(8, number // 4)
+    return number if FULL else max(8, number // (4 * EVERY))
 
 
 def sized(usual: int, full: int) -> int:
