@@ -159,21 +159,16 @@ def _tell_notes(stream: Path, report: FilterReport, topics: int, skipped: Path |
     if more:
         where = f"{printable(skipped) if skipped else '--skipped FILE'} lists them all"
         typer.echo(f"skipped {count(more, 'more line')}; {where}", err=True)
-    if report.unmatched:
-        without = f"{len(report.unmatched):,} of {count(topics, 'topic')} matched no document"
-        typer.echo(f"{without}: {_some(report.unmatched)}", err=True)
-    if report.unknown:
-        judged = count(len(report.unknown), "judged topic")
-        typer.echo(f"{judged} not among the topics: {_some(report.unknown)}", err=True)
-    if report.unmet:
-        unmet = count(len(report.unmet), "judged or training document")
-        typer.echo(f"{unmet} not in the stream: {_some(report.unmet)}", err=True)
-
-
-def _some(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = len(names) - SHOWN
-    return ", ".join(names[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+    without, unmet = len(report.unmatched), count(len(report.unmet), "judged or training document")
+    told = {
+        f"{without:,} of {count(topics, 'topic')} matched no document": report.unmatched,
+        f"{count(len(report.unknown), 'judged topic')} not among the topics": report.unknown,
+        f"{unmet} not in the stream": report.unmet,
+    }
+    for what, names in told.items():
+        if names:
+            others = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+            typer.echo(f"{what}: {', '.join(names[:SHOWN])}{others}", err=True)
 
 
 def _tell(report: FilterReport, as_json: bool, quiet: bool) -> None:

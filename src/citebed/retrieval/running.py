@@ -7,12 +7,10 @@ recommending explains what it finds.
 from __future__ import annotations
 
 import contextlib
-import platform
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -323,6 +321,9 @@ def run_facts(
     command: Sequence[str],
 ) -> dict[str, Any]:
     """What the sidecar says: command, versions, model, hashes of the inputs."""
+    import platform
+    from importlib import metadata
+
     versions = {"python": platform.python_version()}
     for name in _PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
