@@ -5,6 +5,7 @@ Whatever a form was filled on, its answers come here; so does every click on the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection, func, insert, select, update
@@ -14,7 +15,7 @@ from citebed.judging.assigning import Form, items_of
 from citebed.judging.forms.sheet import Answers, Said, Unread
 from citebed.judging.questions import wording_of
 from citebed.judging.store.handle import CampaignStore
-from citebed.judging.store.judgements import Saved, Source, Verdict, save
+from citebed.judging.store.judgements import Saved, Source, Told, Verdict, save, save_all
 from citebed.judging.store.schema import (
     approvals,
     authorships,
@@ -82,24 +83,50 @@ def _unfit(store: CampaignStore, form: Form, said: Said) -> str:
     return ""
 
 
+Click = tuple[Form, Verdict, Source]
+"""A judgement on a form."""
+
+
 def judge(
     store: CampaignStore, connection: Connection, form: Form, verdict: Verdict, source: Source
 ) -> Saved:
-    """One judgement of a form, as the web saves it at each click."""
-    if not _is_on(connection, form, verdict.item_id):
-        raise CitebedError("this document is not on your list.")
-    if why := _unfit(store, form, Said(verdict.value)):
-        raise CitebedError(f"{why}.")
-    return save(connection, source, verdict._replace(comment=fold(verdict.comment)[:LONGEST]))
+    """One judgement of a form."""
+    [told] = judge_all(store, connection, [(form, verdict, source)])
+    if isinstance(told, CitebedError):
+        raise told
+    return told
 
 
-def _is_on(connection: Connection, form: Form, item: int) -> bool:
-    """Whether a form asks about an item, without listing all its items at each click."""
-    if form.phase == 2:
-        return any(item in query["items"] for query in form.content["asked"])
-    mine = (items.c.id == item) & (questions.c.form_id == form.id)
-    chosen = select(items.c.id).join(questions, questions.c.id == items.c.question_id)
-    return connection.scalar(chosen.where(mine, items.c.reference_id.is_not(None))) is not None
+def judge_all(store: CampaignStore, connection: Connection, clicks: Sequence[Click]) -> list[Told]:
+    """Judgements of many forms; what does not fit its form is refused."""
+    listed = _listed(connection, clicks)
+    told: list[Told | None] = []
+    acts = []
+    for form, verdict, source in clicks:
+        why = _unfit(store, form, Said(verdict.value))
+        if (form.id, verdict.item_id) not in listed:
+            why = "this document is not on your list"
+        told.append(CitebedError(f"{why}.") if why else None)
+        if not why:
+            acts.append((source, verdict._replace(comment=fold(verdict.comment)[:LONGEST])))
+    saved = iter(save_all(connection, acts))
+    return [next(saved) if each is None else each for each in told]
+
+
+def _listed(connection: Connection, clicks: Sequence[Click]) -> set[tuple[int, int]]:
+    """Which of the items are on their forms, without listing all that is on these."""
+    first = [verdict.item_id for form, verdict, _ in clicks if form.phase == 1]
+    chosen = select(questions.c.form_id, items.c.id).join(
+        items, items.c.question_id == questions.c.id
+    )
+    mine = items.c.id.in_(first) & items.c.reference_id.is_not(None)
+    rows = connection.execute(chosen.where(mine)) if first else ()
+    return {(form, item) for form, item in rows} | {
+        (form.id, verdict.item_id)
+        for form, verdict, _ in clicks
+        if form.phase == 2
+        and any(verdict.item_id in query["items"] for query in form.content["asked"])
+    }
 
 
 def state_question(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 
-from sqlalchemy import Connection, update
+from sqlalchemy import Connection, select, update
 
 from citebed.errors import CitebedError
 from citebed.judging.assigning import Form, form_by_code
@@ -24,18 +25,38 @@ class LinkRefused(CitebedError):
 
 def form_of_link(store: CampaignStore, connection: Connection, given: str) -> Form:
     """The form that a link's token opens; a link that was renewed since opens nothing."""
-    code = code_of(store, given, now())
+    found = forms_of_links(store, connection, [given])[given]
+    if isinstance(found, LinkRefused):
+        raise found
+    return found
+
+
+def forms_of_links(
+    store: CampaignStore, connection: Connection, given: Collection[str]
+) -> dict[str, Form | LinkRefused]:
+    """The forms that tokens open, or why one opens none."""
+    at = now()
+    codes = {each: code_of(store, each, at) for each in set(given)}
+    wanted = [code for code in codes.values() if code is not None]
+    mine = (forms.c.campaign_id == store.id) & forms.c.code.in_(wanted)
+    rows = connection.execute(select(forms).where(mine)) if wanted else ()
+    known = {row.code: row for row in rows}
+    return {each: _opened(store, each, code, known.get(code)) for each, code in codes.items()}
+
+
+def _opened(
+    store: CampaignStore, given: str, code: str | None, form: Form | None
+) -> Form | LinkRefused:
     if code is None:
-        raise LinkRefused("forged, altered, expired or of another campaign")
-    form = form_by_code(store, connection, code)
+        return LinkRefused("forged, altered, expired or of another campaign")
     if form is None:
-        raise LinkRefused("there is no such form")
+        return LinkRefused("there is no such form")
     if form.revoked_at is not None:
-        raise LinkRefused("revoked", form.id)
+        return LinkRefused("revoked", form.id)
     if form.expires_at <= now():
-        raise LinkRefused("expired", form.id)
+        return LinkRefused("expired", form.id)
     if given != token(store, form.code, form.expires_at):
-        raise LinkRefused("another link was given since", form.id)
+        return LinkRefused("another link was given since", form.id)
     return form
 
 

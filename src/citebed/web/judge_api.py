@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
-from typing import Annotated, Any, Literal, TypeVar
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict
 from sqlalchemy import Connection
 
 from citebed.errors import CitebedError
-from citebed.judging.answering import approve, judge, note_once, state_question
+from citebed.judging.answering import approve, note_once, state_question
 from citebed.judging.assigning import Form, items_of
+from citebed.judging.clicking import WEB, Clicked
 from citebed.judging.judge_links import form_of_link
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import now
 from citebed.web.fields import Ago, Grade, Key, Number, Place, Sentence
 from citebed.web.site import Site, site_of
 
-WAY = "web"
 _T = TypeVar("_T")
 _SURE_TO = 60_000
 """Acts are told apart by when they were done, to a minute: a message may take some seconds."""
@@ -82,12 +82,11 @@ class Problem(BaseModel):
     message: str
 
 
-class JudgeDoor:
-    """The link that a judge's page came by, and the site."""
+class JudgeDoor(NamedTuple):
+    """The site, and the token of the link that a judge's page came by."""
 
-    def __init__(self, request: Request, token: str) -> None:
-        self.site: Site = site_of(request)
-        self.token = token
+    site: Site
+    token: str
 
     async def save(self, work: Callable[[Connection, Form], _T]) -> _T:
         """Do something with the form of the link, which must be good at that moment."""
@@ -95,24 +94,30 @@ class JudgeDoor:
         return await self.site.write(lambda c: work(c, form_of_link(store, c, token)))
 
 
-Door = Annotated[JudgeDoor, Depends()]
+async def _door(request: Request, token: str) -> JudgeDoor:
+    return JudgeDoor(site_of(request), token)
+
+
+Door = Annotated[JudgeDoor, Depends(_door)]
 _ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem} for status in (400, 403, 413, 422, 503)
 }
 router = APIRouter(prefix="/api/judge/{token}", responses=_ERRORS)
 
 
+def _done_at(act: Act) -> datetime:
+    return now() - timedelta(milliseconds=max(0, act.ago - _SURE_TO))
+
+
 def _source(form: Form, act: Act) -> Source:
-    waited = timedelta(milliseconds=max(0, act.ago - _SURE_TO))
-    return Source(form.person_id, form.id, WAY, now() - waited)
+    return Source(form.person_id, form.id, WEB, _done_at(act))
 
 
 @router.post("/judgement")
 async def save_judgement(door: Door, given: JudgementGiven) -> JudgementSaved:
     """Save a judgement; the same key again changes nothing."""
     verdict = Verdict(given.item, given.value, given.comment, given.key)
-    store = door.site.campaign
-    saved = await door.save(lambda c, form: judge(store, c, form, verdict, _source(form, given)))
+    saved = await door.site.save(Clicked(door.token, verdict, _done_at(given)))
     return JudgementSaved(judgement=saved.judgement_id, outcome=saved.outcome)  # type: ignore[arg-type]
 
 

@@ -7,7 +7,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
@@ -19,10 +19,12 @@ from sqlalchemy import Connection
 
 from citebed import _version
 from citebed.judging.campaign import Campaign
+from citebed.judging.clicking import Clicked, save_clicks
 from citebed.judging.forms.sheet import Entry
 from citebed.judging.judge_list import Abstracts, abstracts_of
 from citebed.judging.papers import Lookup, entry_of
 from citebed.judging.store.group_commit import GroupCommit
+from citebed.judging.store.judgements import Saved
 
 HERE = Path(__file__).parent
 MOST_REFUSALS = 60
@@ -39,6 +41,7 @@ class Site:
         self.secure = secure
         self.prefix = f"/{campaign.name}"
         self.writer = GroupCommit(campaign.database)
+        self._save_clicks = partial(save_clicks, campaign)
         self._refusals: deque[float] = deque(maxlen=MOST_REFUSALS)
         self._templates = Environment(
             loader=FileSystemLoader(HERE / "templates"),
@@ -86,6 +89,10 @@ class Site:
     async def write(self, work: Callable[[Connection], _T]) -> _T:
         """Have something written, and wait until it is on the disk."""
         return await asyncio.wrap_future(self.writer.submit(work))
+
+    async def save(self, click: Clicked) -> Saved:
+        """Save a judgement together with those of other judges that came meanwhile."""
+        return await asyncio.wrap_future(self.writer.submit_to(self._save_clicks, click))
 
     async def refused(
         self, request: Request, why: str, form_id: int | None = None, who: str = "somebody"
