@@ -30,10 +30,15 @@ _RENEWED_AFTER = 3000
 
 
 class Worker:
-    """A process that runs cases; another takes its place where one dies of a case."""
+    """A process that runs cases; another takes its place where one dies of a case.
 
-    def __init__(self, root: Path) -> None:
+    ``bases``, which is what cases start from, is made in ``root`` where it is not given.
+    """
+
+    def __init__(self, root: Path, bases: Path | None = None) -> None:
         self.root = root
+        if bases is not None:
+            (root / "bases").symlink_to(bases)
         self._process: subprocess.Popen[str] | None = None
         self._done = 0
 
@@ -186,6 +191,7 @@ def fuzz(
     start: int = 0,
     only: str = "",
     tell: Callable[[Found], None] = lambda _: None,
+    bases: Path | None = None,
 ) -> Tally:
     """Try the seeds from ``start`` on for so long; ``tell`` hears of each new failure."""
     from tests.fuzz.targets import case_of_seed, target_of
@@ -210,7 +216,7 @@ def fuzz(
 
     with tempfile.TemporaryDirectory(prefix="citebed-fuzz-", dir=PLACE) as root:
         threads = [
-            threading.Thread(target=work, args=(Worker(folder),))
+            threading.Thread(target=work, args=(Worker(folder, bases),))
             for folder in _folders(Path(root), workers)
         ]
         for thread in threads:

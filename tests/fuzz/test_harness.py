@@ -6,20 +6,13 @@ from pathlib import Path
 
 import pytest
 from tests.fuzz import readers, verbs
-from tests.fuzz.bases import MODELS, go_on, make
+from tests.fuzz.bases import MODELS, go_on
 from tests.fuzz.cases import Case, case_of
 from tests.fuzz.fuzzing import Worker
 from tests.fuzz.minimising import smaller
 from tests.fuzz.readers import READERS, SPELLED
 from tests.fuzz.targets import case_of_seed, targets
 from tests.fuzz.wellformed import MADE, NEIGHBOURS
-
-
-@pytest.fixture(scope="module")
-def bases(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("fuzz") / "bases"
-    make(place)
-    return place
 
 
 @pytest.mark.parametrize("verb", verbs.verbs())
@@ -62,13 +55,6 @@ def test_a_case_is_determined_by_its_seed_and_can_be_kept(target: str, bases: Pa
         case = case_of_seed(target, seed, bases)
         assert case == case_of_seed(target, seed, bases)
         assert case == case_of(case.to_json())
-
-
-@pytest.fixture(scope="module")
-def worker(tmp_path_factory: pytest.TempPathFactory):  # type: ignore[no-untyped-def]
-    made = Worker(tmp_path_factory.mktemp("worker"))
-    yield made
-    made.close()
 
 
 STRAYING = Case("index", commands=[["index", "c", "--workers", "1", "--rebuild"]], base="c")

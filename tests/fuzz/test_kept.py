@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,13 +9,6 @@ from tests.fuzz.cases import case_of
 from tests.fuzz.fuzzing import Worker
 
 KEPT = sorted((Path(__file__).parent / "kept").glob("*.json"))
-
-
-@pytest.fixture(scope="module")
-def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
-    made = Worker(tmp_path_factory.mktemp("worker"))
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)

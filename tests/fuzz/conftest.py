@@ -1,0 +1,24 @@
+"""What the tests of the fuzzer share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.fuzz.bases import make
+from tests.fuzz.fuzzing import Worker
+from tests.shared import Once
+
+
+@pytest.fixture(scope="session")
+def bases(once: Once) -> Path:
+    """What cases start from; not to be changed."""
+    return once("fuzz-bases", make)
+
+
+@pytest.fixture(scope="session")
+def worker(tmp_path_factory: pytest.TempPathFactory, bases: Path) -> Iterator[Worker]:
+    made = Worker(tmp_path_factory.mktemp("worker"), bases)
+    yield made
+    made.close()
