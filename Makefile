@@ -5,13 +5,13 @@ BIN     = $(VENV)/bin
 WORKERS ?= 2
 BENCH   = import robustness search bm25 models citing rerank evaluate clusters claims contrast timeline filter
 
-.PHONY: demo test test-full lint style types contracts packages pythons fuzz bench docs lock clean
+.PHONY: demo test test-full lint style types contracts kernels packages pythons fuzz bench docs lock clean
 
 demo: $(VENV)/.ready
 	$(BIN)/citebed demo demo-collection
 
 test: packages $(VENV)/.ready-dev
-	$(MAKE) --no-print-directory --jobs $(WORKERS) lint pythons
+	$(MAKE) --no-print-directory --jobs $(WORKERS) lint kernels pythons
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 # Every case of every kind, the long studies, and all examples of property tests.
@@ -29,6 +29,11 @@ types: $(VENV)/.ready-dev
 
 contracts: $(VENV)/.ready-dev
 	$(BIN)/lint-imports
+
+# What numba compiles is kept beside the source: once, before several test processes need it.
+kernels: $(VENV)/.ready-dev
+	$(BIN)/python -c "import polars; from citebed.retrieval import kernels; kernels.compile_search(); \
+	  from citebed.retrieval.index import compiled_words as w; w.words_of_all(polars.Series(['a']))"
 
 # The tests of pages need Chromium, those of judging also a PostgreSQL server; where they may not be
 # installed those tests say that they did not run.
