@@ -1,0 +1,201 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const key = `citebed-form-${data.form}`;
+  const by = (id) => document.getElementById(id);
+  const fields = [...document.querySelectorAll("main [name], footer [name]")];
+  const isRadio = (field) => field.type === "radio";
+  const isBox = (field) => field.type === "checkbox";
+  const groups = [...new Set(fields.filter(isRadio).map((field) => field.name))];
+  const numbers = (name) => name.split(".").slice(1).map(Number);
+
+  // What is filled in, by the names of the fields.
+  const filled = () => {
+    const found = {};
+    for (const field of fields) {
+      if (isRadio(field) ? field.checked : isBox(field) ? field.checked : field.value.trim()) {
+        found[field.name] = isBox(field) ? "on" : field.value;
+      }
+    }
+    return found;
+  };
+
+  const judged = (found) => {
+    const said = [];
+    for (const name of groups) {
+      if (!(name in found)) continue;
+      const [question, paper] = numbers(name);
+      const value = found[name] === "?" ? null : Number(found[name]);
+      const one = { question, paper, value };
+      const comment = found[`comment.${question}.${paper}`];
+      if (comment) one.comment = comment;
+      said.push(one);
+    }
+    return said;
+  };
+
+  // The answer file, a judgement on each line.
+  const written = () => {
+    const found = filled();
+    const questions = {};
+    const approved = {};
+    for (const name of Object.keys(found)) {
+      const [number] = numbers(name);
+      if (name.startsWith("question.")) questions[number] = found[name];
+      if (name.startsWith("approve.") && !(`better.${number}` in found)) approved[number] = true;
+      if (name.startsWith("better.")) approved[number] = found[name];
+    }
+    const said = judged(found).map((one) => JSON.stringify(one)).join(",\n");
+    return (
+      `{"citebed":"answers","version":1,"form":${JSON.stringify(data.form)},"phase":${data.phase},` +
+      `\n"numbers":${JSON.stringify(data.numbers)},\n"questions":${JSON.stringify(questions)},` +
+      `\n"said":[\n${said}\n],\n"approved":${JSON.stringify(approved)},` +
+      `\n"opted_out":${"opt_out" in found}}\n`
+    );
+  };
+
+  const warnings = (found) => {
+    const told = [];
+    const graded = new Set(groups.filter((name) => name in found).map((name) => numbers(name)[0]));
+    if (data.phase === 1) {
+      for (const number of graded) {
+        if (!(`question.${number}` in found)) told.push(`Question ${number} has grades, but no text.`);
+      }
+    }
+    for (const name of Object.keys(found)) {
+      const pair = name.replace("comment.", "");
+      if (name.startsWith("comment.") && !(`verdict.${pair}` in found)) {
+        told.push(`Document ${pair} has a comment, but is not judged.`);
+      }
+    }
+    return told;
+  };
+
+  const reveal = (number) => {
+    for (const part of document.querySelectorAll(`[data-question="${number}"]`)) part.hidden = false;
+  };
+  const hiddenQuestion = () => document.querySelector(".question[hidden]");
+
+  const show = () => {
+    const found = filled();
+    const asked = groups.filter((name) => {
+      if (data.phase === 2) return true;
+      const question = `question.${numbers(name)[0]}`;
+      return question in found || name in found;
+    });
+    const done = asked.filter((name) => name in found).length;
+    by("progress").max = Math.max(asked.length, 1);
+    by("progress").value = done;
+    by("count").textContent =
+      data.phase === 1 && !asked.length ? "no question yet" : `${done} of ${asked.length} answered`;
+    by("text").value = written();
+    by("warnings").replaceChildren(
+      ...warnings(found).map((text) => Object.assign(document.createElement("li"), { textContent: text })),
+    );
+    if (by("more")) by("more").hidden = !hiddenQuestion();
+  };
+
+  const keep = () => {
+    try {
+      localStorage.setItem(key, JSON.stringify(filled()));
+      by("kept").textContent = "kept in this browser";
+    } catch {
+      by("kept").textContent = "this browser keeps nothing: save the answer file before you leave";
+    }
+    by("saved").textContent = "";
+    show();
+  };
+
+  const restore = () => {
+    let found = {};
+    try {
+      found = JSON.parse(localStorage.getItem(key)) || {};
+    } catch {
+      found = {};
+    }
+    for (const field of fields) {
+      const value = found[field.name];
+      if (isRadio(field)) field.checked = field.value === value;
+      else if (isBox(field)) field.checked = value === "on";
+      else field.value = typeof value === "string" ? value : "";
+      if (value !== undefined && /^(question|grade)\./.test(field.name)) reveal(numbers(field.name)[0]);
+    }
+  };
+
+  // A chosen answer is taken back by a click on it, or by Delete; keys choose, too.
+  let chosen = null;
+  document.addEventListener("pointerdown", (event) => {
+    const radio = event.target.closest(".choices label")?.querySelector("input");
+    chosen = radio?.checked ? radio : null;
+  });
+  document.addEventListener("click", (event) => {
+    if (chosen && event.target === chosen) {
+      chosen.checked = false;
+      chosen = null;
+      keep();
+    }
+  });
+  document.addEventListener("keydown", (event) => {
+    const radio = event.target;
+    if (!isRadio(radio) || event.ctrlKey || event.metaKey || event.altKey) return;
+    const group = fields.filter((field) => field.name === radio.name);
+    if (event.key === "Delete" || event.key === "Backspace") {
+      for (const field of group) field.checked = false;
+    } else {
+      const wanted = group.find((field) => field.value === (event.key === "u" ? "?" : event.key));
+      if (!wanted) return;
+      wanted.checked = !wanted.checked;
+      wanted.focus();
+    }
+    event.preventDefault();
+    keep();
+  });
+
+  document.addEventListener("input", (event) => {
+    // A better wording takes an approval back; it is never deleted by one.
+    const [, kind, number] = /^(approve|better)\.(\d+)$/.exec(event.target.name) || [];
+    const better = kind && fields.find((field) => field.name === `better.${number}`);
+    if (better && better.value.trim()) {
+      fields.find((field) => field.name === `approve.${number}`).checked = false;
+    }
+    if (event.target.id !== "text") keep();
+    if (kind === "approve" && better.value.trim()) {
+      by("kept").textContent = "to approve the wording, delete the better one first";
+    }
+  });
+
+  by("more")?.addEventListener("click", () => {
+    const next = hiddenQuestion();
+    if (!next) return;
+    reveal(next.dataset.question);
+    next.querySelector("textarea").focus();
+    show();
+  });
+
+  by("save").addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([written()], { type: "application/json" }));
+    link.download = `${data.form}.answers.json`;
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+    by("saved").textContent = `Saved as ${link.download}. Please send this file back by mail.`;
+  });
+
+  by("copy").addEventListener("click", async () => {
+    let done = false;
+    try {
+      await navigator.clipboard.writeText(written());
+      done = true;
+    } catch {
+      by("text").select();
+      done = document.execCommand("copy");
+    }
+    by("copied").textContent = done ? "copied" : "press Ctrl+C to copy the marked text";
+    if (!done) by("text").select();
+  });
+
+  restore();
+  show();
+})();

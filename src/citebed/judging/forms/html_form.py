@@ -1,0 +1,221 @@
+"""The form as one HTML file that works without a network, and the answer file that it yields.
+
+The page may load nothing at all, and runs only its own style and script, known by their hashes.
+What comes back is the small JSON file that it makes, ``CODE.answers.json``, or its text in a mail.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from citebed.errors import FormatError
+from citebed.judging.forms.gathering import Gathering, limits_in, limits_text, quoted
+from citebed.judging.forms.sheet import Answers, Sheet
+from citebed.judging.forms.text_form import OPT_OUT, shown_link
+from citebed.text.normalise import fold
+
+LARGEST = 2_000_000
+_MORE_QUESTIONS = 2
+_MOST_TOLD = 200
+_WHAT = "answer file"
+_BEGINS = re.compile(r'\{\s*"citebed"\s*:\s*"answers"')
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
+_KNOWN = ("citebed", "version", "form", "phase", "numbers", "questions", "said", "approved",
+          "opted_out")  # fmt: skip
+
+
+def write(sheet: Sheet) -> str:
+    """The page."""
+    style, script = _file("form.css"), _file("form.js")
+    data = {"form": sheet.code, "phase": sheet.phase, "numbers": limits_text(sheet)}
+    return _environment().get_template("form.html.j2").render(
+        sheet=sheet, data=data, opt_out=OPT_OUT, link=shown_link, shown=fold,
+        numbers=range(1, sheet.questions + _MORE_QUESTIONS + 1),
+        style=Markup(style), style_hash=_hash(style),
+        script=Markup(script), script_hash=_hash(script),
+    )  # fmt: skip
+
+
+@cache
+def _environment() -> Environment:
+    """Escaping always; a name that nobody gave is an error."""
+    return Environment(
+        autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(_file),
+        finalize=_plain, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    """No control characters, which no page may hold."""
+    is_text = isinstance(value, str) and not isinstance(value, Markup)
+    return _CONTROLS.sub(" ", value) if is_text else value
+
+
+def _file(name: str) -> str:
+    return (resources.files("citebed.judging.forms") / name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+# --- The answer file ------------------------------------------------------------------------
+
+
+def is_this_form(content: str) -> bool:
+    """Whether a text is, or holds, an answer file; the page itself is none."""
+    is_page = content.lstrip("\ufeff \t\r\n")[:1] == "<"
+    return not is_page and _BEGINS.search(content) is not None
+
+
+def read(content: str) -> Answers:
+    """What an answer file says."""
+    found = _loaded(content)
+    code, phase = found.get("form"), found.get("phase")
+    if found.get("version") != 1 or not isinstance(code, str) or not 0 < len(code) <= 40:
+        raise FormatError(_WHAT, None, "it has no code of a form, or is of another version.")
+    if phase not in (1, 2) or isinstance(phase, bool):
+        raise FormatError(_WHAT, None, f"the phase is {quoted(str(phase))}; expected 1 or 2.")
+    numbers = found.get("numbers")
+    gathering = Gathering(
+        fold(code).upper(), limits_in(numbers if isinstance(numbers, str) else "")
+    )
+    reader = _Reader(content, gathering)
+    for name in sorted(found.keys() - set(_KNOWN))[:_MOST_TOLD]:
+        reader.tell(name, "is no part of an answer file")
+    reader.questions(found.get("questions", {}))
+    reader.said(found.get("said", []), phase)
+    reader.approved(found.get("approved", {}))
+    reader.opted_out(found.get("opted_out", False))
+    return gathering.answers()
+
+
+def _loaded(content: str) -> dict[str, Any]:
+    """The object in a text; mail programs may have wrapped its lines."""
+    if len(content) > LARGEST:
+        raise FormatError(_WHAT, None, f"{len(content):,} characters; an answer file has less than "
+                          f"{LARGEST:,}.")  # fmt: skip
+    begin = _BEGINS.search(content)
+    if begin is None:
+        raise FormatError(_WHAT, None, "no answers of a form were found in it.")
+    decoder = json.JSONDecoder(strict=False, object_pairs_hook=_once)
+    try:
+        found, _ = decoder.raw_decode(content, begin.start())
+    except (ValueError, RecursionError) as error:
+        line = content.count("\n", 0, getattr(error, "pos", 0)) + 1
+        raise FormatError(_WHAT, line, f"it cannot be read ({error}): was it cut short or changed? "
+                          "Ask for it again.") from error  # fmt: skip
+    return dict(found)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return found
+
+
+class _Reader:
+    """Checks every field of an answer file."""
+
+    def __init__(self, content: str, gathering: Gathering) -> None:
+        self._content = content
+        self._gathering = gathering
+        self._told = 0
+        self._place, self._line = 0, 1
+
+    def next_line(self, part: str) -> int:
+        """The line of the next such part; the parts of a file are looked for in their order."""
+        if self._place >= 0 and (place := self._content.find(part, self._place)) != self._place:
+            self._line += self._content.count("\n", self._place, max(place, 0)) if place > 0 else 0
+            self._place = place  # not found once, it is not our page's order: look no more
+        return self._line
+
+    def tell(self, name: str, what: str) -> None:
+        """Say what cannot be read, up to a limit: a broken file breaks everywhere."""
+        self._told += 1
+        if self._told < _MOST_TOLD:
+            line = self._content.count("\n", 0, max(self._content.find(name), 0)) + 1
+            self._gathering.unread(line, f"{quoted(name)} {what}")
+        elif self._told == _MOST_TOLD:
+            self._gathering.unread(1, f"more than {_MOST_TOLD} things cannot be read")
+
+    def _numbered(self, found: Any, name: str) -> list[tuple[int, Any]]:
+        if not isinstance(found, dict):
+            self.tell(name, "is no object")
+            return []
+        for key in found:
+            if not re.fullmatch("[0-9]{1,4}", key):
+                self.tell(key, f"is no number of {name}")
+        return [(int(key), each) for key, each in found.items() if re.fullmatch("[0-9]{1,4}", key)]
+
+    def questions(self, found: Any) -> None:
+        """The texts of the research questions."""
+        for number, text in self._numbered(found, "questions"):
+            if isinstance(text, str):
+                self._gathering.question(number, text, self.next_line(f'"{number}":'))
+            else:
+                self.tell(f"question {number}", f"is {quoted(json.dumps(text))}; expected a text")
+
+    def said(self, found: Any, phase: int) -> None:
+        """The judgements."""
+        if not isinstance(found, list):
+            self.tell("said", "is no list")
+            return
+        for each in found:
+            if why := _wrong(each, phase):
+                self.tell(_shown(each), why)
+                continue
+            key = (each["question"], each["paper"])
+            line = self.next_line(f'"question":{key[0]},"paper":{key[1]},')
+            if phase == 1:
+                self._gathering.grade(*key, each["value"], line)
+            else:
+                self._gathering.verdict(*key, each["value"], each.get("comment", ""), line)
+
+    def approved(self, found: Any) -> None:
+        """Wordings that are approved, or better ones."""
+        for query, each in self._numbered(found, "approved"):
+            if each is True or (isinstance(each, str) and fold(each)):
+                wording = fold(each) if isinstance(each, str) else True
+                self._gathering.approve(query, wording, self.next_line('"approved"'))
+            elif each != "":
+                self.tell(f"approved {query}", f"is {quoted(json.dumps(each))}")
+
+    def opted_out(self, found: Any) -> None:
+        """Whether the judge wants no more mail."""
+        if isinstance(found, bool):
+            self._gathering.opted_out = found
+        else:
+            self.tell("opted_out", f"is {quoted(json.dumps(found))}; expected true or false")
+
+
+def _shown(each: Any) -> str:
+    """The beginning of a judgement as the page writes it."""
+    return json.dumps(each, ensure_ascii=False, separators=(",", ":"))[:200]
+
+
+def _wrong(each: Any, phase: int) -> str:
+    """What is wrong with a judgement, if anything."""
+    if not isinstance(each, dict) or not {"question", "paper", "value"} <= each.keys():
+        return "is no judgement: it needs a question, a paper and a value"
+    for name in ("question", "paper"):
+        if type(each[name]) is not int or not 0 <= each[name] < 1_000_000:
+            return f"has no number of a {name}"
+    value = each["value"]
+    if value is not None and (type(value) is not int or (phase == 2 and value not in (0, 1))):
+        return "has a value that is none of those asked for"
+    comment = each.get("comment", "")
+    if not isinstance(comment, str) or (comment and phase == 1):
+        return "has a comment that is no text, or none was asked for"
+    return ""

@@ -1,0 +1,169 @@
+"""The HTML form as a judge meets it: offline, by keyboard, on a phone, closed and opened again."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+from tests.form_answers import QUESTIONS, random_answers, random_entry, random_sheet
+
+from citebed.judging.forms import html_form
+from citebed.judging.forms.sheet import Answers, Asked, Said, Sheet
+
+EVIL = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>"
+
+
+def sheet_of(phase: int, seed: int = 1) -> Sheet:
+    """A sheet with a name and titles that would like to be more than text."""
+    sheet = random_sheet(Random(seed), phase)._replace(person=EVIL, paper=EVIL, title=f"A {EVIL}")
+    entries = tuple(random_entry(Random(seed), number) for number in range(1, 4))
+    asked = (Asked(1, EVIL, entries, "stated"), Asked(2, "a second", entries[:1]))
+    return sheet._replace(
+        references=entries if phase == 1 else (), asked=asked if phase == 2 else ()
+    )
+
+
+def opened(browser: Any, folder: Path, sheet: Sheet, width: int = 1280) -> Path:
+    """The page of a sheet, opened as a file, with nothing kept of earlier tests."""
+    page = folder / f"{sheet.code}.html"
+    page.write_text(html_form.write(sheet), "utf-8")
+    browser.open(page, width=width)
+    browser.run("localStorage.clear()")
+    browser.open(page, width=width)
+    return page
+
+
+def downloaded(browser: Any, sheet: Sheet) -> Answers:
+    """What the saved answer file says."""
+    browser.run("document.getElementById('save').click()")
+    path = browser.downloads / f"{sheet.code}.answers.json"
+    until = time.monotonic() + 20
+    while not path.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    text = path.read_text("utf-8")
+    path.unlink()
+    assert browser.run("return document.getElementById('text').value") == text
+    return html_form.read(text)
+
+
+_FILL = """
+for (const [name, value] of Object.entries(arguments[0])) {
+  for (const field of document.getElementsByName(name)) {
+    if (field.type === "radio" || field.type === "checkbox") {
+      if ((field.type === "checkbox" || field.value === value) && !field.checked) field.click();
+    } else {
+      field.value = value;
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+  }
+}"""
+
+
+def values_of(answers: Answers, phase: int) -> dict[str, str]:
+    """The fields that such answers fill."""
+    values = {f"question.{number}": text for number, text in answers.questions.items()}
+    name = "grade" if phase == 1 else "verdict"
+    for (query, paper), said in answers.said.items():
+        values[f"{name}.{query}.{paper}"] = "?" if said.value is None else str(said.value)
+        if said.comment:
+            values[f"comment.{query}.{paper}"] = said.comment
+    for query, approved in answers.approved.items():
+        values[f"{'approve' if approved is True else 'better'}.{query}"] = str(approved)
+    return values | ({"opt_out": "on"} if answers.opted_out else {})
+
+
+@pytest.mark.parametrize("phase", [1, 2])
+def test_what_is_filled_in_is_in_the_file_and_survives_a_reload(
+    browser: Any, tmp_path: Path, phase: int
+) -> None:
+    for seed in range(4):
+        sheet = sheet_of(phase, seed)
+        page = opened(browser, tmp_path, sheet)
+        assert downloaded(browser, sheet) == Answers(sheet.code)
+        expected = random_answers(Random(seed), sheet, questions=5)
+        browser.run(_FILL, values_of(expected, phase))
+        assert downloaded(browser, sheet) == expected
+        browser.open(page)
+        assert downloaded(browser, sheet) == expected
+        shown = browser.run("return document.getElementById('count').textContent")
+        assert shown.startswith(f"{len(expected.said)} of ") or not expected.questions
+        assert browser.run("return window.hacked") is None
+        assert browser.complaints() == []
+
+
+def test_phase_one_by_keyboard(browser: Any, tmp_path: Path) -> None:
+    sheet = sheet_of(1)
+    opened(browser, tmp_path, sheet)
+    browser.one("#q1").click()
+    keys = ActionChains(browser.driver)
+    keys.send_keys(QUESTIONS[0], Keys.TAB, "b", Keys.TAB, Keys.TAB, Keys.TAB).perform()
+    browser.one("[name='grade.1.1']").send_keys("3")
+    browser.one("[name='grade.2.1']").send_keys("?")
+    browser.one("[name='grade.1.2']").send_keys(Keys.SPACE)
+    ActionChains(browser.driver).send_keys(Keys.ARROW_RIGHT).perform()
+    browser.one("[name='grade.1.3']").send_keys("4")
+    browser.one("[name='grade.1.3']:checked").send_keys(Keys.DELETE)
+    expected = Answers(sheet.code, questions={1: QUESTIONS[0], 2: "b"})
+    expected.said = {(1, 1): Said(3), (2, 1): Said(None), (1, 2): Said(2)}
+    assert downloaded(browser, sheet) == expected
+    assert browser.run("return document.getElementById('count').textContent") == "3 of 6 answered"
+
+
+def test_a_click_on_a_chosen_answer_takes_it_back(browser: Any, tmp_path: Path) -> None:
+    sheet = sheet_of(2)
+    opened(browser, tmp_path, sheet)
+    label = browser.one("label:has([name='verdict.1.1'][value='1'])")
+    label.click()
+    assert downloaded(browser, sheet).said == {(1, 1): Said(1)}
+    label.click()
+    assert downloaded(browser, sheet).said == {}
+
+
+def test_a_better_wording_takes_the_approval_back_and_is_never_lost(
+    browser: Any, tmp_path: Path
+) -> None:
+    sheet = sheet_of(2)
+    opened(browser, tmp_path, sheet)
+    browser.one("[name='approve.1']").click()
+    assert downloaded(browser, sheet).approved == {1: True}
+    browser.one("#b1").send_keys("better")
+    browser.one("[name='approve.1']").click()
+    assert downloaded(browser, sheet).approved == {1: "better"}
+
+
+def test_one_more_question_and_grades_without_a_text(browser: Any, tmp_path: Path) -> None:
+    sheet = sheet_of(1)
+    opened(browser, tmp_path, sheet)
+    browser.one("#more").click()
+    browser.one("[name='grade.4.1'][value='2']").send_keys("2")
+    assert browser.texts("#warnings li") == ["Question 4 has grades, but no text."]
+    browser.one("#q4").send_keys("Which?")
+    assert browser.texts("#warnings li") == []
+    browser.one("#more").click()
+    assert not browser.one("#more").is_displayed()
+    assert downloaded(browser, sheet).said == {(4, 1): Said(2)}
+
+
+def test_the_text_can_be_copied(browser: Any, tmp_path: Path) -> None:
+    opened(browser, tmp_path, sheet_of(1))
+    browser.one("summary").click()
+    browser.one("#copy").click()
+    time.sleep(0.3)
+    assert browser.one("#copied").text in ("copied", "press Ctrl+C to copy the marked text")
+
+
+@pytest.mark.parametrize("phase", [1, 2])
+def test_a_phone_shows_all_of_it(browser: Any, tmp_path: Path, phase: int) -> None:
+    opened(browser, tmp_path, sheet_of(phase), width=360)
+    assert browser.run("return document.documentElement.scrollWidth") <= 360
+    small = browser.run(
+        "return [...document.querySelectorAll('.choices label, button')]"
+        ".filter(x => x.offsetParent && Math.min(x.offsetWidth, x.offsetHeight) < 36).length"
+    )
+    assert small == 0
+    browser.driver.save_screenshot(str(tmp_path / "phone.png"))

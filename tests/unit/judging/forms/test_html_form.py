@@ -1,0 +1,194 @@
+"""HTML forms: a page that loads nothing, and answer files that are checked in every field."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import html
+from tests.form_answers import random_answers, random_sheet
+
+from citebed.errors import FormatError
+from citebed.judging.forms import html_form
+from citebed.judging.forms.gathering import limits_text
+from citebed.judging.forms.sheet import Answers, Said, Sheet
+
+EVIL = "</script><script>hacked=1</script><img src=x onerror=hacked=1> \"q\" 'a' \n\x00\u2028"
+
+
+def file_of(sheet: Sheet, answers: Answers, **changes: Any) -> dict[str, Any]:
+    """The answer file of such answers."""
+    said = [
+        {"question": query, "paper": paper, "value": each.value}
+        | ({"comment": each.comment} if each.comment else {})
+        for (query, paper), each in answers.said.items()
+    ]
+    return {
+        "citebed": "answers", "version": 1, "form": answers.code, "phase": sheet.phase,
+        "numbers": limits_text(sheet), "said": said, "opted_out": answers.opted_out,
+        "questions": {str(number): text for number, text in answers.questions.items()},
+        "approved": {str(number): each for number, each in answers.approved.items()},
+    } | changes  # fmt: skip
+
+
+def messy(rng: Random, data: dict[str, Any]) -> str:
+    """The text of an answer file as it comes back."""
+    is_ascii, indent = rng.random() < 0.5, rng.choice((None, 1, 4))
+    text = json.dumps(data, ensure_ascii=is_ascii, indent=indent)
+    how = rng.choice(("file", "mail", "wrapped"))
+    if how == "wrapped":
+        text = re.sub(r"(.{60,70}) (?! )", "\\1\n", text)
+    if how != "file":
+        text = f"Hello, here it is:\n\n{text}\n\n-- \nAnn {{x}}\n"
+    return rng.choice(("", "\ufeff")) + text.replace("\n", rng.choice(("\n", "\r\n")))
+
+
+def round_trip(seed: int, phase: int) -> None:
+    rng = Random(seed)
+    sheet = random_sheet(rng, phase)
+    expected = random_answers(rng, sheet)
+    text = messy(rng, file_of(sheet, expected))
+    assert html_form.is_this_form(text)
+    assert html_form.read(text) == expected
+
+
+@pytest.mark.parametrize("phase", [1, 2])
+@pytest.mark.parametrize("seed", range(100))
+def test_answer_files_lose_nothing_and_invent_nothing(seed: int, phase: int) -> None:
+    round_trip(seed, phase)
+
+
+@given(st.integers(min_value=1000), st.sampled_from((1, 2)))
+def test_no_seed_loses_or_invents(seed: int, phase: int) -> None:
+    round_trip(seed, phase)
+
+
+def one(**changes: Any) -> str:
+    """An answer file of phase one, a judgement on each line, with other fields."""
+    data = {"citebed": "answers", "version": 1, "form": "AB12-CD34", "phase": 1}
+    data |= {"numbers": "Numbers: grades 1-4; references 1-5", "questions": {"1": "How?"}}
+    return json.dumps(data | changes, separators=(",", ":")).replace("{", "{\n", 1)
+
+
+def judgement(**changes: Any) -> dict[str, Any]:
+    return {"question": 1, "paper": 2, "value": 3} | changes
+
+
+@pytest.mark.parametrize(
+    ("said", "says"),
+    [
+        ([judgement(value=7)], "7 is no grade"),
+        ([judgement(value=True)], "has a value that is none of those asked for"),
+        ([judgement(value="4")], "has a value that is none of those asked for"),
+        ([judgement(value=3.5)], "has a value that is none of those asked for"),
+        ([judgement(value=float("nan"))], "has a value that is none of those asked for"),
+        ([judgement(paper=9)], "there is no such number on this form"),
+        ([judgement(paper="2")], "has no number of a paper"),
+        ([judgement(question=-1)], "has no number of a question"),
+        ([judgement(question=2)], "question 2 no text"),
+        ([judgement(), judgement(value=4)], "is 4 here, but 3"),
+        ([judgement(comment="<b>")], "none was asked for"),
+        ([{"question": 1}], "is no judgement"),
+        ([None], "is no judgement"),
+        ("all", "is no list"),
+    ],
+)
+def test_a_judgement_that_cannot_be_is_told(said: Any, says: str) -> None:
+    answers = html_form.read(one(said=said))
+    assert answers.said == {}
+    assert says in answers.unread[0].what
+    assert answers.unread[0].line == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"questions": ["a"]}, "is no object"),
+        ({"questions": {"1": 5}}, "expected a text"),
+        ({"questions": {"x": "a"}}, "is no number of questions"),
+        ({"approved": {"1": 5}}, "'approved 1' is '5'"),
+        ({"approved": {"1": False}}, "'approved 1' is 'false'"),
+        ({"opted_out": "yes"}, "expected true or false"),
+        ({"hello": 1}, "is no part of an answer file"),
+    ],
+)
+def test_a_field_that_cannot_be_is_told(changes: dict[str, Any], says: str) -> None:
+    answers = html_form.read(one(**changes))
+    assert says in answers.unread[0].what
+    assert (answers.said, answers.approved, answers.opted_out) == ({}, {}, False)
+
+
+@pytest.mark.parametrize("value", [2, -1, "1", True])
+def test_a_verdict_is_0_or_1_or_none(value: Any) -> None:
+    changes = {"phase": 2, "numbers": "Numbers: documents 1.1-1.5"}
+    assert html_form.read(one(**changes, said=[judgement(value=value)])).said == {}
+    answers = html_form.read(one(**changes, said=[judgement(value=None, comment=EVIL)]))
+    assert answers.said[1, 2].value is None
+    assert "<script>" in answers.said[1, 2].comment
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('{"citebed":"answers","version":1,', "cut short or changed"),
+        ('{"citebed":"answers","version":1,"form":"A","form":"B"}', "stands twice"),
+        ('{"citebed":"answers","a":' + "[" * 100_000, "cannot be read"),
+        ('{"citebed":"answers","version":2,"form":"A","phase":1}', "of another version"),
+        ('{"citebed":"answers","version":1,"form":5,"phase":1}', "no code of a form"),
+        ('{"citebed":"answers","version":1,"form":"A","phase":3}', "expected 1 or 2"),
+        (
+            '{"citebed":"answers","version":1,"form":"A","phase":' + "9" * 5000 + "}",
+            "cannot be read",
+        ),
+        ("{}", "no answers of a form"),
+        ("x" * 3_000_000, "an answer file has less than"),
+    ],
+)
+def test_no_answer_file(text: str, says: str) -> None:
+    with pytest.raises(FormatError, match=says):
+        html_form.read(text)
+
+
+def test_a_hostile_file_is_read_in_a_time_that_grows_with_it() -> None:
+    said = [judgement(question=n % 90, paper=n % 7, value=n % 9) for n in range(20_000)]
+    begun = time.process_time()
+    html_form.read(one(said=said, questions={str(n): "x" for n in range(9000)}))
+    html_form.read(one(said=[judgement(value="x")] * 20_000))
+    assert time.process_time() - begun < 6
+
+
+def test_the_page_escapes_everything_and_loads_nothing() -> None:
+    for phase in (1, 2):
+        sheet = random_sheet(Random(2), phase)
+        entry = (
+            random_sheet(Random(2), 1)
+            .references[0]
+            ._replace(title=EVIL, authors=EVIL, url="javascript:hacked=1")
+        )
+        sheet = sheet._replace(
+            title=EVIL, person=EVIL, paper=EVIL, organiser=EVIL, contact=EVIL, link="javascript:1",
+            references=(entry,), grades=(EVIL, "b"), code="AB12-CD34",
+            asked=tuple(each._replace(text=EVIL, stated=EVIL, entries=(entry,))
+                        for each in sheet.asked),
+        )  # fmt: skip
+        page = html_form.write(sheet)
+        tree = html.document_fromstring(page)
+        assert len(tree.findall(".//script")) == 2
+        assert not tree.findall(".//img")
+        assert not tree.xpath("//@src | //*[starts-with(@href, 'javascript')] | //link | //@style")
+        assert not re.search("[\x00-\x08\u2028]", page)
+        policy = tree.xpath("//meta[@http-equiv]/@content")[0]
+        assert policy.startswith("default-src 'none'; style-src 'sha256-")
+        assert "unsafe" not in policy
+        assert not html_form.is_this_form(page)
+
+
+def test_what_no_page_made_is_not_taken() -> None:
+    assert not html_form.is_this_form('{"citebed": "questions"}')
+    assert html_form.read(one(said=[judgement()])).said == {(1, 2): Said(3)}
