@@ -15,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.sampling import examples
+from tests.sampling import sized
 
 import citebed
 from citebed.collection import ImportOptions, Rules, import_sources, open_collection
@@ -353,7 +353,7 @@ def test_two_imports_at_once_are_refused(tmp_path: Path) -> None:
         do_import(tmp_path / "c", tmp_path / "in")
 
 
-KILLED_IMPORTS = examples(50)
+KILLED_IMPORTS = sized(6, 50)
 
 
 def test_killed_at_any_moment_the_previous_or_the_next_state_is_whole(tmp_path: Path) -> None:

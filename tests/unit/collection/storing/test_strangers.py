@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -309,12 +308,11 @@ def test_readers_see_one_state_while_another_process_commits_and_is_killed(
     (source / "cats.qrels").unlink()
     command = [sys.executable, "-c", WRITER, str(collection), str(source), "25"]
     writer = subprocess.Popen(command)
-    killer = threading.Timer(6, writer.send_signal, [signal.SIGKILL])
-    killer.start()
+    late = time.monotonic() + 120  # a machine may have much else to do
     seen: set[tuple[int, int]] = set()
     said: set[str] = set()
     try:
-        while writer.poll() is None:
+        while writer.poll() is None and len(seen) < 12 and time.monotonic() < late:
             try:
                 opened = open_collection(collection)
                 documents, queries = opened.documents.height, opened.queries("cats").height
@@ -323,7 +321,6 @@ def test_readers_see_one_state_while_another_process_commits_and_is_killed(
                 continue
             seen.add((documents, queries))
     finally:
-        killer.cancel()
         writer.kill()
         writer.wait()
     assert all("change" in what for what in said), said

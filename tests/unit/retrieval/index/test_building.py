@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.reference import search as twin
-from tests.sampling import examples
+from tests.sampling import examples, sized
 from tests.unit.retrieval.index.making import (
     arrays_of,
     assert_same_arrays,
@@ -361,7 +361,7 @@ def test_opening_while_a_new_index_takes_the_place_of_the_old(tmp_path: Path) ->
     thread = threading.Thread(target=builder)
     thread.start()
     try:
-        until = time.monotonic() + 2
+        until = time.monotonic() + sized(1, 2)
         while time.monotonic() < until:
             assert len(open_index(folder, verified=True).ids) == 3
     finally:
