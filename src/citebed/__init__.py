@@ -30,6 +30,11 @@ if TYPE_CHECKING:
         UnknownName as UnknownName,
     )
     from citebed.evaluation import compare as compare, contrast as contrast, evaluate as evaluate
+    from citebed.judging import (
+        Campaign as Campaign,
+        new_campaign as new_campaign,
+        open_campaign as campaign,
+    )
     from citebed.retrieval import (
         Recommender as Recommender,
         build_index as build_index,
