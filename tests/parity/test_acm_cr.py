@@ -84,6 +84,14 @@ def test_two_paragraphs_of_one_id_are_kept_apart(acm_cr: Path) -> None:
     assert finding.count == 1
 
 
+def test_findings_are_formatted_though_they_come_from_a_table_in_many_chunks(acm_cr: Path) -> None:
+    (finding,) = lint(open_collection(acm_cr), ["encoding-remains"])
+    assert [row["id"] for row in finding.examples] == [
+        "10.1002/asi.23519",
+        "10.1145/3308558.3313637",
+    ]
+
+
 def test_reference_lists(acm_cr: Path) -> None:
     references = statistics(open_collection(acm_cr)).references
     assert references is not None

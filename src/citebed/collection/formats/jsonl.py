@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from citebed.collection.formats.base import MAX_RECORD_BYTES, Chunk, Format
 from citebed.collection.formats.fields import FreeIds
@@ -170,17 +170,26 @@ def _paper(paper_id: str, obj: JsonObject) -> CitingPaper:
     )
 
 
-def _flat_paper(flat: list[JsonObject]) -> CitingPaper:
+class _Flat(NamedTuple):
+    """A flat context."""
+
+    citing: str
+    text: str
+    cited: tuple[str, ...]
+    line: int
+
+
+def _flat_paper(flat: list[_Flat]) -> CitingPaper:
     """The citing paper of flat contexts; a text that was there before gets more citations.
 
     Its references are named by the cited ids, in order of appearance.
     """
     cited: dict[str, dict[str, None]] = {}
-    for obj in flat:
-        cited.setdefault(obj.text("context") or "", {}).update(dict.fromkeys(obj.texts("cited")))
+    for context in flat:
+        cited.setdefault(context.text, {}).update(dict.fromkeys(context.cited))
     return CitingPaper(
-        flat[0].text("citing") or "",
-        flat[0].doi("citing"),
+        flat[0].citing,
+        as_object({"id": flat[0].citing}).doi("id"),
         contexts=tuple(
             Context(str(place), "", (Sentence(text, tuple(targets)),))
             for place, (text, targets) in enumerate(cited.items(), 1)
@@ -211,26 +220,28 @@ def _record(obj: JsonObject) -> Record:
     return obj.unknown(_EXPECTED)
 
 
-def _citing(obj: JsonObject) -> str | None:
-    """The citing paper of a flat context; ``None`` for all other objects."""
-    citing = obj.text("citing")
-    return citing if citing and obj.text("context") and obj.texts("cited") else None
+def _flat(obj: JsonObject) -> _Flat | None:
+    """The flat context that an object is; ``None`` for all other objects."""
+    if (citing := obj.text("citing")) is None:
+        return None
+    text, cited = obj.text("context"), obj.texts("cited")
+    return _Flat(citing, text, cited, obj.line) if text and cited else None
 
 
 def _parse(chunk: Chunk) -> Iterator[Record]:
-    flat: list[JsonObject] = []
+    flat: list[_Flat] = []
     for item in json_records(chunk):
         if isinstance(item, Problem):
             yield item
             continue
-        citing = _citing(item)
-        if flat and citing != flat[0].text("citing"):
+        context = _flat(item)
+        if flat and (context is None or context.citing != flat[0].citing):
             yield _flat_paper(flat)
             flat = []
-        if citing is None:
+        if context is None:
             yield _record(item)
         else:
-            flat.append(item)
+            flat.append(context)
     if flat:
         yield _flat_paper(flat)
 

@@ -113,7 +113,8 @@ def found(
     ``where`` is the source and line of the row unless it is given.
     """
     where = place() if where is None else where
-    return table.select(place=where, id=pl.col(name), what=what).cast(dict(FOUND))  # type: ignore[arg-type]
+    # polars 2.1 panics on formatting text of which some chunks are empty
+    return table.rechunk().select(place=where, id=pl.col(name), what=what).cast(dict(FOUND))  # type: ignore[arg-type]
 
 
 def nothing() -> pl.DataFrame:
