@@ -1,7 +1,7 @@
 """What `make test` leaves to `make test-full`: cases of the same kind, and a few long studies.
 
 Of the parametrised tests below one case in so many is run, the same ones every time; property
-tests see fewer examples. With ``--full`` everything is run. What is left out is counted by pytest
+tests see fewer examples. ``make test-full`` runs everything. What is left out is counted by pytest
 as deselected.
 """
 
@@ -68,7 +68,7 @@ FULL_ONLY = (
     "tests/unit/text/test_markers.py::test_a_megabyte_of_hostile_text_is_read[[1]",
     "tests/unit/test_patterns.py::test_converted_patterns_find_the_same_in_the_samples",
 )
-"""Studies that are run with ``--full`` only."""
+"""Studies that only ``make test-full`` runs."""
 
 
 def examples(number: int) -> int:
