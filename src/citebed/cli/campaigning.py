@@ -447,13 +447,16 @@ def print_tables(
     from citebed.judging.tables import TITLES
     from citebed.report.grid import Grid
 
-    for name in only or found:
+    names = only or list(found)
+    for name in names:
         if name not in found:
             raise UnknownName("table", name, found)
-        table = found[name]
-        if style in ("json", "csv"):
-            print_rows([{"table": name, **row} for row in table.to_dicts()], style)
-            continue
+    if style in ("json", "csv"):
+        print_rows([{"table": name, **row} for name in names for row in found[name].to_dicts()],
+                   style)  # fmt: skip
+        return
+    for name in names:
+        table = found[name].drop("simulated", strict=False)  # the title says so
         rows = [
             ["" if cell is None else _figure(cell) for cell in row] for row in table.iter_rows()
         ]
@@ -518,6 +521,94 @@ def organiser(
     )
     add_organiser(opened.database, name, password)
     typer.echo(f"{for_terminal(name)} may log in")
+
+
+# --- planning ---------------------------------------------------------------------------------
+
+
+@campaign.command()
+def simulate(
+    collection: Annotated[Path, typer.Argument(help="A judged collection.")],
+    pool: Annotated[int, typer.Option(min=1, help="Documents a query in phase two.")] = 15,
+    judges: Annotated[int, typer.Option(min=1, help="Authors who are invited.")] = 60,
+    seed: Annotated[int, typer.Option(help="The same seed plays the same campaign.")] = 0,
+    queries: Annotated[
+        str | None, typer.Option(help="A query set; by default the first that is judged.")
+    ] = None,
+    response: Annotated[
+        float,
+        typer.Option(
+            help="The share of those invited who answer phase one.", show_default="85 of 500"
+        ),
+    ] = 85 / 500,
+    response_two: Annotated[
+        float,
+        typer.Option(
+            help="The share of those invited who answer phase two.", show_default="44 of 74"
+        ),
+    ] = 44 / 74,
+    noise: Annotated[float, typer.Option(help="The chance that a judgement is turned.")] = 0.05,
+    laziness: Annotated[
+        float, typer.Option(help="The share of each list that stays unanswered.")
+    ] = 0.1,
+    cited: Annotated[
+        float,
+        typer.Option(
+            help="The share of the relevant documents that a paper cites.",
+            show_default="4.82 of 11.39",
+        ),
+    ] = 4.82 / 11.39,
+    irrelevant: Annotated[int, typer.Option(min=0, help="Other documents that a paper cites.")] = 3,
+    effort: Annotated[
+        int, typer.Option(min=0, help="Results a query that the organiser looks at by hand.")
+    ] = 20,
+    skill: Annotated[
+        float, typer.Option(help="The chance that the organiser is right about a result.")
+    ] = 0.8,
+    system: Annotated[
+        list[str] | None,
+        typer.Option(help="A run's file or a model; repeat. The seed's three models by default."),
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="rounds, depth(k=10), mtf(random=0.2) or bandit(random=0.2).")
+    ] = "rounds",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Keep the campaign in this new folder.")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="expected, methods, or a table of 'campaign tables'; repeat."),
+    ] = None,
+    latex: Annotated[bool, typer.Option("--latex", help="As LaTeX, for a paper.")] = False,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Play a whole campaign on a judged collection with made-up authors, to plan a real one.
+
+    Each invited author is given a judged query as the question behind a paper. How many answer,
+    and how much they were found to cite, is by default as in Ritchie, Robertson & Teufel's
+    campaign; noise, laziness, effort and skill are guesses. Unjudged documents count as not
+    relevant. Everything printed is SIMULATED.
+
+    Example: citebed campaign simulate cranfield/ --pool 15 --judges 60 --seed 7
+    """
+    from citebed.judging import Simulation
+    from citebed.judging import simulate as play
+
+    style = style_of("latex" if latex else None, as_json, as_csv)
+    shares = {"response": response, "response_two": response_two, "noise": noise}
+    shares |= {"laziness": laziness, "cited": cited, "skill": skill}
+    options = Simulation(pool=pool, judges=judges, seed=seed, irrelevant=irrelevant, effort=effort,
+                         systems=tuple(system or ()), method=method, **shares)  # fmt: skip
+    played = play(collection, queries, options, folder=output)
+    print_tables(played.tables, only, style, simulated=True)
+    say(f"SIMULATED with the query set '{played.query_set}': no author was asked, "
+        "no mail was sent.")  # fmt: skip
+    if played.queries.height < 30:
+        say(f"note: {count(played.queries.height, 'query')} with both phases; with more --judges, "
+            "or --response 1 --response-two 1, the intervals are narrower")  # fmt: skip
+    if output is not None:
+        say(f"The campaign is kept: citebed campaign status {printable(output)}")
 
 
 # --- keeping ----------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -18,6 +18,7 @@ from citebed.judging.questions import (
 )
 from citebed.judging.reformulating import CLASSES
 from citebed.judging.source_tables import (
+    ELSEWHERE,
     Judged,
     beside_cranfield,
     by_source,
@@ -34,21 +35,36 @@ TITLES = {
     "comparison": "Test collections compared, means a query",
     "sources": "Judged documents a query by source (T1+2)",
     "cranfield": "Judged documents a query by source, beside Cranfield 2",
+    "expected": "What to expect of a query (T1+2), with 95% intervals",
+    "methods": "Pooling methods for as many judged documents a query",
 }
 
 
 def campaign_tables(
     store: CampaignStore, connection: Connection, documents: int
 ) -> dict[str, pl.DataFrame]:
-    """All tables by name; ``documents`` are how many the collection has."""
+    """All tables by name; ``documents`` are how many the collection has.
+
+    Those of a simulated campaign have a column that says so.
+    """
     queries = judged_queries(store, connection)
-    return {
+    found = {
         "returns": returns_table(store, connection, queries),
         "reformulations": reformulations_table(store, connection),
         "comparison": comparison(queries, documents),
         "sources": by_source(queries),
         "cranfield": beside_cranfield(queries),
     }
+    return marked_simulated(found) if store.simulated else found
+
+
+def marked_simulated(found: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """Tables with a column ``simulated``, which is false for published figures only."""
+    marked = {name: table.with_columns(simulated=True) for name, table in found.items()}
+    if "comparison" in marked:
+        published = pl.col("collection").is_in([each.name for each in ELSEWHERE])
+        marked["comparison"] = marked["comparison"].with_columns(simulated=~published)
+    return marked
 
 
 def returns_table(
