@@ -27,6 +27,7 @@ def create_app(campaign: Campaign, *, secure: bool = True) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        site.writer.open()
         yield
         site.writer.close()
 

@@ -65,6 +65,11 @@ class GroupCommit:
             self._changed.notify()
         return job.done
 
+    def open(self) -> None:
+        """Begin again after ``close``."""
+        with self._changed:
+            self._closed = False
+
     def close(self) -> None:
         """Write what waits, and stop."""
         with self._changed:
@@ -72,6 +77,7 @@ class GroupCommit:
             self._changed.notify()
         if self._thread is not None:
             self._thread.join()
+            self._thread = None
 
     def _run(self) -> None:
         while jobs := self._next():

@@ -1,0 +1,185 @@
+"""What a judge's page sends, in order and out of order, and what nobody should send."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from starlette.testclient import TestClient
+from tests.unit.web.conftest import Judge, count, judged
+
+from citebed.judging import Campaign
+from citebed.judging.store.schema import events, judgements, people
+from citebed.web.protection import LARGEST_BODY
+
+
+def _last(campaign: Campaign) -> Any:
+    with campaign.reading() as connection:
+        return connection.execute(select(judgements).order_by(judgements.c.id.desc())).first()
+
+
+def test_a_judgement_is_saved_once_whatever_is_sent_again(campaign: Campaign, judge: Judge) -> None:
+    before = judged(campaign)
+    act = {"item": judge.items[0], "value": 1, "comment": " why  not ", "key": "the-same-act"}
+    first, again = judge.send("judgement", **act), judge.send("judgement", **act)
+    assert (first.status_code, first.json()["outcome"]) == (200, "new")
+    assert again.json() == {"judgement": first.json()["judgement"], "outcome": "same"}
+    row = _last(campaign)
+    assert (row.value, row.comment, row.via, row.key) == (1, "why not", "web", "the-same-act")
+    assert judged(campaign) == before + 1
+    changed = judge.send("judgement", item=judge.items[0], value=None)
+    assert changed.json()["outcome"] == "new"
+    assert (_last(campaign).value, _last(campaign).supersedes) == (None, row.id)
+
+
+def test_an_act_that_waited_longer_than_a_later_one_does_not_win(
+    campaign: Campaign, judge: Judge
+) -> None:
+    judge.send("judgement", item=judge.items[0], value=0)
+    hour = 3_600_000
+    late = judge.send("judgement", item=judge.items[0], value=1, ago=hour)
+    assert late.json()["outcome"] == "later"
+    assert _last(campaign).value == 0
+    soon = judge.send("judgement", item=judge.items[0], value=1, ago=20_000)
+    assert soon.json()["outcome"] == "new"  # in order, but a slow line
+
+
+def test_the_key_of_another_judge(judge: Judge, other: Judge) -> None:
+    judge.send("judgement", item=judge.items[0], value=1, key="one-key-only")
+    taken = other.send("judgement", item=other.items[0], value=1, key="one-key-only")
+    assert (taken.status_code, taken.json()["message"]) == (
+        400,
+        "that key belongs to another judgement.",
+    )
+
+
+@pytest.mark.parametrize("value", [2, 9])
+def test_a_grade_that_the_form_does_not_have(judge: Judge, value: int) -> None:
+    response = judge.send("judgement", item=judge.items[0], value=value)
+    assert response.status_code == 400
+    assert "not one of 0 to 1" in response.json()["message"]
+
+
+def test_questions_are_stated_and_graded(campaign: Campaign, author: Judge) -> None:
+    made = author.send("question", number=2, text="What is  second?")
+    assert made.status_code == 200
+    items = made.json()["items"]
+    assert len(items) == 6
+    assert author.send("question", number=2, text="What is second?").json() == made.json()
+    assert author.send("judgement", item=items["1"], value=4).status_code == 200
+    assert author.send("judgement", item=items["1"], value=0).status_code == 400
+    assert campaign.questions["stated"].to_list()[1] == "What is second?"
+    assert author.send("question", number=3, text=" \u200b ").status_code == 400
+    assert author.send("question", number=21, text="One too many?").status_code == 422
+
+
+def test_a_list_of_phase_two_takes_no_questions(campaign: Campaign, judge: Judge) -> None:
+    assert judge.send("question", number=1, text="What else?").status_code == 400
+    assert campaign.questions.height == 4
+
+
+def test_a_wording_is_approved_or_corrected(campaign: Campaign, judge: Judge) -> None:
+    assert judge.send("approval", number=1, approved=True).status_code == 200
+    assert judge.send("approval", number=1, approved=False, text="A better one").status_code == 200
+    row = campaign.questions.row(0, named=True)
+    assert (row["text"], row["kind"]) == ("A better one", "corrected")
+    assert judge.send("approval", number=2, approved=True).status_code == 400
+
+
+def test_opening_and_finishing_are_noted_once(campaign: Campaign, judge: Judge) -> None:
+    for what in ("opened", "finished", "opened", "finished"):
+        assert judge.send(what).status_code == 200
+    state = {row["code"]: row["state"] for row in campaign.status().to_dicts()}
+    assert state[judge.code] == "finished"
+    assert count(campaign, events, events.c.what.in_(["opened", "finished"])) == 2
+
+
+def test_fetching_the_page_is_not_opening_it(
+    client: TestClient, campaign: Campaign, judge: Judge
+) -> None:
+    """Scanners of mail fetch every link."""
+    assert client.get(judge.page).status_code == 200
+    assert count(campaign, events, events.c.what == "opened") == 0
+
+
+def test_opting_out(client: TestClient, campaign: Campaign, judge: Judge) -> None:
+    response = client.post(f"{judge.page}/opt-out")
+    assert response.status_code == 303
+    assert "no more" in client.get(response.headers["location"]).text
+    assert count(campaign, people, people.c.opted_out_at.is_not(None)) == 1
+
+
+def test_the_page_of_papers(client: TestClient, judge: Judge, author: Judge) -> None:
+    for one, links in ((judge, 12), (author, 5)):
+        page = client.get(f"{one.page}/papers").text
+        assert page.count('<a href="https://example.org/') == links
+        assert page.count("Ada Bell, Ben Carr") == links
+
+
+def test_the_page_resumes_with_what_was_said(client: TestClient, judge: Judge) -> None:
+    judge.send("judgement", item=judge.items[3], value=None, comment="not mine")
+    page = client.get(judge.page).text
+    assert f'data-item="{judge.items[3]}" data-entry="4" data-value="u"' in page
+    assert page.count(">saved</p>") == 1
+    assert "not mine" in page
+    assert "Study 37 ranks documents by probability" in page
+
+
+BAD: dict[str, Any] = {
+    "no object": b"[]",
+    "no JSON": b"{",
+    "nothing": b"",
+    "NUL": b'{"item": 1, "value": 1, "key": "12345678", "comment": "a\\u0000b"}',
+    "half a pair": b'{"item": 1, "value": 1, "key": "12345678", "comment": "\\ud800"}',
+    "half a pair as a key": b'{"item": 1, "value": 1, "key": "1234567\\udfff"}',
+    "half a pair as a name": b'{"item": 1, "value": 1, "key": "12345678", "\\ud800": 1}',
+    "large item": json.dumps({"item": 2**70, "value": 1, "key": "12345678"}).encode(),
+    "large value": json.dumps({"item": 1, "value": 2**70, "key": "12345678"}).encode(),
+    "endless number": b'{"item": ' + b"9" * 5000 + b', "value": 1, "key": "12345678"}',
+    "fraction": b'{"item": 1.5, "value": 1, "key": "12345678"}',
+    "not a number": b'{"item": NaN, "value": Infinity, "key": "12345678"}',
+    "true": b'{"item": true, "value": true, "key": "12345678"}',
+    "text": b'{"item": "1", "value": "1", "key": "12345678"}',
+    "no key": b'{"item": 1, "value": 1}',
+    "short key": b'{"item": 1, "value": 1, "key": "1"}',
+    "SQL": b'{"item": 1, "value": 1, "key": "\'; DROP TABLE judgements; --"}',
+    "long comment": json.dumps({"item": 1, "value": 1, "key": "12345678", "comment": "x" * 5000})
+    .encode(),
+    "deep": b'{"item": ' + b"[" * 20_000 + b"]" * 20_000 + b"}",
+    "no UTF-8": b'{"item": 1, "value": 1, "key": "\xff\xff\xff\xff\xff\xff\xff\xff"}',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_nobody_should_send(
+    client: TestClient, campaign: Campaign, judge: Judge, name: str
+) -> None:
+    before = judged(campaign)
+    address = f"/cr/api/judge/{judge.token}/judgement"
+    response = client.post(address, content=BAD[name], headers={"Content-Type": "application/json"})
+    assert 400 <= response.status_code < 500
+    assert response.json()["message"]
+    assert judged(campaign) == before
+
+
+def test_a_body_that_is_too_large(client: TestClient, judge: Judge) -> None:
+    address = f"/cr/api/judge/{judge.token}/judgement"
+    assert client.post(address, content=b"x" * (LARGEST_BODY + 1)).status_code == 413
+    pieces = (b"x" * 1000 for _ in range(100))  # of a length that is not told before
+    assert client.post(address, content=pieces).status_code == 413
+    headers = {"Content-Length": "9" * 30}
+    assert client.post(address, content=b"x", headers=headers).status_code == 413
+
+
+SQL = "'; DROP TABLE judgements; -- \" \\ %s {0} $1"
+
+
+def test_sql_is_text(campaign: Campaign, judge: Judge, author: Judge) -> None:
+    assert judge.send("judgement", item=judge.items[0], value=1, comment=SQL).status_code == 200
+    assert _last(campaign).comment == SQL
+    assert author.send("question", number=1, text=SQL).status_code == 200
+    assert campaign.questions["stated"][0] == SQL
+    assert judge.send("approval", number=1, approved=False, text=f"{SQL}!").status_code == 200
+    assert campaign.questions["text"][0] == f"{SQL}!"
