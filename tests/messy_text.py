@@ -29,8 +29,10 @@ class Row(NamedTuple):
     typed: bool = False
 
 
-def filled(rng: Random, form: str, sheet: Sheet, answers: Answers) -> list[Row]:
-    """The lines of a form with the answers in it."""
+def filled(
+    rng: Random, form: str, sheet: Sheet, answers: Answers, below: bool = False
+) -> list[Row]:
+    """The lines of a form with the answers in it, or with marks on lines of their own below it."""
     rows: list[Row] = []
     query, paper = 0, 0
     for line in form.splitlines():
@@ -39,10 +41,10 @@ def filled(rng: Random, form: str, sheet: Sheet, answers: Answers) -> list[Row]:
         if found := re.fullmatch(r"QUESTION (\d+):", line):
             rows += _asking(rng, line, answers.questions.get(int(found[1]), ""))
         elif re.match(r"    Q1: \[ \]", line):
-            rows.append(Row(_graded(rng, paper, answers)))
+            marks = _graded(rng, paper, answers)
+            rows += [Row(line), Row(marks.strip(), True)] if below else [Row(marks)]
         elif line.startswith("    relevant [ ]"):
-            said = answers.said.get((query, paper))
-            rows.append(Row(_judged(rng, said) if said else line))
+            rows += _marking(rng, line, answers.said.get((query, paper)), below)
         elif line == "    comment:":
             said = answers.said.get((query, paper))
             rows += _asking(rng, line, said.comment if said else "")
@@ -57,14 +59,21 @@ def filled(rng: Random, form: str, sheet: Sheet, answers: Answers) -> list[Row]:
         elif line == "    better wording:":
             approved = answers.approved.get(query)
             rows += _asking(rng, line, approved if isinstance(approved, str) else "")
-        elif line.startswith("[ ] please") and answers.opted_out:
-            rows.append(Row(line.replace("[ ]", rng.choice(("[x]", "[X]", "x", "[ ✓ ]", "[yes]")))))
         else:
-            rows.append(Row(line))
+            mark = rng.choice(("[x]", "[X]", "x", "[ ✓ ]", "[yes]")) if answers.opted_out else "[ ]"
+            rows.append(Row(re.sub(r"^\[ \](?= please)", mark, line)))
     for number in sorted(set(answers.questions) - set(range(1, sheet.questions + 1))):
         at = next(at for at, row in enumerate(rows) if "REFERENCES" in row.text)
         rows[at:at] = _asking(rng, f"QUESTION {number}:", answers.questions[number])
     return rows
+
+
+def _marking(rng: Random, line: str, said: Said | None, below: bool) -> list[Row]:
+    """The line of the boxes, marked, or answered on a line below it."""
+    if said is None or not below:
+        return [Row(_judged(rng, said) if said else line)]
+    words = {1: "relevant", 0: "Not relevant.", None: "can't judge"}[said.value]
+    return [Row(line), Row(rng.choice((words, _judged(rng, said).strip())), True)]
 
 
 def _asking(rng: Random, label: str, text: str) -> list[Row]:
@@ -114,14 +123,14 @@ def _judged(rng: Random, said: Said) -> str:
     return "    " + rng.choice(("   ", " ", "\t")).join(parts)
 
 
-def mess(rng: Random, rows: list[Row], blank: str, answers: Answers) -> str:
-    """What a mail program and its user make of a filled form."""
+def mess(rng: Random, rows: list[Row], blank: str, answers: Answers, below: bool = False) -> str:
+    """What a mail program and its user make of a filled form; answers below must be unquoted."""
     if rng.random() < 0.4:
         rows = _without_the_unanswered(rng, rows, answers)
-    if rng.random() < 0.3:
+    if rng.random() < 0.3 and not below:
         rows = _paragraphs(rows)
-    quote = rng.choice(("", "", "> ", ">> ", "> > ", "| ", ">"))
-    typed_quote = rng.choice(("", quote))
+    quote = rng.choice(("> ", ">> ", "> > ", "| ", ">", *(() if below else ("", ""))))
+    typed_quote = "" if below else rng.choice(("", quote))
     width = rng.choice((1000, 72, 76, 60))
     lines = []
     for row in rows:

@@ -16,6 +16,8 @@ from citebed.judging.forms.text_form import OPT_OUT, shown_link
 __all__ = ["is_this_form", "read", "write"]
 
 _INDENT = LEFT + 42
+_END = 60
+"""Points that the end of the form takes: the last paper is kept on a page with it."""
 _CHOICES = (("relevant", "relevant"), ("not", "not relevant"), ("cannot", "can't judge"))
 
 
@@ -29,8 +31,8 @@ def write(sheet: Sheet) -> bytes:
         _phase_one(pages, sheet)
     else:
         for asked in sheet.asked:
-            _query(pages, asked)
-    pages.room(60)
+            _query(pages, asked, asked is sheet.asked[-1])
+    pages.room(_END)
     pages.rule()
     pages.y -= 16
     pages.box("opt_out", OPT_OUT, LEFT, pages.y)
@@ -97,7 +99,8 @@ def _phase_one(pages: Pages, sheet: Sheet) -> None:
         pages.y -= 6
     _heading(pages, "References", 120)
     for entry in sheet.references:
-        height = _entry(pages, entry, str(entry.number), 22)
+        is_last = entry is sheet.references[-1]
+        height = _entry(pages, entry, str(entry.number), 22 + is_last * _END)
         pages.y = height - 17
         x = _INDENT
         for number in range(1, sheet.questions + 1):
@@ -128,7 +131,7 @@ def _entry(pages: Pages, entry: Entry, number: str, more: float) -> float:
     return pages.y
 
 
-def _query(pages: Pages, asked: Asked) -> None:
+def _query(pages: Pages, asked: Asked, is_last: bool) -> None:
     _heading(pages, f"Question {asked.number}", 170)
     width = RIGHT - LEFT
     if asked.stated is None:
@@ -148,12 +151,13 @@ def _query(pages: Pages, asked: Asked) -> None:
                     (LEFT, pages.y, width, 32), fieldFlags="multiline")  # fmt: skip
     pages.y -= 6
     for entry in asked.entries:
-        _judged(pages, asked.number, entry)
+        end = _END if is_last and entry is asked.entries[-1] else 0
+        _judged(pages, asked.number, entry, end)
 
 
-def _judged(pages: Pages, query: int, entry: Entry) -> None:
+def _judged(pages: Pages, query: int, entry: Entry, end: int) -> None:
     key = f"{query}.{entry.number}"
-    pages.y = _entry(pages, entry, key, 40) - 16
+    pages.y = _entry(pages, entry, key, 40 + end) - 16
     x = _INDENT
     for name, label in _CHOICES:
         pages.box(f"{name}.{key}", f"{label}: document {key}", x, pages.y)

@@ -93,7 +93,8 @@ class Line(NamedTuple):
 class Block:
     """A part of the form, with the text behind its label and all lines up to the next label.
 
-    ``is_closed`` says that another part of the form follows; else it may run into a signature.
+    ``typed`` are the lines that are quoted less than its label, as answers between quoted lines
+    are. ``is_closed`` says that another part of the form follows; else it may run into a signature.
     """
 
     kind: str
@@ -103,12 +104,15 @@ class Block:
     depth: int
     lines: list[str] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
+    typed: set[int] = field(default_factory=set)
     is_closed: bool = False
 
     def add(self, line: Line, start: int = 0) -> None:
         """Put a line behind the others, from a character on."""
         self.lines.append(line.text[start:] if start else line.at_depth(self.depth))
         self.numbers.append(line.number)
+        if line.depth < self.depth and line.text.strip():
+            self.typed.add(line.number)
 
     def own_lines(self) -> list[str]:
         """Its lines; the end of a letter is not part of them."""
@@ -119,7 +123,7 @@ class Block:
 
     def text(self) -> Text:
         """Its lines as one text."""
-        return Text(self.own_lines(), self.numbers)
+        return Text(self.own_lines(), self.numbers, self.typed)
 
 
 class Text:
@@ -128,11 +132,16 @@ class Text:
     Links are blank there: ``?q1=5`` is no grade.
     """
 
-    def __init__(self, lines: list[str], numbers: list[int]) -> None:
+    def __init__(self, lines: list[str], numbers: list[int], typed: set[int]) -> None:
         self.written = "\n".join(lines)
         self.plain = _LINK.sub(lambda found: " " * len(found[0]), same(self.written))
         self._starts = [0, *accumulate(len(line) + 1 for line in lines)][:-1] or [0]
         self._numbers = numbers
+        self._typed = typed
+
+    def is_typed(self, at: int) -> bool:
+        """Whether a character was typed between quoted lines."""
+        return self.line(at) in self._typed
 
     def line(self, at: int) -> int:
         """The number of the line in which a character stands."""

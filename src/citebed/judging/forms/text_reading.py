@@ -130,7 +130,7 @@ def _paper(block: Block, gathering: Gathering) -> None:
 
 
 def _graded(block: Block, text: Text, gathering: Gathering) -> None:
-    found = _grades(text)
+    found = _without_blanks(text, _grades(text))
     values: dict[int, set[int | NoGrade | None]] = {}
     for grade in found:
         values.setdefault(grade.question, set()).add(grade_in(grade.value))
@@ -147,6 +147,19 @@ def _graded(block: Block, text: Text, gathering: Gathering) -> None:
     if any(mark is not Mark.EMPTY for each in marks.values() for mark in each):
         gathering.unread(text.line(at), f"[{block.number}] is marked, but no QUERY stands above it")
     _lone_marks(block, text, found, gathering)
+
+
+def _without_blanks(text: Text, found: list[_Grade]) -> list[_Grade]:
+    """Blanks that were quoted, and answered below, are no second answer."""
+    answered = {grade.question for grade in found if text.is_typed(grade.at)}
+    return [
+        grade
+        for grade in found
+        if grade.question not in answered
+        or text.is_typed(grade.at)
+        or grade.rest
+        or grade_in(grade.value) is not NoGrade.EMPTY
+    ]
 
 
 def _grades(text: Text) -> list[_Grade]:
@@ -254,7 +267,7 @@ def _verdicts(text: Text) -> tuple[dict[int, list[Mark]], int, int, str]:
     labels = list(_VERDICT.finditer(text.plain, 0, stop))
     marks: dict[int, list[Mark]] = {}
     begin = end = 0
-    rest = ""
+    rest, is_typed = "", False
     for label, following in zip_longest(labels, labels[1:]):
         after = following.start() if following else stop
         statement = _statement(text, label, after)
@@ -268,10 +281,16 @@ def _verdicts(text: Text) -> tuple[dict[int, list[Mark]], int, int, str]:
         elif not rest:
             rest = text.plain[end : label.start()].strip(" \n,;.|/")
         mark, end = statement
+        if text.is_typed(label.start()) and not is_typed:
+            marks, is_typed = _marked_only(marks), True  # blanks that were quoted say nothing
         marks.setdefault(_kind(label[1]), []).append(mark)
     if marks:
         rest += text.plain[end : text.line_end(end, stop)].strip(" ,;.|/")
     return marks, begin, end, rest
+
+
+def _marked_only(marks: dict[int, list[Mark]]) -> dict[int, list[Mark]]:
+    return {kind: each for kind, each in marks.items() if set(each) != {Mark.EMPTY}}
 
 
 def _kind(label: str) -> int:
@@ -289,6 +308,10 @@ def _statement(text: Text, label: re.Match[str], stop: int) -> tuple[Mark, int] 
     end = stop if is_last else text.line_end(label.end(), stop)
     value = text.plain[label.end() : min(end, label.end() + 400)]
     before = text.plain[max(text.line_start(label.start()), label.start() - 60) : label.start()]
+    line_end = text.line_end(label.end(), stop)
+    is_alone = not before.strip() and not text.plain[label.end() : line_end].strip(" .!")
+    if is_alone and text.is_typed(label.start()):
+        return Mark.YES, line_end  # "relevant", typed under quoted boxes
     is_bare = value[:1].isspace() and (is_last or not before.strip())
     return (Mark.YES, end) if is_bare and mark_in(value) is Mark.YES else None
 

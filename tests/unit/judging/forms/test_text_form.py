@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import unicodedata
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -37,7 +38,8 @@ def round_trip(seed: int, phase: int) -> None:
     sheet = random_sheet(rng, phase)
     form = text_form.write(sheet)
     expected = random_answers(rng, sheet, questions=rng.choice((3, 4)))
-    text = mess(rng, filled(rng, form, sheet, expected), form, expected)
+    below = rng.random() < 0.15
+    text = mess(rng, filled(rng, form, sheet, expected, below), form, expected, below)
     assert text_form.is_this_form(text)
     assert plain(text_form.read(text)) == plain(expected), text
 
@@ -240,6 +242,32 @@ def test_a_verdict_in_doubt_is_told(marks: str, says: str) -> None:
     answers = phase_two(marks)
     assert answers.said == {(2, 1): Said(1)}
     assert any(says in each.what and 8 <= each.line <= 10 for each in answers.unread)
+
+
+@pytest.mark.parametrize(
+    ("quoted", "typed", "said"),
+    [
+        ("relevant [ ]   not relevant [ ]   can't judge [ ]", "not relevant", {(1, 1): Said(0)}),
+        ("relevant [ ]   not relevant [ ]   can't judge [ ]", "relevant [x]", {(1, 1): Said(1)}),
+        ("relevant [x]   not relevant [ ]   can't judge [ ]", "relevant", {(1, 1): Said(1)}),
+        ("relevant [x]   not relevant [ ]   can't judge [ ]", "not relevant", {}),
+        ("relevant [ ]   not relevant [ ]   can't judge [ ]", "perhaps", {}),
+    ],
+)
+def test_answers_between_quoted_lines(quoted: str, typed: str, said: dict[Any, Said]) -> None:
+    text = f"> Form: AB12-CD34\n> QUERY 1\n> [1.1] A title.\n>     {quoted}\n{typed}\n> comment:\n"
+    answers = text_form.read(text)
+    assert answers.said == said
+    assert bool(answers.unread) is (not said)
+
+
+def test_grades_between_quoted_lines() -> None:
+    start = "> Form: AB12-CD34\n> QUESTION 1:\nHow?\n> --- REFERENCES ---\n> [1] A title.\n"
+    answers = text_form.read(f"{start}>    Q1: [ ]  Q2: [ ]\nQ1: 4\n")
+    assert (answers.said, answers.unread) == ({(1, 1): Said(4)}, [])
+    answers = text_form.read(f"{start}>    Q1: [3]  Q2: [ ]\nQ1: 4\n")
+    assert answers.said == {}
+    assert answers.unread[0].line == 6
 
 
 @pytest.mark.parametrize(
