@@ -25,8 +25,9 @@ from citebed.judging import mails, reformulating, searching
 from citebed.judging.assigning import assign_phase_one, assign_phase_two
 from citebed.judging.exporting import Exported, export_campaign
 from citebed.judging.judgement_tables import current_judgements, qrels_of
-from citebed.judging.papers import add_papers, read_papers
+from citebed.judging.papers import add_papers, insert_papers, read_papers
 from citebed.judging.pool_making import PoolOptions, PoolReport, make_pools, waiting
+from citebed.judging.pooling_methods import read_method
 from citebed.judging.questions import BY_HAND, all_questions, exclude, set_aside, wording_of
 from citebed.judging.returns import Returned, read_returns
 from citebed.judging.settings import Settings
@@ -37,7 +38,7 @@ from citebed.judging.store.handle import CampaignStore, create_campaign
 from citebed.judging.tables import campaign_tables
 from citebed.retrieval.recommending import Recommender
 from citebed.runs.reading import as_runs
-from citebed.runs.tables import Qrels, Run
+from citebed.runs.tables import Qrels
 from citebed.wording import json_text, printable
 
 FILE = "campaign.toml"
@@ -173,16 +174,16 @@ class Campaign(CampaignStore):
         `PoolOptions`: ``method``, ``depth``, ``seed``, ``coupling``.
         """
         chosen = PoolOptions(size or self.settings.pool_size, **options)
+        read_method(chosen.method)
+        given = None if runs is None else list(as_runs(runs))
         with self.reading() as connection:
             queries = waiting(self, connection)
             judged = qrels_of(self, connection, "j1")
         if not queries:
             return []
-        made: Sequence[Run] = (
-            searching.automatic_runs(self.collection, queries, judged)
-            if runs is None
-            else list(as_runs(runs))
-        )
+        made = given
+        if made is None:
+            made = searching.automatic_runs(self.collection, queries, judged)
         lists = searching.ranked_lists(made, chosen.depth)
         with self.writing() as connection:
             return make_pools(self, connection, self.collection, lists, chosen)
@@ -256,19 +257,18 @@ def new_campaign(
     settings.setdefault("title", f"{name}: building a test collection")
     chosen = Settings(collection=str(place), **settings)
     at = database or str(place / "campaigns" / f"{name}.sqlite")
-    campaign = Campaign(*_created(at, name, chosen, simulated, secret), folder)
-    if papers is not None:
-        campaign.add_papers(papers)
+    found = [] if papers is None else read_papers(papers, opened)
+    here = open_database(at, create=True)
+    create_campaign(
+        here,
+        name,
+        chosen,
+        simulated=simulated,
+        secret=secret,
+        fill=lambda connection, number: insert_papers(connection, number, found),
+    )
     write_whole(folder / FILE, _toml(name, place, at))
-    return campaign
-
-
-def _created(
-    at: str, name: str, settings: Settings, simulated: bool, secret: str | None
-) -> tuple[Database, str]:
-    opened = open_database(at, create=True)
-    create_campaign(opened, name, settings, simulated=simulated, secret=secret)
-    return opened, name
+    return Campaign(here, name, folder)
 
 
 def _toml(name: str, collection: Path, database: str) -> str:

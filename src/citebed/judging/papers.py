@@ -13,7 +13,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from email.utils import parseaddr
 from pathlib import Path
@@ -27,7 +27,7 @@ from citebed.collection.formats.base import decode, with_newlines
 from citebed.collection.formats.bibtex import document_of
 from citebed.collection.formats.bibtex_scan import scan
 from citebed.collection.tables import document_of_row
-from citebed.errors import CitebedError, FormatError
+from citebed.errors import FormatError
 from citebed.files.reading import read_small
 from citebed.judging.forms.sheet import Entry
 from citebed.judging.store.handle import CampaignStore
@@ -138,6 +138,14 @@ def _paper(path: Path, line: int, row: Mapping[str, str], lookup: Lookup) -> Sou
     except ValueError:
         raise FormatError(path, line, f"online '{row['online'][:30]}'; expected a date like "
                           "2026-07-05.") from None  # fmt: skip
+    references = lookup.references(label, [fold(r) for r in row.get("references", "").split(";")])
+    if not references:
+        raise FormatError(
+            path,
+            line,
+            f"the paper '{label}' has no references: name them in its line, or import the "
+            "annotated paper into the collection.",
+        )
     return SourcePaper(
         label,
         title,
@@ -145,7 +153,7 @@ def _paper(path: Path, line: int, row: Mapping[str, str], lookup: Lookup) -> Sou
         row.get("url") or (known.url if known else None),
         online,
         _authors(path, line, row.get("authors", "")),
-        lookup.references(label, [fold(each) for each in row.get("references", "").split(";")]),
+        references,
     )
 
 
@@ -221,22 +229,22 @@ def entry_of(number: int, document: Document) -> Entry:
 def add_papers(store: CampaignStore, found: list[SourcePaper]) -> int:
     """Put source papers into a campaign and tell how many are new; the others stay as they are."""
     with store.writing() as connection:
-        known = set(
-            connection.scalars(select(papers.c.label).where(papers.c.campaign_id == store.id))
-        )
-        fresh = [paper for paper in found if paper.label not in known]
-        for paper in fresh:
-            _add_paper(connection, store.id, paper)
-        store.log(connection, "papers", added=len(fresh))
+        added = insert_papers(connection, store.id, found)
+        store.log(connection, "papers", added=added)
+    return added
+
+
+def insert_papers(connection: Connection, campaign: int, found: Iterable[SourcePaper]) -> int:
+    """Put those into a campaign that it does not have; how many."""
+    mine = papers.c.campaign_id == campaign
+    known = set(connection.scalars(select(papers.c.label).where(mine)))
+    fresh = [paper for paper in found if paper.label not in known]
+    for paper in fresh:
+        _add_paper(connection, campaign, paper)
     return len(fresh)
 
 
 def _add_paper(connection: Connection, campaign: int, paper: SourcePaper) -> None:
-    if not paper.references:
-        raise CitebedError(
-            f"the paper '{paper.label}' has no references: name them in its line, or import the "
-            "annotated paper into the collection."
-        )
     row = {"label": paper.label, "title": paper.title, "year": paper.year, "url": paper.url}
     paper_id = connection.execute(
         insert(papers).values(campaign_id=campaign, online_on=paper.online_on, **row)

@@ -70,11 +70,16 @@ def test_bibtex_has_authors_and_addresses_in_one_order(
         ("paper_id,title\n", None, "no paper"),
         ("paper_id,title\na b,T\n", 2, "expected one word"),
         ("paper_id,title\nx,\n", 2, "has no title"),
-        ("paper_id,title,online\nx,T,soon\n", 2, "expected a date"),
-        ("paper_id,title,authors\nx,T,Ada <ada@@x>\n", 2, "expected Name"),
-        ("paper_id,title,authors\nx,T,A <a@x.org>; B <A@x.org>\n", 2, "stands there twice"),
+        ("paper_id,title\nx,T\n", 2, "has no references"),
+        ("paper_id,title,online,references\nx,T,soon,a\n", 2, "expected a date"),
+        ("paper_id,title,authors,references\nx,T,Ada <ada@@x>,a\n", 2, "expected Name"),
+        (
+            "paper_id,title,authors,references\nx,T,A <a@x.org>; B <A@x.org>,a\n",
+            2,
+            "stands there twice",
+        ),
         ("paper_id,title\nx,T,more\n", 2, "more cells"),
-        ("paper_id,title\nx,T\nx,T\n", None, "stands there twice"),
+        ("paper_id,title,references\nx,T,a\nx,T,a\n", None, "stands there twice"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(
@@ -90,5 +95,5 @@ def test_papers_that_are_there_stay_as_they_are(campaign: Campaign, papers: Path
     papers.write_text(
         papers.read_text() + "new,New,Zoe <zoe@example.org>; Ada <ada@example.org>,\n"
     )
-    with pytest.raises(citebed.CitebedError, match="has no references"):
+    with pytest.raises(FormatError, match="has no references"):
         campaign.add_papers(papers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -76,10 +77,12 @@ def create_campaign(
     *,
     simulated: bool = False,
     secret: str | None = None,
+    fill: Callable[[Connection, int], object] | None = None,
 ) -> CampaignStore:
     """Start a campaign in a database that has none of that name.
 
-    Its ``secret`` is drawn, but for a simulation that must come out the same again.
+    Its ``secret`` is drawn, but for a simulation that must come out the same again. ``fill`` puts
+    the first things into it, by its id: all of them are there then, or there is no campaign.
     """
     if not _NAME.fullmatch(name):
         raise CitebedError(
@@ -89,7 +92,8 @@ def create_campaign(
         if connection.scalar(select(campaigns.c.id).where(campaigns.c.name == name)) is not None:
             raise CitebedError(f"there is a campaign '{name}' already in {database.url}.")
         row = {"name": name, "secret": secret or secrets.token_hex(32), "simulated": simulated}
-        connection.execute(
-            insert(campaigns).values(**row, settings=settings.as_json(), created_at=now())
-        )
+        made = insert(campaigns).values(**row, settings=settings.as_json(), created_at=now())
+        number = connection.execute(made.returning(campaigns.c.id)).scalar_one()
+        if fill is not None:
+            fill(connection, int(number))
     return CampaignStore(database, name)

@@ -1,0 +1,142 @@
+"""The verbs of a campaign at the command line, and what they say of wrong words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import citebed
+from citebed.cli.app import main
+from citebed.judging import open_campaign
+from citebed.judging.demo import demo_papers, play_authors
+
+QUERY = "demo-filters-a1q2"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a campaign that went as far as its second phase's lists."""
+    folder = tmp_path_factory.mktemp("verbs")
+    citebed.demo(folder / "mine").index(quiet=True)
+    (folder / "papers.csv").write_bytes(demo_papers())
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        _do("new cr26 --collection mine --papers papers.csv --contact me@example.org")
+        _do("invite cr26 --forms text --on 2024-01-01")
+        play_authors(open_campaign("cr26"), Path("inbox"))
+        _do("returns cr26 inbox")
+        _do(f"search cr26 {QUERY} relevance --mark rocchio1971relevance -k 5")
+        _do("pool cr26 --size 5")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _here(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(made)
+
+
+def _do(command: str, code: int = 0) -> None:
+    assert main(["campaign", *command.split()]) == code, command
+
+
+def _rows(command: str, capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
+    capsys.readouterr()
+    _do(f"{command} --json")
+    return list(json.loads(capsys.readouterr().out))
+
+
+def test_every_table_is_rows_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {row["state"] for row in _rows("status cr26", capsys)} == {"finished", "sent"}
+    questions = {row["query_id"]: row for row in _rows("questions cr26", capsys)}
+    assert questions[QUERY]["stated"] == "When should it be revised?"
+    (excluded,) = _rows("exclusions cr26", capsys)
+    assert (excluded["query_id"], excluded["lifted"]) == ("demo-filters-a2q1", False)
+    assert _rows("problems cr26", capsys) == []
+    tables = _rows("tables cr26 --only returns", capsys)
+    assert {"table": "returns", "phase": 1, "what": "invitations", "number": 5} in tables
+    assert all(row["outcome"] == "known already" for row in _rows("returns cr26 inbox", capsys))
+
+
+def test_tables_are_latex_for_a_paper(capsys: pytest.CaptureFixture[str]) -> None:
+    _do("tables cr26 --latex --only sources")
+    assert r"\begin{tabular}" in capsys.readouterr().out
+
+
+def test_pools_have_what_was_marked_and_go_out_once(capsys: pytest.CaptureFixture[str]) -> None:
+    status = open_campaign("cr26").status()
+    assert status.filter(phase=2).is_empty()
+    _do("pool cr26")
+    assert "no query waits" in capsys.readouterr().err
+    _do("invite cr26 --forms text,web")
+    assert "wrote 3 mails" in capsys.readouterr().out
+    _do("invite cr26 --forms text,web")
+    assert "wrote 0 mails" in capsys.readouterr().out
+
+
+def test_what_was_not_read_is_told_with_its_line_and_code_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("odd.txt").write_text("no form\n")
+    _do("returns cr26 odd.txt", 1)
+    assert "no form of ours" in capsys.readouterr().err
+    _do("problems cr26")
+    assert "odd.txt" in capsys.readouterr().out
+
+
+def test_a_backup_comes_back_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:
+    _do("backup cr26 b.jsonl.gz")
+    _do("restore again b.jsonl.gz --collection mine")
+    assert "judgements" in capsys.readouterr().out
+    assert open_campaign("again").judgements.equals(open_campaign("cr26").judgements)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("status nowhere", "there is no campaign in nowhere"),
+        ("new cr27 --collection mine --papers papers.csv --grades 3", "3 times --grade"),
+        ("new cr26 --collection mine --papers papers.csv", "already"),
+        ("new cr28 --collection none --papers papers.csv", "none"),
+        ("new cr29 --collection mine --papers none.csv", "none.csv"),
+        ("invite cr26 --forms fax", "unknown kind of form 'fax'"),
+        ("invite cr26 --send", "no mail server is set up"),
+        ("returns cr26 nothing/", "there is no file or folder"),
+        (f"reformulate cr26 {QUERY} x --class taste", "unknown class"),
+        ("reformulate cr26 nobody x --class typo", "unknown query 'nobody'"),
+        ("suggest cr26 nobody", "unknown query 'nobody'"),
+        (f"search cr26 {QUERY} relevance --mark nothing", "did not find 'nothing'"),
+        ("pool cr26 --method guess", "guess"),
+        ("pool cr26 --runs none.run", "none.run"),
+        ("tables cr26 --only none", "unknown table 'none'"),
+        ("export cr26 -o mine", "something else"),
+        ("restore cr26 b.jsonl.gz --collection mine", "already"),
+        ("restore new papers.csv --collection mine", "papers.csv"),
+    ],
+)
+def test_wrong_words_are_told(command: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    _do(command, 1)
+    told = capsys.readouterr().err
+    assert said in told
+    assert "Traceback" not in told
+
+
+def test_a_campaign_that_could_not_be_started_leaves_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("bad.csv").write_text("paper_id,title\nlonely,No References\n")
+    _do("new failed --collection mine --papers bad.csv", 1)
+    assert "has no references" in capsys.readouterr().err
+    assert not Path("failed").exists()
+    _do("new failed --collection mine --papers papers.csv --contact me@example.org")
+
+
+def test_an_organiser_needs_a_password_that_is_long_enough(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CITEBED_PASSWORD", "short")
+    _do("organiser cr26 ada", 1)
+    assert "password" in capsys.readouterr().err
+    monkeypatch.setenv("CITEBED_PASSWORD", "a much longer one")
+    _do("organiser cr26 ada")
