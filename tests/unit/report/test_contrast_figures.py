@@ -71,14 +71,19 @@ def test_a_measure_without_limits_gets_those_of_its_scores() -> None:
     assert axes.lines[0].get_xydata().tolist() == [[-2, -2], [3, 3]]
 
 
-def test_every_figure_is_there_as_svg_and_png(found: Contrast, tmp_path: Path) -> None:
-    files = draw_contrast(found, tmp_path / "made" / "here")
+@pytest.fixture(scope="module")
+def files(found: Contrast, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The figures, in a folder that was not there before."""
+    return draw_contrast(found, tmp_path_factory.mktemp("figures") / "made" / "here")
+
+
+def test_every_figure_is_there_as_svg_and_png(files: list[Path]) -> None:
     stems = ["one", "one_AP", "one_P@5", "systems"]
     other = "runs-two-x-b"
     stems += [other, f"{other}_AP", f"{other}_P@5"]
     names = sorted(path.name for path in files)
     assert names == sorted(f"{stem}.{end}" for stem in stems for end in ("svg", "png"))
-    assert sorted(path.name for path in (tmp_path / "made" / "here").iterdir()) == names
+    assert sorted(path.name for path in files[0].parent.iterdir()) == names
     for path in files:
         if path.suffix == ".svg":
             etree.parse(path)
@@ -86,12 +91,12 @@ def test_every_figure_is_there_as_svg_and_png(found: Contrast, tmp_path: Path) -
             assert path.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
 
 
-def test_text_stays_text_and_names_both_sets(found: Contrast, tmp_path: Path) -> None:
-    draw_contrast(found, tmp_path)
-    text = "".join(etree.parse(tmp_path / "one_AP.svg").getroot().itertext())
+def test_text_stays_text_and_names_both_sets(files: list[Path]) -> None:
+    folder = files[0].parent
+    text = "".join(etree.parse(folder / "one_AP.svg").getroot().itertext())
     for words in ("under J1", "under J1+2", "AP", "one, 2 queries"):
         assert words in text
-    systems = "".join(etree.parse(tmp_path / "systems.svg").getroot().itertext())
+    systems = "".join(etree.parse(folder / "systems.svg").getroot().itertext())
     for words in ("AP", "P@5", "GMAP", "one", "runs/two $x$ & <b>"):
         assert words in systems
 
