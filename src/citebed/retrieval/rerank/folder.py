@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files.reading import read_text
+from citebed.files.reading import file_hash, read_text
 from citebed.retrieval.rerank.architectures import positions
 
 # In the order in which they are preferred.
@@ -227,5 +227,4 @@ def fingerprint(folder: ModelFolder, *how: object) -> str:
 
 @lru_cache(maxsize=64)
 def _file_hash(path: Path, _size: int, _changed: int) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return file_hash(path)
