@@ -18,12 +18,13 @@ __all__ = ["is_this_form", "read", "write"]
 _INDENT = LEFT + 42
 _END = 60
 """Points that the end of the form takes: the last paper is kept on a page with it."""
+_A_ROW = 7
 _CHOICES = (("relevant", "relevant"), ("not", "not relevant"), ("cannot", "can't judge"))
 
 
 def write(sheet: Sheet) -> bytes:
     """The form as a file."""
-    pages = Pages(sheet.title, f"{sheet.title} · Form: {sheet.code}")
+    pages = Pages(sheet.title, f"Form: {sheet.code} · {sheet.title}")
     pages.hidden("form", sheet.code)
     pages.hidden("numbers", limits_text(sheet))
     _top(pages, sheet)
@@ -99,20 +100,22 @@ def _phase_one(pages: Pages, sheet: Sheet) -> None:
         pages.y -= 6
     _heading(pages, "References", 120)
     for entry in sheet.references:
-        is_last = entry is sheet.references[-1]
-        height = _entry(pages, entry, str(entry.number), 22 + is_last * _END)
-        pages.y = height - 17
-        x = _INDENT
-        for number in range(1, sheet.questions + 1):
-            if x + 56 > RIGHT:
-                x, pages.y = _INDENT, pages.y - 20
-            pages.draw(wrapped(f"Q{number}", 9, 40)[0], x, pages.y + 4)
-            x += width_of(f"Q{number}", 9) + 5
-            tip = f"Grade of reference {entry.number} for question {number}"
-            place = (x, pages.y, 22.0, 15.0)
-            pages.field(f"grade.{number}.{entry.number}", tip, place, maxlen=1)
-            x += 44
-        pages.y -= 6
+        _graded(pages, sheet, entry)
+
+
+def _graded(pages: Pages, sheet: Sheet, entry: Entry) -> None:
+    """A reference with a field per question, so many to a row."""
+    end = _END if entry is sheet.references[-1] else 0
+    rows = -(-sheet.questions // _A_ROW)
+    top = _entry(pages, entry, str(entry.number), 4 + 19 * rows + end) - 17
+    for at in range(sheet.questions):
+        number = at + 1
+        x, y = _INDENT + at % _A_ROW * 62, top - at // _A_ROW * 19
+        pages.draw(wrapped(f"Q{number}", 9, 40)[0], x, y + 4)
+        tip = f"Grade of reference {entry.number} for question {number}"
+        place = (x + width_of(f"Q{number}", 9) + 5, y, 22.0, 15.0)
+        pages.field(f"grade.{number}.{entry.number}", tip, place, maxlen=1)
+    pages.y = top - (rows - 1) * 19 - 6
 
 
 def _entry(pages: Pages, entry: Entry, number: str, more: float) -> float:
