@@ -36,6 +36,12 @@ class Browser:
         self, page: Path, width: int = 1280, scheme: str = "light", media: str = "screen"
     ) -> None:
         """Open a file anew."""
+        self.visit(page.as_uri(), width, scheme, media)
+
+    def visit(
+        self, address: str, width: int = 1280, scheme: str = "light", media: str = "screen"
+    ) -> None:
+        """Open a page anew by its address."""
         self.driver.get_log("browser")  # what earlier pages said is not this page's
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
@@ -43,7 +49,7 @@ class Browser:
         features = [{"name": name, "value": value} for name, value in wishes.items()]
         looks = {"media": media, "features": features}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", looks)
-        self.driver.get(page.as_uri())
+        self.driver.get(address)
 
     def run(self, script: str, *arguments: Any) -> Any:
         """Run a script in the page, and give what it returns."""

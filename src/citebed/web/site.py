@@ -17,7 +17,7 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from sqlalchemy import Connection
 
-from citebed import _version
+from citebed._version import __version__
 from citebed.judging.campaign import Campaign
 from citebed.judging.clicking import Clicked, save_clicks
 from citebed.judging.forms.sheet import Entry
@@ -56,7 +56,7 @@ class Site:
             "title": campaign.settings.title,
             "simulated": campaign.simulated,
             "path": self.path,
-            "version": _version.__version__,
+            "version": __version__,
         }
 
     @cached_property

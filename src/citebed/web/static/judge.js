@@ -168,6 +168,8 @@ function stateQuestion(section) {
     show(section.querySelector(".wording .status"), "write the question first", "refused");
     return;
   }
+  if (text === section.dataset.sent) return;
+  section.dataset.sent = text;
   queue.add("question", { number: Number(section.dataset.number), text });
 }
 
@@ -216,6 +218,7 @@ function openQuestion({ number, items }) {
 
 function refused(act, message, isClosed) {
   refusals += 1;
+  if (act.what === "question") delete questionOf(act.body.number)?.dataset.sent;
   const status = statusOf(act);
   if (status) show(status, `not saved: ${message}`, "refused");
   if (!isClosed) return;
@@ -251,6 +254,7 @@ function finish() {
 }
 
 page.addEventListener("change", (event) => {
+  if (event.target.matches("textarea.text")) stateQuestion(event.target.closest(".question"));
   if (event.target.matches(".comment textarea")) saveComment(event.target.closest(".paper"));
 });
 
@@ -258,6 +262,7 @@ page.addEventListener("change", (event) => {
 addEventListener("pagehide", () => {
   const active = document.activeElement;
   if (active?.matches(".comment textarea")) saveComment(active.closest(".paper"));
+  if (active?.matches("textarea.text")) stateQuestion(active.closest(".question"));
 });
 
 for (const button of document.querySelectorAll("[data-view]")) {
@@ -273,6 +278,7 @@ document.addEventListener("keydown", (event) => {
   if (isTyping(event.target)) return;
   const key = event.key === "?" ? "u" : event.key.toLowerCase();
   const button = current?.querySelector(`.choices button[data-value="${CSS.escape(key)}"]`);
+  if (event.repeat && key !== "n" && key !== "p") return; // a key held down judges one paper
   if (button) judgeAndGoOn(key);
   else if (key === "n") move(1);
   else if (key === "p") move(-1);
@@ -291,6 +297,9 @@ addEventListener("beforeunload", (event) => {
 // --- beginning -----------------------------------------------------------------------------
 
 function takeUp() {
+  for (const text of all("textarea.text")) {
+    text.closest(".question").dataset.sent = text.value.trim();
+  }
   for (const act of queue.acts()) { // what was done before and is not saved yet
     if (act.what === "judgement") {
       const paper = paperOf(act.body.item);

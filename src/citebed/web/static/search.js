@@ -29,10 +29,18 @@ async function toggle(hit) {
     button.textContent = isOn ? "marked" : "mark";
     form.elements.on.value = isOn ? "0" : "1";
     form.elements.search.value = isOn ? "" : form.elements.found.value;
+    await showMarks();
   } catch (error) {
     button.textContent = `not saved, try again: ${error.message}`;
   }
   button.disabled = false;
+}
+
+// The marks and the log beside the results, as they are now.
+async function showMarks() {
+  const response = await fetch(location.href, { redirect: "error" });
+  const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+  document.querySelector("aside").replaceWith(fresh.querySelector("aside"));
 }
 
 for (const [at, hit] of hits.entries()) {

@@ -1,0 +1,303 @@
+"""The pages of a campaign as judges and organisers meet them, with a server that goes away."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+from tests.campaigns import links, listed_items, small_campaign, with_lists
+from tests.servers import Servers, servers
+
+from citebed.judging import Campaign
+from citebed.judging.links import token
+from citebed.judging.organisers import add_organiser
+from citebed.judging.store.schema import now
+from citebed.retrieval.index.building import build_index
+
+NAME, PASSWORD = "Olga", "correct horse battery"
+PATIENCE = 60
+
+
+class Served:
+    """A campaign, its server, and a browser in front of it."""
+
+    def __init__(self, browser: Any, campaign: Campaign, running: Servers) -> None:
+        self.browser, self.campaign, self.servers = browser, campaign, running
+        self.codes = list(links(campaign))
+
+    def url(self, path: str) -> str:
+        """The address of a page."""
+        return f"http://127.0.0.1:{self.servers.port}/cr{path}"
+
+    def open_list(self, judge: int = 0, phase: int = 2, width: int = 1280) -> str:
+        """Open a judge's page, and tell the code of its form."""
+        code, signed = list(links(self.campaign, phase).items())[judge]
+        self.browser.visit(self.url(f"/judge/{signed}"), width)
+        return code
+
+    def press(self, *keys: str) -> None:
+        """Press keys, wherever the page listens."""
+        ActionChains(self.browser.driver).send_keys(*keys).perform()
+
+    def saving(self) -> str:
+        """What the page says of saving."""
+        return str(self.browser.one("#saving").text)
+
+    def wait(self, test: Callable[[], Any], what: str) -> None:
+        """Until something is so."""
+        until = time.monotonic() + PATIENCE
+        while not test():
+            assert time.monotonic() < until, f"{what}: {self.browser.one('body').text[:500]}"
+            time.sleep(0.02)
+
+    def wait_saved(self) -> None:
+        """Until the page says that all is saved."""
+        self.wait(lambda: self.saving() == "All saved", "not all saved")
+
+    def values(self, code: str) -> list[Any]:
+        """What stands in the database for a form, in the form's order."""
+        table = self.campaign.judgements
+        said = dict(zip(table["item_id"], table["value"], strict=True))
+        return [said.get(item, "nothing") for item in listed_items(self.campaign, code)]
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Campaign, Servers]]:
+    """A campaign in which every test has a judge of its own."""
+    folder = tmp_path_factory.mktemp("judging")
+    campaign = with_lists(small_campaign(folder, [f"Judge O'{n}" for n in range(10)]))
+    build_index(Path(campaign.settings.collection))
+    add_organiser(campaign.database, NAME, PASSWORD)
+    with ExitStack() as stack:
+        started = stack.enter_context(servers(campaign.folder))
+        started.start()
+        yield campaign, started
+        started.kill()
+
+
+@pytest.fixture
+def served(browser: Any, running: tuple[Campaign, Servers]) -> Served:
+    """The campaign in the browser."""
+    return Served(browser, *running)
+
+
+def test_a_whole_list_by_keyboard_with_the_server_lost_in_the_middle(served: Served) -> None:
+    code = served.open_list(0)
+    keys = "10u1100u1010"
+    wanted = [{"1": 1, "0": 0, "u": None}[key] for key in keys]
+    served.press(*keys[:5])
+    served.wait_saved()
+    assert served.values(code)[:6] == [*wanted[:5], "nothing"]
+    port = served.servers.port
+    served.servers.kill()
+    served.press(*keys[5:])
+    served.wait(lambda: "7 not saved yet" in served.saving(), "nothing is kept")
+    assert served.browser.one("#progress").text == "12 of 12 judged"
+    assert served.values(code)[5:] == ["nothing"] * 7
+    served.servers.start(port)
+    served.wait_saved()
+    assert served.values(code) == wanted
+    qrels = served.campaign.qrels("j2").table.filter(query_id="p1-a1q1")
+    assert sorted(qrels["relevance"]) == sorted(value for value in wanted if value is not None)
+    served.browser.one("#finish").click()
+    served.wait(lambda: "Thank you" in served.browser.one("#finished").text, "not finished")
+    states = {row["code"]: row["state"] for row in served.campaign.status().to_dicts()}
+    assert states[code] == "finished"
+    said = [line for line in served.browser.complaints() if "ERR_CONNECTION_REFUSED" not in line]
+    assert said == []
+
+
+def test_what_was_not_saved_outlives_the_window(served: Served) -> None:
+    code = served.open_list(1)
+    served.press("1")
+    served.wait_saved()
+    port = served.servers.port
+    served.servers.kill()
+    served.press("0", "1", "0")  # the second time paper 2 is changed below
+    served.press("p", "p", "p", "1")
+    served.wait(lambda: "4 not saved yet" in served.saving(), "nothing is kept")
+    served.browser.driver.get("about:blank")
+    served.servers.start(port)
+    served.open_list(1)
+    served.wait_saved()
+    assert served.values(code)[:5] == [1, 1, 1, 0, "nothing"]
+    assert served.browser.one(".paper.current .number").text == "5"  # where one stopped
+    table = served.campaign.judgements.filter(judge="Judge O'1", phase=2)
+    assert table.height == 4
+
+
+def test_a_click_is_confirmed_and_a_comment_is_saved(served: Served) -> None:
+    code = served.open_list(2)
+    browser = served.browser
+    browser.one(".paper.current .choices [data-value='0']").click()
+    served.wait(lambda: browser.one(".paper.current .status").text == "saved", "not confirmed")
+    assert served.values(code)[0] == 0
+    served.press("c")
+    served.press("1 is in my comment", Keys.ESCAPE)
+    served.wait_saved()
+    row = served.campaign.judgements.filter(comment="1 is in my comment")
+    assert row["value"].to_list() == [0]
+    served.press("n")
+    assert browser.one(".paper.current .number").text == "2"
+    assert [paper.is_displayed() for paper in browser.all(".paper")] == [False, True] + [False] * 10
+    served.press("l")
+    assert all(paper.is_displayed() for paper in browser.all(".paper"))
+    served.press("l")
+
+
+def test_a_wording_is_corrected(served: Served) -> None:
+    served.open_list(3)
+    browser = served.browser
+    browser.one(".correction summary").click()
+    box = browser.one(".better")
+    box.clear()
+    box.send_keys("How are documents ranked by probability?")
+    browser.one(".correct").click()
+    served.wait_saved()
+    row = served.campaign.questions.filter(query_id="p4-a1q1").row(0, named=True)
+    assert (row["text"], row["kind"]) == ("How are documents ranked by probability?", "corrected")
+
+
+def test_phase_one_by_keyboard(served: Served) -> None:
+    code = served.open_list(4, phase=1)
+    browser = served.browser
+    before = served.values(code)
+    browser.one("#add").click()
+    served.press("What is a second question?")
+    browser.all(".question")[1].find_element("css selector", ".state").click()
+    served.wait(lambda: browser.all(".question")[1].find_elements("css selector", ".paper.current"),
+                "no list")  # fmt: skip
+    served.press("4", "3", "2", "1", "?", "u")
+    served.wait_saved()
+    assert served.values(code) == [*before, 4, 3, 2, 1, None, None]
+    assert "What is a second question?" in served.campaign.questions["stated"].to_list()
+    assert browser.one("#progress").text == "11 of 12 judged"
+
+
+def test_a_refused_link_keeps_what_could_not_be_saved(served: Served) -> None:
+    from citebed.judging.judge_links import renew_link, revoke_link
+
+    code = served.open_list(5)
+    revoke_link(served.campaign, code)
+    served.press("1")
+    served.wait(lambda: "1 kept here" in served.saving(), "not told")
+    assert "does not open a list" in served.browser.one("#trouble").text
+    renew_link(served.campaign, code)
+    served.open_list(5)
+    served.wait_saved()
+    assert served.values(code)[0] == 1
+
+
+def test_the_list_of_another_an_expired_and_a_forged_link(served: Served) -> None:
+    codes = list(links(served.campaign).items())
+    (mine, my_token), (theirs, their_token) = codes[6], codes[7]
+    expired = token(served.campaign, mine, now() - timedelta(minutes=1))
+    forged = my_token[:-4] + "AAAA"
+    mixed = their_token.replace(theirs, mine)  # my form, signed for another
+    for given in (expired, forged, mixed):
+        served.browser.visit(served.url(f"/judge/{given}"))
+        assert served.browser.one("h1").text == "This link does not open a list"
+        assert served.browser.all(".paper") == []
+    served.open_list(6)
+    item = listed_items(served.campaign, theirs)[0]
+    answer = served.browser.run(
+        """const [item, page] = [arguments[0], document.getElementById('judge')];
+        const body = JSON.stringify({item, value: 1, key: 'a-forged-key'});
+        const headers = {'Content-Type': 'application/json'};
+        const request = new XMLHttpRequest();
+        request.open('POST', `${page.dataset.api}/judgement`, false);
+        request.setRequestHeader('Content-Type', 'application/json');
+        request.send(body);
+        return [request.status, JSON.parse(request.response).message];""",
+        item,
+    )
+    assert answer == [400, "this document is not on your list."]
+    assert set(served.values(theirs)) == {"nothing"}
+
+
+def _log_in(served: Served) -> None:
+    browser = served.browser
+    browser.visit(served.url("/dashboard"))
+    if browser.all("[name=password]"):
+        browser.one("[name=name]").send_keys(NAME)
+        browser.one("[name=password]").send_keys(PASSWORD, Keys.ENTER)
+    assert "/dashboard" in browser.driver.current_url
+
+
+def test_the_desks_by_keyboard(served: Served) -> None:
+    _log_in(served)
+    browser = served.browser
+    browser.visit(served.url("/search?query=p9-a1q1"))
+    browser.one("#searching [name=text]").clear()
+    served.press(Keys.ESCAPE, "/")
+    served.press("weights of terms", Keys.ENTER)
+    served.wait(lambda: browser.all(".hit"), "nothing found")
+    served.press("n", "n", "m")
+    served.wait(lambda: len(browser.all(".hit.marked")) == 1, "not marked")
+    served.wait(lambda: len(browser.all(".marks li")) == 1, "not listed")
+    assert "1 marked" in browser.one(".log").text
+    browser.visit(served.url("/search?query=p9-a1q1"))
+    assert len(browser.all(".hit.marked")) == 1
+    served.press("n", "n", "m")
+    served.wait(lambda: not browser.all(".hit.marked, .marks li"), "still marked")
+    assert browser.complaints() == []
+
+
+def test_a_suggestion_is_accepted_by_a_click(served: Served) -> None:
+    _log_in(served)
+    served.campaign.reformulate("p10-a1q1", "We present a novel method for ranking of docs", "typo")
+    browser = served.browser
+    browser.visit(served.url("/reformulation/query?query=p10-a1q1"))
+    for button in browser.all(".accept"):
+        button.click()
+    text = browser.one("[name=text]").get_property("value")
+    assert "novel" not in text
+    assert text.endswith("ranking of docs")
+    assert browser.one("[name=class-filler]").is_selected()
+    browser.one("#wording .strong").click()
+    row = served.campaign.questions.filter(query_id="p10-a1q1").row(0, named=True)
+    assert (row["text"], row["classes"]) == (text.strip(), ["filler"])
+    assert browser.complaints() == []
+
+
+PAGES = (
+    "judge",
+    "papers",
+    "phase one",
+    "/dashboard",
+    "/reformulation",
+    "/reformulation/query?query=p1-a1q1",
+    "/search",
+    "/search?query=p1-a1q1",
+    "/judge/x",
+)
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_every_page_fits_and_nothing_is_refused(served: Served, width: int) -> None:
+    _log_in(served)
+    browser = served.browser
+    first, second = ((list(links(served.campaign, phase).values())[8]) for phase in (1, 2))
+    places = {"judge": f"/judge/{second}", "papers": f"/judge/{second}/papers",
+              "phase one": f"/judge/{first}"}  # fmt: skip
+    for page in PAGES:
+        browser.visit(served.url(places.get(page, page)), width)
+        assert browser.run("return document.documentElement.scrollWidth") <= width, page
+        refused = [line for line in browser.complaints() if "403 (Forbidden)" not in line]
+        assert refused == [], page
+        small = browser.run(
+            """return [...document.querySelectorAll('.choices button, .steps button')]
+            .filter((x) => x.offsetParent && x.offsetHeight < 40).length"""
+        )
+        assert small == 0, page
+    browser.visit(served.url("/dashboard"))
+    browser.one(".top button").click()
+    browser.visit(served.url("/dashboard"))
+    assert "/login" in browser.driver.current_url
