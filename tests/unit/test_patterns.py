@@ -103,7 +103,7 @@ print(json.dumps(seen))
 def _modules() -> Iterator[tuple[str, Path]]:
     for path in sorted(SOURCE.rglob("*.py")):
         parts = path.relative_to(SOURCE.parent).with_suffix("").parts
-        if parts[-1] != "__main__":
+        if parts[-1] != "__main__" and "migrations" not in parts:  # which Alembic runs
             yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
 
 

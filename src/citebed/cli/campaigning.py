@@ -389,6 +389,36 @@ def pool(
 
 
 @campaign.command()
+def second(
+    folder: Folder,
+    query: Annotated[str, typer.Argument(help="A query's id.")],
+    judge: Annotated[str, typer.Argument(help='"Name <name@host>".')],
+) -> None:
+    """Have the list of a query judged by somebody else too, to see how far judges agree.
+
+    Example: citebed campaign second cr26 P05-1001-a1q1 "Ben Carr <ben@example.org>"
+    """
+    from email.utils import parseaddr
+
+    name, address = parseaddr(judge)
+    if "@" not in address:
+        raise CitebedError(f"'{judge}' is no judge: give \"Name <name@host>\".")
+    if _open(folder).second_judge(query, name or address, address):
+        say(f"Next: citebed campaign invite {printable(folder)}")
+    else:
+        say("there is nothing on that list that they were not asked about")
+
+
+@campaign.command()
+def agreement(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> None:
+    """How far judges agree on papers judged twice: raw, Cohen's kappa, Krippendorff's alpha.
+
+    Example: citebed campaign agreement cr26
+    """
+    _print(_open(folder).agreement, as_json, as_csv)
+
+
+@campaign.command()
 def status(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> None:
     """Every form: sent, opened, begun, finished; and what is left to do.
 

@@ -12,8 +12,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, and_, func, insert, select
 
+from citebed.errors import UnknownName
 from citebed.judging.forms.sheet import Asked, Entry, Sheet
 from citebed.judging.links import new_code, token
+from citebed.judging.papers import Author, person_of
 from citebed.judging.pooling import shown_order
 from citebed.judging.questions import live_questions, wording_of
 from citebed.judging.store.handle import CampaignStore
@@ -57,38 +59,87 @@ def assign_phase_one(store: CampaignStore, on: date) -> list[int]:
 
 
 def assign_phase_two(store: CampaignStore) -> list[int]:
-    """Make forms for the pooled documents that no form asks about yet; the new ones' ids."""
+    """Make forms for pooled documents that the question's author was not asked about; the ids."""
     with store.writing() as connection:
-        asked = {
-            item
-            for content in connection.scalars(
-                select(forms.c.content).where(forms.c.campaign_id == store.id, forms.c.phase == 2)
-            )
-            for query in content["asked"]
-            for item in query["items"]
-        }
+        asked = _asked_before(store, connection)
         lists: dict[tuple[int, int], list[dict[str, Any]]] = {}
         for question in live_questions(store, connection):
-            fresh = _pooled(connection, question.id)
-            fresh = {doc: item for doc, item in fresh.items() if item not in asked}
-            if fresh and question.opted_out_at is None:
-                order = shown_order(list(fresh), store.secret, str(question.person_id))
-                wording = wording_of(connection, question.id)
-                entry = {"question": question.id, "wording": wording.id}
-                key = (question.paper_id, question.person_id)
-                lists.setdefault(key, []).append(entry | {"items": [fresh[d] for d in order]})
+            person = question.person_id
+            listed = _listed(store, connection, question.id, person, asked)
+            if listed is not None and question.opted_out_at is None:
+                lists.setdefault((question.paper_id, person), []).append(listed)
         return [
-            _add_form(
-                store,
-                connection,
-                phase=2,
-                paper_id=paper,
-                person_id=person,
-                round=_next_round(connection, paper, person),
-                content={"asked": asking},
-            )
+            _add_second(store, connection, paper, person, asking)
             for (paper, person), asking in lists.items()
         ]
+
+
+def assign_second_judge(store: CampaignStore, query_id: str, name: str, email: str) -> int | None:
+    """Ask somebody else about the same list, to see how far judges agree; the new form's id.
+
+    ``None`` if there is nothing on the list that they were not asked about.
+    """
+    with store.writing() as connection:
+        every = {each.query_id: each for each in live_questions(store, connection)}
+        if query_id not in every:
+            raise UnknownName("query", query_id, every)
+        question = every[query_id]
+        person = person_of(connection, store.id, Author(name, email.lower()))
+        listed = _listed(store, connection, question.id, person, _asked_before(store, connection))
+        if listed is None:
+            return None
+        return _add_second(store, connection, question.paper_id, person, [listed])
+
+
+def _asked_before(store: CampaignStore, connection: Connection) -> set[tuple[int, int]]:
+    """Who was asked about which items in phase two."""
+    mine = (forms.c.campaign_id == store.id) & (forms.c.phase == 2)
+    rows = connection.execute(select(forms.c.person_id, forms.c.content).where(mine))
+    return {
+        (person, item)
+        for person, content in rows
+        for query in content["asked"]
+        for item in query["items"]
+    }
+
+
+def _listed(
+    store: CampaignStore,
+    connection: Connection,
+    question: int,
+    person: int,
+    asked: set[tuple[int, int]],
+) -> dict[str, Any] | None:
+    """What a form says of a question: its wording, and the items in this judge's order."""
+    fresh = {
+        doc_id: item
+        for doc_id, item in _pooled(connection, question).items()
+        if (person, item) not in asked
+    }
+    if not fresh:
+        return None
+    order = shown_order(list(fresh), store.secret, str(person))
+    wording = wording_of(connection, question)
+    found = [fresh[doc_id] for doc_id in order]
+    return {"question": question, "wording": wording.id, "items": found}
+
+
+def _add_second(
+    store: CampaignStore,
+    connection: Connection,
+    paper: int,
+    person: int,
+    asking: list[dict[str, Any]],
+) -> int:
+    return _add_form(
+        store,
+        connection,
+        phase=2,
+        paper_id=paper,
+        person_id=person,
+        round=_next_round(connection, paper, person),
+        content={"asked": asking},
+    )
 
 
 def _pooled(connection: Connection, question: int) -> dict[str, int]:

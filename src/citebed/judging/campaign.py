@@ -22,7 +22,8 @@ from citebed.errors import CitebedError
 from citebed.files.reading import read_text
 from citebed.files.writing import write_whole
 from citebed.judging import mails, reformulating, searching
-from citebed.judging.assigning import assign_phase_one, assign_phase_two
+from citebed.judging.assigning import assign_phase_one, assign_phase_two, assign_second_judge
+from citebed.judging.dashboard import agreement
 from citebed.judging.exporting import Exported, export_campaign
 from citebed.judging.judgement_tables import current_judgements, qrels_of
 from citebed.judging.papers import add_papers, insert_papers, read_papers
@@ -188,7 +189,19 @@ class Campaign(CampaignStore):
         with self.writing() as connection:
             return make_pools(self, connection, self.collection, lists, chosen)
 
+    def second_judge(self, query_id: str, name: str, email: str) -> bool:
+        """Ask somebody else about a query's list too; whether there was something to ask."""
+        return assign_second_judge(self, query_id, name, email) is not None
+
     # --- looking ---
+
+    @property
+    def agreement(self) -> pl.DataFrame:
+        """How far judges agree where a document was judged twice, by phase."""
+        with self.reading() as connection:
+            found = agreement(self, connection)
+        rows = [{"phase": phase, **each.row()} for phase, of in found.items() for each in of]
+        return pl.DataFrame(rows, infer_schema_length=None)
 
     def status(self) -> pl.DataFrame:
         """Every form: whom it asks, what became of it."""

@@ -57,7 +57,9 @@ def agreement(store: CampaignStore, connection: Connection) -> dict[int, list[Ag
     found = {}
     for phase in (1, 2):
         mine = table.filter(phase=phase).select(
-            item=pl.concat_str("query_id", "doc_id", separator="\t"), judge="judge", value="value"
+            item=pl.concat_str("query_id", "doc_id", separator="\t"),
+            judge="judge_id",
+            value="value",
         )
         mine = mine.unique(["item", "judge"], keep="last", maintain_order=True)
         twice = mine.filter(pl.col("judge").n_unique().over("item") > 1)

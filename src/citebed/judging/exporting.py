@@ -112,7 +112,7 @@ def _gather(store: CampaignStore, connection: Connection, graded: bool) -> _Cont
         lists += _pools(connection, each)
     said = current_judgements(store, connection, excluded=True)
     said = said.with_columns(pl.col("answered_at").dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
-    said = said.with_columns(judge="judge " + pl.col("judge").rank("dense").cast(pl.String))
+    said = said.drop("judge", "item_id").rename({"judge_id": "judge"})
     columns = dict.fromkeys(("query_id", "text", "original", "paper_id"), pl.String)
     lines = {"wordings": history, "pools": lists, "judgements": said.to_dicts()}
     last = int(connection.scalar(select(func.max(judgements.c.id))) or 0)

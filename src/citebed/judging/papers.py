@@ -250,7 +250,7 @@ def _add_paper(connection: Connection, campaign: int, paper: SourcePaper) -> Non
         insert(papers).values(campaign_id=campaign, online_on=paper.online_on, **row)
     ).inserted_primary_key[0]  # type: ignore[index]
     for position, author in enumerate(paper.authors, 1):
-        person = _person(connection, campaign, author)
+        person = person_of(connection, campaign, author)
         connection.execute(
             insert(authorships).values(paper_id=paper_id, person_id=person, position=position)
         )
@@ -261,7 +261,7 @@ def _add_paper(connection: Connection, campaign: int, paper: SourcePaper) -> Non
     connection.execute(insert(references), rows)
 
 
-def _person(connection: Connection, campaign: int, author: Author) -> int:
+def person_of(connection: Connection, campaign: int, author: Author) -> int:
     """Somebody who wrote several of the papers is one person, by address."""
     if author.email is not None:
         mine = (people.c.campaign_id == campaign) & (people.c.email == author.email)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Select, Table, func, select
 
 from citebed.judging.answering import answered
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.schema import (
+    CURRENT,
     events,
     exclusions,
     forms,
+    judgements,
     mails,
     now,
     papers,
@@ -21,6 +23,7 @@ from citebed.judging.store.schema import (
     questions,
     returns,
 )
+from citebed.wording import count
 
 _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "phase": pl.Int32,
@@ -53,7 +56,7 @@ def form_table(store: CampaignStore, connection: Connection) -> pl.DataFrame:
 
 def _row(connection: Connection, form: Any) -> tuple[Any, ...]:
     told = connection.execute(
-        select(mails.c.state).where(mails.c.key.like(f"{form.id}:%")).order_by(mails.c.id)
+        select(mails.c.state).where(mails.c.form_id == form.id).order_by(mails.c.id)
     ).all()
     done, of = answered(connection, form)
     seen = _happened(connection, form.id, "opened") or bool(done)
@@ -124,7 +127,21 @@ def exclusion_history(store: CampaignStore, connection: Connection) -> pl.DataFr
     return pl.DataFrame([tuple(row) for row in rows], schema, orient="row")  # type: ignore[arg-type]
 
 
-def count_rows(connection: Connection, table: Any, *conditions: Any) -> int:
-    """How many rows of a table meet conditions."""
-    chosen = select(func.count()).select_from(table).where(*conditions)
-    return int(connection.scalar(chosen) or 0)
+def campaign_counts(store: CampaignStore, connection: Connection) -> str:
+    """A campaign in one line: papers, people, forms, questions, judgements."""
+    here = {
+        "paper": _rows_of(papers, store),
+        "author": _rows_of(people, store),
+        "form": _rows_of(forms, store),
+        "question": _rows_of(questions, store),
+        "judgement": select(func.count())
+        .select_from(judgements)
+        .join(forms, forms.c.id == judgements.c.form_id)
+        .where(forms.c.campaign_id == store.id, CURRENT),
+    }
+    numbers = (count(int(connection.scalar(each) or 0), noun) for noun, each in here.items())
+    return f"{store.name}{' (simulated)' if store.simulated else ''}: {', '.join(numbers)}"
+
+
+def _rows_of(table: Table, store: CampaignStore) -> Select[int]:
+    return select(func.count()).select_from(table).where(table.c.campaign_id == store.id)

@@ -12,12 +12,12 @@ from tests.unit.judging.conftest import TODAY, Answer, form_row
 import citebed
 from citebed.errors import CitebedError, UnknownName
 from citebed.judging import Campaign, new_campaign, open_campaign, restore_campaign
-from citebed.judging.answering import record
+from citebed.judging.answering import judge, record
 from citebed.judging.assigning import assign_phase_one, assign_phase_two, sheet_of
 from citebed.judging.forms.sheet import Answers
 from citebed.judging.links import code_of, token
 from citebed.judging.questions import FIRST_AUTHOR, NOTHING_RELEVANT
-from citebed.judging.store.judgements import Source
+from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import found, items, now
 
 QUERY = "demo-filters-a1q1"
@@ -91,6 +91,32 @@ def test_phase_two_asks_for_pooled_documents_and_a_correction_for_new_ones_only(
     assert changed["filler"] == {
         "class": "filler", "reformulated": 1, "approved": 0, "corrected": 1,
     }  # fmt: skip
+
+
+def test_a_second_judge_gets_the_same_list_in_another_order(
+    asked: Campaign, answer: Answer
+) -> None:
+    answer(1, "How do filters age?", [4])
+    asked.pool()
+    assert asked.second_judge(QUERY, "Ben Carr", "BEN@example.org")
+    assert not asked.second_judge(QUERY, "Ben Carr", "ben@example.org")
+    (own,) = assign_phase_two(asked)
+    with asked.reading() as connection:
+        second, first = (form_row(connection, form) for form in (own - 1, own))
+    lists = [form.content["asked"][0]["items"] for form in (first, second)]
+    assert lists[0] != lists[1]
+    assert sorted(lists[0]) == sorted(lists[1])
+    # They disagree on one document of three.
+    said = dict(zip(sorted(lists[0])[:3], ((1, 1), (0, 0), (1, 0)), strict=True))
+    for at, form in enumerate((first, second)):
+        with asked.writing() as connection:
+            source = Source(form.person_id, form.id, "web", now())
+            for item, values in said.items():
+                judge(asked, connection, form, Verdict(item, values[at]), source)
+    table = {row["measure"]: row for row in asked.agreement.to_dicts()}
+    assert table["raw"]["value"] == pytest.approx(2 / 3)
+    assert table["kappa"]["value"] == pytest.approx((2 / 3 - 4 / 9) / (1 - 4 / 9))
+    assert asked.qrels("j2").table.height == 3
 
 
 def test_more_manual_results_than_the_size_are_all_and_no_others(
