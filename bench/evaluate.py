@@ -3,13 +3,14 @@
 Every tool starts cold, reads both files and scores AP, P@5, Rprec, nDCG@10, R@10 and Bpref (ranx
 has no Bpref like trec_eval's and does without). trec_eval is taken from $TREC_EVAL or the PATH,
 the others from $PEER_PYTHON (or this Python) where they can be imported; what is not there is
-named. Run: python bench/evaluate.py [--queries 1000 10000] [--rounds 3]
+named. Run: python bench/evaluate.py [--queries 1000 10000] [--rounds 3] [--shuffled]
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -73,6 +74,13 @@ def make(folder: Path, queries: int) -> tuple[Path, Path]:
     return qrels, run
 
 
+def shuffle(run: Path) -> None:
+    """Put the lines of a run in any order, so that those of a query lie apart."""
+    lines = run.read_bytes().splitlines(keepends=True)
+    random.Random(1).shuffle(lines)
+    run.write_bytes(b"".join(lines))
+
+
 def commands(qrels: Path, run: Path) -> dict[str, list[str]]:
     """What is there to be measured."""
     files = [str(qrels), str(run)]
@@ -105,10 +113,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queries", type=int, nargs="+", default=[50, 1_000, 10_000])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--shuffled", action="store_true", help="Lines in no order.")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
         for queries in arguments.queries:
-            measured = commands(*make(Path(work), queries))
+            qrels, run = make(Path(work), queries)
+            if arguments.shuffled:
+                shuffle(run)
+            measured = commands(qrels, run)
             missing = sorted({"trec_eval", *PEERS} - set(measured))
             print(f"{queries * DEPTH:,} lines", f"(not here: {', '.join(missing)})" * bool(missing))
             ours = None

@@ -258,13 +258,8 @@ def query_blocks(lengths: Ints, cells: int = _CELLS) -> Iterator[tuple[int, int]
         first = last
 
 
-def keys(query_codes: Ints, hashes: Hashes) -> Hashes:
-    """One number for a query and a document, row by row."""
-    return hashes ^ spread(query_codes)
-
-
 def spread(codes: Ints) -> Hashes:
-    """Codes as numbers that have little in common."""
+    """Codes of queries as numbers that have little in common, to be laid over documents' hashes."""
     return (codes.astype(np.uint64) + np.uint64(1)) * _SPREAD
 
 
@@ -309,7 +304,7 @@ def prepare(qrels: Qrels) -> PreparedQrels:
             duplicate(qrels, query_ids[query], doc_ids[row])
     relevance = table["relevance"].to_numpy()[order]
     return PreparedQrels(
-        qrels.name, query_ids, starts, doc_ids, relevance, keys(codes, hashes), qrels.source
+        qrels.name, query_ids, starts, doc_ids, relevance, hashes ^ spread(codes), qrels.source
     )
 
 

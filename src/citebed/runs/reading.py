@@ -12,7 +12,6 @@ Nothing here waits for numpy, so that judgements can be read before the rest of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from enum import Enum
 from itertools import chain
@@ -116,13 +115,9 @@ def _read(
 
 
 def read_runs(paths: Sequence[Path]) -> Iterator[Run]:
-    """Runs one at a time, under names that tell them apart; the first is begun at once."""
-    names = distinct_names(paths)
-    beside = ThreadPoolExecutor(1)
-    begun = [beside.submit(read_run, path) for path in paths[:1]]
-    beside.shutdown(wait=False)
-    read = chain((begun.pop().result() for _ in paths[:1]), map(read_run, paths[1:]))
-    return (replace(run, name=name) for run, name in zip(read, names, strict=True))
+    """Runs one at a time, under names that tell them apart."""
+    for path, name in zip(paths, distinct_names(paths), strict=True):
+        yield replace(read_run(path), name=name)
 
 
 def read_sets(paths: Sequence[Path]) -> list[Qrels]:
@@ -242,12 +237,6 @@ def as_run(given: Any, name: str = "run") -> Run:
 
 def as_runs(given: Any) -> Iterator[Run]:
     """One run, several (a list or a generator) or a dict of them by name, one at a time."""
-    if isinstance(given, list | tuple) and given and all(isinstance(x, str | Path) for x in given):
-        return read_runs([Path(x) for x in given])
-    return _each_run(given)
-
-
-def _each_run(given: Any) -> Iterator[Run]:
     if isinstance(given, Mapping) and not _is_nested(given):
         for name, run in given.items():
             yield replace(as_run(run, str(name)), name=str(name))
@@ -255,7 +244,9 @@ def _each_run(given: Any) -> Iterator[Run]:
     several = isinstance(given, list | tuple) and bool(given) and not _is_row(given[0])
     if isinstance(given, Iterator):
         several, given = _peeked(given)
-    if several:
+    if isinstance(given, list | tuple) and given and all(isinstance(x, str | Path) for x in given):
+        yield from read_runs([Path(x) for x in given])
+    elif several:
         for number, run in enumerate(given, 1):
             yield as_run(run, f"run{number}")
     else:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from tests.sampling import examples
 
 from citebed.errors import CitebedError, FormatError
-from citebed.evaluation import evaluate
+from citebed.evaluation import as_qrels, evaluate, prepare, rank
+from citebed.runs import trec_files
 from citebed.runs.reading import distinct_names, name_of, read_qrels, read_run
 from citebed.runs.trec_files import QRELS, RUN, read_trec, run_tag, trec_lines
 
@@ -352,3 +353,32 @@ def test_remarks_may_be_of_any_bytes_and_a_first_one_may_follow_a_mark(tmp_path:
     path.write_bytes(b"\xef\xbb\xbf# Q0 a 1 2 t\n# caf\xe9\n" + GOOD)
     run = read_run(path)
     assert (run.table.rows(), run.tag) == (ROWS, "t")
+
+
+def test_ids_are_strings_and_queries_keep_the_order_in_which_they_come(tmp_path: Path) -> None:
+    given = ["b Q0 x 1 1 t", "a Q0 x 1 3 t", "b Q0 y 1 2 t", "c Q0 x 1 1 t", "a Q0 y 1 3 t"]
+    run = read_run_of(tmp_path, "\n".join(given).encode())
+    assert run.table.schema == {"query_id": pl.String, "doc_id": pl.String, "score": pl.Float64}
+    ranked = rank(run)
+    assert ranked.query_ids.to_list() == ["b", "a", "c"]
+    assert ranked.doc_ids.to_list() == ["y", "x", "y", "x", "x"]
+    assert ranked.tied.tolist() == [3]
+
+
+def test_judgements_are_put_by_query_whatever_their_order() -> None:
+    judged = prepare(as_qrels({"q2": {"a": 1}, "q3": {"a": 2}, "q1": {"a": 0}}))
+    assert judged.query_ids.to_list() == ["q1", "q2", "q3"]
+    assert judged.relevance.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("first", "line"), [(b"q Q0 a 1 x t\n", 1), (b"", 20)])
+def test_a_bad_line_before_damage_is_told_first(
+    first: bytes, line: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trec_files, "_SAMPLE", 20)
+    monkeypatch.setattr(trec_files, "_BLOCK", 64)
+    packed = gzip.compress(first + b"".join(b"q Q0 %d 1 1.5 t\n" % at for at in range(19)))
+    (tmp_path / "x.gz").write_bytes(packed[:-8])  # without the sum at its end
+    with pytest.raises(FormatError) as told:
+        read_trec(tmp_path / "x.gz", RUN)
+    assert told.value.line == line

@@ -141,8 +141,7 @@ def evaluate(
     >>> scores.summary().rows()
     [('run', 'RR', 0.5, None, None)]
     """
-    begun = as_runs(runs)  # files are read while the judgements are made ready
-    return evaluate_under([prepare(as_qrels(qrels))], begun, measures, settings)[0]
+    return evaluate_under([prepare(as_qrels(qrels))], runs, measures, settings)[0]
 
 
 def evaluate_under(
