@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 
 from citebed.errors import CitebedError
@@ -69,7 +70,7 @@ async def _told(request: Request, error: CitebedError) -> Response:
     if isinstance(error, TooManyTries):
         await site.refused(request, "too many wrong passwords")
         return _answer(request, 429, "Too many tries", str(error))
-    if isinstance(error, Unavailable) or error.__cause__ is not None:
+    if isinstance(error, Unavailable) or isinstance(error.__cause__, SQLAlchemyError):
         return _answer(request, 503, "Not possible just now", str(error))
     return _answer(request, 400, "That did not work", str(error))
 

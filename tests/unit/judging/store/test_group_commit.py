@@ -1,0 +1,129 @@
+"""One writer for many: nothing is told before it is on the disk, and one refusal stops nobody."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, func, insert, select, text
+
+from citebed.errors import CitebedError
+from citebed.judging.store.engine import Database, open_database
+from citebed.judging.store.group_commit import MOST_AT_ONCE, GroupCommit, Unavailable
+from citebed.judging.store.schema import now, organisers
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Database:
+    """An empty database."""
+    return open_database(tmp_path / "d.sqlite", create=True)
+
+
+def add(name: str, *, refuse: bool = False) -> Any:
+    """Work that adds a row, and may refuse afterwards."""
+
+    def work(connection: Connection) -> str:
+        row = {"name": name, "password": "", "created_at": now()}
+        connection.execute(insert(organisers).values(row))
+        if refuse:
+            raise CitebedError(f"not {name}")
+        return name
+
+    return work
+
+
+def names(database: Database) -> set[str]:
+    """What another process would see."""
+    with database.reading() as connection:
+        return set(connection.scalars(select(organisers.c.name)))
+
+
+def test_what_is_told_is_there_and_a_refusal_leaves_no_trace(database: Database) -> None:
+    writer = GroupCommit(database)
+    done = [(f"{n}", n % 5 == 0, writer.submit(add(f"{n}", refuse=n % 5 == 0))) for n in range(50)]
+    for name, refused, future in done:
+        if refused:
+            with pytest.raises(CitebedError, match=f"not {name}$"):
+                future.result(20)
+        else:
+            assert future.result(20) == name
+            assert name in names(database)
+    assert len(names(database)) == 40
+    writer.close()
+
+
+def test_many_that_wait_are_committed_together(database: Database) -> None:
+    writer = GroupCommit(database)
+    with database.writing() as connection:  # nobody else can write meanwhile
+        writer.submit(add("first"))
+        time.sleep(0.05)
+        waiting = [writer.submit(add(f"{n}")) for n in range(MOST_AT_ONCE)]
+        connection.execute(text("SELECT 1"))
+        assert not any(future.done() for future in waiting)
+    changes: list[int] = []
+    waiting[0].add_done_callback(lambda _: changes.append(len(names(database))))
+    for future in waiting:
+        future.result(20)
+    assert changes == [MOST_AT_ONCE + 1]  # all were there when the first was told
+    writer.close()
+
+
+def test_two_that_cannot_both_be(database: Database) -> None:
+    writer = GroupCommit(database)
+    with database.writing():
+        writer.submit(add("first"))
+        time.sleep(0.05)
+        done = [writer.submit(add(name)) for name in ("a", "same", "same", "b")]
+    told = []
+    for future in done:
+        try:
+            told.append(future.result(60))
+        except Unavailable:
+            told.append("refused")
+    assert told == ["a", "same", "refused", "b"]
+    assert names(database) == {"first", "a", "same", "b"}
+    writer.close()
+
+
+def test_a_writer_that_is_closed_has_written_what_waited(database: Database) -> None:
+    writer = GroupCommit(database)
+    done = [writer.submit(add(f"{n}")) for n in range(20)]
+    writer.close()
+    assert all(future.done() for future in done)
+    with pytest.raises(Unavailable):
+        writer.submit(add("late"))
+    writer.open()
+    assert writer.submit(add("again")).result(20) == "again"
+    writer.close()
+
+
+def test_a_mistake_of_ours_is_told_and_the_writer_goes_on(database: Database) -> None:
+    writer = GroupCommit(database)
+
+    def broken(_: Connection) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(Unavailable):
+        writer.submit(broken).result(20)
+    assert writer.submit(add("next")).result(20) == "next"
+    writer.close()
+
+
+def test_many_threads(database: Database) -> None:
+    writer = GroupCommit(database)
+
+    def work(thread: int) -> None:
+        for n in range(10):
+            writer.submit(add(f"{thread}-{n}")).result(30)
+
+    threads = [threading.Thread(target=work, args=[n]) for n in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with database.reading() as connection:
+        assert connection.scalar(select(func.count()).select_from(organisers)) == 160
+    writer.close()
