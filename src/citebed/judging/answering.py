@@ -15,7 +15,7 @@ from citebed.judging.assigning import Form, items_of
 from citebed.judging.forms.sheet import Answers, Said, Unread
 from citebed.judging.questions import wording_of
 from citebed.judging.store.handle import CampaignStore
-from citebed.judging.store.judgements import Saved, Source, Told, Verdict, save, save_all
+from citebed.judging.store.judgements import Saved, Source, Told, Verdict, save_all
 from citebed.judging.store.schema import (
     approvals,
     authorships,
@@ -56,18 +56,22 @@ def record(
             for number, text in sorted(answers.questions.items())
         )
     known = items_of(connection, form)
-    outcomes = []
+    places, verdicts = [], []
     for (question, entry), said in sorted(answers.said.items()):
         item = known.get((question, entry))
         why = _unfit(store, form, said) if item is not None else "no such question or paper"
         if item is None or why:
             unread.append(Unread(0, f"question {question}, paper {entry}: {why}"))
             continue
-        verdict = Verdict(item, said.value, fold(said.comment)[:LONGEST])
-        outcomes.append(save(connection, source, verdict).outcome)
-        if outcomes[-1] == "later":
-            unread.append(Unread(0, f"question {question}, paper {entry}: older than the answer "
-                                 "that is stored; that one stays"))  # fmt: skip
+        places.append(f"question {question}, paper {entry}")
+        verdicts.append(Verdict(item, said.value, fold(said.comment)[:LONGEST]))
+    told = save_all(connection, [(source, verdict) for verdict in verdicts])
+    outcomes = [each.outcome for each in told if isinstance(each, Saved)]
+    unread += [
+        Unread(0, f"{place}: older than the answer that is stored; that one stays")
+        for place, outcome in zip(places, outcomes, strict=True)
+        if outcome == "later"
+    ]
     for number, approved in answers.approved.items():
         unread += _approve(connection, form, number, approved, source)
     if answers.opted_out:

@@ -18,7 +18,7 @@ from citebed.collection import Collection
 from citebed.errors import CitebedError, UnknownName
 from citebed.judging.questions import all_questions
 from citebed.judging.store.handle import CampaignStore
-from citebed.judging.store.schema import marks, now, searches
+from citebed.judging.store.schema import marks, now, questions, searches
 from citebed.retrieval.recommending import Recommender
 from citebed.retrieval.running import RunOptions, run_queries
 from citebed.runs.ranking import in_rank_order
@@ -48,11 +48,12 @@ class Hit(NamedTuple):
 
 def question_row(store: CampaignStore, connection: Connection, query_id: str) -> Row[Any]:
     """The question of that id."""
-    every = connection.execute(all_questions(store)).all()
-    for each in every:
-        if each.query_id == query_id:
-            return each
-    raise UnknownName("query", query_id, (each.query_id for each in every))
+    every = all_questions(store)
+    found = connection.execute(every.where(questions.c.query_id == query_id)).first()
+    if found is None:
+        known = (each.query_id for each in connection.execute(every))
+        raise UnknownName("query", query_id, known)
+    return found
 
 
 def search_by_hand(

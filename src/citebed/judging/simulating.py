@@ -213,24 +213,26 @@ def _search_by_hand(campaign: Campaign, judges: Judges, options: Simulation) -> 
 
 def _pool(campaign: Campaign, judges: Judges, options: Simulation) -> None:
     """Make the lists of phase two, from the systems that were given or the seed's."""
-    runs = _runs(campaign, judges, options.systems) if options.systems else None
-    campaign.pool(runs, options.pool, method=options.method, seed=options.seed)
-
-
-def _runs(campaign: Campaign, judges: Judges, systems: tuple[System, ...]) -> list[Run]:
-    """The systems' results: runs under the campaign's names of queries, and models' own."""
-    models = [each for each in systems if isinstance(each, str) and not Path(each).is_file()]
-    given = [each for each in systems if each not in models]
     with campaign.reading() as connection:
         queries = waiting(campaign, connection)
         judged = qrels_of(campaign, connection, "j1")
+    if not queries:
+        return
+    models, runs = _systems(judges, options.systems)
+    if models:
+        runs += automatic_runs(campaign.collection, queries, judged, models)
+    chosen = {"method": options.method, "seed": options.seed}
+    campaign.pool(runs or None, options.pool, **chosen)
+
+
+def _systems(judges: Judges, systems: tuple[System, ...]) -> tuple[dict[str, str], list[Run]]:
+    """Models by name, and runs under the campaign's names of queries."""
+    models = [each for each in systems if isinstance(each, str) and not Path(each).is_file()]
+    given = [each for each in systems if each not in models]
     names = [(judge.topic.query_id, query_id) for query_id, judge in judges.items()]
     renamed = pl.DataFrame(names, ["topic", "query_id"], orient="row")
     runs = [_renamed(run, renamed) for run in as_runs(given)] if given else []
-    if models and queries:
-        spelled = dict(zip(models, models, strict=True))
-        runs += automatic_runs(campaign.collection, queries, judged, spelled)
-    return runs
+    return {model: model for model in models}, runs
 
 
 def _renamed(run: Run, names: pl.DataFrame) -> Run:

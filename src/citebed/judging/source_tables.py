@@ -203,7 +203,8 @@ def _count(query: Judged, counts: dict[tuple[str, str], list[int]]) -> None:
     found = sources_of(query)
     without = sources_of(query, by_hand=False)
     for doc_id, relevant in {**query.second, **query.first}.items():
-        sources = found.of(doc_id) or ["phase two"]
+        # A method that does not take turns may go deeper in one list than turns would.
+        sources = found.of(doc_id) or ["automatic"]
         _add(counts, "judged", sources[0], relevant)
         if len(sources) == 1:
             _add(counts, "unique", sources[0], relevant)

@@ -160,6 +160,23 @@ def test_runs_and_models_are_systems(demo: citebed.Workbench, tmp_path: Path) ->
         simulate(demo, "sentences", other)
 
 
+@pytest.mark.parametrize("method", ["mtf", "depth(k=8)", "bandit(random=0.2)"])
+def test_every_method_s_documents_have_a_source(demo: citebed.Workbench, method: str) -> None:
+    options = Simulation(judges=4, pool=8, method=method, **ALL_ANSWER)
+    table = simulate(demo, "paragraphs", options).tables["cranfield"]
+    total = dict(table.select("source", "total").iter_rows())
+    assert total["manual"] + total["automatic"] == pytest.approx(total["phase two"])
+    assert total["phase one"] + total["phase two"] == pytest.approx(total["all"])
+
+
+def test_a_campaign_that_nobody_answers_has_tables_too(demo: citebed.Workbench) -> None:
+    options = Simulation(judges=4, response=0, systems=("bm25",))
+    played = simulate(demo, "paragraphs", options)
+    assert _returns(played)[1, "forms returned"] == 0
+    assert played.methods["queries"].to_list() == [0] * 12
+    assert played.methods["share"].null_count() == 12
+
+
 def test_what_cannot_be_played_is_told(demo: citebed.Workbench, tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="query set"):
         simulate(demo, "paragrafs")

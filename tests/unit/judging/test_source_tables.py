@@ -77,6 +77,16 @@ def test_documents_are_counted_by_their_first_source_and_where_they_have_one_onl
     assert found["unique without manual", "automatic"] == (3.5, 1.0, 2.5)
 
 
+def test_a_document_that_turns_would_not_have_come_to_was_found_by_machine() -> None:
+    deep = ONE._replace(second={"d": True, "j": True})
+    found = {
+        (part, source): (*numbers,) for part, source, *numbers in by_source([deep]).iter_rows()
+    }
+    assert found["judged", "manual"] == (1, 1, 0)
+    assert found["judged", "automatic"] == found["unique", "automatic"] == (1, 1, 0)
+    assert found["judged", "phase two"] == (2, 2, 0)
+
+
 def test_documents_by_source_stand_beside_cranfield() -> None:
     row = beside_cranfield(QUERIES).filter(pl.col("source") == "manual").row(0, named=True)
     assert row["total"] == 1.0
