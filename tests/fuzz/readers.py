@@ -34,6 +34,8 @@ from citebed.evaluation.judgements.cocitation import from_file
 from citebed.evaluation.measures.grammar import measure
 from citebed.files.reading import is_packed
 from citebed.files.reading import read_lines as small_lines
+from citebed.judging.papers import read_papers
+from citebed.judging.returns import parts_of, read_form
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.index.citing_text import citing_text, names_of
 from citebed.retrieval.index.index import open_index
@@ -288,6 +290,14 @@ READERS: dict[str, Reader] = {
             open_collection(folder), open_index(folder), str(path))),
         ("qrels",),
     ),
+    "source papers": Reader(
+        _inside(lambda path, folder: read_papers(path, open_collection(folder))),
+        ("papers-csv", "papers-bib"),
+    ),
+    "forms": Reader(
+        lambda path: [read_form(part.content) for part in parts_of(path)],
+        tuple(f"{kind}-{n}" for kind in ("text-form", "form-mail", "answers") for n in (1, 2)),
+    ),
     "collection": Reader(_collection, ()),
     "index": Reader(_index, ()),
     "forged index": Reader(_index, ()),
@@ -299,7 +309,9 @@ READERS: dict[str, Reader] = {
 """By name; a reader without kinds is given a folder of the base, or a line that is spelled."""
 
 _BASES = {
-    **dict.fromkeys(("queries", "contexts", "feedback", "collection", "index"), "c"),
+    **dict.fromkeys(
+        ("queries", "contexts", "feedback", "collection", "index", "source papers"), "c"
+    ),
     "forged index": "c",
     **{f"stopped{at}": f"stopped{at}" for at, _ in enumerate(MODELS)},
 }

@@ -29,7 +29,7 @@ def test_what_is_to_be_damaged_is_well_formed(
 ) -> None:
     file, data = MADE[kind]
     files = {MADE[beside][0]: MADE[beside][1] for beside in NEIGHBOURS.get(kind, ())}
-    base = "c" if name in ("queries", "contexts", "feedback") else ""
+    base = "c" if name in ("queries", "contexts", "feedback", "source papers") else ""
     Case(name, base=base, files={**files, file: data}).lay(tmp_path, bases)
     READERS[name].read(tmp_path / file)
 

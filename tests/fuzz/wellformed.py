@@ -16,12 +16,18 @@ import struct
 import tarfile
 import zipfile
 from collections.abc import Iterable
+from email.message import EmailMessage
 from typing import Any
 
 import polars as pl
+from tests.form_answers import random_answers, random_sheet
+from tests.messy_text import filled, mess
 from tests.samples import SAMPLES
+from tests.unit.judging.forms.test_html_form import file_of
 from tests.unit.retrieval.rerank.test_weights import ARCHIVE, saved
 from tests.unit.retrieval.rerank.test_weights import STREAM as STREAM_OF_TENSORS
+
+from citebed.judging.forms import text_form
 
 DOCUMENTS, QUERIES, STREAM = 20, 6, 12
 _START = 1_323_450_574
@@ -280,6 +286,38 @@ _QUERY = {"paper_id": "p1", "section": "introduction", "exclude": ["d1"], "befor
 _RUN_COLUMNS = {"query_id": 0, "doc_id": 2, "score": 4}
 _QRELS_COLUMNS = {"query_id": 0, "doc_id": 2, "relevance": 3}
 
+_PAPERS = b"""paper_id,title,authors,online,references
+p1,"A, B",Ann Oak <ann@example.org>; Bo Elm,2020-01-01,d1; d2; 10.1234/d3
+d4,,"Cy ""Ash"" <cy@example.org>",,A Title Elsewhere
+"""
+_BIB_PAPERS = rb"""@article{d5, author = {Oak, Ann and M{\"u}ller, Bo}, title = {On {P}ears},
+  email = {ann@example.org, bo@example.org}, references = {d1; d2}, online = {2021-02-03}}
+"""
+
+
+def _forms() -> dict[str, tuple[str, bytes]]:
+    """Filled forms of both phases, and mails that bring them."""
+    made = {}
+    for phase in (1, 2):
+        rng = random.Random(phase)
+        sheet = random_sheet(rng, phase)
+        answers = random_answers(rng, sheet)
+        form = text_form.write(sheet)
+        text = mess(rng, filled(rng, form, sheet, answers), form, answers).encode()
+        mail = EmailMessage()
+        mail["From"], mail["Date"] = "ann@example.org", "Mon, 05 Jan 2026 10:00:00 +0100"
+        mail.set_content(text.decode(), cte="base64" if phase == 1 else "quoted-printable")
+        mail.add_attachment(text, "text", "plain", filename="form.txt")
+        mail.set_boundary("=====")
+        made[f"text-form-{phase}"] = ("form.txt", text)
+        made[f"form-mail-{phase}"] = ("form.eml", mail.as_bytes())
+        made[f"answers-{phase}"] = (
+            "form.answers.json",
+            json.dumps(file_of(sheet, answers)).encode(),
+        )
+    return made
+
+
 MADE: dict[str, tuple[str, bytes]] = {
     **{name: (f"{name}.x", data) for name, data in SAMPLES.items()},
     "qrels": ("topics.qrels", _qrels(1)),
@@ -328,6 +366,9 @@ MADE: dict[str, tuple[str, bytes]] = {
     "tar-gz": ("a.tar.gz", gzipped(tarred(_MEMBERS))),
     "tar-xz": ("a.tar.xz", lzma.compress(tarred(_MEMBERS))),
     "gz": ("a.bib.gz", gzipped(SAMPLES["bibtex"])),
+    **_forms(),
+    "papers-csv": ("papers.csv", _PAPERS),
+    "papers-bib": ("papers.bib", _BIB_PAPERS),
     "xz": ("a.ris.xz", lzma.compress(SAMPLES["ris"])),
     "bz2": ("a.jsonl.bz2", bz2.compress(SAMPLES["jsonl"])),
     "nested": ("a.zip", zipped({"b.tar.gz": gzipped(tarred(_MEMBERS)), "c.zip": zipped(_MEMBERS)})),

@@ -7,16 +7,17 @@ be read of it is listed with its line for the organiser, and is never guessed.
 from __future__ import annotations
 
 import email
-import email.policy
 import hashlib
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from email.message import EmailMessage
+from email.message import Message
 from email.utils import parsedate_to_datetime
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+import lxml.etree
+import lxml.html
 from sqlalchemy import Connection, insert, select
 
 from citebed.collection.formats.base import decode
@@ -32,6 +33,7 @@ from citebed.judging.store.judgements import Source, in_turn
 from citebed.judging.store.schema import now, problems, returns
 from citebed.wording import printable
 
+_BLOCKS = ("br", "p", "div", "li", "tr", "pre", "blockquote", "h1", "h2", "h3", "table", "ul", "ol")
 LARGEST = 20 << 20
 """Bytes that a returned file may have."""
 
@@ -59,7 +61,7 @@ def read_returns(store: CampaignStore, paths: Iterable[str | Path]) -> list[Retu
     done = []
     for path in _files(paths):
         try:
-            parts = list(_parts(path))
+            parts = parts_of(path)
         except FormatError as error:
             done.append(
                 Returned(str(path), "refused", unread=(Unread(error.line or 0, error.what),))
@@ -81,22 +83,43 @@ def _files(paths: Iterable[str | Path]) -> Iterator[Path]:
             raise CitebedError(f"there is no file or folder {printable(path)}.")
 
 
-def _parts(path: Path) -> Iterator[Part]:
-    """The file itself, or the pieces of a mail, which carry its date."""
+def parts_of(path: Path) -> list[Part]:
+    """The file itself, or those pieces of a mail that are forms, with the mail's date.
+
+    A mail that has its text as HTML only is read as the lines that it shows.
+    """
     content = read_small(path, LARGEST)
     at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     if path.suffix.lower() != ".eml":
-        yield Part(path.name, content, at)
-        return
-    mail = email.message_from_bytes(content, policy=email.policy.default)
+        return [Part(path.name, content, at)]
+    mail = email.message_from_bytes(content)
     at = _date_of(mail) or at
-    pieces = [(part.get_filename(), part.get_payload(decode=True)) for part in mail.walk()]
-    ours = [
-        Part(f"{path.name}: {name}" if name else path.name, piece, at)
-        for name, piece in pieces
-        if isinstance(piece, bytes) and _is_ours(piece)
-    ]
-    yield from ours or [Part(path.name, content, at)]
+    plain: list[Part] = []
+    shown: list[Part] = []
+    for piece in mail.walk():
+        payload, name = piece.get_payload(decode=True), piece.get_filename()
+        if not isinstance(payload, bytes):
+            continue
+        where = f"{path.name}: {name}" if name else path.name
+        if _is_ours(payload):
+            plain.append(Part(where, payload, at))
+        elif piece.get_content_type() == "text/html" and not name:
+            lines = lines_of_html(decode(payload)[0]).encode()
+            shown += [Part(where, lines, at)] if _is_ours(lines) else []
+    return plain or shown or [Part(path.name, content, at)]
+
+
+def lines_of_html(html: str) -> str:
+    """The text of a page as lines: what stands in blocks of its own stands in lines of its own."""
+    try:
+        tree = lxml.html.document_fromstring(html)
+    except (lxml.etree.LxmlError, ValueError):
+        return ""
+    for element in tree.iter(*_BLOCKS):
+        if element.tag != "br":
+            element.text = f"\n{element.text or ''}"
+        element.tail = f"\n{element.tail or ''}"
+    return "".join(tree.itertext())
 
 
 def _is_ours(content: bytes) -> bool:
@@ -108,15 +131,15 @@ def _is_ours(content: bytes) -> bool:
     )
 
 
-def _date_of(mail: EmailMessage) -> datetime | None:
+def _date_of(mail: Message) -> datetime | None:
     try:
         found = parsedate_to_datetime(str(mail["Date"]))
-    except (TypeError, ValueError):
+        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (OverflowError, TypeError, ValueError):
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _read(content: bytes) -> tuple[str, Answers] | None:
+def read_form(content: bytes) -> tuple[str, Answers] | None:
     """The answers in a piece and the way they were given; ``None`` if it is none of our forms."""
     if pdf_form.is_this_form(content):
         return "pdf", pdf_form.read(content)
@@ -135,7 +158,7 @@ def _take(store: CampaignStore, part: Part, connection: Connection) -> Returned:
         return Returned(part.name, "known already")
     unread: tuple[Unread, ...] = ()
     try:
-        found = _read(part.content)
+        found = read_form(part.content)
     except CitebedError as error:
         found, unread = None, (Unread(0, str(error)),)
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from email.message import EmailMessage
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,20 @@ def test_mails_carry_forms_in_their_text_and_as_files(asked: Campaign, tmp_path:
     assert [each.outcome for each in done] == ["read", "read"]
     assert asked.questions["stated"].to_list() == ["One?", "Two?"]
     assert {f"{at:%Y-%m-%d}" for at in asked.judgements["answered_at"]} == {"2026-01-05"}
+
+
+def test_a_mail_of_html_only_is_read_as_what_it_shows(asked: Campaign, tmp_path: Path) -> None:
+    text = _filled(_sheet(asked), "How do <filters> age?", {1: "4", 3: "2"})
+    lines = "".join(f"<div>{escape(line) or '<br>'}</div>" for line in text.splitlines())
+    mail = EmailMessage()
+    mail["From"] = "ada@example.org"
+    mail.set_content(f"<html><body><p>Hello!</p><blockquote>{lines}</blockquote></body></html>",
+                     subtype="html")  # fmt: skip
+    (tmp_path / "m.eml").write_bytes(mail.as_bytes())
+    (done,) = asked.returns(tmp_path / "m.eml")
+    assert (done.outcome, done.via) == ("read", "text")
+    assert asked.questions["stated"].to_list() == ["How do <filters> age?"]
+    assert asked.judgements["value"].to_list() == [4, 2]
 
 
 def test_an_older_answer_does_not_replace_a_newer_one(
