@@ -119,7 +119,7 @@ def lines_of_html(html: str) -> str:
         if element.tag != "br":
             element.text = f"\n{element.text or ''}"
         element.tail = f"\n{element.tail or ''}"
-    return "".join(tree.itertext())
+    return "".join(map(str, tree.itertext()))
 
 
 def _is_ours(content: bytes) -> bool:
