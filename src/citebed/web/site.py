@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,7 +24,7 @@ from citebed.judging.clicking import Clicked, save_clicks
 from citebed.judging.forms.sheet import Entry
 from citebed.judging.judge_list import Abstracts, abstracts_of
 from citebed.judging.papers import Lookup, entry_of
-from citebed.judging.store.group_commit import GroupCommit
+from citebed.judging.store.group_commit import GroupCommit, Unavailable
 from citebed.judging.store.judgements import Saved
 
 HERE = Path(__file__).parent
@@ -103,9 +104,10 @@ class Site:
             return
         self._refusals.append(now)
         detail = {"why": why, "address": address_of(request), "method": request.method}
-        await self.write(
-            lambda connection: self.campaign.log(connection, "refused", who, form_id, **detail)
-        )
+        with suppress(Unavailable):  # refused all the same
+            await self.write(
+                lambda connection: self.campaign.log(connection, "refused", who, form_id, **detail)
+            )
 
 
 def site_of(request: Request) -> Site:

@@ -272,6 +272,16 @@ def test_guesses_for_many_names_and_from_many_places(campaign: Campaign) -> None
         check(campaign.database, "Olga", "x", "10.0.2.1")
 
 
+def test_addresses_of_one_place_count_together(campaign: Campaign) -> None:
+    check = organisers_module.check_password
+    for number in range(MOST_WRONG):
+        assert check(campaign.database, f"name {number}", "x", f"2001:db8::{number:x}") is None
+    with pytest.raises(organisers_module.TooManyTries):
+        check(campaign.database, "one more", "x", "2001:db8::ffff:1")
+    assert check(campaign.database, "one more", "x", "2001:db8:0:1::1") is None
+    assert check(campaign.database, "one more", "x", "no\0address") is None
+
+
 @pytest.mark.usefixtures("organiser")
 def test_a_wrong_name_takes_as_long_as_a_wrong_password(
     campaign: Campaign, monkeypatch: pytest.MonkeyPatch

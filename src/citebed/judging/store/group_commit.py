@@ -80,9 +80,9 @@ class GroupCommit:
             self._thread = None
 
     def _run(self) -> None:
-        while jobs := self._next():
+        while (jobs := self._next()) is not None:
             try:
-                told = self._together(jobs)
+                told = self._together(jobs) if jobs else []
             except IntegrityError:
                 told = [self._alone(job) for job in jobs]
             except Exception as error:  # whatever it is, those who wait must hear of it
@@ -93,11 +93,16 @@ class GroupCommit:
                 else:
                     job.done.set_result(outcome)
 
-    def _next(self) -> list[_Job]:
+    def _next(self) -> list[_Job] | None:
+        """What waits, but for what nobody waits for any more; ``None`` when closed."""
         with self._changed:
             while not self._waiting and not self._closed:
                 self._changed.wait()
-            return [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_AT_ONCE))]
+            if not self._waiting:
+                return None
+            several = range(min(len(self._waiting), MOST_AT_ONCE))
+            jobs = [self._waiting.popleft() for _ in several]
+        return [job for job in jobs if job.done.set_running_or_notify_cancel()]
 
     def _together(self, jobs: Sequence[_Job]) -> list[Any]:
         with self._database.writing() as connection:

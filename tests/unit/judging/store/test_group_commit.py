@@ -112,6 +112,18 @@ def test_a_mistake_of_ours_is_told_and_the_writer_goes_on(database: Database) ->
     writer.close()
 
 
+def test_whoever_waits_no_longer_stops_nobody(database: Database) -> None:
+    writer = GroupCommit(database)
+    with database.writing():
+        writer.submit(add("first"))
+        time.sleep(0.05)
+        gone = [writer.submit(add(f"gone {n}")) for n in range(MOST_AT_ONCE)]
+        assert all(future.cancel() for future in gone)
+    assert writer.submit(add("next")).result(20) == "next"
+    assert names(database) == {"first", "next"}
+    writer.close()
+
+
 def test_many_threads(database: Database) -> None:
     writer = GroupCommit(database)
 

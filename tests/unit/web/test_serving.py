@@ -1,0 +1,65 @@
+"""The server: stopped cleanly by either signal, quiet about links, plain about a taken port."""
+
+from __future__ import annotations
+
+import http.client
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.campaigns import copied
+from tests.unit.web.conftest import Judge
+
+from citebed.errors import CitebedError
+from citebed.judging import Campaign
+from citebed.web.serving import serve
+
+PROGRAM = """
+import sys
+from pathlib import Path
+from citebed.judging.campaign import Campaign
+from citebed.judging.store.engine import open_database
+from citebed.web.serving import serve
+
+campaign = Campaign(open_database(sys.argv[1]), "cr", Path(sys.argv[2]))
+serve(campaign, port=0, started=lambda port: print(port, flush=True))
+print("stopped")
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_stops_it_and_no_link_is_logged(
+    made_once: Campaign, tmp_path: Path, how: signal.Signals
+) -> None:
+    campaign = copied(made_once, tmp_path)
+    judge = Judge(None, campaign)  # type: ignore[arg-type]
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "copy.sqlite"), str(tmp_path)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as process:  # type: ignore[call-overload]
+        port = int(process.stdout.readline())
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        for path in (judge.page, "/cr/judge/secret", "/cr/nothing", "/cr/static/pages.css"):
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            assert answer.status in (200, 403, 404)
+            assert answer.headers["server"] is None
+            answer.read()
+        process.send_signal(how)  # the connection is still open
+        said, complained = process.communicate(timeout=30)
+        connection.close()
+    assert (said, complained, process.returncode) == ("stopped\n", "", 0)
+
+
+def test_a_taken_port(campaign: Campaign) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(CitebedError, match=f"cannot listen on 127.0.0.1:{port}: .*in use"):
+            serve(campaign, port=port)
+    for host, number in (("no such host.invalid", 0), ("127.0.0.1", 70_000)):
+        with pytest.raises(CitebedError, match="cannot listen"):
+            serve(campaign, host, number)
