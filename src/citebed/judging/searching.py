@@ -67,7 +67,7 @@ def search_by_hand(
     """Search for a question with words of one's own; the search's id, and its results."""
     if not text.strip():
         raise CitebedError("there is nothing to search for: type some words.")
-    found = recommender.recommend_for(text, k).table
+    found = recommender.recommend(text, k).table
     rows = list(found.select("doc_id", "title", "authors", "year").iter_rows())
     with store.writing() as connection:
         question = question_row(store, connection, query_id)

@@ -1,0 +1,66 @@
+"""What the verbs of a campaign share: their command, the folder, tables for people and programs."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citebed.cli.scoring_options import print_rows, style_of
+from citebed.wording import for_terminal
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from citebed.judging import Campaign
+
+campaign = typer.Typer(
+    help="Build a test collection with the authors of its papers, in two phases.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+Folder = Annotated[
+    Path, typer.Argument(metavar="CAMPAIGN", help="The campaign's folder.", show_default=False)
+]
+
+
+def open_folder(folder: Path, database: str | None = None) -> Campaign:
+    from citebed.judging import open_campaign
+
+    return open_campaign(folder, database)
+
+
+def print_table(table: pl.DataFrame, as_json: bool, as_csv: bool) -> None:
+    """A table for people, or its rows for programs."""
+    from citebed.report.grid import Grid
+
+    style = style_of(None, as_json, as_csv)
+    if style != "table":
+        rows = table.with_columns(_times(table)).to_dicts()
+        print_rows(rows, style)
+        return
+    cells = [["" if cell is None else _cell(cell) for cell in row] for row in table.iter_rows()]
+    left = frozenset(range(table.width))
+    typer.echo(Grid(table.columns, cells, left).text(), nl=False)
+
+
+def _times(table: pl.DataFrame) -> list[pl.Expr]:
+    import polars as pl
+
+    return [
+        pl.col(name).dt.strftime("%Y-%m-%dT%H:%M:%SZ")
+        for name, kind in table.schema.items()
+        if isinstance(kind, pl.Datetime)
+    ]
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M}"
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return for_terminal(text if len(text) <= 60 else f"{text[:59]}…")
