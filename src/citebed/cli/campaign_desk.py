@@ -1,4 +1,4 @@
-"""The organiser's desk: ``campaign questions``, ``suggest``, ``reformulate``, ``search``, ``pool``."""
+"""The desk: ``campaign questions``, ``suggest``, ``reformulate``, ``search``, ``pool`` …"""
 
 from __future__ import annotations
 

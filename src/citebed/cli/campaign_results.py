@@ -1,4 +1,4 @@
-"""What a campaign has given: ``campaign status``, ``tables``, ``export``, ``backup``, ``simulate``."""
+"""Results: ``campaign status``, ``tables``, ``export``, ``backup``, ``simulate`` …"""
 
 from __future__ import annotations
 
