@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -56,6 +57,9 @@ def serve(
         timeout_graceful_shutdown=STOPPING_SECONDS,
     )
     with _listening(host, port) as listening:
+        # What is loaded by now stays: the collector need not look through it while judges wait.
+        gc.collect()
+        gc.freeze()
         if started is not None:
             started(int(listening.getsockname()[1]))
         _Server(config).run(sockets=[listening])

@@ -23,6 +23,13 @@ from citebed.wording import printable
 
 WAIT_SECONDS = 30
 TRIES = 20
+_PRAGMAS = (
+    "journal_mode=WAL",
+    "synchronous=FULL",
+    "foreign_keys=ON",
+    # Moving the log into the database holds writers up: after 64 MB, not after each 4 MB.
+    "wal_autocheckpoint=16384",
+)
 
 
 class Database:
@@ -108,7 +115,7 @@ def _sqlite(address: URL, create: bool) -> Engine:
     @event.listens_for(engine, "connect")
     def _set_up(connection: Any, _: Any) -> None:
         connection.isolation_level = None  # this module begins transactions itself
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        for pragma in _PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")
