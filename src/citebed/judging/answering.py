@@ -87,6 +87,14 @@ def _unfit(store: CampaignStore, form: Form, said: Said) -> str:
     return ""
 
 
+class NotOnList(CitebedError):
+    """Somebody judges what their form does not ask about."""
+
+    def __init__(self, form_id: int) -> None:
+        super().__init__("this document is not on your list.")
+        self.form_id = form_id
+
+
 Click = tuple[Form, Verdict, Source]
 """A judgement on a form."""
 
@@ -107,12 +115,14 @@ def judge_all(store: CampaignStore, connection: Connection, clicks: Sequence[Cli
     told: list[Told | None] = []
     acts = []
     for form, verdict, source in clicks:
-        why = _unfit(store, form, Said(verdict.value))
+        wrong: CitebedError | None = None
         if (form.id, verdict.item_id) not in listed:
-            why = "this document is not on your list"
-        told.append(CitebedError(f"{why}.") if why else None)
-        if not why:
+            wrong = NotOnList(form.id)
+        elif why := _unfit(store, form, Said(verdict.value)):
+            wrong = CitebedError(f"{why}.")
+        else:
             acts.append((source, verdict._replace(comment=fold(verdict.comment)[:LONGEST])))
+        told.append(wrong)
     saved = iter(save_all(connection, acts))
     return [next(saved) if each is None else each for each in told]
 

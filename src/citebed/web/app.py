@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 
 from citebed.errors import CitebedError
+from citebed.judging.answering import NotOnList
 from citebed.judging.campaign import Campaign
 from citebed.judging.judge_links import LinkRefused
 from citebed.judging.organisers import TooManyTries
@@ -70,6 +71,8 @@ async def _told(request: Request, error: CitebedError) -> Response:
     if isinstance(error, TooManyTries):
         await site.refused(request, "too many wrong passwords")
         return _answer(request, 429, "Too many tries", str(error))
+    if isinstance(error, NotOnList):
+        await site.refused(request, "a document of another list", error.form_id)
     if isinstance(error, Unavailable) or isinstance(error.__cause__, SQLAlchemyError):
         return _answer(request, 503, "Not possible just now", str(error))
     return _answer(request, 400, "That did not work", str(error))

@@ -108,6 +108,7 @@ def test_a_judge_who_posts_for_the_item_of_another(
         "this document is not on your list.",
     )
     assert judged(campaign) == before
+    assert refusals(campaign) == ["a document of another list"]
 
 
 def test_a_judge_sees_nothing_of_another_and_nothing_of_systems(
