@@ -45,6 +45,8 @@ class _Rows:
     @cached_property
     def table(self) -> pl.DataFrame:
         """The columns with ids as strings, also where files were read with less."""
+        if self.rows.schema.get("query_id") != pl.Categorical:
+            return self.rows
         return self.rows.cast({"query_id": pl.String})
 
     @property
