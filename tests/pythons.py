@@ -107,7 +107,7 @@ def _locked() -> str:
 
 def _tested(folder: Path) -> tuple[int, str]:
     """The tests' exit code, and what they say: how many passed and what was not run; or all."""
-    known = {**os.environ, "PYTHONPATH": "src", "HYPOTHESIS_PROFILE": "few", "CITEBED_EVERY": "8"}
+    known = {**os.environ, "PYTHONPATH": "src", "HYPOTHESIS_PROFILE": "few", "CITEBED_EVERY": "16"}
     command = [f"{folder}/bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     left_out = LEFT_OUT if os.environ.get("CITEBED_FULL") == "1" else LEFT_OUT + LEFT_TO_FULL
     command += ["-k", left_out, *TESTS]

@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 from tests.campaigns import links, listed_items, small_campaign, with_lists
-from tests.sampling import FULL
+from tests.sampling import sized
 from tests.servers import Servers, servers
 
 from citebed.judging import Campaign
@@ -28,7 +28,7 @@ from citebed.judging.store.engine import open_database
 from citebed.judging.store.schema import judgements
 
 JUDGES = 20
-ROUNDS = 200 if FULL else 8
+ROUNDS = sized(5, 200)
 LONGEST_PAUSE = 0.05
 
 
