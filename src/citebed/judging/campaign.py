@@ -29,7 +29,14 @@ from citebed.judging.judgement_tables import current_judgements, qrels_of
 from citebed.judging.papers import add_papers, insert_papers, read_papers
 from citebed.judging.pool_making import PoolOptions, PoolReport, make_pools, waiting
 from citebed.judging.pooling_methods import read_method
-from citebed.judging.questions import BY_HAND, all_questions, exclude, set_aside, wording_of
+from citebed.judging.questions import (
+    BY_HAND,
+    all_questions,
+    apply_rules,
+    exclude,
+    set_aside,
+    wording_of,
+)
 from citebed.judging.returns import Returned, read_returns
 from citebed.judging.settings import Settings
 from citebed.judging.status import exclusion_history, form_table, open_problems
@@ -81,6 +88,7 @@ class Campaign(CampaignStore):
     ) -> list[Path]:
         """Write to all who are due: authors of papers that are online, and of pooled questions."""
         mails.check_ways(ways)
+        self._put_rules_on_record()
         assign_phase_one(self, on or date.today())
         assign_phase_two(self)
         return mails.invite(self, Path(outbox or self.outbox), ways)
@@ -105,6 +113,11 @@ class Campaign(CampaignStore):
         return read_returns(self, given)
 
     # --- questions ---
+
+    def _put_rules_on_record(self) -> None:
+        """Answers on the web come without this; returned forms bring it with them."""
+        with self.writing() as connection:
+            apply_rules(self, connection)
 
     @property
     def questions(self) -> pl.DataFrame:
@@ -217,6 +230,7 @@ class Campaign(CampaignStore):
     @property
     def exclusions(self) -> pl.DataFrame:
         """Every exclusion with its reason, and its lifting."""
+        self._put_rules_on_record()
         with self.reading() as connection:
             return exclusion_history(self, connection)
 

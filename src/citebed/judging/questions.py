@@ -84,7 +84,19 @@ def wording_history(connection: Connection, question: int) -> list[Row[Any]]:
 
 
 def set_aside(store: CampaignStore, connection: Connection) -> dict[int, dict[str, str]]:
-    """The questions that are excluded now: rules with their reasons, by question."""
+    """The questions that are excluded now: rules with their reasons, by question.
+
+    What the rules say is seen from the answers as they are, which on the web come one by one.
+    """
+    found = _by_rule(store, connection)
+    for question, rules in _on_record(store, connection).items():
+        if BY_HAND in rules:
+            found.setdefault(question, {})[BY_HAND] = rules[BY_HAND]
+    return found
+
+
+def _on_record(store: CampaignStore, connection: Connection) -> dict[int, dict[str, str]]:
+    """The exclusions that were put down and not lifted."""
     last = (
         select(func.max(exclusions.c.id))
         .join(questions, questions.c.id == exclusions.c.question_id)
@@ -109,25 +121,31 @@ def exclude(
 
 
 def apply_rules(store: CampaignStore, connection: Connection) -> None:
-    """Bring the exclusions by rule to what the answers so far say."""
+    """Put the exclusions by rule on record as the answers so far have them."""
+    wanted, recorded = _by_rule(store, connection), _on_record(store, connection)
+    for question in sorted({*wanted, *recorded}):
+        now_wanted, known = wanted.get(question, {}), recorded.get(question, {})
+        for rule, reason in now_wanted.items():
+            if rule not in known:
+                exclude(connection, question, rule, reason, "rule")
+        for rule in set(known) - set(now_wanted) - {BY_HAND}:
+            exclude(connection, question, rule, "its ground is gone", "rule", lifted=True)
+
+
+def _by_rule(store: CampaignStore, connection: Connection) -> dict[int, dict[str, str]]:
+    """The questions that the seed's rules set aside, with their reasons."""
     every = connection.execute(all_questions(store)).all()
-    answered = {q.paper_id for q in every if q.position == 1}
+    answered = {question.paper_id for question in every if question.position == 1}
     relevant = _with_relevant_documents(store, connection)
-    aside = set_aside(store, connection)
+    found: dict[int, dict[str, str]] = {}
     for question in every:
-        now_aside = aside.get(question.id, {})
-        wanted: dict[str, str] = {}
         if question.position > 1 and question.paper_id in answered:
-            wanted[FIRST_AUTHOR] = f"the first author of {question.paper} answered too"
+            reason = f"the first author of {question.paper} answered too"
+            found.setdefault(question.id, {})[FIRST_AUTHOR] = reason
         if question.id not in relevant:
-            wanted[NOTHING_RELEVANT] = (
-                "none of its references that are in the collection was judged relevant"
-            )
-        for rule, reason in wanted.items():
-            if rule not in now_aside:
-                exclude(connection, question.id, rule, reason, "rule")
-        for rule in set(now_aside) - set(wanted) - {BY_HAND}:
-            exclude(connection, question.id, rule, "its ground is gone", "rule", lifted=True)
+            reason = "none of its references that are in the collection was judged relevant"
+            found.setdefault(question.id, {})[NOTHING_RELEVANT] = reason
+    return found
 
 
 def _with_relevant_documents(store: CampaignStore, connection: Connection) -> set[int]:

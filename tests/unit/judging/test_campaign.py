@@ -12,8 +12,8 @@ from tests.unit.judging.conftest import TODAY, Answer, form_row
 import citebed
 from citebed.errors import CitebedError, UnknownName
 from citebed.judging import Campaign, new_campaign, open_campaign, restore_campaign
-from citebed.judging.answering import judge, record
-from citebed.judging.assigning import assign_phase_one, assign_phase_two, sheet_of
+from citebed.judging.answering import judge, record, state_question
+from citebed.judging.assigning import assign_phase_one, assign_phase_two, items_of, sheet_of
 from citebed.judging.forms.sheet import Answers
 from citebed.judging.links import code_of, token
 from citebed.judging.questions import FIRST_AUTHOR, NOTHING_RELEVANT
@@ -49,6 +49,21 @@ def test_the_rules_of_the_seed_set_questions_aside_and_on_record(
     assert set(asked.qrels("j1").table["query_id"]) == {QUERY, "demo-passages-a1q1"}
     asked.exclude(QUERY, "a test")
     assert set(asked.qrels("j1").table["query_id"]) == {"demo-passages-a1q1"}
+
+
+def test_the_rules_hold_for_answers_on_the_web_at_once(asked: Campaign) -> None:
+    with asked.writing() as connection:
+        for number, text in ((1, "How do filters age?"), (2, "What do co-authors ask?")):
+            form = form_row(connection, number)
+            source = Source(form.person_id, form.id, "web", now())
+            state_question(asked, connection, form, 1, text, source)
+            known = items_of(connection, form)
+            judge(asked, connection, form, Verdict(known[1, 1], 4), source)
+    assert set(asked.qrels("j1").table["query_id"]) == {QUERY}
+    reason = "the first author of demo-filters answered too"
+    assert asked.questions["excluded"].to_list() == [None, reason]
+    assert asked.exclusions["query_id"].to_list() == ["demo-filters-a2q1"]
+    assert asked.exclusions.height == 1
 
 
 def test_phase_two_asks_for_pooled_documents_and_a_correction_for_new_ones_only(
