@@ -67,15 +67,19 @@ def evaluate(
 
     Example: citebed evaluate paragraphs.qrels *.run -m nDCG@10 -m R@10
     """
+    from citebed.runs.reading import read_runs
+
+    style = options.style_of(format, as_json, as_csv)
+    begun = read_runs(runs)  # while the rest of the program loads
+
     from citebed.evaluation.scoring.evaluating import evaluate as evaluate_runs
     from citebed.evaluation.scoring.run_scores import resampling_of
 
-    style = options.style_of(format, as_json, as_csv)
     if ledger and style not in ("table", "json", "csv"):
         raise CitebedError(f"--ledger prints rows, as JSON or --csv; not as {style}.")
     chosen = _measures(measures, style, relevance_level, judged_only)
     drawn = resampling_of(cluster, qrels, queries, samples, seed, level)
-    found = evaluate_runs(qrels, runs, chosen, options.settings_of(complete, scores))
+    found = evaluate_runs(qrels, begun, chosen, options.settings_of(complete, scores))
     if style == "trec_eval":
         from citebed.report.evaluation_table import trec_eval_text
 

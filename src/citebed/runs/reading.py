@@ -12,6 +12,7 @@ Nothing here waits for numpy, so that judgements can be read before the rest of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from enum import Enum
 from itertools import chain
@@ -115,9 +116,16 @@ def _read(
 
 
 def read_runs(paths: Sequence[Path]) -> Iterator[Run]:
-    """Runs one at a time, under names that tell them apart."""
-    for path, name in zip(paths, distinct_names(paths), strict=True):
-        yield replace(read_run(path), name=name)
+    """Runs one at a time, under names that tell them apart.
+
+    The first is begun at once, while a program that asks early loads what it scores them with.
+    """
+    names = distinct_names(paths)
+    beside = ThreadPoolExecutor(1)
+    first = beside.submit(read_run, paths[0])
+    beside.shutdown(wait=False)
+    read = chain((each.result() for each in (first,)), map(read_run, paths[1:]))
+    return (replace(run, name=name) for run, name in zip(read, names, strict=True))
 
 
 def read_sets(paths: Sequence[Path]) -> list[Qrels]:
