@@ -152,6 +152,64 @@ def test_a_click_is_confirmed_and_a_comment_is_saved(served: Served) -> None:
     served.press("l")
 
 
+def test_keys_are_for_the_paper_in_which_one_is(served: Served) -> None:
+    code = served.open_list(2)
+    browser = served.browser
+    before = served.values(code)
+    browser.one("[data-view=list]").click()
+    browser.run("document.querySelectorAll('.paper')[6].querySelector('summary').focus()")
+    served.press("1")
+    served.wait_saved()
+    assert served.values(code) == [*before[:6], 1, *before[7:]]
+    served.press(Keys.TAB)  # goes on in the next paper
+    assert browser.run("return document.activeElement.closest('.paper').dataset.entry") == "8"
+    browser.one("[data-view=single]").click()
+    served.press("n")
+    assert browser.run("return document.activeElement.dataset.entry") == "9"
+
+
+def test_a_clock_that_is_set_while_judgements_wait(served: Served) -> None:
+    code = served.open_list(2)
+    browser = served.browser
+    before = served.values(code)
+    browser.run("window.clock = Date.now; document.querySelectorAll('.paper')[9].focus()")
+    browser.one("[data-view=list]").click()
+    port = served.servers.port
+    served.servers.kill()
+    for key, days in (("1", 0), ("0", -1), ("u", -800), ("1", 800), ("0", -800)):
+        browser.run(f"Date.now = () => window.clock() + {days} * 86400000")
+        browser.run("document.querySelectorAll('.paper')[9].click()")
+        served.press(key)
+    browser.run("document.querySelectorAll('.paper')[10].click()")
+    served.press("1")
+    browser.run("Date.now = window.clock")
+    served.wait(lambda: "6 not saved yet" in served.saving(), "nothing is kept")
+    served.servers.start(port)
+    served.wait_saved()
+    assert served.values(code) == [*before[:9], 0, 1, before[11]]
+
+
+def test_a_wording_that_was_typed_and_not_sent(served: Served) -> None:
+    served.open_list(7)
+    browser = served.browser
+    browser.one(".correction summary").click()
+    browser.one(".better").clear()
+    browser.one(".correct").click()
+    assert browser.one(".wording .status").text == "write the wording first"
+    browser.one(".better").send_keys("How is a ranking made?")
+    browser.driver.get("about:blank")
+    served.open_list(7)
+    assert browser.one(".better").get_property("value") == "How is a ranking made?"
+    assert "not saved yet" in browser.one(".wording .status").text
+    browser.one("#finish").click()
+    served.wait(lambda: "Thank you" in browser.one("#finished").text, "not finished")
+    served.wait_saved()
+    row = served.campaign.questions.filter(query_id="p8-a1q1").row(0, named=True)
+    assert (row["text"], row["kind"]) == ("How is a ranking made?", "corrected")
+    served.open_list(7)
+    assert browser.one(".wording .status").text == "saved: your wording"
+
+
 def test_a_wording_is_corrected(served: Served) -> None:
     served.open_list(3)
     browser = served.browser

@@ -246,10 +246,15 @@ def opt_out(store: CampaignStore, connection: Connection, person: int) -> None:
         store.log(connection, "opted out", f"author {person}")
 
 
+def is_noted(connection: Connection, form: Form, what: str) -> bool:
+    """Whether a judge has ``opened`` or ``finished`` a form."""
+    mine = (events.c.form_id == form.id) & (events.c.what == what)
+    return connection.scalar(select(events.c.id).where(mine).limit(1)) is not None
+
+
 def note_once(store: CampaignStore, connection: Connection, form: Form, what: str) -> None:
     """Put down that a judge has ``opened`` or ``finished`` a form, the first time."""
-    mine = (events.c.form_id == form.id) & (events.c.what == what)
-    if connection.scalar(select(events.c.id).where(mine).limit(1)) is None:
+    if not is_noted(connection, form, what):
         store.log(connection, what, f"author {form.person_id}", form.id)
 
 

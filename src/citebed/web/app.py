@@ -39,6 +39,8 @@ def create_app(campaign: Campaign, *, secure: bool = True) -> FastAPI:
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
+        # Such a redirect names the host that the request named, and a link's secret with it.
+        redirect_slashes=False,
         lifespan=lifespan,
     )
     app.state.site = site
@@ -47,7 +49,13 @@ def create_app(campaign: Campaign, *, secure: bool = True) -> FastAPI:
         app.include_router(room.router, prefix=site.prefix, include_in_schema=False)
     static = f"{site.prefix}/static"
     app.mount(static, StaticFiles(directory=HERE / "static"), name="static")
-    app.add_middleware(Protection, secure=secure, static=static, refused=site.refused)
+    app.add_middleware(
+        Protection,
+        secure=secure,
+        address=campaign.settings.address,
+        static=static,
+        refused=site.refused,
+    )
     app.add_exception_handler(CitebedError, _told)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, _not_understood)  # type: ignore[arg-type]
     app.add_exception_handler(HTTPException, _no_such_page)  # type: ignore[arg-type]

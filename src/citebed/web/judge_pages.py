@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from citebed.judging.answering import opt_out
+from citebed.judging.answering import is_noted, opt_out
 from citebed.judging.assigning import sheet_of
 from citebed.judging.judge_links import form_of_link
 from citebed.judging.judge_list import judge_list
@@ -16,6 +16,7 @@ from citebed.web.site import site_of
 router = APIRouter(prefix="/judge/{token}")
 
 
+@router.get("/", response_class=HTMLResponse)
 @router.get("", response_class=HTMLResponse)
 def show_list(request: Request, token: str) -> HTMLResponse:
     """What a judge is asked, with what they answered so far."""
@@ -23,11 +24,13 @@ def show_list(request: Request, token: str) -> HTMLResponse:
     with site.campaign.reading() as connection:
         form = form_of_link(site.campaign, connection, token)
         listed = judge_list(site.campaign, connection, form, site.abstracts)
+        is_finished = is_noted(connection, form, "finished")
     return site.page(
         "judge",
         token=token,
         listed=listed,
         sheet=listed.sheet,
+        is_finished=is_finished,
         choices=_choices(site.campaign.settings, form.phase),
         most_questions=MOST_QUESTIONS,
     )

@@ -74,6 +74,7 @@ def log_out(request: Request, _: doors.Checked) -> Response:
 
 
 @router.get("/", response_class=HTMLResponse)
+@router.get("", response_class=HTMLResponse)
 def enter(request: Request) -> Response:
     """To the dashboard."""
     return RedirectResponse(site_of(request).path("dashboard"), 303)

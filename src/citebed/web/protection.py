@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -11,6 +12,8 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY = 64 << 10
+PATIENCE = 30.0
+"""Seconds that a body may take: nobody's phone is so slow, but whoever wants to hold a place is."""
 SAFE = ("GET", "HEAD", "OPTIONS")
 POLICY = (
     "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
@@ -31,8 +34,11 @@ Refused = Callable[[Request, str], Awaitable[None]]
 class Protection:
     """Stands before the application and sees all that goes in and out."""
 
-    def __init__(self, app: ASGIApp, *, secure: bool, static: str, refused: Refused) -> None:
+    def __init__(
+        self, app: ASGIApp, *, secure: bool, address: str, static: str, refused: Refused
+    ) -> None:
         self._app, self._static, self._refused = app, static, refused
+        self._host = _host_of(address)
         self._headers = dict(HEADERS)
         if secure:
             self._headers["Strict-Transport-Security"] = "max-age=31536000"
@@ -44,14 +50,16 @@ class Protection:
             return
         send = self._with_headers(scope, send)
         if scope["method"] not in SAFE:
-            if is_from_another_site(Headers(scope=scope)):
+            if is_from_another_site(Headers(scope=scope), self._host):
                 await self._refused(Request(scope), "sent by another site")
                 await _answer(403, "this was sent by another site.")(scope, receive, send)
                 return
-            body = await _small_body(scope, receive)
-            if body is None:
-                told = f"more than {LARGEST_BODY >> 10} KB: too much for one answer."
-                await _answer(413, told)(scope, receive, send)
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    body = await _small_body(scope, receive)
+            except (_NoBody, TimeoutError) as error:
+                told = error if isinstance(error, _NoBody) else _NoBody(408, "this took too long.")
+                await _answer(told.status, str(told))(scope, receive, send)
                 return
             receive = _again(body, receive)
         await self._app(scope, receive, send)
@@ -70,9 +78,14 @@ class Protection:
         return sending
 
 
-def is_from_another_site(headers: Headers) -> bool:
+def _host_of(address: str) -> str:
+    return address.partition("://")[2].partition("/")[0]
+
+
+def is_from_another_site(headers: Headers, ours: str = "") -> bool:
     """Whether a browser says that another site's page sent this.
 
+    ``ours`` is the host that browsers know, which a server in between may not hand on.
     All current browsers say so themselves. For others, whose `Origin` is ``null`` on pages that
     tell no referrer, the forms' own tokens decide.
     """
@@ -80,21 +93,33 @@ def is_from_another_site(headers: Headers) -> bool:
     if told is not None:
         return told not in ("same-origin", "none")
     origin = headers.get("origin", "null")
-    return origin != "null" and origin.partition("://")[2] != headers.get("host", "")
+    hosts = {ours, headers.get("host", "")} - {""}
+    return origin != "null" and _host_of(origin) not in hosts
 
 
-async def _small_body(scope: Scope, receive: Receive) -> bytes | None:
-    """The whole body; ``None`` if it is too large, without reading on."""
+class _NoBody(Exception):
+    """Why there is nothing to hand on."""
+
+    def __init__(self, status: int, told: str) -> None:
+        super().__init__(told)
+        self.status = status
+
+
+async def _small_body(scope: Scope, receive: Receive) -> bytes:
+    """The whole body; half of one is none, and one that is too large is not read to its end."""
+    large = _NoBody(413, f"more than {LARGEST_BODY >> 10} KB: too much for one answer.")
     told = Headers(scope=scope).get("content-length", "0")
     if not told.isdigit() or int(told[:20]) > LARGEST_BODY:
-        return None
+        raise large
     parts, size = [], 0
     while True:
         message = await receive()
+        if message["type"] == "http.disconnect":
+            raise _NoBody(400, "the connection ended before this did.")
         part = message.get("body", b"")
         size += len(part)
         if size > LARGEST_BODY:
-            return None
+            raise large
         parts.append(part)
         if not message.get("more_body"):
             return b"".join(parts)
@@ -115,4 +140,4 @@ def _again(body: bytes, receive: Receive) -> Receive:
 
 
 def _answer(status: int, message: str) -> Any:
-    return JSONResponse({"message": message}, status)
+    return JSONResponse({"message": message}, status, {"Connection": "close"})

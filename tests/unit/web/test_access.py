@@ -183,6 +183,27 @@ def test_forms_of_our_own_pages_come_through(desk: Desk, judge: Judge) -> None:
         assert response.status_code == 303
 
 
+def test_a_web_server_in_between_that_names_itself_as_the_host(
+    client: TestClient, judge: Judge
+) -> None:
+    body = {"item": judge.items[0], "value": 1, "key": "12345678"}
+    address = f"/cr/api/judge/{judge.token}/judgement"
+    headers = {"Host": "127.0.0.1:8000", "Origin": "http://localhost:8000"}  # as the campaign says
+    assert client.post(address, json=body, headers=headers).status_code == 200
+    for evil in ("https://evil.test", "evil", "http://localhost:8000.evil.test"):
+        headers["Origin"] = evil
+        assert client.post(address, json=body, headers=headers).status_code == 403
+
+
+def test_no_answer_sends_a_link_to_the_host_that_a_request_names(
+    client: TestClient, judge: Judge
+) -> None:
+    for page, status in ((f"{judge.page}/", 200), ("/cr", 303), ("/cr/login/", 404)):
+        response = client.get(page, headers={"Host": "evil.test"})
+        assert response.status_code == status
+        assert "evil.test" not in str(response.headers)
+
+
 @pytest.mark.usefixtures("organiser")
 def test_a_session_that_was_fixed_before_the_login(client: TestClient) -> None:
     client.cookies.set(COOKIE, "known-to-the-attacker", path="/cr")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -12,6 +13,7 @@ from tests.unit.web.conftest import Judge, count, judged
 
 from citebed.judging import Campaign
 from citebed.judging.store.schema import events, judgements, people
+from citebed.web import protection
 from citebed.web.protection import LARGEST_BODY
 
 
@@ -96,6 +98,12 @@ def test_opening_and_finishing_are_noted_once(campaign: Campaign, judge: Judge) 
     assert count(campaign, events, events.c.what.in_(["opened", "finished"])) == 2
 
 
+def test_the_page_tells_later_that_the_list_is_finished(client: TestClient, judge: Judge) -> None:
+    assert "It is on record" not in client.get(judge.page).text
+    judge.send("finished")
+    assert "It is on record" in client.get(judge.page).text
+
+
 def test_fetching_the_page_is_not_opening_it(
     client: TestClient, campaign: Campaign, judge: Judge
 ) -> None:
@@ -171,6 +179,33 @@ def test_a_body_that_is_too_large(client: TestClient, judge: Judge) -> None:
     assert client.post(address, content=pieces).status_code == 413
     headers = {"Content-Length": "9" * 30}
     assert client.post(address, content=b"x", headers=headers).status_code == 413
+
+
+@pytest.mark.parametrize(("goes_away", "status"), [(True, 400), (False, 408)])
+def test_half_a_body_is_none(monkeypatch: pytest.MonkeyPatch, goes_away: bool, status: int) -> None:
+    monkeypatch.setattr(protection, "PATIENCE", 0.05)
+    told: list[Any] = []
+    parts = [{"type": "http.request", "body": b"text=half", "more_body": True}]
+
+    async def receive() -> Any:
+        if parts:
+            return parts.pop()
+        await asyncio.sleep(0 if goes_away else 60)
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        told.append(message)
+
+    async def handed_on(*_: Any) -> None:
+        told.append("handed on")
+
+    guard = protection.Protection(
+        handed_on, secure=False, address="", static="/static", refused=handed_on
+    )
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": []}
+    asyncio.run(guard(scope, receive, send))
+    assert told[0]["status"] == status
+    assert "handed on" not in told
 
 
 SQL = "'; DROP TABLE judgements; -- \" \\ %s {0} $1"

@@ -114,6 +114,7 @@ function judge(paper, value) {
   if (!paper?.dataset.item) return;
   showValue(paper, value);
   const comment = commentOf(paper).value.trim();
+  paper.dataset.comment = comment;
   dropDraft(paper);
   queue.add("judgement", { item: Number(paper.dataset.item), value: valueOf(value), comment });
 }
@@ -135,31 +136,50 @@ function saveComment(paper) {
   }
 }
 
-const draftName = (paper) => `citebed:${form}:draft:${paper.dataset.item}`;
+// What was typed and not sent: the comment on a paper, the wording of a question.
+const draftName = ({ dataset: { item, number } }) =>
+  `citebed:${form}:draft:${item ?? `question-${number}`}`;
 
-function keepDraft(paper, text) {
+function keepDraft(place, text) {
   try {
-    localStorage.setItem(draftName(paper), text);
+    localStorage.setItem(draftName(place), text);
   } catch { /* it still stands on the page */ }
 }
 
-function dropDraft(paper) {
-  paper.dataset.comment = commentOf(paper).value.trim();
+function dropDraft(place) {
   try {
-    localStorage.removeItem(draftName(paper));
+    localStorage.removeItem(draftName(place));
   } catch { /* there was none */ }
+}
+
+function bringDraft(place, text) {
+  try {
+    const kept = localStorage.getItem(draftName(place));
+    if (kept === null) return;
+    text.value = kept;
+    text.closest("details").open = true;
+  } catch { /* none can be kept */ }
 }
 
 function bringDrafts() {
   for (const paper of papers()) {
     paper.dataset.comment = commentOf(paper).value.trim();
-    try {
-      const text = localStorage.getItem(draftName(paper));
-      if (text === null) continue;
-      commentOf(paper).value = text;
-      paper.querySelector(".comment").open = true;
-    } catch { return; }
+    bringDraft(paper, commentOf(paper));
   }
+  for (const better of all(".better")) {
+    bringDraft(better.closest(".question"), better);
+    keepWording(better.closest(".question"));
+  }
+}
+
+const isReworded = (better) =>
+  better.value.trim() !== "" && better.value.trim() !== better.defaultValue.trim();
+
+function keepWording(section) {
+  const better = section.querySelector(".better");
+  if (!isReworded(better)) return;
+  keepDraft(section, better.value.trim());
+  show(section.querySelector(".wording .status"), "not saved yet: press “Save wording”", "waiting");
 }
 
 function stateQuestion(section) {
@@ -174,7 +194,14 @@ function stateQuestion(section) {
 }
 
 function approve(section, approved) {
-  const text = approved ? "" : section.querySelector(".better").value.trim();
+  const better = section.querySelector(".better");
+  const text = approved ? "" : better.value.trim();
+  if (!approved && !text) {
+    show(section.querySelector(".wording .status"), "write the wording first", "refused");
+    return;
+  }
+  better.defaultValue = better.value;
+  dropDraft(section);
   section.querySelector(".approve")?.setAttribute("aria-pressed", String(approved));
   queue.add("approval", { number: Number(section.dataset.number), approved, text });
 }
@@ -248,14 +275,22 @@ page.addEventListener("click", (event) => {
   else if (button.id === "finish") finish();
 });
 
+// Keys are for the paper in which one is, however one came there.
+page.addEventListener("focusin", (event) => {
+  const paper = event.target.closest(".paper");
+  if (paper && paper !== current) choose(paper, { scroll: false });
+});
+
 function finish() {
   for (const paper of papers()) saveComment(paper);
+  for (const better of all(".better").filter(isReworded)) approve(better.closest(".question"), false);
   queue.add("finished", {});
 }
 
 page.addEventListener("change", (event) => {
   if (event.target.matches("textarea.text")) stateQuestion(event.target.closest(".question"));
   if (event.target.matches(".comment textarea")) saveComment(event.target.closest(".paper"));
+  if (event.target.matches(".better")) keepWording(event.target.closest(".question"));
 });
 
 // On the web a window may go away at any time: what was typed last is put away at once.
@@ -263,6 +298,7 @@ addEventListener("pagehide", () => {
   const active = document.activeElement;
   if (active?.matches(".comment textarea")) saveComment(active.closest(".paper"));
   if (active?.matches("textarea.text")) stateQuestion(active.closest(".question"));
+  if (active?.matches(".better")) keepWording(active.closest(".question"));
 });
 
 for (const button of document.querySelectorAll("[data-view]")) {
@@ -279,6 +315,7 @@ document.addEventListener("keydown", (event) => {
   const key = event.key === "?" ? "u" : event.key.toLowerCase();
   const button = current?.querySelector(`.choices button[data-value="${CSS.escape(key)}"]`);
   if (event.repeat && key !== "n" && key !== "p") return; // a key held down judges one paper
+  const before = current;
   if (button) judgeAndGoOn(key);
   else if (key === "n") move(1);
   else if (key === "p") move(-1);
@@ -287,6 +324,7 @@ document.addEventListener("keydown", (event) => {
     current.querySelector(".comment").open = true;
     commentOf(current).focus();
   } else return;
+  if (current !== before) current.focus({ preventScroll: true }); // Tab goes on from there
   event.preventDefault();
 });
 
@@ -310,6 +348,10 @@ function takeUp() {
       let section = questionOf(act.body.number);
       while (!section && addQuestion()) section = questionOf(act.body.number);
       if (section) section.querySelector("textarea.text").value = act.body.text;
+    } else if (act.what === "approval" && questionOf(act.body.number)) {
+      const section = questionOf(act.body.number);
+      section.querySelector(".approve")?.setAttribute("aria-pressed", String(act.body.approved));
+      if (!act.body.approved) section.querySelector(".better").defaultValue = act.body.text;
     }
   }
   setView(usualView());

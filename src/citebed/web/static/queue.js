@@ -7,6 +7,7 @@
 
 const PATIENCE = 15000; // milliseconds until an answer is given up
 const LONGEST_PAUSE = 15000;
+const LONGEST_AGO = 366 * 86400000; // more is not believed: some clock was wrong
 
 class Memory {
   // Stands in where a browser keeps nothing for pages.
@@ -63,7 +64,8 @@ export class Queue {
 
   add(what, body) {
     this.count += 1;
-    const at = Date.now();
+    // A clock may be set back while acts wait: what is done later stays the later one.
+    const at = Math.max(Date.now(), (this.acts().at(-1)?.at ?? 0) + 1);
     const order = `${String(at).padStart(15, "0")}${String(this.count).padStart(6, "0")}`;
     const act = { what, at, body: { ...body, key: newKey() } };
     const text = JSON.stringify(act);
@@ -96,7 +98,7 @@ export class Queue {
 
   // How long to wait before the next try; 0 if this act is done with.
   async sendOne(act) {
-    const waited = Math.max(0, Date.now() - act.at);
+    const waited = Math.min(LONGEST_AGO, Math.max(0, Date.now() - act.at));
     let response, answer;
     try {
       response = await post(`${this.api}/${act.what}`, { ...act.body, ago: waited });
