@@ -33,7 +33,8 @@ _APPROVE = re.compile(r"(?im)^[^\S\n]*approved?(?=\s*[:=\[(]|[^\S\n]+(?:x|yes|y|
 _BETTER = re.compile(r"\bbetter\s+wording\s*:", re.IGNORECASE)
 _MAYBE = re.compile(r"(?im)^.{0,60}form[^\S\n]{0,9}:.{1,90}$")
 _OPT_OUT = re.compile(r"please\s+do\s+not\s+write\s+to\s+me\s+again", re.IGNORECASE)
-_LONE = re.compile(r"\d|\?|x|✓|✔|✗|yes|no", re.IGNORECASE)
+_A_MARK = r"(?:\d|\?|x|✓|✔|✗|yes|no|-)"
+_LONE = compiled(rf"{_A_MARK}(?:[\s,;/|]++{_A_MARK})*+", re.IGNORECASE)
 _STRAY = re.compile(
     r"(?:q\s?\d{1,3}\s{0,9}[:=]?\s{0,9}[\[(:=]\s{0,9}\d"
     r"|(?:not\s{1,9})?relevant\s{0,9}[:=]?\s{0,9}[\[(:=]\s{0,9}(?:x|yes))\b",
@@ -146,7 +147,10 @@ def _graded(block: Block, text: Text, gathering: Gathering) -> None:
     marks, at, *_ = _verdicts(text)
     if any(mark is not Mark.EMPTY for each in marks.values() for mark in each):
         gathering.unread(text.line(at), f"[{block.number}] is marked, but no QUERY stands above it")
-    _lone_marks(block, text, found, gathering)
+    elif not found and not several:
+        _without_boxes(text, f"[{block.number}]", gathering)
+    else:
+        _lone_marks(block, text, found, gathering)
 
 
 def _without_blanks(text: Text, found: list[_Grade]) -> list[_Grade]:
@@ -225,6 +229,16 @@ def _lone_marks(block: Block, text: Text, found: list[_Grade], gathering: Gather
     for line, number in zip(text.plain.split("\n"), block.numbers, strict=False):
         if number > first and number not in taken and _is_lone(line):
             gathering.unread(number, f"[{block.number}]: {quoted(line)} belongs to no question")
+
+
+def _without_boxes(text: Text, where: str, gathering: Gathering) -> None:
+    """Somebody wrote over the boxes of a paper: a last line that ends no title is told."""
+    label = _COMMENT.search(text.plain)
+    kept = text.plain[: label.start() if label else None].rstrip()
+    if kept and (kept[-1] not in ".?!…" or _is_lone(kept[text.line_start(len(kept) - 1) :])):
+        row = text.written[text.line_start(len(kept) - 1) : len(kept)]
+        what = f"{where} has no boxes left, but ends with {quoted(row)}"
+        gathering.unread(text.line(len(kept) - 1), what)
 
 
 def _is_lone(line: str) -> bool:
@@ -331,10 +345,13 @@ def _without_marks(block: Block, text: Text, gathering: Gathering) -> None:
     if label and (comment := fold(text.written[label.end() :])):
         line = text.line(label.start())
         gathering.unread(line, f"{where} has a comment but no mark: {quoted(comment)}")
-    for row, number in list(zip(text.plain.split("\n"), block.numbers, strict=False))[1:]:
-        if _is_lone(_VERDICT.sub("x", row[:400], count=1)):
-            what = f"{where}: {quoted(row)} is not one clear mark"
-            gathering.doubt(block.query or 0, block.number, number, what)
+    rows = list(zip(text.plain.split("\n"), block.numbers, strict=False))[1:]
+    lone = [each for each in rows if _is_lone(_VERDICT.sub("x", each[0][:400], count=1))]
+    for row, number in lone:
+        what = f"{where}: {quoted(row)} is not one clear mark"
+        gathering.doubt(block.query or 0, block.number, number, what)
+    if not lone:
+        _without_boxes(text, where, gathering)
 
 
 def _query(block: Block, gathering: Gathering) -> None:

@@ -132,6 +132,9 @@ def test_what_is_empty_is_not_answered(marks: str) -> None:
         ("Q3: [4]", "Q3 has grades for [1], but question 3 no text"),
         ("Q1: [4]\n[9] Nobody\n   Q1: [2]", "Q1 of [9]: there is no such number on this form"),
         ("Q1: [ ]\n    4", "[1]: '4' belongs to no question"),
+        ("Q1: [ ]\n    4 / 2 / -", "[1]: '4 / 2 / -' belongs to no question"),
+        ("4 / 2 / -", "[1] has no boxes left, but ends with '4 / 2 / -'"),
+        ("grade 4", "[1] has no boxes left, but ends with 'grade 4'"),
         ("relevant [x]", "[1] is marked, but no QUERY stands above it"),
         ("Q1: [4]\n[1] Salton again.\n    Q1: [3]", "Q1 of [1] is 3 here, but 4 at 8"),
     ],
@@ -149,6 +152,13 @@ def test_a_mark_in_doubt_is_told_with_its_line(marks: str, says: str) -> None:
         or "4" in lines[found.line - 1]
         or "rel" in lines[found.line - 1]
     )
+
+
+def test_grades_behind_numbers_alone_are_told_each() -> None:
+    form = "Form: AB12-CD34\nQUESTION 1: How?\n--- REFERENCES ---\n[1] 4\n[2] 3\n[3] ?\n"
+    answers = text_form.read(form)
+    assert answers.said == {}
+    assert [each.line for each in answers.unread] == [4, 5, 6]
 
 
 def test_a_fourth_question_may_be_added() -> None:
@@ -232,6 +242,10 @@ def test_verdicts_as_people_mark_them(marks: str, said: Said) -> None:
         ("[ ] relevant [x] not relevant [ ] can't judge", "is not one clear mark"),
         ("relevant [ ] x not relevant [ ]", "is not one clear mark"),
         ("relevant", "is not one clear mark"),
+        ("x relevant", "is not one clear mark"),
+        ("R", "has no boxes left, but ends with 'R'"),
+        ("R\ncomment:", "has no boxes left, but ends with 'R'"),
+        ("somewhat relevant", "has no boxes left, but ends with 'somewhat relevant'"),
         ("relevant [ ]\ncomment: fine", "has a comment but no mark: 'fine'"),
         ("comment: fine", "has a comment but no mark: 'fine'"),
         ("relevant [x]\n[1.1] again\n not relevant [x]", "[1.1] is 0 here, but 1 at 8"),
