@@ -35,6 +35,7 @@ from citebed.judging.store.schema import authorships, papers, people, references
 from citebed.records import Document, Problem
 from citebed.text.latex import latex_to_text
 from citebed.text.normalise import fold, year_in
+from citebed.wording import printable
 
 _ADDRESS = re.compile(r"[^\s@<>,;:\"()\[\]\\]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 _MOST_BYTES = 64 << 20
@@ -85,18 +86,24 @@ def read_papers(path: str | Path, collection: Collection) -> list[SourcePaper]:
 
 def _from_csv(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
     reader = csv.DictReader(io.StringIO(text.lstrip("\ufeff")), restkey="", restval="")
-    names = [(name or "").strip().lower() for name in reader.fieldnames or ()]
-    if "paper_id" not in names:
-        raise FormatError(path, 1, f"columns {', '.join(names)[:200]}; expected paper_id, title, "
-                          "authors and, if known, year, url, online, references.")  # fmt: skip
-    reader.fieldnames = names
     try:
+        reader.fieldnames = _columns(path, reader.fieldnames or ())
         for row in reader:
             if row.pop("", None):
                 raise FormatError(path, reader.line_num, "more cells than there are columns.")
             yield reader.line_num, {name: value.strip() for name, value in row.items()}
     except csv.Error as error:
-        raise FormatError(path, reader.line_num, f"no CSV: {error}.") from error
+        what = str(error).partition(" - ")[0]  # without advice to programmers
+        raise FormatError(path, max(reader.line_num, 1), f"no CSV: {what}.") from error
+
+
+def _columns(path: Path, given: Iterable[str | None]) -> list[str]:
+    names = [(name or "").strip().lower() for name in given]
+    if "paper_id" not in names:
+        shown = printable(", ".join(names)[:200]) or "none"
+        raise FormatError(path, 1, f"columns: {shown}; expected paper_id, title, authors and, if "
+                          "known, year, url, online, references, with commas.")  # fmt: skip
+    return names
 
 
 def _from_bibtex(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, str]]]:

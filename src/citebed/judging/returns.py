@@ -59,7 +59,7 @@ class Returned(NamedTuple):
 def read_returns(store: CampaignStore, paths: Iterable[str | Path]) -> list[Returned]:
     """Take in files and folders of files; each is stored whole or not at all."""
     done = []
-    for path in _files(paths):
+    for path in list(_files(paths)):  # all are there before one is taken in
         try:
             parts = parts_of(path)
         except FormatError as error:

@@ -67,6 +67,9 @@ def test_bibtex_has_authors_and_addresses_in_one_order(
     ("text", "line", "what"),
     [
         ("id,title\nx,y\n", 1, "expected paper_id"),
+        ("paper_id;title\nx;y\n", 1, "with commas"),
+        ("", 1, "columns: none; expected paper_id"),
+        ("a\x00b\x85\x1e\rc,d\n", 1, "no CSV|expected paper_id"),
         ("paper_id,title\n", None, "no paper"),
         ("paper_id,title\na b,T\n", 2, "expected one word"),
         ("paper_id,title\nx,\n", 2, "has no title"),

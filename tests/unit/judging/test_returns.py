@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import func, select
 from tests.unit.judging.conftest import Answer, form_row
 
+from citebed.errors import CitebedError
 from citebed.judging import Campaign, returns
 from citebed.judging.assigning import sheet_of
 from citebed.judging.forms import html_form, text_form
@@ -170,3 +171,12 @@ def test_what_is_no_form_is_kept_and_told(asked: Campaign, tmp_path: Path) -> No
     assert {each.outcome for each in done} == {"refused"}
     assert asked.problems.height >= 5
     assert asked.returns(inbox)[0].outcome == "known already"
+
+
+def test_a_path_that_is_not_there_is_told_before_any_is_taken_in(
+    asked: Campaign, tmp_path: Path
+) -> None:
+    (tmp_path / "a.txt").write_text("no form")
+    with pytest.raises(CitebedError, match="no file or folder"):
+        asked.returns([tmp_path / "a.txt", tmp_path / "nope"])
+    assert asked.problems.is_empty()
