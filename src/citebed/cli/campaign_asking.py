@@ -1,4 +1,4 @@
-"""Asking: ``campaign new``, ``papers``, ``invite``, ``remind``, ``returns``, ``organiser``."""
+"""Asking: ``campaign new``, ``settings``, ``papers``, ``invite``, ``remind``, ``returns`` …"""
 
 from __future__ import annotations
 
@@ -65,16 +65,47 @@ def new(
     if len(words) != grades:
         raise CitebedError(f"{grades} grades need {grades} times --grade, the lowest first; "
                            f"{len(words)} were given.")  # fmt: skip
-    settings: dict[str, Any] = {"title": title} if title else {}
-    settings |= {"organiser": organiser, "contact": contact, "address": address}
-    settings |= {"grades": words, "relevant_from": relevant_from}
-    made = new_campaign(folder, collection, papers, database=database, **settings)
+    chosen: dict[str, Any] = {"title": title} if title else {}
+    chosen |= {"organiser": organiser, "contact": contact, "address": address}
+    chosen |= {"grades": words, "relevant_from": relevant_from}
+    made = new_campaign(folder, collection, papers, database=database, **chosen)
     with made.reading() as connection:
         from citebed.judging.status import campaign_counts
 
         typer.echo(campaign_counts(made, connection))
+    _note_where_links_lead(made)
     say(f"Its database is {printable(made.database.url)}. Next: citebed campaign invite "
         f"{printable(folder)}")  # fmt: skip
+
+
+def _note_where_links_lead(opened: Campaign) -> None:
+    from urllib.parse import urlsplit
+
+    address = opened.settings.address
+    if urlsplit(address).hostname in ("localhost", "127.0.0.1", "::1"):
+        say(f"note: links in mails lead to {printable(address)}, which nobody else can reach; say "
+            f"otherwise with: citebed campaign settings {printable(opened.folder)} "
+            "--address https://…")  # fmt: skip
+
+
+@campaign.command()
+def settings(
+    folder: Folder,
+    title: Annotated[str | None, typer.Option(help="What it is called in mails.")] = None,
+    organiser: Annotated[str | None, typer.Option(help="Who signs the mails.")] = None,
+    contact: Annotated[str | None, typer.Option(help="The organiser's mail address.")] = None,
+    address: Annotated[
+        str | None, typer.Option(help="Where 'citebed serve' will be reached.")
+    ] = None,
+) -> None:
+    """What mails and pages say of the campaign, changed where given; written mails stay.
+
+    Example: citebed campaign settings cr26 --address https://judging.example.org
+    """
+    opened = open_folder(folder)
+    opened.configure(title=title, organiser=organiser, contact=contact, address=address)
+    for name in ("title", "organiser", "contact", "address"):
+        typer.echo(for_terminal(f"{name}: {getattr(opened.settings, name)}"))
 
 
 @campaign.command()
@@ -131,6 +162,8 @@ def _ways(forms: str) -> list[str]:
 def _told(opened: Campaign, written: list[Path], outbox: Path | None, send: bool) -> None:
     place = printable(outbox or opened.outbox)
     typer.echo(f"wrote {count(len(written), 'mail')} into {place}")
+    if written:
+        _note_where_links_lead(opened)
     if not send:
         return
     sent = opened.send(_smtp(opened.folder))

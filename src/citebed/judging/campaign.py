@@ -7,6 +7,7 @@ otherwise. What the verbs do is what the commands and the web do.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from datetime import date
@@ -72,6 +73,18 @@ class Campaign(CampaignStore):
     @cached_property
     def _recommender(self) -> Recommender:
         return Recommender(self.collection)
+
+    def configure(
+        self,
+        *,
+        title: str | None = None,
+        organiser: str | None = None,
+        contact: str | None = None,
+        address: str | None = None,
+    ) -> None:
+        """Say otherwise what mails and pages say; mails that were written stay as they are."""
+        _check(contact, address)
+        self.change_settings(title=title, organiser=organiser, contact=contact, address=address)
 
     # --- phase one ---
 
@@ -278,6 +291,7 @@ def new_campaign(
     folder = Path(folder)
     if (folder / FILE).exists():
         raise CitebedError(f"there is a campaign in {printable(folder)} already.")
+    _check(settings.get("contact"), settings.get("address"))
     opened = open_collection(collection)
     place = opened.folder.resolve()
     name = folder.resolve().name
@@ -296,6 +310,15 @@ def new_campaign(
     )
     write_whole(folder / FILE, _toml(name, place, at))
     return Campaign(here, name, folder)
+
+
+def _check(contact: str | None, address: str | None) -> None:
+    """Refuse addresses that no mail could be answered by, or no page be found at."""
+    if contact:
+        mails.check_address(contact)
+    if address is not None and not re.match(r"https?://[^\s/]", address):
+        raise CitebedError(f"'{printable(address[:100])}' is no address of pages; expected "
+                           "https://host.")  # fmt: skip
 
 
 def _toml(name: str, collection: Path, database: str) -> str:
@@ -347,6 +370,7 @@ def restore_campaign(
         raise CitebedError(f"there is a campaign in {printable(folder)} already.")
     place = open_collection(collection).folder.resolve()
     at = database or str(place / "campaigns" / f"{folder.resolve().name}.sqlite")
+    copies.check(path)
     store = copies.restore(path, open_database(at, create=True))
     store.change_settings(collection=str(place))
     write_whole(folder / FILE, _toml(store.name, place, at))

@@ -151,7 +151,10 @@ def compose(
 ) -> EmailMessage:
     """The mail that brings a form, with the materials asked for."""
     if not sheet.contact:
-        raise CitebedError("the campaign has no mail address of its organiser: give --contact.")
+        raise CitebedError(
+            "the campaign has no mail address of its organiser: give one with 'citebed campaign "
+            f"settings {sheet.campaign} --contact name@host'."
+        )
     mail = EmailMessage(policy=SMTP_POLICY)
     again = "Reminder: " if kind == "reminder" else ""
     about = "your research questions" if sheet.phase == 1 else "papers you did not cite"
@@ -170,11 +173,17 @@ def compose(
     return mail
 
 
+def check_address(address: str) -> None:
+    """Refuse what is no mail address."""
+    _address("", address)
+
+
 def _address(name: str, address: str) -> Address:
     try:
         return Address(_one_line(name), addr_spec=address)
     except (ValueError, IndexError) as error:
-        raise CitebedError(f"'{_one_line(address)[:100]}' is no mail address.") from error
+        shown = _one_line(address)[:100]
+        raise CitebedError(f"'{shown}' is no mail address; expected name@host.") from error
 
 
 def _one_line(text: str) -> str:

@@ -100,6 +100,9 @@ def test_a_backup_comes_back_elsewhere(capsys: pytest.CaptureFixture[str]) -> No
         ("new cr26 --collection mine --papers papers.csv", "already"),
         ("new cr28 --collection none --papers papers.csv", "none"),
         ("new cr29 --collection mine --papers none.csv", "none.csv"),
+        ("new cr30 --collection mine --papers papers.csv --contact nobody", "no mail address"),
+        ("settings cr26 --contact nobody", "'nobody' is no mail address; expected name@host"),
+        ("settings cr26 --address example.org", "expected https://host"),
         ("invite cr26 --forms fax", "unknown kind of form 'fax'"),
         ("invite cr26 --send", "no mail server is set up"),
         ("returns cr26 nothing/", "there is no file or folder"),
@@ -130,6 +133,26 @@ def test_a_campaign_that_could_not_be_started_leaves_nothing(
     assert "has no references" in capsys.readouterr().err
     assert not Path("failed").exists()
     _do("new failed --collection mine --papers papers.csv --contact me@example.org")
+
+
+def test_a_campaign_made_without_a_contact_is_given_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _do("new shy --collection mine --papers papers.csv")
+    assert "links in mails lead to http://localhost:8000" in capsys.readouterr().err
+    _do("invite shy --forms text", 1)
+    assert "settings shy --contact" in capsys.readouterr().err
+    _do("settings shy --contact me@example.org --address https://cr.example.org")
+    assert "contact: me@example.org" in capsys.readouterr().out
+    _do("invite shy --forms text")
+    assert "localhost" not in capsys.readouterr().err
+    mail = next(Path("shy/outbox").iterdir()).read_text("utf-8")
+    assert "https://cr.example.org/shy/judge/" in mail
+
+
+def test_a_backup_that_is_not_there_leaves_no_database() -> None:
+    _do("restore gone gone.jsonl --collection mine", 1)
+    assert not Path("mine/campaigns/gone.sqlite").exists()
 
 
 def test_an_organiser_needs_a_password_that_is_long_enough(

@@ -200,7 +200,7 @@ def test_a_mail_server_out_of_reach_is_told(campaign: Campaign) -> None:
 
 def test_a_campaign_without_an_address_writes_no_mails(campaign: Campaign, tmp_path: Path) -> None:
     campaign.change_settings(contact="")
-    with pytest.raises(CitebedError, match="give --contact"):
+    with pytest.raises(CitebedError, match="settings cr26 --contact"):
         campaign.invite(["text"], on=TODAY)
     campaign.change_settings(contact="no address")
     with pytest.raises(CitebedError, match="no mail address"):

@@ -98,10 +98,21 @@ def restore(path: str | Path, database: Database) -> CampaignStore:
     return CampaignStore(database, name)
 
 
-def _restore(path: Path, file: Any, connection: Connection) -> str:
+def check(path: str | Path) -> None:
+    """Refuse a file that is no backup, before a database is made for it."""
+    with opened(Path(path)) as file:
+        _head(Path(path), file)
+
+
+def _head(path: Path, file: Any) -> dict[str, Any]:
     head = _parsed(path, 1, file.readline())
     if head.get("format") != FORMAT:
         raise FormatError(path, 1, f"no backup of a campaign; expected '{FORMAT}'.")
+    return head
+
+
+def _restore(path: Path, file: Any, connection: Connection) -> str:
+    head = _head(path, file)
     tables = {table.name: table for table in _tables()}
     counts = dict.fromkeys(tables, 0)
     digest = hashlib.sha256()
