@@ -210,6 +210,24 @@ def test_a_wording_that_was_typed_and_not_sent(served: Served) -> None:
     assert browser.one(".wording .status").text == "saved: your wording"
 
 
+def test_on_a_phone_answers_are_in_reach_and_comments_have_room(served: Served) -> None:
+    served.open_list(8, width=360)
+    browser = served.browser
+    browser.one("[data-view=single]").click()
+    abstract = "for (const each of document.querySelectorAll('.abstract p')) each.textContent += "
+    browser.run(abstract + "' and so on'.repeat(300); document.querySelector('#next').click()")
+    for wanted in (".paper.current .choices", ".steps"):
+        low = browser.run(
+            "return document.querySelector(arguments[0]).getBoundingClientRect().bottom", wanted
+        )
+        assert 0 < low <= browser.run("return innerHeight"), wanted
+    served.press("c")
+    served.press("not judged yet", Keys.ESCAPE)
+    served.wait(lambda: "kept" in browser.one(".paper.current .status").text, "not kept")
+    room = "return document.querySelector('.paper.current .comment textarea').offsetWidth"
+    assert browser.run(room) > 250
+
+
 def test_a_wording_is_corrected(served: Served) -> None:
     served.open_list(3)
     browser = served.browser

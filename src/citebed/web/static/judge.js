@@ -43,11 +43,12 @@ function showSaving() {
     const status = statusOf(act);
     if (status) show(status, queue.failures ? "not saved yet" : "saving…", "waiting");
   }
+  const stay = queue.isKept ? "" : ": keep this page open";
   const refusedToo = refusals ? ` · ${refusals} refused` : "";
   if (!acts.length) show(saving, `All saved${refusedToo}`, refusals ? "refused" : "saved");
   else if (queue.isClosed) show(saving, `${acts.length} kept here, not saved`, "refused");
   else if (!queue.failures) show(saving, `Saving ${acts.length}…`, "waiting");
-  else show(saving, `${acts.length} not saved yet; trying again`, "refused");
+  else show(saving, `${acts.length} not saved yet; trying again${stay}`, "refused");
   showProgress();
 }
 
