@@ -60,6 +60,8 @@ def _times(table: pl.DataFrame) -> list[pl.Expr]:
 def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.3f}"
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M}"
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)

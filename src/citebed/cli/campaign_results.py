@@ -24,7 +24,12 @@ def agreement(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) ->
 
     Example: citebed campaign agreement cr26
     """
-    print_table(open_folder(folder).agreement, as_json, as_csv)
+    found = open_folder(folder).agreement
+    if found.is_empty():
+        say("no paper was judged by two yet: have a list judged again with 'citebed campaign "
+            "second'")  # fmt: skip
+    if not found.is_empty() or as_json or as_csv:
+        print_table(found, as_json, as_csv)
 
 
 @campaign.command()

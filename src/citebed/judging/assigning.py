@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, and_, func, insert, select
 
-from citebed.errors import UnknownName
+from citebed.errors import CitebedError, UnknownName
 from citebed.judging.forms.sheet import Asked, Entry, Sheet
 from citebed.judging.links import new_code, token
 from citebed.judging.papers import Author, person_of
@@ -77,14 +77,19 @@ def assign_phase_two(store: CampaignStore) -> list[int]:
 def assign_second_judge(store: CampaignStore, query_id: str, name: str, email: str) -> int | None:
     """Ask somebody else about the same list, to see how far judges agree; the new form's id.
 
-    ``None`` if there is nothing on the list that they were not asked about.
+    ``None`` if there is nothing on the list that they were not asked about. The query's author
+    is asked by a form of their own.
     """
     with store.writing() as connection:
         every = {each.query_id: each for each in live_questions(store, connection)}
         if query_id not in every:
             raise UnknownName("query", query_id, every)
         question = every[query_id]
+        if not _pooled(connection, question.id):
+            raise CitebedError(f"'{query_id}' has no list yet: pool it first.")
         person = person_of(connection, store.id, Author(name, email.lower()))
+        if person == question.person_id:
+            raise CitebedError(f"{email} is the author of '{query_id}': name somebody else.")
         listed = _listed(store, connection, question.id, person, _asked_before(store, connection))
         if listed is None:
             return None

@@ -102,7 +102,8 @@ def mark(
                 )
             )
             if results is None or doc_id not in results:
-                raise CitebedError(f"the search {search} did not find '{doc_id}' for that query.")
+                raise CitebedError(f"the search {search} did not find '{doc_id}' for that query: "
+                                   "mark one of its results, or look at more.")  # fmt: skip
             rank = results.index(doc_id) + 1
         if (doc_id in marked(connection, question.id)) is on:
             return

@@ -155,6 +155,14 @@ def test_a_backup_that_is_not_there_leaves_no_database() -> None:
     assert not Path("mine/campaigns/gone.sqlite").exists()
 
 
+def test_without_second_judges_there_is_no_agreement(capsys: pytest.CaptureFixture[str]) -> None:
+    assert _rows("agreement cr26", capsys) == []
+    _do("agreement cr26")
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "citebed campaign second" in err
+
+
 def test_an_organiser_needs_a_password_that_is_long_enough(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -112,7 +112,11 @@ def test_a_second_judge_gets_the_same_list_in_another_order(
     asked: Campaign, answer: Answer
 ) -> None:
     answer(1, "How do filters age?", [4])
+    with pytest.raises(CitebedError, match="has no list yet"):
+        asked.second_judge(QUERY, "Zoe", "zoe@example.org")
     asked.pool()
+    with pytest.raises(CitebedError, match="is the author of"):
+        asked.second_judge(QUERY, "Ada Bell", "ADA@example.org")
     assert asked.second_judge(QUERY, "Ben Carr", "BEN@example.org")
     assert not asked.second_judge(QUERY, "Ben Carr", "ben@example.org")
     (own,) = assign_phase_two(asked)
