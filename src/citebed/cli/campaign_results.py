@@ -174,6 +174,9 @@ def restore(
 
     restored = restore_campaign(file, folder, collection, database)
     typer.echo(f"restored {restored.name} with {count(restored.judgements.height, 'judgement')}")
+    if missing := restored.not_in_collection():
+        say(f"note: {count(len(missing), 'judged paper')} are not in {printable(collection)}, "
+            f"{printable(missing[0])} first: is it the collection that was judged?")  # fmt: skip
 
 
 @campaign.command()

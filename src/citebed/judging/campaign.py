@@ -67,8 +67,9 @@ class Campaign(CampaignStore):
 
     @cached_property
     def collection(self) -> Collection:
-        """The collection that is judged."""
-        return open_collection(self.folder / self.settings.collection)
+        """The collection that is judged: where the campaign's file says, for it may be moved."""
+        named = campaign_file(self.folder).get("collection", self.settings.collection)
+        return open_collection(self.folder / str(named))
 
     @cached_property
     def _recommender(self) -> Recommender:
@@ -252,6 +253,11 @@ class Campaign(CampaignStore):
         """Every judge's last word on every document."""
         with self.reading() as connection:
             return current_judgements(self, connection, excluded=True)
+
+    def not_in_collection(self) -> list[str]:
+        """The judged documents that the collection does not have, as another one would."""
+        judged = self.judgements["doc_id"].drop_nulls().unique(maintain_order=True)
+        return judged.filter(~judged.is_in(self.collection.documents["doc_id"].implode())).to_list()
 
     def qrels(self, name: str = "j12", *, graded: bool = False) -> Qrels:
         """J1, J2 or both (``j1``, ``j2``, ``j12``) as judgements that `evaluate` takes."""

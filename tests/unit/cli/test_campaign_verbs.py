@@ -163,6 +163,25 @@ def test_without_second_judges_there_is_no_agreement(capsys: pytest.CaptureFixtu
     assert "citebed campaign second" in err
 
 
+def test_a_collection_that_was_moved_is_found_where_the_file_says() -> None:
+    citebed.demo("here")
+    _do("new moved --collection here --papers papers.csv --contact me@example.org")
+    Path("here").rename("there")
+    _do("status moved", 1)
+    file = Path("moved/campaign.toml")
+    file.write_text(file.read_text().replace("/here", "/there"))
+    _do("status moved")
+    _do("tables moved")
+
+
+def test_a_backup_beside_another_collection_is_noted(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("one.bib").write_text("@article{one, title={One}, author={Bell, Ada}, year={2020}}")
+    assert main(["import", "elsewhere", "one.bib"]) == 0
+    _do("backup cr26 noted.jsonl")
+    _do("restore noted noted.jsonl --collection elsewhere")
+    assert "is it the collection that was judged?" in capsys.readouterr().err
+
+
 def test_an_organiser_needs_a_password_that_is_long_enough(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

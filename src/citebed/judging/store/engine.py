@@ -106,7 +106,11 @@ def _address(url: str | Path) -> URL:
 def _sqlite(address: URL, create: bool) -> Engine:
     path = Path(address.database or "")
     if not create and not path.is_file():
-        raise CitebedError(f"there is no database {printable(path)}.")
+        raise CitebedError(
+            f"there is no database {printable(path)}. If it was moved, say where it is in the "
+            "campaign's campaign.toml; if it is lost, make it anew of a backup with 'citebed "
+            "campaign restore'."
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     engine = create_engine(
         address, pool_size=20, max_overflow=40, connect_args={"timeout": WAIT_SECONDS}
