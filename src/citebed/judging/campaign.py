@@ -68,8 +68,8 @@ class Campaign(CampaignStore):
     @cached_property
     def collection(self) -> Collection:
         """The collection that is judged: where the campaign's file says, for it may be moved."""
-        named = campaign_file(self.folder).get("collection", self.settings.collection)
-        return open_collection(self.folder / str(named))
+        facts = campaign_file(self.folder) if (self.folder / FILE).is_file() else {}
+        return open_collection(self.folder / str(facts.get("collection", self.settings.collection)))
 
     @cached_property
     def _recommender(self) -> Recommender:
