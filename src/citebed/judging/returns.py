@@ -177,9 +177,16 @@ def _take(store: CampaignStore, part: Part, connection: Connection) -> Returned:
     if found and form:
         source = Source(form.person_id, form.id, found[0], at, return_id)
         recorded = record(store, connection, form, found[1], source)
-        unread = (*found[1].unread, *recorded.unread)
+        unread = (*found[1].unread, *recorded.unread) or _nothing_read(found[1])
         store.log(connection, "returned", f"author {form.person_id}", form.id, via=found[0])
     for line, what in unread:
         connection.execute(insert(problems).values(return_id=return_id, line=line, what=what))
     outcome = "refused" if recorded is None else "read in part" if unread else "read"
     return Returned(part.name, outcome, found[0] if found else None, recorded, unread)
+
+
+def _nothing_read(answers: Answers) -> tuple[Unread, ...]:
+    """A form that came back as it went out: the answers may stand elsewhere in the mail."""
+    if answers.questions or answers.said or answers.approved or answers.opted_out:
+        return ()
+    return (Unread(0, "nothing is filled in; read it yourself, the answer may stand around it"),)

@@ -180,3 +180,16 @@ def test_a_path_that_is_not_there_is_told_before_any_is_taken_in(
     with pytest.raises(CitebedError, match="no file or folder"):
         asked.returns([tmp_path / "a.txt", tmp_path / "nope"])
     assert asked.problems.is_empty()
+
+
+def test_an_answer_beside_an_empty_form_is_for_the_organiser_to_read(
+    asked: Campaign, tmp_path: Path
+) -> None:
+    with asked.reading() as connection:
+        form = text_form.write(sheet_of(asked, connection, form_row(connection, 1)))
+    quoted = "\n".join(f"> {line}" for line in form.splitlines())
+    path = tmp_path / "reply.txt"
+    path.write_text(f"My question is how filters age; all are 4.\n\n{quoted}", "utf-8")
+    (done,) = asked.returns(path)
+    assert done.outcome == "read in part"
+    assert "nothing is filled in" in asked.problems["what"][0]

@@ -22,6 +22,7 @@ LONGEST = 4_000_000
 _BOXED = compiled(r"\s*+[:=]?+\s*+[\[(]([^\[\]()]{0,80})[\])]")
 _GRADE_LABEL = re.compile(r"(?<![\w.])q\s?(\d{1,6})(?=\s*[:=\[(])", re.IGNORECASE)
 _BARE_LABEL = re.compile(r"(?im)^[^\S\n]*q(\d{1,6})(?=[^\S\n]+\S{1,3}[^\S\n]*$)")
+_BARE_IN_ROW = re.compile(r"(?<![\w.])q(\d{1,6})(?=[ ]{1,9}[\dx?][ ,;]{1,9}q\s?\d)", re.IGNORECASE)
 _SEVERAL = re.compile(r"(?<![\w.])q\s?\d+\s*(?:[,/&+-]|and|to)\s*q?\s?\d", re.IGNORECASE)
 _VERDICT = re.compile(
     r"\b(not\s+relevant|irrelevant|relevant|(?:can'?t|cannot|can\s+not)\s+judge)\b", re.IGNORECASE
@@ -168,7 +169,7 @@ def _without_blanks(text: Text, found: list[_Grade]) -> list[_Grade]:
 
 def _grades(text: Text) -> list[_Grade]:
     labels = sorted(
-        {match.start(1): match for pattern in (_GRADE_LABEL, _BARE_LABEL)
+        {match.start(1): match for pattern in (_GRADE_LABEL, _BARE_LABEL, _BARE_IN_ROW)
          for match in pattern.finditer(text.plain)}.items()
     )  # fmt: skip
     ends = [match.start() for _, match in labels[1:]] + [len(text.plain)]

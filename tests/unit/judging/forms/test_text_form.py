@@ -94,6 +94,7 @@ def phase_one(marks: str, two: str = "Why?") -> Answers:
         ("Q1：［４］", 4), ("Q1: “4”", 4), ("Q1:\u00a0[\u00a04]", 4), ("Q1:\n    [4]", 4),
         ("Q1: ?", None), ("Q1: [can’t say]", None), ("Q1: CAN'T SAY", None), ("Q1: [n/a]", None),
         ("Q1: [don't know]", None), ("Q1: can't\n    say", None), ("Q1: [4] Q1: [4]", 4),
+        ("Q1 4  Q2: [ ]", 4), ("Q1 4, Q2: [ ]", 4), ("Q1 ?  Q2 [ ]", None),
     ],
 )  # fmt: skip
 def test_grades_as_people_write_them(marks: str, value: int | None) -> None:
@@ -134,6 +135,7 @@ def test_what_is_empty_is_not_answered(marks: str) -> None:
         ("Q1: [ ]\n    4", "[1]: '4' belongs to no question"),
         ("Q1: [ ]\n    4 / 2 / -", "[1]: '4 / 2 / -' belongs to no question"),
         ("4 / 2 / -", "[1] has no boxes left, but ends with '4 / 2 / -'"),
+        ("Q1 -  Q2 x", "Q1"),
         ("grade 4", "[1] has no boxes left, but ends with 'grade 4'"),
         ("relevant [x]", "[1] is marked, but no QUERY stands above it"),
         ("Q1: [4]\n[1] Salton again.\n    Q1: [3]", "Q1 of [1] is 3 here, but 4 at 8"),
