@@ -52,7 +52,8 @@ def log_in(request: Request, said: doors.Form) -> Response:
     doors.check_login_form(request, said)
     database = site.campaign.database
     name, password = said.get("name", ""), said.get("password", "")
-    organiser = check_password(database, name, password, address_of(request))
+    with site.logging_in():
+        organiser = check_password(database, name, password, address_of(request))
     if organiser is None:
         return _login_page(request, "Name or password are wrong.", 401)
     if old := request.cookies.get(doors.COOKIE):

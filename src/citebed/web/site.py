@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from citebed.judging.campaign import Campaign
 from citebed.judging.clicking import Clicked, save_clicks
 from citebed.judging.forms.sheet import Entry
 from citebed.judging.judge_list import Abstracts, abstracts_of
+from citebed.judging.organisers import TooManyTries
 from citebed.judging.papers import Lookup, entry_of
 from citebed.judging.store.group_commit import GroupCommit, Unavailable
 from citebed.judging.store.judgements import Saved
@@ -30,6 +32,9 @@ from citebed.judging.store.judgements import Saved
 HERE = Path(__file__).parent
 MOST_REFUSALS = 60
 """Refusals that are written down in a minute; whoever knocks more often fills no disk."""
+
+MOST_LOGINS = 8
+"""Passwords that wait to be looked at: more would take the threads that judges' pages need."""
 
 _T = TypeVar("_T")
 
@@ -44,6 +49,7 @@ class Site:
         self.writer = GroupCommit(campaign.database)
         self._save_clicks = partial(save_clicks, campaign)
         self._refusals: deque[float] = deque(maxlen=MOST_REFUSALS)
+        self._logins = threading.BoundedSemaphore(MOST_LOGINS)
         self._templates = Environment(
             loader=FileSystemLoader(HERE / "templates"),
             autoescape=True,
@@ -94,6 +100,16 @@ class Site:
     async def save(self, click: Clicked) -> Saved:
         """Save a judgement together with those of other judges that came meanwhile."""
         return await asyncio.wrap_future(self.writer.submit_to(self._save_clicks, click))
+
+    @contextmanager
+    def logging_in(self) -> Iterator[None]:
+        """Take a place among those whose password is looked at; `TooManyTries` if none is free."""
+        if not self._logins.acquire(blocking=False):
+            raise TooManyTries("too many people are logging in. Try again in a minute.")
+        try:
+            yield
+        finally:
+            self._logins.release()
 
     async def refused(
         self, request: Request, why: str, form_id: int | None = None, who: str = "somebody"

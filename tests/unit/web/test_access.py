@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -28,8 +30,10 @@ from citebed.judging.judge_links import renew_link, revoke_link
 from citebed.judging.links import token
 from citebed.judging.organisers import IDLE, LONGEST_SESSION, MOST_WRONG, add_organiser
 from citebed.judging.store.schema import forms, now, sessions
+from citebed.web import organiser_pages
 from citebed.web.app import create_app
 from citebed.web.doors import COOKIE
+from citebed.web.site import MOST_LOGINS
 
 OWN_PAGES = ("/dashboard", "/reformulation", "/search", "/reformulation/query?query=p1-a1q1")
 POSTS = ("/remind", "/links/revoke", "/links/renew", "/problems/settle", "/questions/exclude",
@@ -280,6 +284,29 @@ def test_a_thousand_guesses(
     monkeypatch.setattr(organisers_module, "_is_right", lambda *_: True)
     assert log_in(client).status_code == 429  # not even the right one is looked at now
     assert 0 < refusals(campaign).count("too many wrong passwords") <= 60
+
+
+@pytest.mark.usefixtures("organiser")
+def test_guesses_from_everywhere_at_once_leave_room_for_judges(
+    client: TestClient, judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = threading.Event()
+    monkeypatch.setattr(organiser_pages, "check_password", lambda *_: end.wait(30) and None)
+    csrf = csrf_in(client.get("/cr/login").text)
+
+    def guess(number: int) -> int:
+        data = {"csrf": csrf, "name": f"name {number}", "password": "x"}
+        return int(client.post("/cr/login", data=data).status_code)
+
+    with ThreadPoolExecutor(60) as pool:
+        told = [pool.submit(guess, number) for number in range(60)]
+        wait_for = time.monotonic() + 20
+        while sum(each.done() for each in told) < 60 - MOST_LOGINS and time.monotonic() < wait_for:
+            time.sleep(0.01)
+        page = client.get(judge.page)
+        end.set()
+    assert page.status_code == 200, page.text
+    assert Counter(each.result() for each in told) == {401: MOST_LOGINS, 429: 60 - MOST_LOGINS}
 
 
 def test_guesses_for_many_names_and_from_many_places(campaign: Campaign) -> None:
