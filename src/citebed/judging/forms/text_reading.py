@@ -31,6 +31,7 @@ _BEFORE = re.compile(r"(?:\[[^\]\n]{0,40}\]|(?:^|\s)[x✓✔✗✘☑☒])\s*(?:
 _COLON = compiled(r"\s*+[:=]\s*+")
 _COMMENT = re.compile(r"\bcomments?\s*:", re.IGNORECASE)
 _APPROVE = re.compile(r"(?im)^[^\S\n]*approved?(?=\s*[:=\[(]|[^\S\n]+(?:x|yes|y|no)\s*$)")
+_BARE_APPROVE = re.compile(r"(?im)^[^\S\n]*((?:i[ ])?approved?)[^\S\n]*[.!]?[^\S\n]*$")
 _BETTER = re.compile(r"\bbetter\s+wording\s*:", re.IGNORECASE)
 _MAYBE = re.compile(r"(?im)^.{0,60}form[^\S\n]{0,9}:.{1,90}$")
 _OPT_OUT = re.compile(r"please\s+do\s+not\s+write\s+to\s+me\s+again", re.IGNORECASE)
@@ -236,8 +237,10 @@ def _without_boxes(text: Text, where: str, gathering: Gathering) -> None:
     """Somebody wrote over the boxes of a paper: a last line that ends no title is told."""
     label = _COMMENT.search(text.plain)
     kept = text.plain[: label.start() if label else None].rstrip()
-    if kept and (kept[-1] not in ".?!…" or _is_lone(kept[text.line_start(len(kept) - 1) :])):
-        row = text.written[text.line_start(len(kept) - 1) : len(kept)]
+    start = text.line_start(len(kept) - 1) if kept else 0
+    says = start > 0 and len(kept) - start < 60 and _VERDICT.search(kept, start)
+    if kept and (says or kept[-1] not in ".?!…" or _is_lone(kept[start:])):
+        row = text.written[start : len(kept)]
         what = f"{where} has no boxes left, but ends with {quoted(row)}"
         gathering.unread(text.line(len(kept) - 1), what)
 
@@ -364,6 +367,9 @@ def _query(block: Block, gathering: Gathering) -> None:
     if wording and better:
         gathering.approve(number, wording, text.line(better.start()))
     if approve is None:
+        if bare := _BARE_APPROVE.search(text.plain):
+            what = f"approved? {quoted(bare[0])} is no mark"
+            gathering.doubt_approval(number, text.line(bare.start(1)), what)
         return
     end = min(text.line_end(approve.end()), better.start() if better else len(text.plain))
     box = _BOXED.match(text.plain, approve.end())

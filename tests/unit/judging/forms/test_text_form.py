@@ -247,6 +247,7 @@ def test_verdicts_as_people_mark_them(marks: str, said: Said) -> None:
         ("x relevant", "is not one clear mark"),
         ("R", "has no boxes left, but ends with 'R'"),
         ("R\ncomment:", "has no boxes left, but ends with 'R'"),
+        ("Relevant!", "has no boxes left, but ends with 'Relevant!'"),
         ("somewhat relevant", "has no boxes left, but ends with 'somewhat relevant'"),
         ("relevant [ ]\ncomment: fine", "has a comment but no mark: 'fine'"),
         ("comment: fine", "has a comment but no mark: 'fine'"),
@@ -298,6 +299,8 @@ def test_grades_between_quoted_lines() -> None:
         ("approve: [x] but not the last word", {}, 1),
         ("approve: [x]\nbetter wording: this", {}, 1),
         ("approve: [✗]", {}, 1),
+        ("approved!\nbetter wording:", {}, 1),
+        ("I approve", {}, 1),
     ],
 )
 def test_approving(approve: str, approved: dict[int, bool | str], told: int) -> None:
