@@ -1,8 +1,8 @@
 """Pages of a PDF: text in any script, wrapped, in blocks that stay together, with numbers below.
 
 DejaVu Sans (which matplotlib brings along) has Latin, Greek and Cyrillic letters; Chinese,
-Japanese and Korean ones come from the reader's own fonts: one without shows blanks there. Arabic and
-Hebrew stand in the order of their letters, from left to right.
+Japanese and Korean ones come from the reader's own fonts: one without shows blanks there. Arabic
+and Hebrew stand in the order of their letters, from left to right.
 """
 
 from __future__ import annotations
