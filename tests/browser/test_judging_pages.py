@@ -323,6 +323,9 @@ def test_the_desks_by_keyboard(served: Served) -> None:
     assert len(browser.all(".hit.marked")) == 1
     served.press("n", "n", "m")
     served.wait(lambda: not browser.all(".hit.marked, .marks li"), "still marked")
+    browser.run("document.querySelectorAll('.hit')[3].querySelector('summary').focus()")
+    served.press("m")  # the one in which one is
+    served.wait(lambda: browser.all(".hit:nth-child(4).marked"), "another was marked")
     assert browser.complaints() == []
 
 

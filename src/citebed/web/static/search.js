@@ -51,12 +51,23 @@ for (const [at, hit] of hits.entries()) {
   });
 }
 
+// Keys are for the result in which one is, however one came there.
+document.addEventListener("focusin", (event) => {
+  const at = hits.indexOf(event.target.closest(".hit"));
+  if (at >= 0 && at !== current) choose(at);
+});
+
+function go(by) {
+  choose(current + by);
+  hits[current]?.focus({ preventScroll: true }); // Tab goes on from there
+}
+
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "Escape") event.target.blur?.();
   if (event.target.matches("textarea, input, select")) return;
-  if (event.key === "n") choose(current + 1);
-  else if (event.key === "p") choose(current - 1);
+  if (event.key === "n") go(1);
+  else if (event.key === "p") go(-1);
   else if (event.key === "m" && current >= 0) toggle(hits[current]);
   else if (event.key === "/") document.querySelector("#searching [name=text]").focus();
   else return;
