@@ -341,6 +341,7 @@ def test_a_suggestion_is_accepted_by_a_click(served: Served) -> None:
     assert text.endswith("ranking of docs")
     assert browser.one("[name=class-filler]").is_selected()
     browser.one("#wording .strong").click()
+    served.wait(lambda: browser.all(".message"), "not saved")
     row = served.campaign.questions.filter(query_id="p10-a1q1").row(0, named=True)
     assert (row["text"], row["classes"]) == (text.strip(), ["filler"])
     assert browser.complaints() == []
