@@ -40,7 +40,8 @@ class UnknownName(CitebedError):
         self.known = sorted(known)
         self.did_you_mean = difflib.get_close_matches(name, self.known, n=1)
         hint = f" Did you mean '{self.did_you_mean[0]}'?" if self.did_you_mean else ""
-        super().__init__(f"unknown {kind} '{name}'.{hint} Known: {', '.join(self.known)}.")
+        known = f"Known: {', '.join(self.known)}." if self.known else "There is none."
+        super().__init__(f"unknown {kind} '{name}'.{hint} {known}")
 
 
 class MissingExtra(CitebedError):

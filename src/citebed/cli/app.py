@@ -129,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _interrupted() -> int:
-    typer.echo("citebed: interrupted; nothing that was stored is changed", err=True)
+    typer.echo("citebed: interrupted; what was stored is whole", err=True)
     return INTERRUPTED
 
 

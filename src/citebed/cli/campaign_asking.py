@@ -70,9 +70,11 @@ def new(
     chosen |= {"grades": words, "relevant_from": relevant_from}
     made = new_campaign(folder, collection, papers, database=database, **chosen)
     with made.reading() as connection:
-        from citebed.judging.status import campaign_counts
+        from citebed.judging.status import campaign_counts, references_found
 
         typer.echo(campaign_counts(made, connection))
+        inside, every = references_found(made, connection)
+        typer.echo(f"{inside} of their {count(every, 'reference')} are in the collection")
     _note_where_links_lead(made)
     say(f"Its database is {printable(made.database.url)}. Next: citebed campaign invite "
         f"{printable(folder)}")  # fmt: skip

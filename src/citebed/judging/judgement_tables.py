@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select
 from citebed.errors import UnknownName
 from citebed.judging.questions import set_aside
 from citebed.judging.store.handle import CampaignStore
-from citebed.judging.store.schema import CURRENT, items, judgements, people, questions
+from citebed.judging.store.schema import CURRENT, forms, items, judgements, people, questions
 from citebed.runs.tables import Qrels
 
 SETS = ("j1", "j2", "j12")
@@ -18,6 +18,7 @@ _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "phase": pl.Int32,
     "judge": pl.String,
     "judge_id": pl.Int64,
+    "own": pl.Boolean,
     "value": pl.Int32,
     "comment": pl.String,
     "via": pl.String,
@@ -43,6 +44,7 @@ def current_judgements(
             phase,
             people.c.name,
             people.c.id,
+            forms.c.person_id == people.c.id,
             judgements.c.value,
             judgements.c.comment,
             judgements.c.via,
@@ -53,6 +55,7 @@ def current_judgements(
         .join(items, items.c.id == judgements.c.item_id)
         .join(questions, questions.c.id == items.c.question_id)
         .join(people, people.c.id == judgements.c.person_id)
+        .join(forms, forms.c.id == questions.c.form_id)
         .where(questions.c.campaign_id == store.id, CURRENT)
         .order_by(questions.c.id, items.c.id, judgements.c.id)
     ).all()
@@ -72,8 +75,9 @@ def qrels_of(
 
     Binary by default: a reference is relevant from the campaign's threshold on, as both phases
     then say the same. ``graded`` keeps the grades of phase one, the lowest as 0, and gives a
-    document found relevant in phase two 1. Where several judges, or several references to one
-    document, say different things, the highest counts. "Can't say" is no judgement.
+    document found relevant in phase two 1. What the question's author says counts; another judge
+    only where the author said nothing. Of several judgements that count so (of two references to
+    one document, say) it is the highest. "Can't say" is no judgement.
     """
     if name not in SETS:
         raise UnknownName("set of judgements", name, SETS)
@@ -85,10 +89,17 @@ def qrels_of(
     table = (
         table.filter(chosen, pl.col("value").is_not_null(), pl.col("doc_id").is_not_null())
         .with_columns(relevance=relevance)
+        .filter(pl.col("own") == pl.col("own").max().over("query_id", "doc_id"))
         .group_by("query_id", "doc_id", maintain_order=True)
         .agg(pl.col("relevance").max())
     )
     return Qrels(table, name)
+
+
+_SEVERAL = (
+    "can't say is left out; the author's judgement counts, another judge's only without it; of "
+    "several that count the highest"
+)
 
 
 def mapping_rule(store: CampaignStore, *, graded: bool = False) -> str:
@@ -97,11 +108,9 @@ def mapping_rule(store: CampaignStore, *, graded: bool = False) -> str:
     if graded:
         return (
             f"phase one: grade g of 1 to {len(settings.grades)} is relevance g-1; "
-            "phase two: relevant is 1, not relevant 0; can't say is left out; of several "
-            "judgements of a pair the highest counts"
+            f"phase two: relevant is 1, not relevant 0; {_SEVERAL}"
         )
     return (
         f"phase one: grades {settings.relevant_from} to {len(settings.grades)} are 1, lower ones "
-        "0; phase two: relevant is 1, not relevant 0; can't say is left out; of several "
-        "judgements of a pair the highest counts"
+        f"0; phase two: relevant is 1, not relevant 0; {_SEVERAL}"
     )

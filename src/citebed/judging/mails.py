@@ -227,8 +227,8 @@ def _put_into_outbox(store: CampaignStore, outbox: Path) -> list[Path]:
     for row in rows:
         path = outbox / row.file
         write_whole(path, row.content)
-        _mark(store, row.id, "held", "written")
-        done.append(path)
+        if _mark(store, row.id, "held", "written"):  # else another process counts it
+            done.append(path)
     return done
 
 

@@ -21,6 +21,7 @@ from citebed.judging.store.schema import (
     people,
     problems,
     questions,
+    references,
     returns,
 )
 from citebed.wording import count
@@ -141,6 +142,14 @@ def campaign_counts(store: CampaignStore, connection: Connection) -> str:
     }
     numbers = (count(int(connection.scalar(each) or 0), noun) for noun, each in here.items())
     return f"{store.name}{' (simulated)' if store.simulated else ''}: {', '.join(numbers)}"
+
+
+def references_found(store: CampaignStore, connection: Connection) -> tuple[int, int]:
+    """How many references of the source papers are documents of the collection, and of how many."""
+    chosen = select(func.count(references.c.doc_id), func.count())
+    chosen = chosen.join(papers, papers.c.id == references.c.paper_id)
+    inside, every = connection.execute(chosen.where(papers.c.campaign_id == store.id)).one()
+    return int(inside), int(every)
 
 
 def _rows_of(table: Table, store: CampaignStore) -> Select[int]:

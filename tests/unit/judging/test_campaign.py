@@ -135,7 +135,12 @@ def test_a_second_judge_gets_the_same_list_in_another_order(
     table = {row["measure"]: row for row in asked.agreement.to_dicts()}
     assert table["raw"]["value"] == pytest.approx(2 / 3)
     assert table["kappa"]["value"] == pytest.approx((2 / 3 - 4 / 9) / (1 - 4 / 9))
-    assert asked.qrels("j2").table.height == 3
+    # What the author said counts, whatever the second judge says.
+    assert sorted(asked.qrels("j2").table["relevance"]) == [0, 1, 1]
+    with asked.writing() as connection:
+        source = Source(first.person_id, first.id, "web", now())
+        judge(asked, connection, first, Verdict(sorted(lists[0])[0], 0), source)
+    assert sorted(asked.qrels("j2").table["relevance"]) == [0, 0, 1]
 
 
 def test_more_manual_results_than_the_size_are_all_and_no_others(
