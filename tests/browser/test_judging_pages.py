@@ -304,7 +304,7 @@ def _log_in(served: Served) -> None:
     if browser.all("[name=password]"):
         browser.one("[name=name]").send_keys(NAME)
         browser.one("[name=password]").send_keys(PASSWORD, Keys.ENTER)
-    assert "/dashboard" in browser.driver.current_url
+    served.wait(lambda: "/dashboard" in browser.driver.current_url, "not logged in")
 
 
 def test_the_desks_by_keyboard(served: Served) -> None:
@@ -379,5 +379,6 @@ def test_every_page_fits_and_nothing_is_refused(served: Served, width: int) -> N
         assert small == 0, page
     browser.visit(served.url("/dashboard"))
     browser.one(".top button").click()
+    served.wait(lambda: "/login" in browser.driver.current_url, "not logged out")
     browser.visit(served.url("/dashboard"))
     assert "/login" in browser.driver.current_url
