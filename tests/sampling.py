@@ -17,6 +17,9 @@ FULL = os.environ.get("CITEBED_FULL") == "1"
 EVERY = int(os.environ.get("CITEBED_EVERY", "1"))
 """One case in so many of all other parametrised tests, as for other Pythons."""
 
+MANY = 12
+"""Of a test with more cases than that every second one is run, unless it is named below."""
+
 SAMPLED = {
     "tests/parity/test_reference_measures.py": 2,
     "tests/parity/test_trec_eval.py": 2,
@@ -88,10 +91,12 @@ def sized(usual: int, full: int) -> int:
 def sampled(items: Sequence[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item]]:
     """The tests to run, and those that are left to the full run."""
     seen: Counter[str] = Counter()
+    cases = Counter(item.nodeid.partition("[")[0] for item in items)
     chosen, left = [], []
     for item in items:
         name, _, case = item.nodeid.partition("[")
-        step = next((n for path, n in SAMPLED.items() if name.startswith(path)), 1)
+        usual = 2 if cases[name] > MANY else 1
+        step = next((n for path, n in SAMPLED.items() if name.startswith(path)), usual)
         step = max(step, EVERY) if case else 1
         is_left = item.nodeid.startswith(FULL_ONLY) or seen[name] % step
         seen[name] += 1
