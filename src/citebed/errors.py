@@ -33,15 +33,24 @@ class FormatError(CitebedError):
 
 
 class UnknownName(CitebedError):
-    """A name that is not in a table of ours; suggests the nearest one."""
+    """A name that is not in a table of ours; suggests the nearest one.
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    ``more`` ends the message.
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str], more: str = "") -> None:
         self.name = name
         self.known = sorted(known)
-        self.did_you_mean = difflib.get_close_matches(name, self.known, n=1)
+        self.did_you_mean = _nearest(name, self.known)
         hint = f" Did you mean '{self.did_you_mean[0]}'?" if self.did_you_mean else ""
         known = f"Known: {', '.join(self.known)}." if self.known else "There is none."
-        super().__init__(f"unknown {kind} '{name}'.{hint} {known}")
+        super().__init__(f"unknown {kind} '{name}'.{hint} {known} {more}".rstrip())
+
+
+def _nearest(name: str, known: Iterable[str]) -> list[str]:
+    """The known name that is most like a name, in whatever case; none where none is like it."""
+    lower = {each.lower(): each for each in known}
+    return [lower[each] for each in difflib.get_close_matches(name.lower(), lower, n=1)]
 
 
 class MissingExtra(CitebedError):

@@ -95,6 +95,11 @@ def only_call(text: str, kind: str) -> Call:
     return spec.parts[0]
 
 
+def plain_name(name: str) -> str:
+    """A name for looking up what people call a thing: ``tf-idf``, ``TF_IDF`` are ``tfidf``."""
+    return re.sub("[-_. ]", "", name).lower()
+
+
 def value_text(value: Value) -> str:
     """A value as it is written in a spec: numbers briefly, text in quotes where it needs them."""
     if isinstance(value, str):

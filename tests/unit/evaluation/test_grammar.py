@@ -120,3 +120,61 @@ def test_switches_give_way_to_what_a_measure_says_itself() -> None:
 def test_numbers_without_end_in_trec_eval_s_names_are_refused(text: str) -> None:
     with pytest.raises(CitebedError):
         measure(text)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("MAP", "AP"),
+        ("MAP@100", "AP@100"),
+        ("mean-average-precision", "AP"),
+        ("R-prec", "Rprec"),
+        ("R-Precision", "Rprec"),
+        ("ROC-AUC", "AUC"),
+        ("auroc", "AUC"),
+        ("F1", "SetF"),
+        ("f1", "SetF"),
+        ("F1(rel=2)", "SetF(rel=2)"),
+        ("F2", "SetF(beta=4.0)"),
+        ("F0.5", "SetF(beta=0.25)"),
+        ("MRR", "RR"),
+        ("MRR@10", "RR@10"),
+        ("NDCG", "nDCG"),
+        ("NDCG@10", "nDCG@10"),
+        ("ndcg10", "nDCG@10"),
+        ("P10", "P@10"),
+        ("p@10", "P@10"),
+        ("Prec@5", "P@5"),
+        ("precision@10", "P@10"),
+        ("Recall@10", "R@10"),
+        ("recall10", "R@10"),
+        ("hit@10", "Success@10"),
+        ("Hits@1", "Success@1"),
+        ("HR@10", "Success@10"),
+        ("b-pref", "Bpref"),
+        ("11pt", "ElevenPoint"),
+        ("gm-map", "GMAP"),
+    ],
+)
+def test_names_that_people_type(written: str, meant: str) -> None:
+    assert str(measure(written)) == meant
+    assert measure(written, {"rel": 1}) == measure(meant)
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("precision", "P needs a cut-off. Write P@10"),
+        ("recall", "R needs a cut-off. Write R@10"),
+        ("hit", "Success needs a cut-off"),
+        ("F1@10", "takes no cut-off"),
+        ("NDGC@10", "Did you mean 'nDCG'?"),
+        ("gmpa", "Did you mean 'GMAP'?"),
+        ("F10", "unknown measure 'F10'"),
+        ("P0", "a whole number from 1"),
+    ],
+)
+def test_names_that_lead_to_the_right_one(written: str, told: str) -> None:
+    with pytest.raises(CitebedError) as caught:
+        measure(written)
+    assert told in str(caught.value)

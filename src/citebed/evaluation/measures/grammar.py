@@ -1,4 +1,4 @@
-"""Measures as they are written: ``NAME(parameter=value,…)@cutoff``, or by trec_eval's names."""
+"""Measures as they are written: ``NAME(parameter=value,…)@cutoff``; and by names used elsewhere."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures import MEASURES, Measure
 from citebed.evaluation.measures.trec_names import from_trec_name
+from citebed.evaluation.measures.usual_names import from_usual_name, usual_kind
 from citebed.grammar import Call, SpecError, Value, parse_call, value_text
 
 
@@ -20,13 +21,15 @@ def measure(text: str | Measure, unless_given: Mapping[str, Any] | None = None) 
     'nDCG@10'
     >>> str(measure("ndcg_cut_10"))
     'nDCG@10'
+    >>> [str(measure(text)) for text in ("MAP", "MRR@10", "R-prec", "F1", "P10")]
+    ['AP', 'RR@10', 'Rprec', 'SetF', 'P@10']
     >>> [str(measure(text, {"rel": 2})) for text in ("AP", "AP(rel=1)")]
     ['AP(rel=2)', 'AP']
     """
     if isinstance(text, Measure):
         return text
     text = str(text).strip()
-    found = from_trec_name(text)
+    found = from_trec_name(text) or from_usual_name(text)
     if found is not None:
         return replace(found, **(unless_given or {}))
     call, cutoff = _parts(text)
@@ -68,12 +71,11 @@ def split_names(text: str) -> list[str]:
 
 
 def kind_of(name: str) -> type[Measure]:
-    """The measure of that name, in whatever case; raises `UnknownName`."""
+    """The measure of that name, in whatever case, or of that usual name; raises `UnknownName`."""
     if name in MEASURES:
         return MEASURES[name]
-    alike = [known for known in MEASURES if known.lower() == name.lower()]
-    if len(alike) == 1:
-        return MEASURES[alike[0]]
+    if (found := usual_kind(name)) is not None:
+        return found
     raise UnknownName("measure", name, MEASURES)
 
 

@@ -6,7 +6,7 @@ A model is one file and one line in ``MODELS``; ``model_of`` reads one.
 from __future__ import annotations
 
 from citebed.errors import UnknownName
-from citebed.grammar import Call, only_call
+from citebed.grammar import Call, only_call, plain_name
 from citebed.retrieval.models.base import Corpus, Model, Postings
 from citebed.retrieval.models.bm25 import Bm25
 from citebed.retrieval.models.bm25f import Bm25f
@@ -22,6 +22,19 @@ MODELS: dict[str, type[Model]] = {
 }
 """All models by name, in the order in which they are explained."""
 
+_USUAL = {
+    "ql": "lm languagemodel querylikelihood dirichlet indri",
+    "ql(mu=1000)": "qld",
+    "ql(mu=2000)": "lmdirichlet",
+    "kl": "lemur kld kldivergence",
+    "kl(lambda=0.1)": "jm jelinekmercer qljm lmjm lmjelinekmercer",
+    "cosine": "tfidf vsm vector vectorspace vectorspacemodel",
+    "bm25": "okapibm25 bm25okapi",
+    "bm25(lengths=lucene)": "lucene anserini pyserini",
+}
+USUAL_NAMES = {usual: model for model, names in _USUAL.items() for usual in names.split()}
+"""What models are called elsewhere, with the parameters of Indri, Anserini and Lucene."""
+
 
 def model_of(text: str) -> Model:
     """The model that a text describes, e.g. ``bm25(k1=0.9,b=0.4)`` or just ``bm25``."""
@@ -29,8 +42,10 @@ def model_of(text: str) -> Model:
 
 
 def model_from(call: Call) -> Model:
-    """The model that a call of a spec describes; ``BM25`` is ``bm25``."""
-    found = MODELS.get(call.name.lower())
-    if found is None:
+    """The model that a call of a spec describes; ``BM25`` is ``bm25``, ``tf-idf`` is ``cosine``."""
+    plain = plain_name(call.name)
+    meant = only_call(USUAL_NAMES[plain], "model") if plain in USUAL_NAMES else Call(plain)
+    if meant.name not in MODELS:
         raise UnknownName("model", call.name, MODELS)
-    return found.from_call(call)
+    params = {**dict(meant.params), **dict(call.params)}
+    return MODELS[meant.name].from_call(Call(meant.name, tuple(params.items())))

@@ -216,3 +216,28 @@ def test_everything_explains_itself(kind: type[Model]) -> None:
     named = parse(kind.example).parts[-1].name
     assert named == kind.name
     retrieval_of(kind.example)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("indri", "ql(mu=2500)"),
+        ("lm", "ql(mu=2500)"),
+        ("LM(mu=500)", "ql(mu=500)"),
+        ("dirichlet", "ql(mu=2500)"),
+        ("qld", "ql(mu=1000)"),
+        ("jm", "kl(lambda=0.1)"),
+        ("jm(lambda=0.7)", "kl(lambda=0.7)"),
+        ("Jelinek-Mercer", "kl(lambda=0.1)"),
+        ("lemur", "kl(mu=1000)"),
+        ("tfidf", "cosine(tf=raw,idf=lemur)"),
+        ("TF-IDF(tf=log)", "cosine(tf=log,idf=lemur)"),
+        ("tf_idf", "cosine(tf=raw,idf=lemur)"),
+        ("vsm", "cosine(tf=raw,idf=lemur)"),
+        ("BM-25", "bm25(k1=0.9,b=0.4)"),
+        ("lucene", "bm25(k1=0.9,b=0.4,lengths=lucene)"),
+    ],
+)
+def test_names_that_people_type(written: str, meant: str) -> None:
+    assert model_of(written) == model_of(meant)
+    assert str(model_of(written)) == str(model_of(meant))
