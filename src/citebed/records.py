@@ -80,12 +80,12 @@ class Reference(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence of citing text: which references it cites, and whether the cited authors'
-    names were taken out of it."""
+    """A sentence of citing text: which references it cites, each as often as it does, and
+    whether the cited authors' names were taken out of it; ``None`` where nobody has looked."""
 
     text: str
     cites: tuple[str, ...] = ()
-    anonymised: bool = False
+    anonymised: bool | None = False
 
 
 class Context(NamedTuple):

@@ -54,6 +54,21 @@ _NoFuture = Annotated[
         show_default=False,
     ),
 ]
+_Sections = Annotated[
+    str | None,
+    typer.Option(
+        help="Sections of citing papers to make queries of, e.g. introduction,related-work; "
+        "'none' for text without a heading, 'all' for all."
+    ),
+]
+_Anonymise = Annotated[
+    bool | None,
+    typer.Option(
+        "--anonymise/--keep-names",
+        help="Take the names of the cited out of queries from full text (the default).",
+        show_default=False,
+    ),
+]
 _Name = Annotated[str | None, typer.Option(help="The collection's name; its folder's by default.")]
 _Only = Annotated[
     list[str] | None,
@@ -84,6 +99,8 @@ def import_(
     reviews: _Reviews = None,
     languages: _Languages = None,
     no_future: _NoFuture = None,
+    sections: _Sections = None,
+    anonymise: _Anonymise = None,
     name: _Name = None,
     only: _Only = None,
     prune: _Prune = False,
@@ -112,6 +129,8 @@ def import_(
         reviews=reviews,
         languages=_items(languages),
         no_future=no_future,
+        sections=_items(sections),
+        anonymise=anonymise,
     )
     options = ImportOptions(
         rules=rules,

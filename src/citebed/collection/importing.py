@@ -248,6 +248,7 @@ class _Import:
             merged=merged.height - merged["kept_as"].n_unique(),
             set_aside=counted(by_rule["reason"]),
             papers=cited.papers.height,
+            outside=citing.paragraphs_outside(cited.contexts, self.rules),
             queries={name: made.queries.height for name, made in prepared.query_sets.items()},
             problems=problems,
         )

@@ -24,7 +24,7 @@ from citebed.collection.tables import LARGEST
 from citebed.errors import CitebedError, FormatError, UnknownName
 from citebed.files.reading import read_text
 from citebed.text.identifiers import normalise_doi
-from citebed.text.languages import language_of
+from citebed.text.languages import language_code, language_of
 from citebed.wording import printable
 
 FRONT_MATTER = ("keep", "sessions", "drop")
@@ -56,12 +56,15 @@ class Rules:
     ``types``: BibTeX entry types, ``()`` for all. ``exclude``: ids or DOIs to leave out.
     ``front_matter``: ``drop`` headings, forewords, tables of contents and the like (titles
     that say so, without an abstract), ``sessions`` only headings ("Session …"), or ``keep``.
-    ``reviews``: ``drop`` letters and book reviews. ``languages``: codes such as ``en``, ``()``
-    for all. ``no_future``: leave out of the answers what is later than the citing paper.
-    ``query_ids``: queries go by the id ``given`` or by their ``order``. ``relevance``: what a
-    given code of relevance means, where higher is not better already. ``references``: a cited
-    document is found whatever the case and the blanks of its identifier (``tolerant``), or
-    only to the letter (``exact``).
+    ``reviews``: ``drop`` letters and book reviews. ``languages``: codes or names (``en``,
+    ``english``), ``()`` for all. ``no_future``: leave out of the answers what is later than the
+    citing paper. ``query_ids``: queries go by the id ``given`` or by their ``order``.
+    ``relevance``: what a given code of relevance means, where higher is not better already.
+    ``references``: a cited document is found whatever the case and the blanks of its identifier
+    (``tolerant``), or only to the letter (``exact``). ``sections``: parts of a citing paper
+    (``introduction``, ``related work``, ``none`` for text without a heading) whose paragraphs
+    become queries, ``()`` for all. ``anonymise``: take the names of the cited out of queries
+    that were read from full text.
     """
 
     types: tuple[str, ...] = ()
@@ -72,6 +75,8 @@ class Rules:
     no_future: bool = False
     query_ids: str = "given"
     references: str = "tolerant"
+    sections: tuple[str, ...] = ()
+    anonymise: bool = True
     relevance: Mapping[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -193,5 +198,6 @@ def _excluded(items: tuple[str, ...]) -> pl.Expr:
 def _foreign(records: pl.DataFrame, wanted: tuple[str, ...]) -> tuple[pl.Expr, pl.Expr]:
     columns = records.select("language", "title", "abstract").iter_rows()
     found = pl.Series("found", [language_of(*row) for row in columns], dtype=pl.String)
-    foreign = found.is_not_null() & ~found.is_in(list(wanted))
+    codes = {language_code(name) for name in wanted}
+    foreign = found.is_not_null() & ~found.is_in(list(codes))
     return pl.lit(foreign), pl.lit("language ") + pl.lit(found)

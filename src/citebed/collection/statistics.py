@@ -5,7 +5,8 @@
   Treebank's tokens, which the published figures of ACM-CR count. A **word** of an abstract is
   simply what stands between blanks.
 - The **citations** of a passage are the distinct references it cites, whether or not they are
-  in the collection; its **mentions** count a reference again each time it is cited.
+  in the collection; its **mentions** count a reference again each time it is cited, also in one
+  sentence, which is what ACM-CR's published table calls citations.
 - A passage is **usable** when it is a query: something it cites is in the collection.
 """
 
@@ -18,10 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from citebed.collection.building.citing import query_id
+from citebed.collection.building.citing import passages, query_id
 from citebed.collection.building.venues import venue_key, venue_series
 from citebed.collection.collection import Collection
 from citebed.collection.tables import TABLES
+from citebed.text.languages import language_code
 
 TOKEN = r"\w+(?:[-'’./]\w+)*|[^\w\s]"
 Counts = tuple[tuple[str, int], ...]
@@ -72,7 +74,8 @@ class Means:
 class Passages:
     """The paragraphs or the sentences of the citing papers.
 
-    A paragraph is measured as it is searched for: its sentences with a blank between them.
+    A paragraph has the tokens and characters of its sentences; the blanks between them do not
+    count, nor do they in the published figures of ACM-CR.
     ``pairs`` counts the pairs of query and relevant document, ``lengths`` has the tokens of
     each passage, in order.
     """
@@ -211,11 +214,19 @@ def _documents(collection: Collection, top_venues: int) -> Documents:
         ),
         words=_ratio(_words(abstracts), len(abstracts)),
         types=_counted(table["type"]),
-        languages=_counted(table["language"]),
+        languages=_ranked(_languages(table["language"]).items()),
         years=tuple(years.iter_rows()),
         venues=venues[:top_venues],
         all_venues=len(venues),
     )
+
+
+def _languages(stated: pl.Series) -> Counter[str]:
+    """Documents by language; ``english``, ``eng`` and ``en-GB`` are one."""
+    found: Counter[str] = Counter()
+    for name, count in stated.drop_nulls().value_counts().iter_rows():
+        found[language_code(name)] += count
+    return found
 
 
 def _words(texts: pl.Series) -> int:
@@ -241,16 +252,16 @@ def _venues(venues: pl.Series) -> Counts:
 
 
 def _passages(collection: Collection) -> tuple[Passages, ...]:
-    if collection.contexts.is_empty():
+    contexts = passages(collection.contexts, collection.rules)
+    if contexts.is_empty():
         return ()
-    sentences = collection.contexts.select(
+    sentences = contexts.select(
         "paper_id", "context_id", "sentence_id", "cites",
         tokens=pl.col("text").str.count_matches(TOKEN),
         characters=pl.col("text").str.len_chars(),
     )  # fmt: skip
     paragraphs = sentences.group_by("paper_id", "context_id", maintain_order=True).agg(
-        pl.col("tokens").sum(),
-        characters=pl.col("characters").sum() + pl.len() - 1,
+        pl.col("tokens", "characters").sum(),
         cites=pl.col("cites").explode(empty_as_null=False),
     )
     return (

@@ -89,26 +89,36 @@ _FAR = 90
 Span = tuple[int, int]
 
 
-def anonymise(text: str) -> str:
-    """The text without the names of those whom it cites; see above for what counts as a name."""
+def anonymise(text: str, mask: str | None = None) -> str:
+    """The text without the names of those whom it cites; see above for what counts as a name.
+
+    With a ``mask``, a citation by name and year is replaced whole: ``Smith (2019) says`` is
+    ``[CIT] says``, and a lone year is not taken for a date or a term. Numbers and keys stay.
+    """
     pieces, at = [], 0
-    for start, end in sorted({*_teams(text), *_named(text), *_inside_brackets(text)}):
+    for start, end in sorted(
+        {*_teams(text, mask), *_named(text, mask), *_inside_brackets(text, mask)}
+    ):
         if end > at:
             pieces.append(text[at : max(at, start)])
             at = end
+            if mask is not None and text[end - 1] in ")]":
+                pieces.append(mask)
     return "".join([*pieces, text[at:]])
 
 
-def _teams(text: str) -> Iterator[Span]:
+def _teams(text: str, mask: str | None) -> Iterator[Span]:
     """Names with "et al."."""
     for match in _ET_AL.finditer(text):
         far = _far(text, match.start())
         before = text[far : match.start()]
         if (team := _TEAM.search(before)) is not None:
-            yield far + skip_starters(before, *team.span()), match.end()
+            years = LONE_YEARS.match(text, match.end()) if mask is not None else None
+            end = years.end() if years else match.end()
+            yield far + skip_starters(before, *team.span()), end
 
 
-def _named(text: str) -> Iterator[Span]:
+def _named(text: str, mask: str | None) -> Iterator[Span]:
     """Names right before a marker, where there is evidence that they are names."""
     for marker in markers(text):
         far = _far(text, marker.start)
@@ -116,12 +126,14 @@ def _named(text: str) -> Iterator[Span]:
         last = _LAST_WORD.search(before)
         if last is None or last[1].islower():
             continue
-        if LONE_YEARS.fullmatch(text, marker.start, marker.end):
+        by_year = LONE_YEARS.fullmatch(text, marker.start, marker.end) is not None
+        if by_year:
             found = _AUTHORS.search(before)
         else:
             found = _cited_person(before, text[marker.end : marker.end + 40])
         if found is not None:
-            yield far + skip_starters(before, *found.span()), marker.start
+            end = marker.end if by_year and mask is not None else marker.start
+            yield far + skip_starters(before, *found.span()), end
 
 
 def _far(text: str, at: int) -> int:
@@ -156,10 +168,14 @@ _BRACKETS = compiled(r"[(\[]([^()\[\]]*+)[)\]]")
 _NAMES = compiled(rf"(?:(?<=[(\[;])|(?<=[;,:] )|(?<=\w ))\s?{AUTHORS}\s?,?\s?(?={YEARS})")
 
 
-def _inside_brackets(text: str) -> Iterator[Span]:
-    """The names inside brackets that hold nothing but names and years."""
+def _inside_brackets(text: str, mask: str | None) -> Iterator[Span]:
+    """The names inside brackets that hold nothing but names and years; to mask, all of it."""
     for match in _BRACKETS.finditer(text):
-        if names_and_years(match[1]) is not None:
+        if names_and_years(match[1]) is None:
+            continue
+        if mask is not None:
+            yield match.span()
+        else:
             for names in _NAMES.finditer(text, match.start(), match.end()):
                 if may_be_authors(names[0], comma=True):
                     lead = len(names[0]) - len(names[0].lstrip())

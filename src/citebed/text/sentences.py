@@ -19,15 +19,16 @@ from citebed.patterns import compiled
 from citebed.text.names import NOT_NAMES
 
 _MARK = r"\[[\d,; –-]{1,40}\]"
+_MARKS = rf"{_MARK}(?:\s?[,;–-]?\s?{_MARK}){{0,20}}+"
 _STOP = compiled(
-    rf"(?<![.!?…])(?P<stop>[.!?…]++)(?P<close>[\"'”’)\]}}»]*+)(?P<mark>(?:{_MARK})*+)"
+    rf"(?<![.!?…])(?P<stop>[.!?…]++)(?P<close>[\"'”’)\]}}»]*+)(?P<mark>(?:{_MARKS})?+)"
     r"(?P<blank>\s++)(?P<next>\S)"
 )
 _NEW_LINE = compiled(r"\n[^\S\n]*+(?:\n\s*+|(?=(?:[•▪◦‣∙*–—-]|\(?\d{1,2}[.)]|\([a-z]\)) ))")
 _WORD_BEFORE = re.compile(r"[^\s(\[{\"“‘'/–—]*$")
 _WORD_AFTER = compiled(r"\w++(?!\.)")
 _MIXED = re.compile(r"[^\W\d_]+[A-Z\d]")
-_MARK_OF_LAST = re.compile(rf"{_MARK}\s+(?=[A-Z\"“])")
+_MARK_OF_LAST = compiled(rf"{_MARKS}\s+(?=[A-Z\"“])")
 
 # Never the end of a sentence.
 _GOES_ON = frozenset(

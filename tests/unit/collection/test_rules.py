@@ -86,6 +86,8 @@ def test_other_languages_are_set_aside_with_their_name() -> None:
     english = {"abstract": "We show that the search is better with the new method and the data"}
     found = reasons_for(Rules(languages=("en",)), german, stated, english, {"title": "BM25"})
     assert found == ["language de", "language fr", None, None]
+    by_name = Rules(languages=("English",))
+    assert reasons_for(by_name, german, stated, english, {"title": "BM25"}) == found
 
 
 @pytest.mark.parametrize(

@@ -114,3 +114,19 @@ def test_what_changes_elsewhere_in_acm_cr_has_et_al(acm_cr: Path) -> None:
     changed = [text for text in contexts["text"] if anonymise(text) != text]
     assert len(changed) == 2
     assert all(re.search(r"\bet al\b", text) for text in changed)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Smith et al. [1] proposed it", "[1] proposed it"),
+        ("Smith et al. (2019) say so.", "[CIT] say so."),
+        ("by Smith (2019) and Jones et al. (2020)", "by [CIT] and [CIT]"),
+        ("It is so (Smith, 2019; see Jones and Lee 2020a,b).", "It is so [CIT]."),
+        ("[Smith et al., 2019] says", "[CIT] says"),
+        ("at TREC (2004), in May (2004)", "at TREC (2004), in May (2004)"),
+        ("BERT [3] is a system", "BERT [3] is a system"),
+    ],
+)
+def test_citations_by_year_can_be_masked(text: str, left: str) -> None:
+    assert anonymise(text, "[CIT]") == left

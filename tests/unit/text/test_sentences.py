@@ -28,6 +28,7 @@ from citebed.text.sentences import sentence_spans, split_sentences
         "And so on... | Then more. | And so on ... and on.",
         "“Is it?” | He asked. | “It is.” | (It was.) | So be it.",
         "Shown.[12] | We go on. | Shown. [12] | We go on. | Shown. | [13] propose it.",
+        "Shown. [1], [2] | We go on. | Shown.[3]–[5] | Then more.",
         "Yahoo! is a site. | It is old.",
         "It works. | word2vec does too. | iPhones as well.",
         "The U.S. Congress met. | It was in the U.S. | The law passed.",

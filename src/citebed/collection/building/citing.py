@@ -1,7 +1,9 @@
 """From citing papers to queries and answers: which reference is which document.
 
 A query is a paragraph or a sentence that cites at least one document of the collection; its
-relevant documents are those it cites. The citing paper itself is never an answer.
+relevant documents are those it cites. The citing paper itself is never an answer. Queries are made
+as those of ACM-CR were (Boudin 2021): paragraphs of the sections that a rule names, and
+citations that reveal their author without the names.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ import polars as pl
 from citebed.collection.rules import Rules
 from citebed.collection.tables import CONTEXTS, PAPERS, QUERIES, REFERENCES
 from citebed.runs.times import is_later
+from citebed.text.anonymise import anonymise
+from citebed.text.headings import is_under
 
 
 class QuerySet(NamedTuple):
@@ -152,18 +156,48 @@ def _resolve_contexts(contexts: pl.DataFrame, references: pl.DataFrame) -> pl.Da
     )
 
 
+MASK = "[CIT]"
+"""What a citation by name and year is in a query without names."""
+
+
+def passages(contexts: pl.DataFrame, rules: Rules) -> pl.DataFrame:
+    """The sentences that queries are made of: of the wanted sections, without names of the cited.
+
+    Names are looked for where nobody has done so by hand (``anonymised`` is null).
+    """
+    contexts = contexts.filter(~_outside(contexts, rules))
+    if not rules.anonymise or not contexts["anonymised"].null_count():
+        return contexts
+    columns = contexts.select("text", pl.col("anonymised").is_null()).iter_rows()
+    texts = [anonymise(text, MASK).strip() if unseen else text for text, unseen in columns]
+    return contexts.with_columns(text=pl.Series(texts, dtype=pl.String))
+
+
+def _outside(contexts: pl.DataFrame, rules: Rules) -> pl.Series:
+    """Which sentences stand in none of the sections that queries are made of."""
+    sections = contexts["section"].fill_null("")
+    if not rules.sections:
+        return pl.repeat(False, contexts.height, dtype=pl.Boolean, eager=True)
+    return ~sections.is_in([name for name in sections.unique() if is_under(name, rules.sections)])
+
+
+def paragraphs_outside(contexts: pl.DataFrame, rules: Rules) -> int:
+    """How many citing paragraphs make no query since they stand in another section."""
+    left_out = contexts.filter(_outside(contexts, rules))
+    return left_out.select("paper_id", "context_id").n_unique()
+
+
 def query_sets(citing: Citing, documents: pl.DataFrame, rules: Rules) -> dict[str, QuerySet]:
     """The query sets ``paragraphs`` and ``sentences``."""
     if citing.papers.is_empty():
         return {}
-    paragraphs = citing.contexts.group_by("paper_id", "context_id", maintain_order=True).agg(
+    contexts = passages(citing.contexts, rules)
+    paragraphs = contexts.group_by("paper_id", "context_id", maintain_order=True).agg(
         pl.col("section").first(),
         pl.col("text").str.join(" "),
         cited=pl.col("cited").explode(empty_as_null=False).unique(maintain_order=True),
     )
-    sentences = citing.contexts.select(
-        "paper_id", "section", "text", "cited", context_id="sentence_id"
-    )
+    sentences = contexts.select("paper_id", "section", "text", "cited", context_id="sentence_id")
     return {
         "paragraphs": _query_set(paragraphs, citing.papers, documents, rules),
         "sentences": _query_set(sentences, citing.papers, documents, rules),

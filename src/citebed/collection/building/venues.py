@@ -15,8 +15,12 @@ _DETAILS = (
     r"|,.*\b(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.? \d.*$"
     r"|\W+(?:Volume|Vol\.|Part) (?:\d+|[IVX]+)\b.*$"
 )
+_ARXIV = (
+    r"(?i)[\s,;]*\b(?:arxiv:\s*|abs/)"
+    r"(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[a-z]{2})?/\d{7})(?:v\d+)?(?:\s*\[[\w.-]+\])?"
+)
 _CLEANING = (
-    (r"\s*(?<!\w)(?:in )?(?:19|20)\d\d\b|\s*['’]\d\d\b", ""),
+    (r"\s*(?<![\w.:/])(?:in )?(?:19|20)\d\d(?!\w|[.:/]\w)|\s*['’]\d\d\b", ""),
     (r"\b(\w+ Conference on) \1\b", r"\1"),  # a slip in hundreds of the ACM's records
     (r"\bon Conference\b", "Conference"),
     (r"(?i)\bthe the\b", "the"),
@@ -34,16 +38,17 @@ def venue_series(name: str) -> str:
     """The series an event belongs to: its name without ordinals, years, volumes and dates.
 
     "Proceedings of the 27th ACM International Conference on Multimedia" is one of the "ACM
-    International Conference on Multimedia". A journal keeps its name, but for a year or volume.
+    International Conference on Multimedia". A journal keeps its name, but for a year or volume,
+    and a preprint loses its number.
     """
     if len(name) > _LONGEST:
         return name
-    text = re.sub(_DETAILS, "", name)
+    text = re.sub(_ARXIV, "", re.sub(_DETAILS, "", name))
     if re.search(_EVENT, text):
         text = re.sub(_PROCEEDINGS, "", re.sub(_ORDINAL, "", text))
     for pattern, replacement in _CLEANING:
         text = re.sub(pattern, replacement, text)
-    return text.strip() or name
+    return text.strip() or ("arXiv" if re.search(_ARXIV, name) else name)
 
 
 def venue_key(series: str) -> str:

@@ -111,7 +111,7 @@ def _papers(collection: Collection) -> pl.DataFrame:
 
 def _note_rules(collection: Collection, output: Output) -> None:
     rules = collection.rules.as_dict()
-    wanted = [name for name in ("references", "no_future") if name in rules]
+    wanted = [name for name in ("references", "no_future", "sections", "anonymise") if name in rules]
     if wanted and collection.papers.height:
         same = " and ".join(f"{name} = {rules[name]}" for name in wanted)
         output.notes.append(f"to get the same queries, import this with the rule {same}")

@@ -106,7 +106,7 @@ def _doubtful_sentences(
     for context in children(child(root, "contexts"), "context"):
         for element in list(children(context, "s")) or [context]:
             line = line_of(element, chunk)
-            for cite in _cites(element):
+            for cite in unique(_cites(element)):
                 if cite not in references:
                     what = f"a sentence cites {cite}, which the reference list does not have"
                     yield Problem(line, what, "mended")
@@ -147,7 +147,8 @@ def _sentences(context: Element) -> tuple[Sentence, ...]:
 
 
 def _cites(sentence: Element) -> tuple[str, ...]:
-    return unique(re.split(r"[,;\s]+", attribute(sentence, "cites")))
+    """What a sentence cites, a reference that it names twice twice."""
+    return tuple(filter(None, re.split(r"[,;\s]+", attribute(sentence, "cites"))))
 
 
 ANNOTATION_XML = Format(

@@ -1,12 +1,29 @@
-"""What any full text in XML needs: divisions, sections, citing paragraphs, and its records."""
+"""What any full text in XML needs: divisions, sections, citing paragraphs, and its records.
+
+A paragraph that cites becomes a context as the makers of ACM-CR extracted theirs (Boudin 2021):
+words broken at line ends are joined and sentences told apart, unless the file marks them. The
+names of the cited stay; a rule takes them out where queries are made.
+"""
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
 from citebed.collection.formats.fields import links_to
-from citebed.collection.formats.xml import Element, below, inner_text, local, text_at
+from citebed.collection.formats.xml import (
+    Element,
+    attribute,
+    below,
+    child,
+    inner_text,
+    local,
+    pieces_of,
+    text_at,
+)
 from citebed.records import (
     CitingPaper,
     Context,
@@ -17,23 +34,30 @@ from citebed.records import (
     Section,
     Sentence,
 )
+from citebed.text.headings import BELOW
+from citebed.text.hyphens import join_hyphens
 from citebed.text.normalise import fold, unique
+from citebed.text.sentences import split_sentences
+
+Marks = dict[Element, tuple[str, ...]]
+"""The citation marks inside an element, in their order, each with what it cites."""
 
 
 class FullText(NamedTuple):
     """How a format writes full text: the names of divisions and headings, what is not running
-    text, and what an element cites."""
+    text, and where an element cites."""
 
     division: str
     heading: str
     skip: Collection[str]
-    cites: Callable[[Element], tuple[str, ...]]
+    marks: Callable[[Element], Marks]
 
 
 class _Part(NamedTuple):
-    """A division of a full text: its heading and the blocks that are its own."""
+    """A division of a full text: its heading, the one with those above it, and its own blocks."""
 
     heading: str
+    section: str
     blocks: list[Element]
 
 
@@ -48,7 +72,7 @@ def full_text_records(
         yield Problem(document.line, "a paper without a DOI, an id or a file name")
         return
     parts = [] if body is None else _parts(body, how)
-    texts = ((p.heading, fold(" ".join(inner_text(b, how.skip) for b in p.blocks))) for p in parts)
+    texts = ((p.heading, fold(" ".join(_text(b, how) for b in p.blocks))) for p in parts)
     sections = tuple(Section(heading, text) for heading, text in texts if text)
     links = links_to(reference.doi or reference.doc_id for reference in references)
     yield document._replace(sections=sections, links=links)
@@ -61,6 +85,15 @@ def full_text_records(
 _SHARED = ("doi", "title", "abstract", "year", "date", "line")
 
 
+def _text(block: Element, how: FullText) -> str:
+    return join_hyphens("".join(map(str, pieces_of(block, how.skip))))
+
+
+# --- Divisions ------------------------------------------------------------------------------
+
+_NUMBERED = re.compile(r"\s*(\d+(?:\.\d+)*)\.?(?!\d)")
+
+
 def _parts(body: Element, how: FullText) -> list[_Part]:
     """The divisions of a body, nested ones flattened, in document order; empty ones left out.
 
@@ -68,23 +101,47 @@ def _parts(body: Element, how: FullText) -> list[_Part]:
     """
     parts = []
     left_out = {"", how.division, how.heading, *how.skip}
+    sections: dict[Element | str, str] = {}
     for part in (body, *below(body, how.division)):
         parent = part.getparent()
         if part is body or (parent is not None and local(parent) in (how.division, local(body))):
+            heading, number = text_at(part, how.heading), _number(part, how)
+            above = sections.get(parent, "") if parent is not None else ""
+            if not above and "." in number:  # GROBID writes 2.1 beside 2, not inside it
+                above = sections.get(number.rpartition(".")[0], "")
+            section = BELOW.join(filter(None, (above, heading or _kind(part))))
+            sections |= {part: section, number or part: section}
             blocks = [kid for kid in part if local(kid) not in left_out]
-            parts.append(_Part(text_at(part, how.heading), blocks))
+            parts.append(_Part(heading, section, blocks))
     return [part for part in parts if part.blocks]
 
 
+def _number(part: Element, how: FullText) -> str:
+    """The number of a division (``2.1``), from its heading or the label before it, or ``""``."""
+    heading = child(part, how.heading)
+    given = "" if heading is None else attribute(heading, "n") or inner_text(heading)
+    found = _NUMBERED.match(given)
+    return found[1] if found else ""
+
+
+def _kind(part: Element) -> str:
+    """What a division without a heading says it is."""
+    kind = attribute(part, "sec-type") or attribute(part, "type")
+    return "introduction" if kind.startswith("intro") else ""
+
+
+# --- Contexts -------------------------------------------------------------------------------
+
+
 def _contexts(parts: Iterable[_Part], how: FullText) -> tuple[Context, ...]:
-    """The paragraphs that cite something, numbered from ``01``, by sentence where marked."""
+    """The paragraphs that cite something, by sentence, numbered from ``01``."""
     contexts: list[Context] = []
-    for heading, blocks in parts:
+    for _, section, blocks in parts:
         for paragraph in (p for block in blocks for p in _paragraphs(block)):
-            if how.cites(paragraph):
-                marked = list(below(paragraph, "s")) or [paragraph]
-                sentences = tuple(Sentence(inner_text(s, how.skip), how.cites(s)) for s in marked)
-                contexts.append(Context(f"{len(contexts) + 1:02d}", heading, sentences))
+            marks = how.marks(paragraph)
+            if any(marks.values()):
+                name = f"{len(contexts) + 1:02d}"
+                contexts.append(Context(name, section, _sentences(paragraph, marks, how)))
     return tuple(contexts)
 
 
@@ -94,6 +151,62 @@ def _paragraphs(block: Element) -> list[Element]:
         return [block]
     inner = [p for p in below(block, "p") if next(p.iterancestors("{*}p"), None) is None]
     return inner or [block]
+
+
+def _sentences(paragraph: Element, marks: Marks, how: FullText) -> tuple[Sentence, ...]:
+    """The sentences of a paragraph as the file marks them, else as they are told apart here."""
+    if marked := list(below(paragraph, "s")):
+        whole = ((_placed(s, marks, how), how.marks(s)) for s in marked)
+        return tuple(Sentence(_plain(text), _cited(own), None) for (text, _), own in whole)
+    text, places = _placed(paragraph, marks, how)
+    texts = split_sentences(_plain(text)) or [""]
+    starts = list(accumulate(map(_solid, texts[:-1]), initial=0))
+    cites: list[list[str]] = [[] for _ in texts]
+    for place, cited in zip(places, marks.values(), strict=True):
+        cites[bisect_right(starts, _solid(_plain(text[:place]))) - 1] += cited
+    return tuple(Sentence(t, tuple(own), None) for t, own in zip(texts, cites, strict=True))
+
+
+def _cited(marks: Marks) -> tuple[str, ...]:
+    return tuple(cite for cited in marks.values() for cite in cited)
+
+
+def _plain(text: str) -> str:
+    return fold(join_hyphens(text))
+
+
+_LOOSE = re.compile("[\\s\u00ad\u2010\u2011-]+")
+_TOUCHES = re.compile(r"(?:^|[\s(\[–—‐-])$")
+_BARE = re.compile(r"\d{1,4}[a-z]?(?:\s?[,;–-]\s?\d{1,4}[a-z]?)*")
+
+
+def _solid(text: str) -> int:
+    """How many characters a text has that joining lines neither takes out nor adds."""
+    return len(_LOOSE.sub("", text))
+
+
+def _placed(element: Element, marks: Marks, how: FullText) -> tuple[str, list[int]]:
+    """The text inside an element, and where each of the marks begins in it.
+
+    A number that stands alone (a superscript) is put in square brackets, so that it is known for
+    a mark. A mark outside the running text (in a footnote) begins where the one before it did.
+    """
+    text, depth = "", 0
+    found: dict[Element, int] = {}
+    for piece in pieces_of(element, how.skip, marks):
+        if isinstance(piece, str):
+            depth = max(0, depth + sum(map(piece.count, "([")) - sum(map(piece.count, ")]")))
+            text += piece
+        else:
+            found[piece] = len(text)
+            mark = inner_text(piece, how.skip)
+            bare = depth == 0 and _BARE.fullmatch(mark)
+            if bare:
+                text += f"[{mark}]" if _TOUCHES.search(text) else f" [{mark}]"
+            else:
+                text += "".join(map(str, pieces_of(piece, how.skip)))
+    places = accumulate((found.get(mark, 0) for mark in marks), max)
+    return text, list(places)
 
 
 def _unknown_cites(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
 from citebed.collection.formats.fields import page_range
-from citebed.collection.formats.fulltext import FullText, full_text_records
+from citebed.collection.formats.fulltext import FullText, Marks, full_text_records
 from citebed.collection.formats.xml import (
     Element,
     attribute,
@@ -54,7 +54,7 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
     for article in below(root, "article"):
         references = tuple(_references(child(article, "back")))
         document, body = _document(article, chunk), child(article, "body")
-        how = FullText("sec", "title", _SKIP, _citer(references))
+        how = FullText("sec", "title", _SKIP, _marker(references))
         yield from full_text_records(document, body, references, how)
 
 
@@ -177,28 +177,31 @@ def _references(back: Element | None) -> Iterator[Reference]:
         )
 
 
-def _citer(references: tuple[Reference, ...]) -> Callable[[Element], tuple[str, ...]]:
-    """A function that gives the references an element cites, with those a range leaves unsaid.
+def _marker(references: tuple[Reference, ...]) -> Callable[[Element], Marks]:
+    """A function that gives the citations in an element, with those that a range leaves unsaid.
 
     ``[3]–[6]`` cites 4 and 5 too: what stands between the two in the list.
     """
     keys = [reference.ref_id for reference in references]
     place = {key: at for at, key in enumerate(keys)}
 
-    def cites(element: Element) -> tuple[str, ...]:
-        found: list[str] = []
+    def marks(element: Element) -> Marks:
+        found: Marks = {}
         start: int | None = None
         for xref in below(element, "xref"):
-            rids = attribute(xref, "rid").split() if xref.get("ref-type") == "bibr" else []
+            is_citation = xref.get("ref-type") == "bibr"
+            rids = attribute(xref, "rid").split() if is_citation else []
             end = place.get(rids[0]) if rids else None
+            between: list[str] = []
             if start is not None and end is not None and end - start <= _LONGEST_RANGE:
-                found += keys[start + 1 : end]
-            found += rids
+                between = keys[start + 1 : end]
+            if is_citation:
+                found[xref] = (*between, *rids)
             goes_on = (xref.tail or "").strip() in _DASHES
             start = place.get(rids[-1]) if rids and goes_on else None
-        return unique(found)
+        return found
 
-    return cites
+    return marks
 
 
 JATS = Format("jats", "JATS or PubMed Central article", _sniff, _parse, limit=MAX_XML_BYTES)

@@ -127,8 +127,9 @@ def _document(doc_id: str, obj: JsonObject) -> Document:
 def _sentence(value: Any) -> Sentence:
     if not isinstance(value, dict):
         return Sentence(as_text(value) or "")
-    sentence, anonymised = as_object(value), value.get("anonymised") is True
-    return Sentence(sentence.text("text") or "", sentence.texts("cites"), anonymised)
+    sentence, given = as_object(value), value.get("anonymised", False)
+    cites = tuple(filter(None, map(as_text, sentence.elements("cites"))))
+    return Sentence(sentence.text("text") or "", cites, None if given is None else given is True)
 
 
 def _contexts(obj: JsonObject) -> Iterator[Context]:

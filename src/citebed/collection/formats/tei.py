@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
 from citebed.collection.formats.fields import page_range
-from citebed.collection.formats.fulltext import FullText, full_text_records
+from citebed.collection.formats.fulltext import FullText, Marks, full_text_records
 from citebed.collection.formats.xml import (
     Element,
     attribute,
@@ -37,7 +37,7 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
     if root is None:
         return
     document, body = _document(root, chunk), child(root, "text", "body")
-    how = FullText("div", "head", _SKIP, _cites)
+    how = FullText("div", "head", _SKIP, _marks)
     yield from full_text_records(document, body, tuple(_references(root)), how)
 
 
@@ -147,10 +147,10 @@ def _references(root: Element) -> Iterator[Reference]:
         )
 
 
-def _cites(element: Element) -> tuple[str, ...]:
-    marks = (ref for ref in below(element, "ref") if ref.get("type") == "bibr")
-    targets = (target for ref in marks for target in attribute(ref, "target").split())
-    return unique(target.removeprefix("#") for target in targets)
+def _marks(element: Element) -> Marks:
+    refs = (ref for ref in below(element, "ref") if ref.get("type") == "bibr")
+    targets = ((ref, attribute(ref, "target").split()) for ref in refs)
+    return {ref: tuple(name.removeprefix("#") for name in names) for ref, names in targets}
 
 
 TEI = Format(

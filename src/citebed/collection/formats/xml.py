@@ -207,7 +207,7 @@ def root_in(head: str) -> tuple[str, str]:
 # --- Text -----------------------------------------------------------------------------------
 
 _BLOCK = re.compile(
-    "p|sec|(?:sub|trans-)?title|head|div|list(?:-item)?|item|def-(?:list|item)|br|break|lb|t[rdh]|row"
+    "p|sec|(?:sub|trans-)?title|head|div|list(?:-item)?|item|def-(?:list|item)|t[rdh]|row"
     "|cell|table|caption|disp-formula|disp-quote|formula|abstract|s|note|fig|figure|figDesc|ab|quote"
     "|boxed-text|label"
 )
@@ -219,6 +219,7 @@ _MATH = {
     **{"msubsup": ("_", "^"), "munderover": ("_", "^"), "mfenced": (", ",)},
 }
 _AROUND = {"msqrt": ("√(", ")"), "mfenced": ("(", ")")}
+_BREAKS = frozenset(("lb", "br", "break"))
 _CITATIONS = frozenset(("xref", "ref"))
 _POWER = re.compile(r"\s*[-+−]?\d+\s*")
 _TEX_BODY = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|$)", re.DOTALL)
@@ -235,15 +236,20 @@ def inner_text(element: Element | None, skip: Collection[str] = ()) -> str:
         return ""
     if len(element) == 0 and local(element) != "tex-math":
         return fold(element.text or "")
-    pieces: list[str] = []
+    return fold("".join(map(str, pieces_of(element, skip))))
+
+
+def pieces_of(
+    element: Element, skip: Collection[str] = (), whole: Collection[Element] = ()
+) -> Iterator[_Piece]:
+    """The text inside an element as it stands, in pieces; of ``whole`` the elements themselves."""
     stack: list[_Piece] = _parts(element, skip)[::-1]
     while stack:
         piece = stack.pop()
-        if isinstance(piece, str):
-            pieces.append(piece)
+        if isinstance(piece, str) or piece in whole:
+            yield piece
         else:
             stack.extend(reversed(_parts(piece, skip)))
-    return fold("".join(pieces))
 
 
 def text_at(element: Element | None, *path: str) -> str:
@@ -270,6 +276,8 @@ def _parts(element: Element, skip: Collection[str]) -> list[_Piece]:
         if local(kid) not in skip:
             parts.append(kid)
         parts.append(kid.tail or "")
+    if name in _BREAKS:
+        return ["\n", *parts]
     if _BLOCK.fullmatch(name):
         return [" ", *parts, " "]
     return _raised(element, parts) if name == "sup" else parts

@@ -12,7 +12,8 @@ from citebed.wording import printable
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What an import read, kept and left out; ``records`` counts the document records read."""
+    """What an import read, kept and left out; ``records`` counts the document records read,
+    ``outside`` the citing paragraphs of sections that the rules make no queries of."""
 
     folder: Path
     files: int
@@ -25,6 +26,7 @@ class ImportReport:
     queries: dict[str, int]
     problems: pl.DataFrame
     missing: list[str] = field(default_factory=list)
+    outside: int = 0
 
     def lines(self) -> list[tuple[str, str]]:
         """The report for people: a label and a sentence a line; nothing is left unsaid."""
@@ -40,6 +42,8 @@ class ImportReport:
             lines.append(("set aside", f"{total:,}: {parts}"))
         if self.papers:
             lines.append(("citing", f"{self.papers:,} papers"))
+        if self.outside:
+            lines.append(("outside", f"{self.outside:,} citing paragraphs of other sections"))
         if self.queries:
             sets = (f"{count:,} {name}" for name, count in self.queries.items())
             lines.append(("queries", ", ".join(sets)))
@@ -69,6 +73,7 @@ class ImportReport:
             ("kept", "documents", self.documents),
             ("kept", "merged records", self.merged),
             ("kept", "papers", self.papers),
+            *((("outside", "paragraphs", self.outside),) if self.outside else ()),
             *(("set aside", reason, count) for reason, count in self.set_aside.items()),
             *(("queries", name, count) for name, count in self.queries.items()),
             *(("problems", kind, count) for kind, count in counted(self.problems["kind"]).items()),

@@ -71,7 +71,7 @@ def test_paper() -> None:
                 (
                     Sentence("Bears eat honey [1, 2].", ("1", "2")),
                     Sentence("Bees do not mind."),
-                    Sentence("[3] saw both.", ("3", "1"), anonymised=True),
+                    Sentence("[3] saw both.", ("3", "1", "3"), anonymised=True),
                 ),
             ),
             Context("01-2", "related work", (Sentence("Nobody knows [9].", ("9",)),)),

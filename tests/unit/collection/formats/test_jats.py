@@ -122,8 +122,8 @@ def test_citing_paper() -> None:
     assert isinstance(citing, CitingPaper)
     assert (citing.paper_id, citing.date, citing.line) == ("10.9999/bear.1", "2031-05-03", 2)
     assert citing.contexts == (
-        Context("01", "Introduction", (Sentence("Bears eat 1–3.", ("B1", "B2", "B3")),)),
-        Context("02", "Methods", (Sentence("First [2].", ("B2", "B9")),)),
+        Context("01", "Introduction", (Sentence("Bears eat [1]–[3].", ("B1", "B2", "B3"), None),)),
+        Context("02", "Introduction / Methods", (Sentence("First [2].", ("B2", "B9"), None),)),
     )
     assert citing.references == (
         Reference("B1", doi="10.9999/hon.1", title="Honey"),

@@ -94,6 +94,11 @@ def test_document() -> None:
     )
 
 
+def unseen(text: str, *cites: str) -> Sentence:
+    """A sentence in which nobody has looked for names."""
+    return Sentence(text, cites, None)
+
+
 def test_citing_paper() -> None:
     problem, citing = parse(paper())[1:]
     assert citing == CitingPaper(
@@ -104,8 +109,12 @@ def test_citing_paper() -> None:
         year=2031,
         date="2031-05",
         contexts=(
-            Context("01", "Introduction", (Sentence("Bears eat [1,2].", ("b0", "b1")),)),
-            Context("02", "Work", (Sentence("One."), Sentence("Two [8].", ("b7",)))),
+            Context(
+                "01", "Introduction", (Sentence("Bears eat [1,2].", ("b0", "b1", "b0"), None),)
+            ),
+            Context(
+                "02", "Work", (Sentence("One.", (), None), Sentence("Two [8].", ("b7",), None))
+            ),
         ),
         references=(
             Reference("b0", doi="10.9999/hon.1", title="Honey"),
