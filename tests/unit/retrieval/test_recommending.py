@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -137,7 +137,7 @@ def test_a_document_that_only_feedback_asked_for_has_no_sentence(folder: Path) -
     found = recommender(folder, "bm25+rocchio(docs=1)").recommend("Oak trees. And more.")
     reasons = {each.doc_id: (each.terms, each.sentence) for each in found}
     assert reasons["oak"][1] == "Oak trees."
-    assert set(reasons["elm"][0]) == {"grow", "forest"}
+    assert set(reasons["elm"][0]) == {"grow", "forests"}, "words, not stems"
     assert reasons["elm"][1] == ""
 
 
@@ -238,6 +238,38 @@ def test_recommending_with_a_second_stage(tmp_path: Path, letters: type[Letters]
 
 
 def test_an_encoder_that_there_is_not(folder: Path) -> None:
-    one = recommender(folder, "bm25+nonsense")
+    with pytest.raises(CitebedError, match="nonsense"):
+        recommender(folder, "bm25+nonsense")
+    one = recommender(folder, "bm25+rerank(with=nonsense)")
     with pytest.raises(CitebedError, match="nonsense"):
         one.recommend(TEXT)
+
+
+class Reader(Letters):
+    """Keeps what it was given to read."""
+
+    read: ClassVar[list[str]] = []
+
+    def encode(self, texts: Sequence[str], **_: Any) -> np.ndarray:
+        self.read.extend(texts)
+        return super().encode(texts)
+
+
+@pytest.mark.parametrize(
+    ("options", "read"),
+    [
+        ("", ["oaks [3] grow", "Oak On oaks"]),
+        (",keywords=yes,query=clean", ["oaks grow", "Oak On oaks wood, leaf"]),
+    ],
+)
+def test_what_a_second_stage_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: str, read: list[str]
+) -> None:
+    """As in ACM-CR the context as it is, title and abstract; the rest is an option."""
+    monkeypatch.setattr("citebed.retrieval.rerank.load_reranker", lambda _: Reader())
+    monkeypatch.setattr(Reader, "read", [])
+    words = {"title": "Oak", "abstract": "On oaks", "keywords": ["wood", "leaf"]}
+    folder = write_collection(tmp_path, [{"doc_id": "1", **words}])
+    build(folder)
+    recommender(folder, f"bm25+rerank(with=letters{options})").recommend("oaks [3] grow")
+    assert Reader.read == read

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
         load_encoder as load_encoder,
         load_reranker as load_reranker,
     )
-    from citebed.retrieval.rerank.names import SHORT_NAMES as SHORT_NAMES, find_model as find_model
+    from citebed.retrieval.pipeline import SHORT_NAMES as SHORT_NAMES
+    from citebed.retrieval.rerank.names import find_model as find_model
     from citebed.retrieval.rerank.reranking import (
         cosines as cosines,
         rerank as rerank,

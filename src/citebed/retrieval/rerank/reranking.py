@@ -1,7 +1,7 @@
 """The second stage: the first documents of a ranking, put in a new order by a neural model.
 
 The two-stage path of ACM-CR (Boudin 2021): BM25 finds 20 documents, which are ordered anew by the
-cosine between the mean hidden states of the citing text and of the document.
+cosine between the mean hidden states of the citing text and of the document's title and abstract.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def cosines(
     """
     left_places, left_texts = _distinct(left)
     right_places, right_texts = _distinct(right)
-    left_vectors = unit_rows(encoder.encode(left_texts))
+    left_vectors = unit_rows(encoder.encode(left_texts, progress=progress))
     if cache is None:
         right_vectors = encoder.encode(right_texts, progress=progress)
     else:

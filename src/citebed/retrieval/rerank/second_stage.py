@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import polars as pl
 
 from citebed.collection import Collection
+from citebed.collection.progress import SILENT, Progress
 from citebed.files.writing import own_folder
 from citebed.retrieval.pipeline import Interpolate, Rerank, Rrf, Stage
 from citebed.retrieval.rerank.encoder import CrossEncoder, Encoder
@@ -21,34 +22,47 @@ def second_stage(
     first: pl.DataFrame,
     queries: Mapping[str, str],
     model: Encoder | CrossEncoder,
-    tell: Callable[[int], None],
+    progress: Progress = SILENT,
 ) -> pl.DataFrame:
-    """The documents of a run in a new order; ``tell`` hears of every text that is encoded."""
-    texts = dict(document_texts(collection, first["doc_id"].unique().to_list()))
+    """The documents of a run in a new order; ``progress`` hears of every text that is encoded."""
+    names = first["doc_id"].unique().to_list()
+    texts = dict(document_texts(collection, names, keywords=stage.keywords == "yes"))
     cache = None
     if not isinstance(model, CrossEncoder):
         cache = VectorCache(own_folder(collection.folder / "vectors"))
-    told = 0
-
-    def progress(done: int, _: int) -> None:
-        nonlocal told
-        tell(done - told)
-        told = done
-
     again = rerank_run(
-        first, queries, texts, model, depth=stage.top, cache=cache, progress=progress
+        first, queries, texts, model, depth=stage.top, cache=cache, progress=_Told(progress)
     )
     how = fusion_of(stage)
     return again if how is None else fuse([first, again], how).table
 
 
-def document_texts(collection: Collection, doc_ids: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Title, abstract and keywords of some documents, as one text each."""
+class _Told:
+    """Hands on how many texts were encoded; where another number is wanted, another step begins."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self._done, self._all = progress, 0, 0
+
+    def __call__(self, done: int, wanted: int) -> None:
+        if wanted != self._all or done < self._done:
+            self._progress.step("encoding: texts", wanted)
+            self._done, self._all = 0, wanted
+        self._progress.add(done - self._done)
+        self._done = done
+
+
+def document_texts(
+    collection: Collection, doc_ids: Sequence[str], *, keywords: bool = False
+) -> Iterator[tuple[str, str]]:
+    """Title and abstract of some documents, with a blank between them, as one text each.
+
+    That is what ACM-CR's re-ranking reads; ``keywords`` adds them.
+    """
     wanted = collection.scan_documents().select("doc_id", "title", "abstract", "keywords")
     chosen = wanted.filter(pl.col("doc_id").is_in(list(doc_ids))).collect()
-    for doc_id, title, abstract, keywords in chosen.iter_rows():
-        parts = (title, abstract, ", ".join(keywords or ()))
-        yield doc_id, ". ".join(part for part in parts if part)
+    for doc_id, title, abstract, given in chosen.iter_rows():
+        parts = (title, abstract, ", ".join(given or ()) if keywords else "")
+        yield doc_id, " ".join(part for part in parts if part)
 
 
 def fusion_of(stage: Stage) -> Fusion | None:

@@ -9,9 +9,13 @@ is checked against its checksum whenever it is read.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
+import logging
+import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -24,9 +28,11 @@ from citebed.files.writing import append_own, is_own, own_folder, told
 from citebed.wording import printable
 
 if TYPE_CHECKING:
-    from citebed.retrieval.rerank.encoder import Encoder
+    from citebed.retrieval.rerank.encoder import Encoder, Progress
 
 Vectors = NDArray[np.float32]
+_LOG = logging.getLogger("citebed")
+_READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 _SCHEMA = [
     "CREATE TABLE model (name TEXT, fingerprint TEXT, dimensions INTEGER)",
@@ -65,21 +71,22 @@ class VectorCache:
         """One vector per text, in order; only texts that the cache does not have are encoded.
 
         ``progress`` is called with the number of texts encoded so far and to be encoded in all.
+        Where the folder is read-only, what it has is used and nothing is added.
         """
         keys = [text_key(text) for text in texts]
         asked = dict(zip(keys, texts, strict=True))
         places = {key: place for place, key in enumerate(asked)}
         rows = np.empty((len(asked), encoder.dimensions), np.float32)
         with _opened(self.folder, encoder) as shelf:
-            found = shelf.read(places, rows)
+            found = set() if shelf is None else shelf.read(places, rows)
             wanted = [key for key in asked if key not in found]
             for start in range(0, len(wanted), _AT_ONCE):
                 part = wanted[start : start + _AT_ONCE]
-                made = encoder.encode([asked[key] for key in part], batch=batch)
-                shelf.write(part, made)
+                tell = None if progress is None else _later(progress, start, len(wanted))
+                made = encoder.encode([asked[key] for key in part], batch=batch, progress=tell)
+                if shelf is not None and shelf.is_writable:
+                    shelf.write(part, made)
                 rows[[places[key] for key in part]] = made
-                if progress is not None:
-                    progress(start + len(part), len(wanted))
         return rows if len(rows) == len(keys) else rows[[places[key] for key in keys]]
 
 
@@ -88,26 +95,57 @@ def text_key(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
+def _later(progress: Progress, before: int, all_of_them: int) -> Progress:
+    """Progress of a part, told as that of the whole."""
+    return lambda done, _: progress(before + done, all_of_them)
+
+
 @contextlib.contextmanager
-def _opened(folder: Path, encoder: Encoder) -> Iterator[_Shelf]:
-    """The vectors of one model; what SQLite says goes wrong is told as the user needs it."""
+def _opened(folder: Path, encoder: Encoder) -> Iterator[_Shelf | None]:
+    """The vectors of one model; what SQLite says goes wrong is told as the user needs it.
+
+    ``None`` where there are none and none can be kept.
+    """
     path = folder / f"{encoder.fingerprint[:32]}.sqlite"
     with told(path):
-        own_folder(folder).mkdir(parents=True, exist_ok=True)
         for end in _BESIDE:
             if not is_own(path.with_name(path.name + end)):
                 raise _damaged(path, f"{path.name}{end} is not a plain file")
-        if not path.exists():
-            append_own(path).close()  # with the permissions that the umask leaves
+        is_writable = _is_writable(path)
+        is_there = path.exists() and (is_writable or path.stat().st_size > 0)
+    if not is_writable:
+        _tell_read_only(folder)
+    if not is_there:
+        yield None
+        return
     try:
-        uri = f"{path.absolute().as_uri()}?mode=rw"
+        uri = f"{path.absolute().as_uri()}?mode={'rw' if is_writable else 'ro'}"
         connection = sqlite3.connect(uri, _SECONDS_TO_WAIT, isolation_level=None, uri=True)
         with contextlib.closing(connection):
-            yield _Shelf(connection, path, encoder)
+            yield _Shelf(connection, path, encoder, is_writable=is_writable)
     except (sqlite3.Error, UnicodeDecodeError) as error:  # also in the words of the first
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NO_DAMAGE:
             raise CitebedError(f"cannot write {printable(path)}: {error}") from error
         raise _damaged(path, printable(str(error))) from error
+
+
+def _is_writable(path: Path) -> bool:
+    """Whether the database can be changed; it is made if it is not there."""
+    try:
+        own_folder(path.parent).mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            append_own(path).close()  # with the permissions that the umask leaves
+    except OSError as error:
+        if error.errno not in _READ_ONLY:
+            raise
+        return False
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+@cache
+def _tell_read_only(folder: Path) -> None:
+    """Say once that vectors are not kept."""
+    _LOG.warning("note: '%s' is read-only: vectors are not kept there", printable(folder))
 
 
 def _damaged(path: Path, what: str) -> CitebedError:
@@ -120,13 +158,15 @@ def _damaged(path: Path, what: str) -> CitebedError:
 class _Shelf:
     """The open database of one model."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, encoder: Encoder) -> None:
-        self._database, self._path = connection, path
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, encoder: Encoder, *, is_writable: bool
+    ) -> None:
+        self._database, self._path, self.is_writable = connection, path, is_writable
         self._width, self._mark = encoder.dimensions, crc32(encoder.fingerprint.encode())
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 4 * self._width + (1 << 16))
         for setting in _SETTINGS:
             connection.execute(f"PRAGMA {setting}")
-        if not self._schema():
+        if is_writable and not self._schema():
             with self._transaction():
                 if not self._schema():  # another process may have been faster
                     for statement in _SCHEMA:

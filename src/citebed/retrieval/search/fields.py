@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.retrieval.index.layout import FIELDS
 
+FULL_TEXT = 0.1
+"""What a word of the full text counts by default, one of the title being 1.
+
+A full text is some thirty times as long as its abstract, and says much in passing.
+"""
+_BY_DEFAULT = "default"
+
 
 @dataclass(frozen=True)
 class Fields:
-    """Weights of the fields; a field that is not named does not count."""
+    """Weights of the fields; a field that is not named does not count.
+
+    Those that are taken ``by_default`` have the full text beside them where an index has any.
+    """
 
     weights: Mapping[str, float]
+    by_default: bool = False
 
     def __str__(self) -> str:
+        if self.by_default:
+            return _BY_DEFAULT
         named = ((name, float(self.weights[name])) for name in FIELDS if name in self.weights)
         return ",".join(
             name if weight == 1 else f"{name}={repr(weight).removesuffix('.0')}"
@@ -26,12 +39,24 @@ class Fields:
     def __hash__(self) -> int:
         return hash(str(self))
 
+    def of(self, indexed: Collection[str]) -> Fields:
+        """The fields that count in an index that has these."""
+        if not self.by_default:
+            return self
+        more = {"fulltext": FULL_TEXT} if "fulltext" in indexed else {}
+        return Fields({**self.weights, **more})
 
-DEFAULT_FIELDS = Fields({"title": 1.0, "abstract": 1.0, "keywords": 1.0})
+
+DEFAULT_FIELDS = Fields({"title": 1.0, "abstract": 1.0, "keywords": 1.0}, by_default=True)
 
 
 def fields_of(text: str) -> Fields:
-    """The fields that ``text`` names, e.g. ``title=2,abstract,keywords,citing=0.5``."""
+    """The fields that ``text`` names, e.g. ``title=2,abstract,keywords,citing=0.5``.
+
+    ``default`` is title, abstract and keywords, and the full text where there is any.
+    """
+    if text.strip() == _BY_DEFAULT:
+        return DEFAULT_FIELDS
     weights: dict[str, float] = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         name, _, value = (piece.strip() for piece in part.partition("="))

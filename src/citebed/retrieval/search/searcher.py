@@ -40,8 +40,8 @@ class Searcher:
     def __init__(self, index: Index, model: Model, fields: Fields = DEFAULT_FIELDS) -> None:
         self.index = index
         self.model = model
-        self.fields = fields
-        self.view = View(index, model, fields)
+        self.fields = fields.of(index.fields)
+        self.view = View(index, model, self.fields)
         self._prepared: Any = None
         self._workspaces: list[Any] = []
         self._views: dict[str, View] = {}

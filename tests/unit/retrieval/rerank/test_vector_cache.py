@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import signal
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
 from citebed.retrieval.rerank import VectorCache, vector_cache
+from citebed.retrieval.rerank.encoder import Progress
 
 WIDTH = 5
 
@@ -44,9 +46,14 @@ class FakeEncoder:
         self.fingerprint = fingerprint
         self.asked: list[str] = []
 
-    def encode(self, texts: Sequence[str], *, batch: int = 32) -> NDArray[np.float32]:
+    def encode(
+        self, texts: Sequence[str], *, batch: int = 32, progress: Progress | None = None
+    ) -> NDArray[np.float32]:
         assert batch > 0
         self.asked += texts
+        for done in range(1, len(texts) + 1):
+            if progress is not None:
+                progress(done, len(texts))
         return np.array([vector(text, self.fingerprint) for text in texts], np.float32)
 
 
@@ -121,7 +128,7 @@ def test_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = VectorCache(tmp_path)
     cache.vectors(FakeEncoder(), list("abcde"), progress=lambda *counts: seen.append(counts))
     cache.vectors(FakeEncoder(), list("abcde"), progress=lambda *counts: seen.append(counts))
-    assert seen == [(2, 5), (4, 5), (5, 5)]
+    assert seen == [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]
 
 
 # --- damage ---------------------------------------------------------------------------------
@@ -233,7 +240,7 @@ class BrokenEncoder(FakeEncoder):
         super().__init__()
         self.result = result
 
-    def encode(self, texts: Sequence[str], *, batch: int = 32) -> NDArray[np.float32]:  # noqa: ARG002
+    def encode(self, texts: Sequence[str], **_: Any) -> NDArray[np.float32]:  # noqa: ARG002
         return np.asarray(self.result, np.float32)
 
 
@@ -308,7 +315,7 @@ from citebed.retrieval.rerank import VectorCache, vector_cache
 
 class Encoder:
     name, dimensions, fingerprint = "some/fake model", 5, "0123456789abcdef" * 4
-    def encode(self, texts, *, batch=32):
+    def encode(self, texts, *, batch=32, progress=None):
         digests = [hashlib.sha256(f"{self.fingerprint} {t!r}".encode()).digest() for t in texts]
         return np.array([np.frombuffer(d[:20], "<i4") for d in digests], np.float32)
 
@@ -342,3 +349,43 @@ def test_writers_that_are_killed(tmp_path: Path) -> None:
         found = VectorCache(tmp_path).vectors(encoder, texts[round_::4])
         np.testing.assert_array_equal(found, expected(encoder, texts[round_::4]))
     assert rows(tmp_path, "PRAGMA integrity_check") == [("ok",)]
+
+
+def test_a_folder_that_is_read_only_lends_what_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    cache, encoder = VectorCache(tmp_path / "v"), FakeEncoder()
+    cache.vectors(encoder, ["a", "b"])
+    before = database(tmp_path / "v").read_bytes()
+    monkeypatch.setattr(vector_cache.os, "access", lambda *_: False)
+    vector_cache._tell_read_only.cache_clear()
+    for _ in range(2):
+        again = FakeEncoder()
+        found = cache.vectors(again, ["b", "c", "a"])
+        np.testing.assert_array_equal(found, expected(encoder, ["b", "c", "a"]))
+        assert again.asked == ["c"], "what is there is used, what is new is not kept"
+    assert database(tmp_path / "v").read_bytes() == before
+    assert [record.getMessage().count("read-only") for record in caplog.records] == [1], "said once"
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])
+def test_a_collection_where_no_folder_can_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    encoder = FakeEncoder()
+    found = VectorCache(tmp_path / "v").vectors(encoder, ["a", "b"])
+    np.testing.assert_array_equal(found, expected(encoder, ["a", "b"]))
+    assert not (tmp_path / "v").exists()
+
+
+def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(CitebedError, match="cannot write"):
+        VectorCache(tmp_path / "v").vectors(FakeEncoder(), ["a"])

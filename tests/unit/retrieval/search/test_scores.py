@@ -11,11 +11,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.reference import search as twin
 from tests.sampling import examples
+from tests.unit.retrieval.index.making import build, section, write_collection
 from tests.unit.retrieval.search.made import ONE_FIELD, index_of
 
 from citebed.errors import CitebedError, UnknownName
+from citebed.retrieval.index.index import open_index
+from citebed.retrieval.index.layout import FIELDS
 from citebed.retrieval.models import MODELS, model_of
-from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields, fields_of
+from citebed.retrieval.search.fields import DEFAULT_FIELDS, FULL_TEXT, Fields, fields_of
 from citebed.retrieval.search.searcher import Searcher
 
 WORDS = st.lists(st.sampled_from("abcdefg"), max_size=9)
@@ -176,3 +179,24 @@ def test_fields_that_are_not_there(tmp_path: Path) -> None:
         Searcher(index, model_of("bm25"), Fields({"abstract": 1.0}))
     with pytest.raises(CitebedError, match=r"no field 'citing'.*citebed index .*--citing"):
         Searcher(index, model_of("bm25"), Fields({"citing": 1.0}))
+
+
+def test_full_text_counts_by_default_where_there_is_any(tmp_path: Path) -> None:
+    three = fields_of("title,abstract,keywords")
+    assert DEFAULT_FIELDS.of(("title", "abstract", "keywords")) == three
+    assert str(DEFAULT_FIELDS.of(FIELDS)) == f"title,abstract,keywords,fulltext={FULL_TEXT}"
+    assert three.of(FIELDS) == three, "fields that are named are those that count"
+    documents = [{"doc_id": "1", "title": "oak"}, {"doc_id": "2", "title": "elm"}]
+    plain, whole = tmp_path / "plain", tmp_path / "whole"
+    for folder, sections in ((plain, []), (whole, [section("2", "an oak stands by the elm")])):
+        folder.mkdir()
+        build(write_collection(folder, documents, sections=sections))
+    hits = {}
+    for folder in (plain, whole):
+        searcher = Searcher(open_index(folder), model_of("bm25"))
+        hits[folder] = searcher.search(searcher.query("oak"), 5)
+    assert hits[plain].docs.tolist() == [0]
+    assert hits[whole].docs.tolist() == [0, 1]
+    named = Searcher(open_index(plain), model_of("bm25"), three)
+    same = named.search(named.query("oak"), 5)
+    assert same.scores.tolist() == hits[plain].scores.tolist(), "without full text nothing changes"
