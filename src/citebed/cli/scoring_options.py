@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 ScoreType = Literal["double", "float"]
 TableFormat = Literal["table", "json", "csv", "markdown", "latex"]
 QrelsFile = Annotated[
-    Path, typer.Argument(help="The judgements: a TREC qrels file or Parquet.", metavar="QRELS")
+    Path, typer.Argument(help="The judgements: TREC qrels, KBA's, or Parquet.", metavar="QRELS")
 ]
 RunFiles = Annotated[
-    list[Path], typer.Argument(help="Runs: TREC files, gzip or not, or Parquet.", metavar="RUN…")
+    list[Path],
+    typer.Argument(help="Runs: TREC's or KBA's, gzip or not, or Parquet.", metavar="RUN…"),
 ]
 Measures = Annotated[
     list[str] | None,
@@ -113,7 +114,7 @@ def check_queries(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def run_named(wanted: str, runs: Sequence[Path]) -> str:
+def run_named(wanted: str, runs: Sequence[Path], kind: str = "baseline") -> str:
     """A run's name among all; it may be given as its path or its file name too."""
     from citebed.runs.reading import distinct_names
 
@@ -124,4 +125,4 @@ def run_named(wanted: str, runs: Sequence[Path]) -> str:
         for way in (abspath(wanted), wanted):
             if ways.count(way) == 1:
                 return names[ways.index(way)]
-    raise UnknownName("baseline", wanted, names)
+    raise UnknownName(kind, wanted, names)

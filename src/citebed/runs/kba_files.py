@@ -112,10 +112,28 @@ def read_filter_run(path: str | Path, *, strict: bool = True) -> FilterRun:
     path = Path(path)
     head = _read_head(path, RUN_FORM)
     table, problems = _read(path, RUN_FORM, strict)
-    team, system = (*head.fields, "", "")[:2]
-    team = team or str(head.header.get("team_id", ""))
-    system = system or str(head.header.get("system_id", ""))
-    return FilterRun(path, table, head.header, team, system, (*head.problems, *problems))
+    return FilterRun(path, table, head.header, *head.names, (*head.problems, *problems))
+
+
+def run_names(path: str | Path) -> tuple[str, str]:
+    """The team and the system of a filter run, as its first line or else its header has them."""
+    return _read_head(Path(path), RUN_FORM).names
+
+
+def kba_form(path: str | Path) -> Fields | None:
+    """The form of a file by its first line; ``None`` for one that is not KBA's.
+
+    A header with nothing after it is a run that returned nothing.
+    """
+    try:
+        head = _read_head(Path(path), RUN_FORM)
+    except FormatError:
+        return None  # what is wrong with it, whoever reads it will say
+    if not head.fields:
+        return RUN_FORM if head.header else None
+    form = SHORT_FORM if len(head.fields) == len(SHORT_FORM) else RUN_FORM
+    row = _row(" ".join(head.fields).encode(), form, form is SHORT_FORM)
+    return form if isinstance(row, tuple) else None
 
 
 def read_judgements(path: str | Path, *, strict: bool = True) -> FilterJudgements:
@@ -142,6 +160,13 @@ class _Head(NamedTuple):
     header: dict[str, Any]
     fields: list[str]
     problems: tuple[Problem, ...]
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """The team and the system: fields of the first line, or else of the header."""
+        team, system = (*self.fields, "", "")[:2]
+        known = self.header.get
+        return team or str(known("team_id", "")), system or str(known("system_id", ""))
 
 
 def _read_head(path: Path, form: Fields) -> _Head:

@@ -85,16 +85,24 @@ def _first_fields(path: Path) -> list[bytes] | None:
 
 
 def read_qrels(path: str | Path) -> Qrels:
-    """Judgements from a TREC file (plain or gzip, or a pipe) or from Parquet."""
+    """Judgements from a TREC file (plain or gzip, or a pipe), from KBA's or from Parquet."""
+    from citebed.runs.kba_tables import kba_qrels
+
     path = Path(path)
     with at_hand(path) as file:
+        if not is_parquet(file) and (found := kba_qrels(file, name_of(path))):
+            return found
         return Qrels(*_read(file, QRELS, path))
 
 
 def read_run(path: str | Path) -> Run:
-    """A run from a TREC file (plain or gzip, or a pipe) or from Parquet."""
+    """A run from a TREC file (plain or gzip, or a pipe), from KBA's or from Parquet."""
+    from citebed.runs.kba_tables import kba_run
+
     path = Path(path)
     with at_hand(path) as file:
+        if not is_parquet(file) and (found := kba_run(file, name_of(path))):
+            return found
         return Run(*_read(file, RUN, path), None if is_parquet(file) else run_tag(file))
 
 

@@ -64,24 +64,28 @@ class _Rows:
 class Qrels(_Rows):
     """Judgements: columns ``query_id``, ``doc_id``, ``relevance`` (whole numbers).
 
-    A document below 0 was in the pool but not judged, as in trec_eval.
+    A document below 0 was in the pool but not judged, as in trec_eval. ``notes`` say what a file
+    was read as, where that is to be said.
     """
 
     name: str = "qrels"
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Run(_Rows):
     """What a system retrieved: columns ``query_id``, ``doc_id``, ``score`` (finite numbers).
 
-    ``tag`` is what the run calls itself in its file. Of a run that was made here, ``notes`` are
-    what there is to say of it and ``facts`` how it was made; its table has a column ``rank`` too.
+    ``tag`` is what the run calls itself in its file, ``team`` whose it is (in KBA's form). Of a run
+    that was made here, ``notes`` are what there is to say of it and ``facts`` how it was made; its
+    table has a column ``rank`` too.
     """
 
     name: str = "run"
     tag: str | None = None
     notes: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+    team: str | None = None
 
 
 def is_parquet(path: Path) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from citebed.evaluation.scoring.run_scores import (
 from citebed.frames import Shown
 from citebed.runs.ranking import PreparedQrels, prepare
 from citebed.runs.reading import as_qrels, as_runs
+from citebed.runs.tables import Run
 
 if TYPE_CHECKING:
     from citebed.evaluation.scoring.comparing import Comparisons
@@ -39,13 +40,15 @@ _SUMMARY = {name: pl.Float64 if name in ("value", "low", "high") else pl.String
 class Evaluation(Shown):
     """Runs scored under the same judgements and measures.
 
-    ``source`` is the file of the judgements, beside which their queries may stand.
+    ``source`` is the file of the judgements, beside which their queries may stand; ``read_as`` says
+    what files that are not TREC's were read as.
     """
 
     qrels: str
     measures: tuple[Measure, ...]
     runs: tuple[RunScores, ...]
     source: Path | None = None
+    read_as: tuple[str, ...] = ()
 
     def __getitem__(self, run: str) -> RunScores:
         return run_called(run, self.runs)
@@ -108,7 +111,8 @@ class Evaluation(Shown):
     def notes(self) -> list[str]:
         """What a reader of the scores has to know, in sentences; nothing when all is well."""
         ledgers = [scores.ledger for scores in self.runs]
-        notes = [f"{ledger.run}: {note}" for ledger in ledgers for note in ledger.notes()]
+        notes = [*self.read_as]
+        notes += [f"{ledger.run}: {note}" for ledger in ledgers for note in ledger.notes()]
         if len({ledger.measured for ledger in ledgers}) > 1:
             notes.append(
                 "the runs are averaged over different queries; --complete averages over all"
@@ -141,7 +145,9 @@ def evaluate(
     >>> scores.summary().rows()
     [('run', 'RR', 0.5, None, None)]
     """
-    return evaluate_under([prepare(as_qrels(qrels))], runs, measures, settings)[0]
+    judged = as_qrels(qrels)
+    (found,) = evaluate_under([prepare(judged)], runs, measures, settings)
+    return replace(found, read_as=(*judged.notes, *found.read_as))
 
 
 def evaluate_under(
@@ -152,8 +158,24 @@ def evaluate_under(
 ) -> list[Evaluation]:
     """Score the same runs under each of some judgement sets."""
     chosen = tuple(parse_measures(measures))
-    scored = score_runs(sets, as_runs(runs), chosen, settings)
+    kba: list[str] = []
+    scored = score_runs(sets, _noting_kba(as_runs(runs), kba), chosen, settings)
     return [
-        Evaluation(judged.name, chosen, found, judged.source)
+        Evaluation(judged.name, chosen, found, judged.source, _read_as(kba))
         for judged, found in zip(sets, scored, strict=True)
     ]
+
+
+def _noting_kba(runs: Iterable[Run], names: list[str]) -> Iterator[Run]:
+    """The runs, the names of KBA's among them and their teams noted as they pass."""
+    for run in runs:
+        if run.team is not None:
+            names.append(f"{run.name} ({run.team})" if run.team else run.name)
+        yield run
+
+
+def _read_as(kba: Sequence[str]) -> tuple[str, ...]:
+    if not kba:
+        return ()
+    some = ", ".join(kba[:5]) + (" …" if len(kba) > 5 else "")
+    return (f"read as KBA's filter runs, whose confidence is the score: {some}",)

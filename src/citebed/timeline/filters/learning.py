@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
+from citebed.runs.assessors import merge_assessors
 from citebed.runs.reading import read_judged
 from citebed.runs.tables import Floats, Ints, checked_columns
 from citebed.runs.trec_files import QRELS
 from citebed.runs.writing import FilterLine, stream_id
 from citebed.timeline.filters.base import RELEVANT, Documents, State, Tools
 from citebed.timeline.filters.topics import Topic
-from citebed.timeline.streams.assessors import merge_assessors
 from citebed.timeline.streams.stream_files import TEXTS
 
 # --- terms as numbers -------------------------------------------------------------------------

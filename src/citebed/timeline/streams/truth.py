@@ -11,13 +11,13 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.files.reading import at_hand
+from citebed.runs.assessors import OFFICIAL, Disagreement, disagreements, merge_assessors
 from citebed.runs.ranking import PreparedQrels, prepare
 from citebed.runs.reading import as_qrels, name_of, read_judged
 from citebed.runs.tables import Ints, Qrels, checked_columns
 from citebed.runs.times import epochs, time_column
 from citebed.runs.trec_files import QRELS
 from citebed.timeline.slices import Range
-from citebed.timeline.streams.assessors import OFFICIAL, disagreements, merge_assessors
 from citebed.timeline.streams.times import joined_times
 
 NO_TIMES_HELP = (
@@ -29,23 +29,24 @@ NO_TIMES_HELP = (
 class Reading(NamedTuple):
     """How judgements are read.
 
-    ``rule`` merges several assessors (`citebed.timeline.streams.assessors`). Grades below ``rel``
-    are not relevant and become 0; ``binary`` makes all others 1, as in the paper's experiments.
+    ``rule`` merges several assessors (`citebed.runs.assessors`). Grades below ``rel`` are not
+    relevant and become 0; the others stay, and whether they count is for who scores to say.
     """
 
     rule: str = OFFICIAL
     rel: int = 1
-    binary: bool = False
 
 
 class TruthLedger(NamedTuple):
     """What was read: judgements (lines), pairs of query and document, pairs with ``several``
-    assessors and those on which they ``disagree``, pairs ``untimed`` and so left out."""
+    assessors, those on which they ``disagree`` about relevance, or ``differ`` in the grade alone,
+    pairs ``untimed`` and so left out."""
 
     lines: int
     pairs: int
     several: int
     disagree: int
+    differ: int
     untimed: int
 
 
@@ -96,10 +97,8 @@ def truth_of(
     merged = merge_assessors(timed, reading.rule, reading.rel)
     kept = merged.drop_nulls("time")
     repeated = merged.height < timed.height
-    several, disagree = disagreements(timed, reading.rel) if repeated else (0, 0)
-    ledger = TruthLedger(
-        table.height, merged.height, several, disagree, merged.height - kept.height
-    )
+    found = disagreements(timed, reading.rel) if repeated else Disagreement()
+    ledger = TruthLedger(table.height, merged.height, *found, merged.height - kept.height)
     return _prepared(_graded(kept, reading), name, ledger)
 
 
@@ -140,10 +139,9 @@ def with_times(table: pl.DataFrame, times: pl.DataFrame | None) -> pl.DataFrame:
 
 def _graded(table: pl.DataFrame, reading: Reading) -> pl.DataFrame:
     grade = pl.col("relevance").cast(pl.Int64)
-    relevant = pl.lit(1, pl.Int64) if reading.binary else grade
     low = pl.min_horizontal(grade, pl.lit(0, pl.Int64))
     return table.with_columns(
-        pl.when(grade >= max(reading.rel, 1)).then(relevant).otherwise(low).alias("relevance")
+        pl.when(grade >= max(reading.rel, 1)).then(grade).otherwise(low).alias("relevance")
     )
 
 

@@ -10,7 +10,7 @@ from tests.reference.timeline import Judgement, merged
 from tests.unit.timeline.made_streams import judgement_table
 
 from citebed.errors import UnknownName
-from citebed.timeline.streams.assessors import RULES, disagreements, merge_assessors
+from citebed.runs.assessors import RULES, disagreements, merge_assessors
 
 
 def one(rule: str, grades: list[int], rel: int = 1) -> int:
@@ -59,11 +59,12 @@ def test_rules_agree_with_plain_loops(
     assert found.rows() == [tuple(judgement) for judgement in merged(judgements, rule, rel)]
 
 
-def test_disagreement_is_about_relevance() -> None:
-    rows = [("q", "a", 1), ("q", "a", 2), ("q", "b", 0), ("q", "b", 1), ("q", "c", 1)]
+def test_disagreement_on_relevance_and_on_the_grade_alone() -> None:
+    rows = [("q", "a", 1), ("q", "a", 2), ("q", "b", 0), ("q", "b", 1), ("q", "b", 2),
+            ("q", "c", 1), ("q", "d", 2), ("q", "d", 2)]  # fmt: skip
     table = pl.DataFrame(rows, schema=["query_id", "doc_id", "relevance"], orient="row")
-    assert disagreements(table) == (2, 1)
-    assert disagreements(table, rel=2) == (2, 1)
+    assert disagreements(table) == (3, 1, 1)  # b; a, which is central to one of two
+    assert disagreements(table, rel=2) == (3, 2, 0)
 
 
 def test_an_unknown_rule() -> None:

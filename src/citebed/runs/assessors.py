@@ -7,6 +7,7 @@ counts as relevant.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import polars as pl
 
@@ -62,11 +63,21 @@ def merge_assessors(table: pl.DataFrame, rule: str = OFFICIAL, rel: int = 1) -> 
     return merged.select(table.columns)
 
 
-def disagreements(table: pl.DataFrame, rel: int = 1) -> tuple[int, int]:
-    """How many pairs have several assessors, and on how many of them they do not agree."""
+class Disagreement(NamedTuple):
+    """Pairs with ``several`` assessors, and those of them on whose relevance, or only grade, they
+    disagree."""
+
+    several: int = 0
+    on_relevance: int = 0
+    on_grade: int = 0
+
+
+def disagreements(table: pl.DataFrame, rel: int = 1) -> Disagreement:
+    """On how many pairs assessors do not agree; relevant is what has grade ``rel`` and above."""
     votes = (
         table.group_by("query_id", "doc_id")
-        .agg(pl.len().alias("assessors"), (rel <= _GRADE).mean().alias("share"))
-        .filter(pl.col("assessors") > 1)
+        .agg(pl.len(), side=(rel <= _GRADE).n_unique(), grades=_GRADE.n_unique())
+        .filter(pl.col("len") > 1)
     )
-    return votes.height, votes.filter((pl.col("share") > 0) & (pl.col("share") < 1)).height
+    split = votes["side"] > 1
+    return Disagreement(votes.height, int(split.sum()), int((~split & (votes["grades"] > 1)).sum()))
