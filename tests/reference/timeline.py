@@ -62,6 +62,15 @@ def one_grade(grades: Sequence[int], rule: str, rel: int) -> int:
     return statistics.median_low(grades)
 
 
+def shown_to(name: str, judgements: Sequence[Judgement], graded: bool | None) -> list[Judgement]:
+    """The judgements as a measure sees them: binary, unless told or it asks for gains."""
+    if graded is None:
+        graded = name.startswith("ERR") or "exp-log2" in name
+    if graded:
+        return list(judgements)
+    return [judgement._replace(grade=min(judgement.grade, 1)) for judgement in judgements]
+
+
 # Slices.
 
 
@@ -87,7 +96,7 @@ def cell_score(
     if set_based and threshold is not None:
         run = [line for line in run if line.score > threshold]
     if not run:
-        return 0.0
+        return -1.0 if name == "RescaledAUC" else 0.0
     known = {judgement.doc: judgement.grade for judgement in judgements}
     ranked = trec_measures.rank({line.doc: line.score for line in run}, "double")
     query = trec_measures.Query(

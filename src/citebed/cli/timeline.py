@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,20 +12,33 @@ import typer
 
 from citebed.cli.output import AsCsv, AsJson, a_number, is_given
 from citebed.cli.scoring_options import (
+    Baseline,
+    Correct,
     Format,
     Level,
     Measures,
     Seed,
+    Test,
     check_queries,
     print_rows,
     style_of,
 )
-from citebed.cli.timeline_report import Focus, Plots, Report, look_of, write_look
+from citebed.cli.timeline_comparing import (
+    COMPARING,
+    Intervals,
+    Units,
+    design_of,
+    print_compared,
+)
+from citebed.cli.timeline_report import Areas, Focus, Pair, Plots, Report, look_of, write_look
 from citebed.errors import CitebedError
 from citebed.wording import count
 
 if TYPE_CHECKING:
-    from citebed.timeline.scoring.official import OfficialScores, OfficialTimeline
+    import polars as pl
+
+    from citebed.cli.timeline_comparing import Compared
+    from citebed.timeline.scoring.official import OfficialTimeline
     from citebed.timeline.timelines import Timeline
 
 Weights = Annotated[
@@ -35,10 +49,10 @@ Weights = Annotated[
 ]
 
 _OFFICIAL = {"cutoff_step", "all_cutoffs", "unjudged_negative", "require_positives"}
-_PRINTED_SLICES = {"per_query", "per_slice", "trends"}
+_PRINTED_SLICES = {"per_slice", "trends"}
 _SLICES = {
-    "slicing", "since", "until", "weights", "measures", "rel", "binary", "threshold", "samples",
-    "alpha", "level", "seed",
+    "slicing", "since", "until", "weights", "measures", "rel", "graded", "threshold", "samples",
+    "alpha", "level", "seed", "teams", "teams_file", "intervals", "units", *COMPARING,
 }  # fmt: skip
 
 
@@ -69,8 +83,8 @@ def timeline(
         str | None,
         typer.Option(
             "--slice",
-            help="12h, 1d, 7d, 1mo; all; equal:20 relevant documents; random:30 visits; burst "
-            "(7d, in bursts 1d); or a file of boundaries. Default: 7d; 1d or 1h for short streams.",
+            help="12h, 1d, 7d, 1mo, 1y; all; equal:20 relevant documents; random:30 visits; burst "
+            "(7d, in bursts 1d); or a file of boundaries. Default: what makes some thirty slices.",
         ),
     ] = None,
     since: Annotated[
@@ -96,9 +110,14 @@ def timeline(
         typer.Option(help="Several on one pair: any-dissent-negative, any, majority or max."),
     ] = "any-dissent-negative",
     rel: Annotated[int, typer.Option(min=1, help="The lowest grade that is relevant.")] = 1,
-    binary: Annotated[
-        bool, typer.Option("--binary", help="All relevant documents are alike, as in the paper.")
-    ] = False,
+    graded: Annotated[
+        bool | None,
+        typer.Option(
+            "--graded/--binary",
+            help="Grades count, or all relevant documents are alike (as in the paper, and by "
+            "default but for ERR and nDCG(dcg=exp-log2)).",
+        ),
+    ] = None,
     threshold: Annotated[
         float | None,
         typer.Option(help="Measures of sets (SetP, SetR, SetF, SU) look above this score."),
@@ -133,10 +152,30 @@ def timeline(
             help="Official: without entities that have no positives, or with (else both).",
         ),
     ] = None,
+    teams: Annotated[
+        bool,
+        typer.Option(
+            "--teams",
+            help="Only the best run of each team, and no team at zero; as one batch if no --slice.",
+        ),
+    ] = False,
+    teams_file: Annotated[
+        Path | None,
+        typer.Option("--teams-file", help="The same with teams from lines 'run team'."),
+    ] = None,
     report: Report = None,
     plots: Plots = None,
     focus: Focus = None,
-    samples: Annotated[int, typer.Option(min=100, help="Resamples of a trend.")] = 1000,
+    pair: Pair = None,
+    areas: Areas = "time",
+    intervals: Intervals = True,
+    units: Units = "queries",
+    baseline: Baseline = None,
+    test: Test = "t",
+    correct: Correct = "none",
+    samples: Annotated[
+        int | None, typer.Option(min=100, help="Resamples (default 10,000; of a trend 1,000).")
+    ] = None,
     alpha: Annotated[
         float,
         typer.Option(min=0, max=1, callback=a_number, help="A p-value below this is significant."),
@@ -173,7 +212,9 @@ def timeline(
     with at_hand(qrels) as file:
         judged = Qrels(read_judged(file), name_of(qrels))
     sliced = Path(slicing) if slicing and Path(slicing).is_file() else None
-    look = look_of(context, (report, plots), focus, [qrels, *runs, times, sliced])
+    read = [qrels, *runs, times, sliced]
+    look = look_of(context, (report, plots), runs, (pair, areas), read)
+    design = design_of(context, runs, baseline, (test, correct), alpha)
     with opened_runs(runs, ahead=times is None and not official) as opened:
         # The first run is being read while this is loaded.
         from citebed.timeline.timelines import timeline as scored_timeline
@@ -183,8 +224,9 @@ def timeline(
             found = scored_timeline(
                 judged, opened, slices=slicing, weight=weights or "uniform",
                 measures=measures or (), start=since, end=until, times=table, utc=utc,
-                assessors=assessors, rel=rel, binary=binary, threshold=threshold, seed=seed,
-                level=level, samples=samples, alpha=alpha, focus=focus,
+                assessors=assessors, rel=rel, graded=graded, threshold=threshold,
+                teams=teams_file or teams, seed=seed, level=level, samples=samples, alpha=alpha,
+                units=units if intervals else None, focus=focus,
             )  # fmt: skip
         if official:
             from citebed.timeline.scoring.official import official_timeline
@@ -194,11 +236,15 @@ def timeline(
                 unjudged_negative=unjudged_negative, require_positives=require_positives,
             )  # fmt: skip
     if official:
-        _print_official(scored, style, all_cutoffs)
-    else:
-        _print(found, shown)
+        _print_official(scored, style, all_cutoffs, per_query)
+    compared = None
+    if design is not None:
+        how = design.baseline, design.test, design.correction
+        compared = found.compare(how[0], test=how[1], correction=how[2], units=units), design
+    if not official:
+        _print(found, shown, compared)
     if look:
-        write_look(look, found, scored.best if official else {})
+        write_look(look, found, _once(scored) if official else {}, compared)
 
 
 def _times(path: Path | None, utc: bool) -> Any:
@@ -212,12 +258,16 @@ def _times(path: Path | None, utc: bool) -> Any:
     return times_of(open_collection(path))
 
 
-def _print(found: Timeline, shown: _Shown) -> None:
-    if shown.machine:
+def _print(found: Timeline, shown: _Shown, compared: Compared | None) -> None:
+    if shown.machine and compared:
+        print_compared(*compared, shown.style)
+    elif shown.machine:
         rows = found.trends.to_dicts() if shown.trends else _score_rows(found, shown)
         print_rows(rows, shown.style)
     else:
         _print_tables(found, shown)
+        if compared:
+            print_compared(*compared, shown.style)
         if shown.trends:
             _say_trends(found, err=shown.style != "table")
     _say_notes(found, err=shown.style != "table")
@@ -232,7 +282,7 @@ def _score_rows(found: Timeline, shown: _Shown) -> list[dict[str, Any]]:
             rows += check_queries(scores.queries(found.weights).to_dicts())
         if shown.per_slice:
             rows += scores.slices().to_dicts()
-        rows += scores.systems(found.weights).to_dicts()
+        rows += found.table.filter(run=scores.run).to_dicts()
     return rows
 
 
@@ -244,7 +294,7 @@ def _print_tables(found: Timeline, shown: _Shown) -> None:
             typer.echo(queries_grid(scores, found.weights).written(shown.style))
         if shown.per_slice:
             typer.echo(slices_grid(scores).written(shown.style))
-    whole = systems_grid(found.runs, found.weights).written(shown.style)
+    whole = systems_grid(found.runs, found.weights, found.table).written(shown.style)
     typer.echo(whole, nl=shown.style == "table")
 
 
@@ -259,13 +309,9 @@ def _say_trends(found: Timeline, err: bool) -> None:
 def _say_notes(found: Timeline, err: bool) -> None:
     """What the scores rest on; on standard error where programs read the output."""
     from citebed.runs.times import format_time
-    from citebed.timeline.scoring.ledger import judged_ledger
 
-    for note in judged_ledger(found.cells).notes():
+    for note in (*found.notes(), *found.run_notes()):
         typer.echo(f"note: {note}", err=err)
-    for scores in found.runs:
-        for note in scores.ledger.notes():
-            typer.echo(f"note: {scores.run}: {note}", err=err)
     slices = found.cells.slices
     typer.echo(
         f"{count(len(found.cells.queries), 'query')} in {count(len(slices), 'slice')} from "
@@ -299,39 +345,43 @@ def _check_options(context: typer.Context, official: bool, drawn: bool) -> None:
         raise CitebedError(f"{given}: for the official scoring only. Give --official too.")
 
 
-def _print_official(found: OfficialTimeline, style: str, all_cutoffs: bool) -> None:
-    """Print the scores at the best cut-offs, or at all."""
-    from citebed.report.timeline_table import official_grid
+def _once(found: OfficialTimeline) -> dict[str, pl.DataFrame]:
+    """The best cut-offs for people, who need not be told twice."""
+    return {by: found.once(table) for by, table in found.best.items()}
 
-    parts = {"": found.table} if all_cutoffs else found.best
+
+def _print_official(
+    found: OfficialTimeline, style: str, all_cutoffs: bool, per_query: bool
+) -> None:
+    """Print the scores at the best cut-offs, or at all; with ``per_query`` of every entity too."""
+    from citebed.report.timeline_table import entities_grid, official_grid, with_teams
+
+    whole = {"": found.table} if all_cutoffs else found.best
+    entities = {by: found.entities(by) for by in whole} if per_query else {}
+    teams = {scores.run: scores.team for scores in found.runs}
     if style in ("json", "csv"):
-        rows = [
-            {**row, **({"best": by} if by else {})}
-            for by, table in parts.items()
-            for row in table.to_dicts()
-        ]
-        print_rows(rows, style)
+        print_rows(_official_rows([entities, whole], teams), style)
     else:
-        for by, table in parts.items():
+        for by, table in whole.items():
             if by and style == "table":
                 typer.echo(f"Best cut-offs by {by}:")
-            typer.echo(official_grid(table).written(style))
+            grids = [entities_grid(entities[by])] if per_query else []
+            for grid in (*grids, official_grid(found.once(table))):
+                typer.echo(with_teams(grid, teams).written(style))
+    for note in found.notes():
+        typer.echo(f"note: {note}", err=style != "table")
     for scores in found.runs:
-        _say_skipped(scores, err=style != "table")
+        typer.echo(f"{scores.run}: {count(scores.skipped.lines, 'document')}", err=style != "table")
 
 
-def _say_skipped(scores: OfficialScores, err: bool) -> None:
-    skipped = scores.skipped
-    if skipped.lines and not scores.judged:
-        typer.echo(
-            f"note: {scores.run}: none of its {count(skipped.lines, 'document')} is judged. Are "
-            "ids written alike? (--times knows those with a time in front)",
-            err=err,
-        )
-    if skipped.unjudged:
-        typer.echo(
-            f"note: {scores.run}: {count(skipped.unjudged, 'document')} of "
-            f"{count(len(skipped.queries), 'entity')} that nobody judged left out",
-            err=err,
-        )
-    typer.echo(f"{scores.run}: {count(skipped.lines, 'document')}", err=err)
+def _official_rows(
+    parts: Sequence[Mapping[str, pl.DataFrame]], teams: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    """Flat rows, with what their cut-off is best for and with their team, where there is one."""
+    return [
+        {**row, **({"best": by} if by else {}), **({"team": team} if team else {})}
+        for part in parts
+        for by, table in part.items()
+        for row in table.to_dicts()
+        for team in [teams[row["run"]]]
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -13,23 +13,47 @@ from citebed.timeline.scoring.trends import Stability, Trend, stability
 from citebed.wording import count
 
 
-def systems_grid(runs: Sequence[StreamScores], weights: Sequence[str]) -> Grid:
-    """Runs down, measures and weightings across: the means over queries."""
-    heads = [f"{measure}, {weight}" for measure in runs[0].measures for weight in weights]
+def systems_grid(runs: Sequence[StreamScores], weights: Sequence[str], means: pl.DataFrame) -> Grid:
+    """Runs down, behind their teams if some have one; measures and weightings across.
+
+    ``means`` are their rows, with the limits of intervals where there are any.
+    """
+    heads = ["run", "queries", *_heads(runs[0], weights)]
     rows = [
-        [scores.run, str(len(scores.cells.queries)), *map(_score, scores.systems(weights)["value"])]
+        [scores.run, str(len(scores.cells.queries)), *_means(means.filter(run=scores.run))]
         for scores in runs
     ]
-    return Grid(["run", "queries", *heads], rows)
+    return with_teams(Grid(heads, rows), {scores.run: scores.team for scores in runs})
+
+
+def _means(of: pl.DataFrame) -> list[str]:
+    """``0.2950 [0.2571, 0.3336]``."""
+    rows = of.select("value", "low", "high").rows()
+    limits = ["" if low is None else f" [{low:.4f}, {high:.4f}]" for _, low, high in rows]
+    return [f"{_score(row[0])}{limit}" for row, limit in zip(rows, limits, strict=True)]
+
+
+def with_teams(grid: Grid, teams: Mapping[str, str]) -> Grid:
+    """A table whose first column is runs, with their teams in front if there are any."""
+    if not any(teams.values()):
+        return grid
+    rows = [[teams[row[0]], *row] for row in grid.rows]
+    return Grid(["team", *grid.head], rows, frozenset({0, *(at + 1 for at in grid.left)}))
+
+
+def _heads(scores: StreamScores, weights: Sequence[str]) -> list[str]:
+    """The columns of measures and weightings; in one slice there is nothing to weigh."""
+    if len(scores.cells.slices) == len(weights) == 1:
+        return [str(measure) for measure in scores.measures]
+    return [f"{measure}, {weight}" for measure in scores.measures for weight in weights]
 
 
 def queries_grid(scores: StreamScores, weights: Sequence[str]) -> Grid:
     """A run's scores query by query, measures and weightings across."""
     pairs = [(measure, weight) for measure in scores.measures for weight in weights]
     columns = [map(_score, scores.by_query(measure, weight)) for measure, weight in pairs]
-    heads = [f"{measure}, {weight}" for measure, weight in pairs]
     rows = [list(row) for row in zip(scores.cells.query_ids, *columns, strict=True)]
-    return Grid([f"{scores.run}, query", *heads], rows)
+    return Grid([f"{scores.run}, query", *_heads(scores, weights)], rows)
 
 
 def _score(value: float) -> str:
@@ -44,8 +68,9 @@ def slices_grid(scores: StreamScores) -> Grid:
     rows = []
     for at, label in enumerate(cells.slices.labels):
         inside = cells.slice == at
+        named = f"{label} (partial)" if cells.slices.partial[at] else label
         values = [f"{column[at]:.4f}" if inside.any() else "–" for column in columns]
-        rows.append([label, str(inside.sum()), str(cells.relevant[inside].sum()), *values])
+        rows.append([named, str(inside.sum()), str(cells.relevant[inside].sum()), *values])
     return Grid(head, rows)
 
 
@@ -57,25 +82,37 @@ _ONE_WAY = {True: "gains", False: "loses"}
 def trend_sentence(run: str, measure: str, found: Trend, alpha: float) -> str:
     """``lsisRFAI loses 0.011 AP per week (95% interval 0.004 to 0.018), significant …``.
 
-    The same for all where slices are too few.
+    The same for all where slices are too few. All numbers are of one line, so they go one way;
+    where the test and the interval do not agree on whether there is a trend, both are told.
     """
     if math.isnan(found.slope) or math.isnan(found.low):
         return f"No trends: only {count(found.slices, 'slice')} with relevant documents"
     interval = f"({found.level:.0%} interval {_limits(found)})"
-    p = found.test.p
-    p_value = f"(Mann-Kendall p {'< 0.001' if p < 0.001 else f'= {p:.3f}'})"
-    significant = found.significant(alpha)
-    size = f"{abs(found.slope):.{_digits(found)}f}"
+    size, verdict = f"{abs(found.slope):.{_digits(found)}f}", _verdict(found, alpha)
     if float(size):
-        said = f"{_ONE_WAY[found.slope > 0]} {size} {measure} per {found.unit} {interval}, "
-        said += f"{'' if significant else 'not '}significant {p_value}"
-    elif significant:  # many slices are equal, the others go one way
+        way = _ONE_WAY[found.slope > 0]
+        return f"{run} {way} {size} {measure} per {found.unit} {interval}, {verdict}{_ends(found)}"
+    if found.significant(alpha):  # many slices are equal, the others go one way
         way = "up" if found.test.s > 0 else "down"
-        said = f"has as a rule no change of {measure} per {found.unit} {interval}, but where there "
-        said += f"is one it goes {way}, significant {p_value}"
-    else:
-        said = f"keeps its {measure} {interval}, no significant change {p_value}"
-    return f"{run} {said}{_thirds(found)}"
+        return (
+            f"{run} has as a rule no change of {measure} per {found.unit} {interval}, but where "
+            f"there is one it goes {way}, significant {_p_value(found)}"
+        )
+    return f"{run} keeps its {measure} {interval}, no significant change {_p_value(found)}"
+
+
+def _p_value(found: Trend) -> str:
+    p = found.test.p
+    return f"(Mann-Kendall p {'< 0.001' if p < 0.001 else f'= {p:.3f}'})"
+
+
+def _verdict(found: Trend, alpha: float) -> str:
+    """Whether there is a trend, by the test; and what the interval says, if it differs."""
+    significant, one_sided = found.significant(alpha), found.low > 0 or found.high < 0
+    verdict = f"{'' if significant else 'not '}significant {_p_value(found)}"
+    if significant == one_sided:
+        return verdict
+    return f"{verdict}, though the interval {'has no 0 in it' if one_sided else 'has 0 in it'}"
 
 
 def _digits(found: Trend) -> int:
@@ -97,15 +134,15 @@ def _plain(number: float, digits: int) -> str:
     return text.replace("-", "−") if float(text) else text.lstrip("-")
 
 
-def _thirds(found: Trend) -> str:
-    if math.isnan(found.drop) or abs(found.first) < 0.0005:  # a share of next to nothing
+def _ends(found: Trend) -> str:
+    """Where the line starts and ends, if that differs as it is written."""
+    first, last = f"{found.first:.3f}", f"{found.last:.3f}"
+    if first == last:
         return ""
-    way = "down" if found.drop > 0 else "up"
-    share = f"{abs(found.drop):.0%}"
-    return (
-        f"; from {found.first:.3f} in the first third of the slices to {found.last:.3f} in the "
-        f"last, {'unchanged' if share == '0%' else f'{way} {share}'}"
-    )
+    said = f"; along that line from {_plain(found.first, 3)} to {_plain(found.last, 3)}"
+    if abs(found.first) < 0.0005 or round(abs(found.drop), 2) == 0:  # a share of next to nothing
+        return said
+    return f"{said}, {'down' if found.drop > 0 else 'up'} {abs(found.drop):.0%}"
 
 
 def stability_sentences(runs: Sequence[StreamScores]) -> list[str]:
@@ -155,3 +192,15 @@ def official_grid(scores: pl.DataFrame) -> Grid:
         for row in scores.iter_rows(named=True)
     ]
     return Grid(head, rows, frozenset({0, 1, 2, 3}))
+
+
+def entities_grid(scores: pl.DataFrame) -> Grid:
+    """Official scores entity by entity, a row each."""
+    kinds = ["run", "positives", "query_id", "cutoff"]
+    numbers = {"precision": "P", "recall": "R", "f1": "F1", "su": "SU"}
+    rows = [
+        [*(str(row[name]) for name in kinds), *(_score(row[name]) for name in numbers)]
+        for row in scores.iter_rows(named=True)
+    ]
+    head = ["run", "positives", "entity", "cutoff", *numbers.values()]
+    return Grid(head, rows, frozenset({0, 1, 2}))

@@ -1,12 +1,13 @@
 """Slices of time, half-open, one after the other, without gaps; and the ways to cut them.
 
-A slicing is written ``7d`` (also 12h, 2w, 1mo), ``all``, ``equal:20``, ``random:30``, ``burst``,
-``burst:7d/1d``, or as the path of a file of boundaries.
+A slicing is written ``7d`` (also 12h, 2w, 1mo, 1y), ``all``, ``equal:20``, ``random:30``,
+``burst``, ``burst:7d/1d``, or as the path of a file of boundaries.
 """
 
 from __future__ import annotations
 
 import calendar
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,24 +20,34 @@ import numpy as np
 
 from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import read_lines
-from citebed.runs.tables import Floats, Ints
+from citebed.runs.tables import Flags, Floats, Ints
 from citebed.runs.times import DAY, LAST_SECOND, format_span, format_time, parse_time
 from citebed.timeline.bursts import bursting
 from citebed.wording import count, printable
 
 UNITS = {"h": 3600, "d": DAY, "w": 7 * DAY}
-MONTH = "mo"
+CALENDAR = {"mo": 1, "y": 12}  # in months
 COARSE, FINE = "7d", "1d"
-_LENGTH = re.compile(r"(\d{1,9})(mo|h|d|w)")
+USUAL = {
+    "1h": 3600, "6h": 6 * 3600, "1d": DAY, "7d": 7 * DAY,
+    "1mo": 30.4375 * DAY, "1y": 365.25 * DAY, "10y": 3652.5 * DAY,
+}  # fmt: skip
+"""Lengths to choose from where none is given, and how many seconds they are, on average."""
+_LENGTH = re.compile(r"(\d{1,9})(mo|y|h|d|w)")
 _MOST = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Slices:
-    """Slices ``[bounds[i], bounds[i + 1])`` in epoch seconds; ``kind`` is what was asked for."""
+    """Slices ``[bounds[i], bounds[i + 1])`` in epoch seconds; ``kind`` is what was asked for.
+
+    ``stops`` is where the stream ends if that is before the last slice is full; the slice is
+    partial then.
+    """
 
     kind: str
     bounds: Ints
+    stops: int | None = None
 
     def __post_init__(self) -> None:
         bounds = np.asarray(self.bounds, np.int64)
@@ -74,6 +85,19 @@ class Slices:
     def labels(self) -> list[str]:
         """The start of each slice as ISO 8601, which is its name."""
         return [format_time(time) for time in self.starts.tolist()]
+
+    @property
+    def partial(self) -> Flags:
+        """Which slices the stream fills in part only: at most the last."""
+        return np.asarray(np.arange(len(self)) == (-1 if self.stops is None else len(self) - 1))
+
+    def notes(self) -> list[str]:
+        """What a reader has to know, in sentences."""
+        if self.stops is None:
+            return []
+        start = int(self.starts[-1])
+        had = format_span(self.stops - start)
+        return [f"the last slice is partial: {had} of {self.kind}, from {format_time(start)} on"]
 
     def of(self, times: Ints) -> Ints:
         """The number of the slice that each time is in; -1 for times in none."""
@@ -155,19 +179,17 @@ class Range:
 
 
 def parse_length(text: str) -> tuple[int, str]:
-    """``7d`` as (7, "d"); units are h, d, w and mo, the calendar's month."""
+    """``7d`` as (7, "d"); units are h, d, w, and mo and y, which go by the calendar."""
     found = _LENGTH.fullmatch(text)
     if found is None or not int(found[1]):
-        raise CitebedError(
-            f"cannot read the length '{text}'. Write it like 12h, 1d, 7d, 2w or 1mo."
-        )
+        raise CitebedError(f"cannot read the length '{text}'. Write it like 12h, 7d, 1mo or 1y.")
     return int(found[1]), found[2]
 
 
 def seconds_of(text: str) -> int:
-    """A length in seconds; a month, which has no length of its own, is an error."""
+    """A length in seconds; a month or year, which has no length of its own, is an error."""
     number, unit = parse_length(text)
-    if unit == MONTH:
+    if unit in CALENDAR:
         raise CitebedError(f"the length '{text}' is not a number of seconds; write it in days.")
     return number * UNITS[unit]
 
@@ -175,17 +197,18 @@ def seconds_of(text: str) -> int:
 def uniform(text: str, over: Range) -> Slices:
     """Slices of equal length from the start of the range.
 
-    Months go by the calendar: from the 31st they end on the last day of shorter months. Where
-    an end was asked for, the last slice ends there; else it is as long as the others.
+    Months and years go by the calendar: from the 31st they end on the last day of shorter months.
+    Where an end was asked for, the last slice ends there; else it is as long as the others.
     """
     number, unit = parse_length(text)
     # The last slice holds the last judged document; a boundary right after it is none too many.
     last = over.until if over.end is not None else max(over.last, over.since) + 1
-    cut = _months if unit == MONTH else _lengths
-    bounds = cut(text, number * UNITS.get(unit, 1), over, last)
+    cut = _months if unit in CALENDAR else _lengths
+    bounds = cut(text, number * {**UNITS, **CALENDAR}[unit], over, last)
+    stops = over.until if bounds[-1] > over.until else None
     if over.end is not None:
         bounds[-1] = over.end
-    return Slices(text, bounds)
+    return Slices(text, bounds, stops)
 
 
 def _lengths(text: str, length: int, over: Range, last: int) -> Ints:
@@ -293,7 +316,7 @@ def burst(text: str, over: Range, _: int) -> Slices:
     if text and not slash:
         raise CitebedError(f"burst:{text}: expected two lengths, as in burst:{COARSE}/{FINE}.")
     coarse, fine = coarse or COARSE, fine or FINE
-    if MONTH in (parse_length(coarse)[1], parse_length(fine)[1]):
+    if not CALENDAR.keys().isdisjoint((parse_length(coarse)[1], parse_length(fine)[1])):
         raise CitebedError(f"burst:{coarse}/{fine}: write both lengths in days or hours.")
     long, short = seconds_of(coarse), seconds_of(fine)
     if short >= long or long % short:
@@ -350,9 +373,10 @@ SLICINGS: dict[str, Slicing] = {
 
 
 def usual_slicing(over: Range) -> str:
-    """Weeks; days or hours where there are not two of the longer ones; else all in one."""
-    fitting = (text for text in ("7d", "1d", "1h") if 2 * seconds_of(text) <= over.length)
-    return next(fitting, "all")
+    """The usual length that makes nearest to 30 slices; all in one where none fits twice."""
+    fitting = {text: size for text, size in USUAL.items() if 2 * size <= over.length}
+    away = {text: abs(math.log(over.length / size / 30)) for text, size in fitting.items()}
+    return min(away, key=away.__getitem__, default="all")
 
 
 def slices_of(text: str, over: Range, *, seed: int = 0, utc: bool = False) -> Slices:
@@ -360,7 +384,7 @@ def slices_of(text: str, over: Range, *, seed: int = 0, utc: bool = False) -> Sl
     name, _, rest = text.partition(":")
     if name in SLICINGS:
         return SLICINGS[name](rest, over, seed)
-    if re.fullmatch(r"\d+(mo|h|d|w)", text):
+    if re.fullmatch(r"\d+(mo|y|h|d|w)", text):
         return uniform(text, over)
     if Path(text).is_file() or Path(text).is_fifo():
         if over.start is not None or over.end is not None:
@@ -370,6 +394,6 @@ def slices_of(text: str, over: Range, *, seed: int = 0, utc: bool = False) -> Sl
             )
         return read_boundaries(text, utc=utc)
     raise CitebedError(
-        f"cannot read the slicing '{printable(text)}': it is no length like 12h, 7d or 1mo, none "
-        f"of {', '.join(SLICINGS)}, and no file of boundaries."
+        f"cannot read the slicing '{printable(text)}': it is no length like 12h, 7d, 1mo or 1y, "
+        f"none of {', '.join(SLICINGS)}, and no file of boundaries."
     )

@@ -3,46 +3,56 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from citebed.evaluation.measures.base import Measure
 from citebed.frames import Shown
+from citebed.runs.assessors import OFFICIAL
 from citebed.runs.times import parse_time
+from citebed.timeline.scoring.ledger import judged_ledger, none_judged_notes, relevance_notes
 from citebed.timeline.scoring.measuring import DEFAULT_MEASURES, slice_measures
 from citebed.timeline.scoring.query_slices import Cells
 from citebed.timeline.scoring.stream_scores import StreamScores, measured_cells, score_stream
 from citebed.timeline.scoring.weights import weights_of
 from citebed.timeline.slices import slices_of, usual_slicing
-from citebed.timeline.streams.assessors import OFFICIAL
 from citebed.timeline.streams.stream_runs import opened_runs
 from citebed.timeline.streams.times import times_of
 from citebed.timeline.streams.truth import Reading, judged_table, truth_of
 
 if TYPE_CHECKING:
+    from citebed.evaluation.scoring.run_scores import Resampling
+    from citebed.timeline.scoring.teams import Chosen
     from citebed.timeline.scoring.trends import Trend
+    from citebed.timeline.scoring.uncertainty import StreamComparisons
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Timeline(Shown):
     """Runs with their scores in every slice, under each of ``weights``, and their trends.
 
-    The intervals of trends are at ``level``, from so many ``samples`` drawn with ``seed``; a
+    Intervals are at ``level``, from so many ``samples`` drawn with ``seed`` (10,000 unless given,
+    of trends 1,000), over ``units``: queries, both queries and slices, or none of scores. A
     p-value below ``alpha`` is significant. ``focus`` is the query to be looked at, if one is.
+    ``graded`` says whether grades count; ``teams`` how the runs were chosen, if they were.
     """
 
     runs: tuple[StreamScores, ...]
     weights: tuple[str, ...]
     level: float = 0.95
-    samples: int = 1000
+    samples: int | None = None
     seed: int = 0
     alpha: float = 0.05
     focus: str | None = None
+    graded: bool | None = None
+    teams: Chosen | None = None
+    units: str | None = "queries"
 
     @property
     def cells(self) -> Cells:
@@ -51,23 +61,56 @@ class Timeline(Shown):
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """A row a run, measure and weighting: the mean over queries."""
-        return pl.concat([scores.systems(self.weights) for scores in self.runs])
+        """A row a run, measure and weighting: the mean over queries, from ``low`` to ``high``."""
+        return self.intervals(self.units)
+
+    def intervals(self, units: str | None = "both") -> pl.DataFrame:
+        """The same with intervals over other units: ``queries``, ``both`` or none."""
+        from citebed.timeline.scoring.uncertainty import with_intervals
+
+        drawn = self._resampling if units else None
+        return _stacked(with_intervals(self.runs, self.weights, units or "queries", drawn))
+
+    @property
+    def _resampling(self) -> Resampling:
+        from citebed.evaluation.scoring.run_scores import Resampling
+
+        return Resampling(samples=self.samples, seed=self.seed, level=self.level)
+
+    def compare(
+        self,
+        baseline: str | None = None,
+        *,
+        test: str = "t",
+        correction: str = "none",
+        units: str | None = None,
+    ) -> StreamComparisons:
+        """Compare the runs with a baseline, or all pairs, by paired tests under each weighting.
+
+        ``test`` and ``correction`` are those of `Design`; over the timeline's own ``units``
+        unless others are given.
+        """
+        from citebed.evaluation.scoring.comparing import Design
+        from citebed.timeline.scoring.uncertainty import compare_streams
+
+        design = Design(baseline=baseline, test=test, correction=correction, alpha=self.alpha)
+        over = units or self.units or "queries"
+        return compare_streams(self.runs, self.weights, design, over, self._resampling)
 
     @cached_property
     def queries(self) -> pl.DataFrame:
         """The same for every query."""
-        return pl.concat([scores.queries(self.weights) for scores in self.runs])
+        return _stacked(scores.queries(self.weights) for scores in self.runs)
 
     @cached_property
     def slices(self) -> pl.DataFrame:
         """A row a run, measure and slice with relevant documents: the mean over its queries."""
-        return pl.concat([scores.slices() for scores in self.runs])
+        return _stacked(scores.slices() for scores in self.runs)
 
     @cached_property
     def slice_queries(self) -> pl.DataFrame:
         """A row a run, measure, query and slice: every score there is."""
-        return pl.concat([scores.slice_queries() for scores in self.runs])
+        return _stacked(scores.slice_queries() for scores in self.runs)
 
     @cached_property
     def trends_found(self) -> list[tuple[str, str, Trend]]:
@@ -80,7 +123,11 @@ class Timeline(Shown):
         from citebed.timeline.scoring.trends import trend
 
         middles, values = scores.cells.slices.middles, scores.by_slice(measure)
-        how: dict[str, Any] = {"level": self.level, "samples": self.samples, "seed": self.seed}
+        how: dict[str, Any] = {
+            "level": self.level,
+            "samples": self.samples or 1000,
+            "seed": self.seed,
+        }
         return scores.run, str(measure), trend(middles, values, **how)
 
     @cached_property
@@ -89,11 +136,32 @@ class Timeline(Shown):
         rows = [of.row(run, measure, self.alpha) for run, measure, of in self.trends_found]
         return pl.DataFrame(rows, infer_schema_length=None)
 
+    def notes(self) -> list[str]:
+        """What a reader has to know of the judgements and slices, in sentences."""
+        return [
+            *(self.teams.notes() if self.teams else []),
+            *relevance_notes(self.cells.truth, self.runs[0].measures, self.graded),
+            *self.cells.slices.notes(),
+            *judged_ledger(self.cells).notes(),
+        ]
+
+    def run_notes(self) -> list[str]:
+        """What a reader has to know of the runs, each note with their names in front."""
+        ledgers = [scores.ledger for scores in self.runs]
+        told = [f"{ledger.run}: {note}" for ledger in ledgers for note in ledger.notes()]
+        return [*none_judged_notes(ledgers), *told]
+
     def shown(self) -> pl.DataFrame:
         """Runs down, measures and weightings across."""
         named = self.table.with_columns(pl.format("{}, {}", "measure", "weight").alias("of"))
-        wide = named.pivot("of", index="run", values="value")
+        names = [name for name in ("team", "run") if name in named.columns]
+        wide = named.pivot("of", index=names, values="value")
         return wide.with_columns(pl.col(pl.Float64).round(4))
+
+
+def _stacked(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """All rows; those of runs that name no team have none where others do."""
+    return pl.concat(tables, how="diagonal")
 
 
 def timeline(  # noqa: PLR0913 (a notebook completes and checks them by name)
@@ -109,36 +177,55 @@ def timeline(  # noqa: PLR0913 (a notebook completes and checks them by name)
     utc: bool = False,
     assessors: str = OFFICIAL,
     rel: int = 1,
-    binary: bool = False,
+    graded: bool | None = None,
     threshold: float | None = None,
+    teams: bool | str | Path | Mapping[str, str] = False,
     seed: int = 0,
     level: float = 0.95,
-    samples: int = 1000,
+    samples: int | None = None,
     alpha: float = 0.05,
+    units: str | None = "queries",
     focus: str | None = None,
 ) -> Timeline:
     """Score runs over a stream slice by slice: how good are they, and do they stay good?
 
     Judgements and runs are files (TREC's, KBA's, Parquet), tables, or what ``evaluate`` takes;
     ``runs`` one, several, or several by name. ``slices`` is a length such as ``7d`` or another
-    slicing (`slices_of`), weeks by default, from ``start`` to ``end``. ``weight`` is uniform,
-    burst or recency:30d, or several. Ids start with an epoch second, or ``times`` has them: a
-    file, a table of ``doc_id`` and ``time``, or an open collection. ``focus`` is a query to be
-    looked at, in pictures. The rest is as the options of ``citebed timeline`` say.
+    slicing (`slices_of`), by default the length that fits the stream, from ``start`` to ``end``.
+    ``weight`` is uniform, burst or recency:30d, or several. Ids start with an epoch second, or
+    ``times`` has them: a file, a table of ``doc_id`` and ``time``, or an open collection.
+    Documents of grade ``rel`` and above are relevant and alike, but for measures that ask for
+    gains; with ``graded=True`` grades count for all, with ``False`` for none. ``teams`` keeps
+    each team's best run by the first measure as one batch, and no team at zero: teams as KBA's
+    runs name them, or by run, as a mapping or a file; slices then are ``all`` unless given.
+    ``units`` is what intervals and tests draw: ``queries``, ``both`` with slices, or None.
+    ``focus`` is a query to be looked at, in pictures. The rest is as the options of ``citebed
+    timeline`` say.
     """
     known = times_of(times, utc=utc)
     with opened_runs(runs, ahead=known is None) as opened:
-        truth = truth_of(*judged_table(judgements), known, Reading(assessors, rel, binary))
+        truth = truth_of(*judged_table(judgements), known, Reading(assessors, rel))
         ends = (None if text is None else parse_time(text, utc=True) for text in (start, end))
         over = truth.range(*ends)
-        cut = slices_of(slices or usual_slicing(over), over, seed=seed, utc=utc)
-        cells = measured_cells(truth, cut)
+        usual = "all" if teams else usual_slicing(over)
+        cells = measured_cells(truth, slices_of(slices or usual, over, seed=seed, utc=utc))
         # What is wrong is better known before a long run is read.
         weights = tuple(dict.fromkeys([weight] if isinstance(weight, str) else weight))
         for each in weights:
             weights_of(each, cells)
         if focus is not None:
             cells.query_number(focus)
+        if units is not None:
+            from citebed.timeline.scoring.uncertainty import check_units
+
+            check_units(units)
         chosen = slice_measures(measures)
-        scored = tuple(score_stream(run, cells, chosen, known, threshold) for run in opened)
-    return Timeline(scored, weights, level, samples, seed, alpha, focus)
+        score = partial(score_stream, times=known, threshold=threshold, graded=graded)
+        kept, best = opened, None
+        if teams:
+            from citebed.timeline.scoring.teams import best_of_teams
+
+            batch = measured_cells(truth, slices_of("all", over))
+            kept, best = best_of_teams(opened, teams, lambda run: score(run, batch, chosen[:1]))
+        scored = tuple(score(run, cells, chosen) for run in kept)
+    return Timeline(scored, weights, level, samples, seed, alpha, focus, graded, best, units)

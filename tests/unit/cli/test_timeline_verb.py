@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import re
 import threading
 from collections.abc import Callable
 from datetime import datetime
@@ -58,7 +59,17 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
 
 def test_a_table_for_people(run: Run) -> None:
     code, out, err = run(
-        "t.qrels", "me.run", "-m", "AP", "--weight", "uniform", "--weight", "burst"
+        "t.qrels",
+        "me.run",
+        "-m",
+        "AP",
+        "--weight",
+        "uniform",
+        "--weight",
+        "burst",
+        "--slice",
+        "7d",
+        "--no-intervals",
     )
     assert (code, err) == (0, "")
     lines = out.splitlines()
@@ -73,18 +84,19 @@ def test_a_table_for_people(run: Run) -> None:
 
 
 def test_rows_for_programs_have_the_fields_of_the_interface(run: Run) -> None:
-    code, out, err = run("t.qrels", "me.run", "worse.run", "-m", "AP", "-w", "burst", "--json")
+    words = ["-m", "AP", "-w", "burst", "--slice", "7d", "--no-intervals", "--json"]
+    code, out, err = run("t.qrels", "me.run", "worse.run", *words)
     assert code == 0
     assert json.loads(out)[0] == {
         "run": "me", "measure": "AP", "query_id": "all", "slice": "all", "weight": "burst",
-        "value": pytest.approx(11 / 18),
+        "value": pytest.approx(11 / 18), "low": None, "high": None,
     }  # fmt: skip
     assert len(json.loads(out)) == 2
     assert "note: me: it returned nothing in 1 of 4 pairs" in err
 
 
 def test_rows_of_queries_and_slices(run: Run) -> None:
-    _, out, _ = run("t.qrels", "me.run", "-m", "AP", "-q", "-s", "--csv")
+    _, out, _ = run("t.qrels", "me.run", "-m", "AP", "-q", "-s", "--slice", "7d", "--csv")
     rows = [
         (row["query_id"], row["slice"][:10], row["weight"], round(float(row["value"]), 4))
         for row in csv.DictReader(io.StringIO(out))
@@ -98,10 +110,15 @@ def test_rows_of_queries_and_slices(run: Run) -> None:
 
 
 def test_tables_of_queries_and_slices(run: Run) -> None:
-    _, out, _ = run("t.qrels", "me.run", "-m", "AP", "--per-query", "--per-slice", "--no-trend")
+    _, out, _ = run("t.qrels", "me.run", "-m", "AP", "--per-query", "--per-slice", "--slice", "7d",
+                    "--no-trend")  # fmt: skip
     assert "me, query  AP, uniform" in out
-    assert "2011-10-14T00:00:00Z        2         2  0.7500" in out
-    assert "2011-10-21T00:00:00Z        0         0       –" in out
+    assert re.search(r"^2011-10-14T00:00:00Z +2 +2  0\.7500$", out, re.MULTILINE)
+    assert re.search(r"^2011-10-21T00:00:00Z +0 +0       –$", out, re.MULTILINE)
+    assert "\n2011-10-28T00:00:00Z (partial) " in out
+    assert "note: the last slice is partial: 2 days of 7d, from 2011-10-28T00:00:00Z on" in out
+    _, out, _ = run("t.qrels", "me.run", "-m", "AP", "--slice", "7d", "-s", "--json")
+    assert [row.get("partial") for row in json.loads(out)] == [False, False, True, None]
 
 
 def test_trends_for_programs_and_in_words(run: Run) -> None:
@@ -131,7 +148,8 @@ def test_the_official_scoring_as_tables(run: Run) -> None:
     _, out, _ = run("kba.txt", "me.run", "--official")
     assert out.startswith("Best cut-offs by F1 of means:\nrun")
     assert "SU of nothing" in out
-    assert "central+relevant  with positives  weighted" in out
+    assert "central+relevant  all, each with positives  weighted" in out
+    assert len(out.splitlines()) == 2 * (1 + 1 + 2 * 3 + 1) + 1  # not 12 rows a table
     _, out, _ = run(
         "kba.txt", "me.run", "--official", "--cutoff-step", "500", "--all-cutoffs",
         "--require-positives", "--csv",
@@ -192,7 +210,10 @@ def test_times_from_a_collection(run: Run) -> None:
         (["t.qrels", "empty.run"], "the file is empty"),
         (["t.qrels", "me.run", "--official", "--from", "2011-10-07"], "leave out --from, or"),
         (["t.qrels", "me.run", "--official", "-m", "AP", "-s"], "leave out --measure, --per-slice"),
-        (["t.qrels", "me.run", "--official", "-q", "--plots", "p"], "leave out --per-query."),
+        (["t.qrels", "me.run", "--official", "-s", "--plots", "p"], "leave out --per-slice."),
+        (["t.qrels", "me.run", "--official", "--teams"], "leave out --teams"),
+        (["t.qrels", "me.run", "--teams"], "the run 'me' does not say whose it is"),
+        (["t.qrels", "me.run", "--teams-file", "bounds"], "has no team"),
         (["t.qrels", "me.run", "--alpha", "2"], "--alpha"),
         (["t.qrels", "me.run", "--threshold", "nan"], "the threshold nan is no score"),
         (["t.qrels", "me.run", "--trend", "-s", "--json"], "leave out --per-query and --per"),
@@ -208,6 +229,7 @@ def test_what_a_user_can_fix(run: Run, arguments: list[str], message: str) -> No
     Path("empty.run").write_text("")
     Path("far.qrels").write_text(f"q 0 999999999999-e 1\nq 0 {START}-a 1\n")
     Path("cuts").write_text(f"{START}\n{START + 30 * DAY}\n")
+    Path("bounds").write_text("other ours\n")
     code, out, err = run(*arguments)
     assert (code, out) == (1, "")
     assert message in err
@@ -217,7 +239,16 @@ def test_what_a_user_can_fix(run: Run, arguments: list[str], message: str) -> No
 def test_slices_by_boundaries_and_formats(run: Run) -> None:
     Path("bounds").write_text("2011-10-07T00:00Z\n2011-10-08T00:00Z\n2011-10-17T00:00Z\n")
     code, out, err = run(
-        "t.qrels", "me.run", "--slice", "bounds", "-m", "AP", "--format", "markdown", "--no-trend"
+        "t.qrels",
+        "me.run",
+        "--slice",
+        "bounds",
+        "-m",
+        "AP",
+        "--format",
+        "markdown",
+        "--no-trend",
+        "--no-intervals",
     )
     # q: 5/6 and x d; r: e.
     assert (code, out.splitlines()[-1]) == (0, "| me | 2 | 0.8333 |")
@@ -366,7 +397,7 @@ def test_a_run_of_other_ids_is_told(run: Run) -> None:
     code, out, _ = run("t.qrels", "other.run", "-m", "AP")
     assert code == 0
     assert "none of its 1 document is judged. Are ids written alike?" in out
-    assert f"The run has '{START}-other', the judgements '{START + 3600}-" in out
+    assert f"other has '{START}-other', the judgements '{START + 3600}-" in out
 
 
 def test_a_filter_run_meets_judgements_of_plain_ids(run: Run) -> None:
@@ -380,10 +411,11 @@ def test_a_filter_run_meets_judgements_of_plain_ids(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("last", "slices"), [(30 * DAY, 5), (5 * DAY, 6), (3 * 3600, 4), (1800, 1)]
+    ("last", "slices"),
+    [(67 * 366 * DAY, 68), (86 * DAY, 13), (30 * DAY, 31), (5 * DAY, 21), (3 * 3600, 4), (1800, 1)],
 )
 def test_slices_fit_the_stream_unless_told(run: Run, last: int, slices: int) -> None:
-    """Weeks, days, hours, or the hour and a half in one: a slice starts with its unit."""
+    """Years, weeks, days, hours, or the half hour in one."""
     end = START + last
     Path("s.qrels").write_text(f"q 0 {START}-a 1\nq 0 {end}-b 1\n")
     Path("s.run").write_text(f"q Q0 {START}-a 1 9 t\n")

@@ -21,6 +21,7 @@ WEEK = 7 * DAY
 NOISE = 3
 SEED = 7
 MEASURES = ("AP", "nDCG@R", "Rprec")
+PAGE = (Path(__file__).parents[3] / "docs" / "timeline.md").read_text("utf-8")
 
 
 @pytest.fixture(scope="module", params=["kba 2012", "made up"])
@@ -48,6 +49,10 @@ def made_up() -> Truth:
 
 @pytest.fixture(scope="module")
 def systems(truth: Truth) -> dict[str, pl.DataFrame]:
+    return made_systems(truth)
+
+
+def made_systems(truth: Truth) -> dict[str, pl.DataFrame]:
     """Each judged document comes with three others of its entity and week.
 
     A system sees each document through noise; ``sight`` is by how many standard deviations
@@ -88,11 +93,14 @@ def systems(truth: Truth) -> dict[str, pl.DataFrame]:
     }
 
 
-def scored(truth: Truth, systems: dict[str, pl.DataFrame], slicing: str) -> dict[str, StreamScores]:
+def scored(
+    truth: Truth, systems: dict[str, pl.DataFrame], slicing: str, graded: bool | None = None
+) -> dict[str, StreamScores]:
     cells = measured_cells(truth, slices_of(slicing, truth.range()))
     measures = slice_measures(MEASURES)
     return {
-        name: score_stream(run_of(table, name), cells, measures) for name, table in systems.items()
+        name: score_stream(run_of(table, name), cells, measures, graded=graded)
+        for name, table in systems.items()
     }
 
 
@@ -101,22 +109,24 @@ def test_the_judgements_are_those_of_the_track(kba_2012: Path) -> None:
     truth = read_truth(kba_2012)
     assert truth.ledger.lines == 9925
     assert truth.ledger.several == 1401
+    # All lines are of positives, so what assessors differ in is central against relevant.
+    assert (truth.ledger.pairs, truth.ledger.disagree, truth.ledger.differ) == (8486, 0, 347)
     assert len(truth.judged.query_ids) == 29
 
 
-@pytest.mark.parametrize("slicing", ["7d", "1d"])
+@pytest.mark.parametrize(("slicing", "graded"), [("7d", None), ("7d", True), ("1d", None)])
 def test_scores_agree_with_plain_loops(
-    truth: Truth, systems: dict[str, pl.DataFrame], slicing: str
+    truth: Truth, systems: dict[str, pl.DataFrame], slicing: str, graded: bool | None
 ) -> None:
     judged = truth.judged
     rows = zip(
         judged.query_ids.gather(judged.query), judged.doc_ids, truth.times.tolist(),
         judged.relevance.tolist(), strict=True,
     )  # fmt: skip
-    judgements = [Judgement(*row) for row in rows]
+    judgements = reference.shown_to("nDCG", [Judgement(*row) for row in rows], graded)
     length = {"7d": WEEK, "1d": DAY}[slicing]
     slices = reference.uniform_slices(judgements, length)
-    for name, found in scored(truth, systems, slicing).items():
+    for name, found in scored(truth, systems, slicing, graded).items():
         lines = [Line(*row) for row in systems[name].iter_rows()]
         for measure in MEASURES if name == "degrading" else MEASURES[:1]:
             cells = reference.cell_scores(judgements, lines, slices, measure)
@@ -126,6 +136,17 @@ def test_scores_agree_with_plain_loops(
                 means = reference.query_scores(cells, shares).values()
                 expected = sum(means) / len(means)
                 assert found.mean(measure, weight) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_scores_that_the_docs_give(kba_2012: Path) -> None:
+    """Binary as in the paper, and graded; AP knows no grades."""
+    truth = read_truth(kba_2012)
+    systems = made_systems(truth)
+    binary, graded = (scored(truth, systems, "7d", how)["noisy"] for how in (None, True))
+    for measure, expected in (("nDCG@R", (0.6301, 0.5887)), ("AP", (0.6682, 0.6682))):
+        found = tuple(round(each.mean(measure, "uniform"), 4) for each in (binary, graded))
+        assert found == expected
+        assert measure == "AP" or f"nDCG@R {expected[0]} binary and {expected[1]} graded" in PAGE
 
 
 def test_weightings_order_the_systems_as_designed(

@@ -13,7 +13,7 @@ from tests.unit.timeline.made_streams import START
 from citebed.errors import CitebedError, FormatError
 from citebed.runs.times import DAY, format_time, parse_time
 from citebed.timeline.bursts import bursting
-from citebed.timeline.slices import Range, Slices, months_after, slices_of
+from citebed.timeline.slices import Range, Slices, months_after, slices_of, usual_slicing
 
 HOUR = 3600
 
@@ -55,6 +55,47 @@ def test_months_go_by_the_calendar() -> None:
     assert slices.labels == ["2012-01-31T00:00:00Z", "2012-02-29T00:00:00Z", "2012-03-31T00:00:00Z"]
     assert format_time(int(slices.ends[-1])) == "2012-04-30T00:00:00Z"
     assert format_time(months_after(first, 13)) == "2013-02-28T10:00:00Z"
+
+
+def test_years_go_by_the_calendar_too() -> None:
+    first, last = (parse_time(text, utc=True) for text in ("2012-02-29", "2014-07-01"))
+    slices = slices_of("1y", over(first, last))
+    assert slices.labels == ["2012-02-29T00:00:00Z", "2013-02-28T00:00:00Z", "2014-02-28T00:00:00Z"]
+    assert slices_of("24mo", over(first, last)).bounds.tolist() == (
+        slices_of("2y", over(first, last)).bounds.tolist()
+    )
+
+
+def test_a_last_slice_that_the_stream_does_not_fill_is_partial() -> None:
+    slices = slices_of("7d", over(START + 5 * HOUR, START + 15 * DAY))
+    assert slices.partial.tolist() == [False, False, True]
+    told = "the last slice is partial: 2 days of 7d, from 2011-10-21T00:00:00Z on"
+    assert slices.notes() == [told]
+    full = slices_of("7d", over(START + 5 * HOUR, START + 14 * DAY - 1))
+    assert (full.partial.any(), full.notes()) == (False, [])
+    # So is one that is cut off where slices should end.
+    cut = slices_of("3d", over(START, START + 30 * DAY, end=START + 7 * DAY))
+    assert (cut.partial.tolist(), cut.stops) == ([False, False, True], START + 7 * DAY)
+    assert not slices_of("equal:1", over(START, START + DAY, START)).partial.any()
+
+
+@pytest.mark.parametrize(
+    ("days", "usual"),
+    [(1, "1h"), (5, "6h"), (30, "1d"), (86, "7d"), (365, "7d"), (730, "1mo"), (3653, "1y"),
+     (67 * 365.25, "1y"), (400 * 365.25, "10y")],
+)  # fmt: skip
+def test_the_usual_length_makes_some_tens_of_slices(days: float, usual: str) -> None:
+    stream = over(START, START + round(days * DAY) - 1)
+    assert usual_slicing(stream) == usual
+    assert 10 <= len(slices_of(usual, stream)) <= 70
+
+
+@given(st.integers(1, 200_000))
+def test_whatever_is_usual_can_cut_the_stream(hours: int) -> None:
+    stream = over(START, START + hours * HOUR, end=START + hours * HOUR + 1)
+    slices = slices_of(usual_slicing(stream), stream)
+    assert 1 <= len(slices) <= 150
+    assert slices.bounds[-1] == stream.until
 
 
 def test_the_whole() -> None:
@@ -197,6 +238,8 @@ def test_times_without_a_zone_can_be_declared_utc(tmp_path: Path) -> None:
         ("burst:7d/2d", "not a multiple"),
         ("burst:7d", "expected two lengths"),
         ("burst:1mo/1d", "in days or hours"),
+        ("burst:1y/1d", "in days or hours"),
+        ("1y", "longer than the 10 days"),
         ("0d", "cannot read the length"),
         ("weekly", "cannot read the slicing 'weekly'"),
         ("equal:many", "expected a whole number"),

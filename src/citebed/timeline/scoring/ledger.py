@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.timeline.scoring.judged_ranks import Placing
+from citebed.timeline.scoring.measuring import uses_grades
 from citebed.timeline.scoring.query_slices import Cells
 from citebed.timeline.streams.tally import Skipped
+from citebed.timeline.streams.truth import Truth
 from citebed.wording import count
 
 
@@ -30,6 +34,7 @@ class JudgedLedger(NamedTuple):
     outside: int
     several: int
     disagree: int
+    differ: int
     untimed: int
 
     def notes(self) -> list[str]:
@@ -45,8 +50,8 @@ class JudgedLedger(NamedTuple):
             "document in any slice, left out": self.empty_queries,
             f"{self.outside:,} of {pairs} outside all slices": self.outside,
             f"{count(self.untimed, 'judged pair')} without a time, left out": self.untimed,
-            f"{self.several:,} of {pairs} with several assessors, who disagree on "
-            f"{self.disagree:,}": self.several,
+            f"{self.several:,} of {pairs} with several assessors, who disagree on relevance in "
+            f"{self.disagree:,} and on the grade alone in {self.differ:,}": self.several,
         }
         return [note for note, number in found.items() if number]
 
@@ -66,8 +71,22 @@ def judged_ledger(cells: Cells) -> JudgedLedger:
         outside=int((cells.slices.of(truth.times) < 0).sum()),
         several=truth.ledger.several,
         disagree=truth.ledger.disagree,
+        differ=truth.ledger.differ,
         untimed=truth.ledger.untimed,
     )
+
+
+def relevance_notes(truth: Truth, measures: Sequence[Measure], graded: bool | None) -> list[str]:
+    """Whether grades count, in a sentence; nothing is to say where all relevant have the same."""
+    relevant = truth.judged.relevance[truth.judged.relevance > 0]
+    if not len(relevant) or relevant.min() == relevant.max():
+        return []
+    grades = f"grades {relevant.min()} to {relevant.max()}"
+    counting = [str(each) for each in measures if uses_grades(each, graded)]
+    if len(counting) == len(measures):
+        return [f"relevance is graded: {grades} count as such"]
+    but = f", but for {', '.join(counting)}" if counting else ""
+    return [f"relevance is binary: {grades} count alike{but} (--graded lets them count)"]
 
 
 class RunLedger(NamedTuple):
@@ -98,12 +117,6 @@ class RunLedger(NamedTuple):
         if not self.lines:
             return ["the run returned nothing and scores 0"]
         notes = []
-        if self.measured and not self.judged:
-            ours, theirs = self.alike
-            notes.append(
-                f"none of its {count(self.measured, 'document')} is judged. Are ids written alike? "
-                f"The run has '{ours}', the judgements '{theirs}'"
-            )
         if self.unjudged:
             more = " …" if self.unjudged_queries > len(self.examples) else ""
             notes.append(
@@ -121,6 +134,27 @@ class RunLedger(NamedTuple):
                 "and slice, which score 0"
             )
         return notes
+
+
+def none_judged_notes(ledgers: Iterable[RunLedger]) -> list[str]:
+    """One question for all runs of which no document is judged."""
+    strange = [ledger for ledger in ledgers if ledger.measured and not ledger.judged]
+    if not strange:
+        return []
+    ours, theirs = strange[0].alike
+    ids = f"{strange[0].run} has '{ours}', the judgements '{theirs}'"
+    documents = sum(ledger.measured for ledger in strange)
+    return [none_judged([ledger.run for ledger in strange], documents, ids)]
+
+
+def none_judged(runs: Sequence[str], documents: int, hint: str) -> str:
+    """The question why none of the documents of some runs is judged."""
+    whose = "its" if len(runs) == 1 else "their"
+    more = f" and {len(runs) - 3} more" if len(runs) > 3 else ""
+    return (
+        f"{', '.join(runs[:3])}{more}: none of {whose} {count(documents, 'document')} is judged. "
+        f"Are ids written alike? {hint}"
+    )
 
 
 def run_ledger(run: str, placing: Placing, found: Rankings, skipped: Skipped) -> RunLedger:

@@ -1,15 +1,26 @@
-"""Measures of a slice: those of `citebed.evaluation`, and AUC rescaled."""
+"""Measures of a slice: those of `citebed.evaluation` that have a mean."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import ClassVar
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from citebed.errors import CitebedError
-from citebed.evaluation.measures import AUC, SU, Measure, SetAP, SetF, SetP, SetR, Utility
-from citebed.evaluation.measures.grammar import measure, measures, split_names
+from citebed.evaluation.measures import (
+    ERR,
+    SU,
+    Measure,
+    RescaledAUC,
+    SetAP,
+    SetF,
+    SetP,
+    SetR,
+    Utility,
+    nDCG,
+)
+from citebed.evaluation.measures.grammar import measures, split_names
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats
 
@@ -17,23 +28,10 @@ DEFAULT_MEASURES = ("AP", "nDCG@R", "Rprec")
 SET_BASED = (SetP, SetR, SetF, SetAP, SU, Utility)
 
 
-class RescaledAUC(AUC):
-    """AUC on the scale from -1 to 1: 2·AUC - 1, so that an order at random scores 0.
-
-    Dietz, Dalton & Balog found that the area agrees over slices of different size only so.
-    """
-
-    NAME: ClassVar[str] = "RescaledAUC"
-    RANGE: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-
-    def score(self, rankings: Rankings) -> Floats:
-        return 2 * super().score(rankings) - 1
-
-
 def slice_measures(
     texts: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
 ) -> list[Measure]:
-    """The measures that texts name, each once; ``RescaledAUC`` is known here too.
+    """The measures that texts name, each once; ``AUC:rescaled`` is ``RescaledAUC``.
 
     Relevance is decided before slices and weights are made, so a measure's own ``rel`` is
     refused; so is one that has no mean, such as a count.
@@ -50,9 +48,6 @@ def slice_measures(
 def _measure(text: str | Measure) -> Measure:
     if text == "AUC:rescaled":  # as the robustness study writes it
         return RescaledAUC()
-    if isinstance(text, str) and text.lower().startswith(RescaledAUC.NAME.lower()):
-        plain = measure(AUC.NAME + text[len(RescaledAUC.NAME) :])
-        return RescaledAUC(rel=plain.rel, judged_only=plain.judged_only)
     return measures([text])[0]
 
 
@@ -66,10 +61,38 @@ def _check(each: Measure) -> None:
         raise CitebedError(f"{each} has no mean over slices; take another measure, such as AP.")
 
 
-def slice_values(each: Measure, everything: Rankings, accepted: Rankings) -> Floats:
-    """The measure of every cell; 0 where the run returned nothing, whatever the measure says.
+def uses_grades(each: Measure, graded: bool | None) -> bool:
+    """Whether a measure is shown grades; else all relevant documents are alike, as in the paper.
 
+    Unless told, those are that ask for gains: ERR, and nDCG with gains of its own
+    (``dcg='exp-log2'``).
+    """
+    asks = isinstance(each, ERR) or (isinstance(each, nDCG) and each.dcg != "log2")
+    return asks if graded is None else graded
+
+
+def slice_values(
+    measures: Sequence[Measure], everything: Rankings, accepted: Rankings, graded: bool | None
+) -> Floats:
+    """Every measure of every cell; 0 where the run returned nothing, whatever a measure says.
+
+    Only RescaledAUC, of which 0 is an order at random, says itself what nothing is worth: −1.
     Measures of sets look at what was accepted: the documents above the threshold.
     """
-    seen = accepted if isinstance(each, SET_BASED) else everything
-    return np.where(seen.in_run, each.values(seen), 0.0)
+    alike = {True: (everything, accepted), False: (binary(everything), binary(accepted))}
+    rows = []
+    for each in measures:
+        seen = alike[uses_grades(each, graded)][isinstance(each, SET_BASED)]
+        nothing = each.empty if isinstance(each, RescaledAUC) else 0.0
+        rows.append(np.where(seen.in_run, each.values(seen), nothing))
+    return np.stack(rows)
+
+
+def binary(rankings: Rankings) -> Rankings:
+    """The same with all relevant documents alike."""
+    return replace(
+        rankings,
+        relevance=np.minimum(rankings.relevance, 1),
+        judged_relevance=np.minimum(rankings.judged_relevance, 1),
+        counts={},
+    )

@@ -11,26 +11,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError
+from citebed.runs.assessors import OFFICIAL
 from citebed.runs.kba_files import HIGHEST
 from citebed.runs.tables import Floats, Ints
+from citebed.timeline.scoring.ledger import none_judged
 from citebed.timeline.scoring.repeated_pairs import RepeatedPairs, check_repeats
-from citebed.timeline.streams.assessors import OFFICIAL
 from citebed.timeline.streams.stream_runs import StreamRun, opened_runs, without_times
 from citebed.timeline.streams.tally import RunLines, Skipped, tally
 from citebed.timeline.streams.times import times_of
 from citebed.timeline.streams.truth import Reading, Truth, judged_table, timeless_truth
+from citebed.wording import count
 
 LEVELS = {"central": 2, "central+relevant": 1}
 """What is a positive: the lowest grade of it."""
 
 ENTITIES = {"all": False, "with positives": True}
+EVERYONE = "all, each with positives"
 SCORES = {
     "run": pl.String,
     "positives": pl.String,
@@ -45,6 +48,15 @@ SCORES = {
     "su_of_nothing": pl.Float64,
 }
 """The columns of a table of official scores."""
+ENTITY_SCORES = {
+    "run": pl.String,
+    "positives": pl.String,
+    "query_id": pl.String,
+    "cutoff": pl.Int64,
+    **dict.fromkeys(("tp", "fp", "fn"), pl.Int64),
+    **dict.fromkeys(("precision", "recall", "f1", "su"), pl.Float64),
+}
+"""The columns of a table of official scores entity by entity."""
 
 
 class Confusion(NamedTuple):
@@ -196,13 +208,16 @@ class OfficialScores:
 
     ``f1_of_means`` is the F1 of the mean precision and mean recall, ``mean_f1`` the mean of the
     entities' F1 (the same for micro). ``su_of_nothing`` is what a run that returns nothing gets.
-    ``judged`` of the run's documents are judged.
+    ``judged`` of the run's documents are judged. ``counts`` are of entities, by what is a
+    positive, with the entities' names. ``team`` is whose run it is, where it says so.
     """
 
     run: str
     table: pl.DataFrame
     skipped: Skipped
     judged: int
+    counts: dict[str, tuple[list[str], Confusion]]
+    team: str = ""
 
     def best(self, by: str = "f1_of_means") -> pl.DataFrame:
         """The row with the highest score of each kind; the lowest cut-off if several have it."""
@@ -212,6 +227,28 @@ class OfficialScores:
             .first()
             .sort(*(pl.col(name).cast(pl.Enum([*known])) for name, known in _KINDS.items()))
         )
+
+    @cached_property
+    def entities(self) -> pl.DataFrame:
+        """A row an entity and cut-off: its counts, P, R, F1 and SU."""
+        return pl.concat([self._entities(level) for level in self.counts])
+
+    def _entities(self, level: str) -> pl.DataFrame:
+        names, counts = self.counts[level]
+        precisions, recalls = precision(counts), recall(counts)
+        numbers = (*counts, precisions, recalls, f1(precisions, recalls), scaled_utility(counts))
+        cutoffs = self.table["cutoff"].unique().sort().to_numpy()
+        entities = pl.Series(names, dtype=pl.String)
+        entities = entities.gather(np.repeat(np.arange(len(names)), len(cutoffs)))
+        about = (self.run, level, entities, np.tile(cutoffs, len(names)))
+        columns = zip(ENTITY_SCORES, (*about, *(each.ravel() for each in numbers)), strict=True)
+        return pl.DataFrame(dict(columns), schema=ENTITY_SCORES)
+
+    def best_entities(self, by: str = "f1_of_means") -> pl.DataFrame:
+        """The rows of entities at the cut-off that is best for their mean (macro)."""
+        macro = self.best(by).filter(pl.col("average") == "macro")
+        chosen = macro.unique("positives", keep="first", maintain_order=True)
+        return self.entities.join(chosen, on=["positives", "cutoff"], how="semi")
 
 
 def cutoffs_of(step: int) -> Ints:
@@ -244,14 +281,18 @@ def score_official(
             f"{run.name}: scores go from {counted.lowest:g} to {counted.highest:g}; the official "
             f"scoring needs confidences above 0 and up to {HIGHEST}. Rescale them."
         )
-    rows = []
+    rows, by_entity = [], {}
+    names = truth.judged.query_ids.to_numpy()
     for level in LEVELS:
         counts = counted.confusion(level, unjudged_negative)
+        kept = np.flatnonzero((counts.positives > 0) | (not require_positives))
+        by_entity[level] = names[kept].tolist(), counts.of(kept)
         for entities, needs in ENTITIES.items():
             chosen = np.flatnonzero((counts.positives > 0) | (not needs))
             if require_positives in (None, needs) and len(chosen):
                 rows += _rows((run.name, level, entities), counts.of(chosen), cutoffs)
-    return OfficialScores(run.name, pl.concat(rows), skipped, int(counted.judged.sum()))
+    judged = int(counted.judged.sum())
+    return OfficialScores(run.name, pl.concat(rows), skipped, judged, by_entity, run.team)
 
 
 def _rows(kind: tuple[str, str, str], counts: Confusion, cutoffs: Ints) -> list[pl.DataFrame]:
@@ -293,6 +334,34 @@ class OfficialTimeline:
         return {
             name: pl.concat([scores.best(by) for scores in self.runs]) for name, by in BEST.items()
         }
+
+    def entities(self, by: str = "") -> pl.DataFrame:
+        """A row a run, entity and cut-off: of all, or of that which is best for one of `BEST`."""
+        return pl.concat([s.best_entities(BEST[by]) if by else s.entities for s in self.runs])
+
+    def once(self, table: pl.DataFrame) -> pl.DataFrame:
+        """The rows without those that say the same again: where every entity has positives."""
+        same = [level for level, (_, of) in self.runs[0].counts.items() if of.positives.all()]
+        alike = pl.col("positives").is_in(same) & pl.lit("all" in table["entities"])
+        kept = table.filter(~alike | (pl.col("entities") == "all"))
+        return kept.with_columns(
+            entities=pl.when(alike).then(pl.lit(EVERYONE)).otherwise("entities")
+        )
+
+    def notes(self) -> list[str]:
+        """What a reader has to know of the runs, in sentences."""
+        skipped = {scores.run: scores.skipped for scores in self.runs}
+        strange = [s.run for s in self.runs if s.skipped.lines and not s.judged]
+        told = []
+        if strange:
+            documents = sum(skipped[run].lines for run in strange)
+            told = [none_judged(strange, documents, "(--times knows those with a time in front)")]
+        return told + [
+            f"{run}: {count(of.unjudged, 'document')} of {count(len(of.queries), 'entity')} that "
+            "nobody judged left out"
+            for run, of in skipped.items()
+            if of.unjudged
+        ]
 
 
 def official_timeline(  # noqa: PLR0913 (a notebook completes and checks them by name)

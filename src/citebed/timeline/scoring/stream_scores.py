@@ -45,13 +45,17 @@ ROWS = {
 
 @dataclass(frozen=True, eq=False)
 class StreamScores:
-    """A run's scores: one row of ``values`` a measure, one column a cell."""
+    """A run's scores: one row of ``values`` a measure, one column a cell.
+
+    ``team`` is whose run it is, where it says so; its rows say it then.
+    """
 
     run: str
     measures: tuple[Measure, ...]
     cells: Cells
     values: Floats
     ledger: RunLedger
+    team: str = ""
 
     def of(self, measure: Measure | str) -> Floats:
         """The scores of all cells under a measure."""
@@ -91,9 +95,12 @@ class StreamScores:
         )
 
     def slices(self) -> pl.DataFrame:
-        """One row a measure and slice with relevant documents: the mean over its queries."""
+        """One row a measure and slice with relevant documents: the mean over its queries.
+
+        ``partial`` is a slice of which the stream has only a part.
+        """
         labels = self.cells.slices.labels
-        return self._table(
+        return self._sliced(
             (str(measure), ALL, label, None, value)
             for measure in self.measures
             for label, value in zip(labels, self.by_slice(measure).tolist(), strict=True)
@@ -107,14 +114,20 @@ class StreamScores:
             (names[query], labels[at])
             for query, at in zip(self.cells.query.tolist(), self.cells.slice.tolist(), strict=True)
         ]
-        return self._table(
+        return self._sliced(
             (str(measure), *pair, None, value)
             for measure, row in zip(self.measures, self.values, strict=True)
             for pair, value in zip(pairs, row.tolist(), strict=True)
         )
 
     def _table(self, rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
-        return pl.DataFrame([(self.run, *row) for row in rows], schema=ROWS, orient="row")
+        table = pl.DataFrame([(self.run, *row) for row in rows], schema=ROWS, orient="row")
+        return table.with_columns(team=pl.lit(self.team)) if self.team else table
+
+    def _sliced(self, rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
+        slices = self.cells.slices
+        cut = [label for label, part in zip(slices.labels, slices.partial, strict=True) if part]
+        return self._table(rows).with_columns(partial=pl.col("slice").is_in(cut))
 
 
 def score_stream(
@@ -123,11 +136,12 @@ def score_stream(
     measures: Sequence[Measure],
     times: pl.DataFrame | None = None,
     threshold: float | None = None,
+    graded: bool | None = None,
 ) -> StreamScores:
     """Score one run, read in batches.
 
     ``times`` are as for the judgements. Measures of sets look at documents with a score above
-    ``threshold``; without one, at all.
+    ``threshold``; without one, at all. ``graded`` says whether grades count (`uses_grades`).
     """
     judged = cells.truth.judged
     placing, skipped = tally(run, judged, times, partial(Placing, cells, threshold))
@@ -135,9 +149,9 @@ def score_stream(
         suspects = beside.submit(placing.suspects)
         everything, accepted = placing.rankings()
     check_repeats(run, judged, times, suspects.result())
-    values = np.stack([slice_values(each, everything, accepted) for each in measures])
+    values = slice_values(measures, everything, accepted, graded)
     ledger = run_ledger(run.name, placing, everything, skipped)
-    return StreamScores(run.name, tuple(measures), cells, values, ledger)
+    return StreamScores(run.name, tuple(measures), cells, values, ledger, run.team)
 
 
 def measured_cells(truth: Truth, slices: Slices) -> Cells:

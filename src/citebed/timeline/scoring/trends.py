@@ -37,8 +37,8 @@ class Trend:
 
     ``slope`` is Theil's and Sen's, per ``unit`` of time, with its interval at ``level``;
     ``test`` is corrected by the factor ``correction`` for neighbouring slices being alike.
-    ``first`` and ``last`` are the means of the first and last thirds of the slices, ``drop``
-    what is lost between them as a share of the first.
+    ``first`` and ``last`` are where the line of that slope is at the first and last slice, within
+    the scores there are; ``drop`` is what is lost between them as a share of the first.
     """
 
     slices: int
@@ -169,7 +169,9 @@ def slope_interval(
     tails = ((1 - level) / 2, (1 + level) / 2)
     stretch = student_quantile(tails[1], n / length - 1) / _NORMAL.inv_cdf(tails[1])
     low, high = np.quantile(slopes - slope, tails) * stretch * math.sqrt(n / (n - 2))
-    return Interval(slope - float(high), slope - float(low), "block bootstrap")
+    # The slope itself is in it, however odd the resampled ones are.
+    ends = min(slope - float(high), slope), max(slope - float(low), slope)
+    return Interval(*ends, "block bootstrap")
 
 
 def student_quantile(level: float, df: float) -> float:
@@ -214,18 +216,30 @@ def trend(
     unit = unit_of(middles)
     x = (middles[kept] - middles[0]) / UNITS[unit]
     y = scores[kept]
-    slices, third = len(y), len(y) // 3
-    first, last = (
-        (float(y[:third].mean()), float(y[-third:].mean())) if third else (math.nan, math.nan)
-    )
-    drop = (first - last) / abs(first) if first else math.nan
+    slices = len(y)
     x, y = _joined(x), _joined(y)
+    slope = theil_sen(x, y)
+    first, last = _line_ends(x, y, slope)
+    drop = (first - last) / abs(first) if first else math.nan
     limits = slope_interval(x, y, level=level, samples=samples, seed=seed)
     correction = serial_correction(x, y)
     return Trend(
-        slices, unit, theil_sen(x, y), limits.low, limits.high, level,
+        slices, unit, slope, limits.low, limits.high, level,
         mann_kendall(y, correction), correction, first, last, drop,
     )  # fmt: skip
+
+
+def _line_ends(x: Floats, y: Floats, slope: float) -> tuple[float, float]:
+    """The line through the points at its ends, no further than the points go; nan without a slope.
+
+    One line for how much changes and from where to where: means of some first and last slices
+    can go up where it goes down.
+    """
+    if math.isnan(slope):
+        return math.nan, math.nan
+    line = slope * x[[0, -1]] + np.median(y - slope * x)
+    first, last = np.clip(line, y.min(), y.max()).tolist()
+    return first, last
 
 
 def _joined(values: Floats) -> Floats:

@@ -44,7 +44,8 @@ class StreamRun:
     ``careful`` is a slower way for when the first one fails: it succeeds or names the line.
     ``separators`` counts what parts the fields, beside the reading; the first way has failed
     where it is not what so many lines have. ``begun`` gives the tables of a run whose reading
-    has begun, and ``None`` from then on. A ``timeless`` run has the same time throughout.
+    has begun, and ``None`` from then on. A ``timeless`` run has the same time throughout. ``team``
+    is whose it is, where it says so.
     """
 
     called: str | Path
@@ -53,6 +54,7 @@ class StreamRun:
     separators: Callable[[], int | None] | None = None
     begun: Callable[[], Iterator[pl.DataFrame] | None] | None = None
     timeless: bool = False
+    team: str = ""
 
     @property
     def name(self) -> str:
@@ -75,7 +77,7 @@ def open_run(path: str | Path) -> StreamRun:
     if form is Form.PARQUET:
         return StreamRun(path, lambda: [_parquet(path)])
     if form is Form.KBA:
-        return StreamRun(path, lambda: [_kba(path)])
+        return _kba(path)
     if form is Form.TREC_RUN:
         return _trec(path)
     raise FormatError(
@@ -147,10 +149,11 @@ def run_of(table: pl.DataFrame, name: str = "run") -> StreamRun:
     return StreamRun(name, lambda: [checked.lazy()])
 
 
-def _kba(path: Path) -> pl.LazyFrame:
-    from citebed.runs.kba_files import read_filter_run
+def _kba(path: Path) -> StreamRun:
+    from citebed.runs.kba_files import read_filter_run, run_names
 
-    return read_filter_run(path).table.lazy()
+    team, _ = run_names(path)
+    return StreamRun(path, lambda: [read_filter_run(path).table.lazy()], team=team)
 
 
 def _parquet(path: Path) -> pl.LazyFrame:

@@ -16,18 +16,18 @@ from tests.reference.timeline import DAY, Judgement, Line
 from tests.unit.timeline.made_streams import START, judgement_table, run_table, streams
 
 from citebed.errors import CitebedError, FormatError
+from citebed.runs.assessors import RULES
 from citebed.runs.times import TIMES
 from citebed.timeline.scoring.ledger import judged_ledger
 from citebed.timeline.scoring.measuring import slice_measures
 from citebed.timeline.scoring.stream_scores import StreamScores, measured_cells, score_stream
 from citebed.timeline.slices import slices_of
-from citebed.timeline.streams.assessors import RULES
 from citebed.timeline.streams.stream_runs import open_run, run_of
 from citebed.timeline.streams.truth import Reading, read_truth, truth_of
 
 MEASURES = (
     "AP", "nDCG@R", "nDCG", "Rprec", "AUC", "RescaledAUC", "RR", "P@2", "R@2", "Bpref", "SetP",
-    "SetR", "SetF", "SU", "infAP",
+    "SetR", "SetF", "SU", "infAP", "ERR(max_rel=2)", "nDCG(dcg='exp-log2')@R",
 )  # fmt: skip
 WEIGHTS = ("uniform", "burst", "recency:10d")
 
@@ -37,13 +37,12 @@ def scored(
     run: list[Line],
     slicing: str = "7d",
     reading: Reading | None = None,
-    threshold: float | None = None,
+    **how: object,
 ) -> StreamScores:
     truth = truth_of(judgement_table(judgements), reading=reading)
     cells = measured_cells(truth, slices_of(slicing, truth.range()))
-    return score_stream(
-        run_of(run_table(run)), cells, slice_measures(MEASURES), threshold=threshold
-    )
+    run_read, measures = run_of(run_table(run)), slice_measures(MEASURES)
+    return score_stream(run_read, cells, measures, **how)  # type: ignore[arg-type]
 
 
 # --- the case of docs/timeline.md -----------------------------------------------------------
@@ -80,7 +79,7 @@ def test_the_case_of_the_docs() -> None:
     assert scores.of("nDCG@R") == pytest.approx([1 / (1 + 1 / math.log2(3)), 0, 1, 0], abs=1e-12)
     # AUC: q, week 1: of pairs (a, c), (b, c) one is right; week 2: (d, x) is wrong.
     assert scores.of("AUC") == pytest.approx([1 / 2, 0, 1, 0], abs=1e-12)
-    assert scores.of("RescaledAUC") == pytest.approx([0, -1, 1, 0], abs=1e-12)
+    assert scores.of("RescaledAUC") == pytest.approx([0, -1, 1, -1], abs=1e-12)
     uniform, burst = scores.by_query("AP", "uniform"), scores.by_query("AP", "burst")
     assert uniform == pytest.approx([(5 / 6 + 1 / 2) / 2, (1 + 0) / 2], abs=1e-12)
     assert burst == pytest.approx([2 / 3 * 5 / 6 + 1 / 3 * 1 / 2, 1 / 2], abs=1e-12)
@@ -137,7 +136,7 @@ def test_tables_have_the_fields_of_the_interface() -> None:
     st.sampled_from([6, 24, 72, 168]),
     st.sampled_from(list(RULES)),
     st.sampled_from([1, 2]),
-    st.booleans(),
+    st.sampled_from([None, True, False]),
     st.sampled_from([None, 0.1, 1.0, 600.0]),
 )
 def test_agrees_with_plain_loops(
@@ -145,25 +144,26 @@ def test_agrees_with_plain_loops(
     hours: int,
     rule: str,
     rel: int,
-    binary: bool,
+    graded: bool | None,
     threshold: float | None,
 ) -> None:
     judgements, run = stream
-    graded = [
-        judgement._replace(grade=(1 if binary else judgement.grade) * (judgement.grade >= rel))
+    merged = [
+        judgement._replace(grade=judgement.grade * (judgement.grade >= rel))
         for judgement in reference.merged(judgements, rule, rel)
     ]
-    assume(any(judgement.grade for judgement in graded))
-    slices = reference.uniform_slices(graded, hours * 3600)
-    first, last = min(j.time for j in graded), max(j.time for j in graded)
+    assume(any(judgement.grade for judgement in merged))
+    slices = reference.uniform_slices(merged, hours * 3600)
+    first, last = min(j.time for j in merged), max(j.time for j in merged)
     assume(hours * 3600 <= (last // DAY + 1 - first // DAY) * DAY)
-    reading = Reading(rule=rule, rel=rel, binary=binary)
-    found = scored(judgements, run, f"{hours}h", reading, threshold)
+    reading = Reading(rule=rule, rel=rel)
+    found = scored(judgements, run, f"{hours}h", reading, threshold=threshold, graded=graded)
     for name in MEASURES:
-        expected = reference.cell_scores(graded, run, slices, name, threshold)
+        shown = reference.shown_to(name, merged, graded)
+        expected = reference.cell_scores(shown, run, slices, name, threshold)
         assert found.of(name) == pytest.approx(list(expected.values()), abs=1e-9), name
         for weight in WEIGHTS:
-            shares = reference.weights(graded, list(expected), weight, slices[-1][1])
+            shares = reference.weights(merged, list(expected), weight, slices[-1][1])
             by_query = reference.query_scores(expected, shares)
             assert found.cells.query_ids.to_list() == list(by_query)
             assert found.by_query(name, weight) == pytest.approx(list(by_query.values()), abs=1e-9)
