@@ -160,3 +160,41 @@ def benjamini_hochberg(p_values: Numbers, level: float) -> set[int]:
         if p_values[i] <= rank / len(p_values) * level:
             last = rank
     return set(order[:last])
+
+
+# Cells that two kinds of units cross.
+
+Cell = tuple[float, float, Hashable, Hashable]
+"""A cell's value, its weight, its row and its column."""
+
+
+def crossed_variance(cells: Sequence[Cell], rows: int, columns: int, number: int) -> float:
+    """The variance of the weighted mean of cells, pair by pair of cells that share a unit.
+
+    Pairs that share a row, times n/(n-1) of the rows; those that share a column likewise; less
+    those of a cell with itself, likewise with the ``number`` of cells. Never less than either.
+    """
+    size = sum(weight for _, weight, _, _ in cells)
+    mean = sum(value * weight for value, weight, _, _ in cells) / size
+    row = column = itself = 0.0
+    for i, (value, weight, r, c) in enumerate(cells):
+        for j, (value2, weight2, r2, c2) in enumerate(cells):
+            product_ = weight * (value - mean) * weight2 * (value2 - mean) / size**2
+            row += product_ * (r == r2)
+            column += product_ * (c == c2)
+            itself += product_ * (i == j)
+    row, column = row * rows / (rows - 1), column * columns / (columns - 1)
+    return max(row, column, row + column - itself * number / (number - 1))
+
+
+def crossed_resample(
+    cells: Sequence[Cell], rows: Sequence[Hashable], columns: Sequence[Hashable]
+) -> list[Cell]:
+    """The cells of rows and columns that were drawn, one of either drawn twice being two."""
+    return [
+        (value, weight, at, beside)
+        for at, row in enumerate(rows)
+        for beside, column in enumerate(columns)
+        for value, weight, r, c in cells
+        if (r, c) == (row, column)
+    ]

@@ -97,6 +97,9 @@ def typed(context: typer.Context) -> str:
             continue
         name = parameter.opts[:1] if parameter.param_type_name == "option" else []
         path = parameter.type.name in ("path", "file", "directory")
+        if parameter.nargs > 1:
+            words += [*name, *(_word(part, path) for part in value)]
+            continue
         for one in value if isinstance(value, list | tuple) else [value]:
             words += [*name, _word(one, path)]
     return shlex.join(words)

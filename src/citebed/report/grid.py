@@ -35,13 +35,13 @@ class Grid:
     def text(self) -> str:
         """Aligned columns, for a terminal."""
         lines = [self.head, *self.rows]
-        widths = [max(_width(row[at]) for row in lines) for at in range(len(self.head))]
+        widths = [max(text_width(row[at]) for row in lines) for at in range(len(self.head))]
         return "".join(f"{self._line(row, widths)}\n" for row in lines)
 
     def _line(self, row: Sequence[str], widths: Sequence[int]) -> str:
         cells = []
         for at, (cell, width) in enumerate(zip(row, widths, strict=True)):
-            gap = " " * (width - _width(cell))
+            gap = " " * (width - text_width(cell))
             cells.append(cell + gap if at in self.left else gap + cell)
         return "  ".join(cells).rstrip()
 
@@ -83,7 +83,7 @@ def p_text(p: float) -> str:
     return "<0.0001" if p < 1e-4 else f"{p:.4f}"
 
 
-def _width(text: str) -> int:
+def text_width(text: str) -> int:
     """How many places a text takes on a terminal."""
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1

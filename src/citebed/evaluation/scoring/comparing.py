@@ -13,7 +13,7 @@ import polars as pl
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring.run_scores import Resampling, RunScores, run_called
+from citebed.evaluation.scoring.run_scores import QueryScores, Resampling, run_called
 from citebed.evaluation.statistics import (
     CORRECTIONS,
     TESTS,
@@ -112,7 +112,7 @@ class Scored(Protocol):
     """Runs that were scored under the same judgements and measures."""
 
     @property
-    def runs(self) -> Sequence[RunScores]:
+    def runs(self) -> Sequence[QueryScores]:
         """Each run's scores."""
 
 
@@ -131,13 +131,13 @@ def compare(
         if design.correction == "tukey":
             found += _by_tukey(group, at, runs, design, resampling)
         else:
-            found += _corrected(group, design)
+            found += corrected(group, design)
     if not found:
         raise CitebedError("counts are not compared; name a measure such as nDCG@10.")
     return Comparisons(found)
 
 
-def _pairs(runs: Sequence[RunScores], design: Design) -> list[tuple[RunScores, RunScores]]:
+def _pairs(runs: Sequence[QueryScores], design: Design) -> list[tuple[QueryScores, QueryScores]]:
     if len(runs) < 2:
         raise CitebedError(f"found {len(runs)} run; a comparison needs two or more.")
     if design.correction == "tukey" and design.baseline is not None:
@@ -150,7 +150,7 @@ def _pairs(runs: Sequence[RunScores], design: Design) -> list[tuple[RunScores, R
     return [(base, run) for run in runs if run is not base]
 
 
-def shared_queries(*runs: RunScores) -> tuple[list[str], list[Floats]]:
+def shared_queries(*runs: QueryScores) -> tuple[list[str], list[Floats]]:
     """The queries that all of the runs were scored on, and each run's scores for them."""
     ids = runs[0].query_ids
     for run in runs[1:]:
@@ -160,15 +160,15 @@ def shared_queries(*runs: RunScores) -> tuple[list[str], list[Floats]]:
     return ids.to_list(), [run.values[:, _places(ids, run)] for run in runs]
 
 
-def _places(ids: pl.Series, run: RunScores) -> Any:
+def _places(ids: pl.Series, run: QueryScores) -> Any:
     return np.flatnonzero(run.query_ids.is_in(ids.implode()).to_numpy())
 
 
 def _compared(
     measure: Measure,
     at: int,
-    base: RunScores,
-    run: RunScores,
+    base: QueryScores,
+    run: QueryScores,
     design: Design,
     resampling: Resampling,
 ) -> Comparison:
@@ -225,7 +225,8 @@ def _note(note: str, measure: Measure) -> str:
     return "; ".join(filter(None, (note, "difference and interval are of logarithms")))
 
 
-def _corrected(group: Sequence[Comparison], design: Design) -> list[Comparison]:
+def corrected(group: Sequence[Comparison], design: Design) -> list[Comparison]:
+    """The comparisons of one measure with their p-values corrected for their number."""
     adjusted = adjust([of.p for of in group], design.correction).tolist()
     return [
         replace(of, p_adjusted=p, significant=p < design.alpha)
@@ -236,7 +237,7 @@ def _corrected(group: Sequence[Comparison], design: Design) -> list[Comparison]:
 def _by_tukey(
     group: Sequence[Comparison],
     at: int,
-    runs: Sequence[RunScores],
+    runs: Sequence[QueryScores],
     design: Design,
     resampling: Resampling,
 ) -> list[Comparison]:

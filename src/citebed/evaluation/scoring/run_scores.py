@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -42,16 +42,30 @@ TREC_EVAL = Settings()
 
 
 @dataclass(frozen=True, eq=False)
-class RunScores:
-    """A run's scores: one row of ``values`` a measure, one column a query of ``query_ids``.
-
-    ``tag`` is what the run calls itself in its file.
-    """
+class QueryScores:
+    """A run's scores: one row of ``values`` a measure, one column a query of ``query_ids``."""
 
     run: str
     measures: tuple[Measure, ...]
     query_ids: pl.Series
     values: Floats
+
+
+class Named(Protocol):
+    """What has a run's name."""
+
+    @property
+    def run(self) -> str:
+        """The name."""
+
+
+_Named = TypeVar("_Named", bound=Named)
+
+
+@dataclass(frozen=True, eq=False)
+class RunScores(QueryScores):
+    """Scores with what they rest on; ``tag`` is what the run calls itself in its file."""
+
     ledger: Ledger
     tag: str | None = None
 
@@ -83,7 +97,7 @@ class RunScores:
         )
 
 
-def run_called(name: str, runs: Sequence[RunScores]) -> RunScores:
+def run_called(name: str, runs: Sequence[_Named]) -> _Named:
     """The run of that name."""
     for scores in runs:
         if scores.run == name:
@@ -220,7 +234,7 @@ def resampling_of(
     return Resampling(samples=samples, seed=seed, level=level, clusters=clusters)
 
 
-def summarise(scores: RunScores, resampling: Resampling | None) -> list[Summary]:
+def summarise(scores: QueryScores, resampling: Resampling | None) -> list[Summary]:
     """Each measure's summary; without intervals if there is no resampling."""
     measures, values = scores.measures, scores.values
     intervals = [Interval(math.nan, math.nan, "")] * len(measures)

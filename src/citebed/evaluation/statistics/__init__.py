@@ -24,6 +24,13 @@ if TYPE_CHECKING:
         spearman as spearman,
         tau_ap as tau_ap,
     )
+    from citebed.evaluation.statistics.crossed import (
+        CROSSED_TESTS as CROSSED_TESTS,
+        Crossed as Crossed,
+        crossed_cells as crossed_cells,
+        crossed_interval as crossed_interval,
+        crossed_test as crossed_test,
+    )
     from citebed.evaluation.statistics.effects import (
         Clustering as Clustering,
         Effect as Effect,

@@ -154,11 +154,11 @@ def smallest_effect(
     if units.n_units < 2:
         return math.nan
     error = math.sqrt(float(variance_of_means(units)[0]))
-    return error * _noncentrality(units.n_units - 1, alpha, power) if error else 0.0
+    return error * noncentrality(units.n_units - 1, alpha, power) if error else 0.0
 
 
 @lru_cache
-def _noncentrality(degrees: int, alpha: float, power: float) -> float:
+def noncentrality(degrees: int, alpha: float = 0.05, power: float = 0.8) -> float:
     """The noncentrality at which a two-sided t-test has this power, by bisection.
 
     T is (Z + noncentrality) / s, with Z normal and s the root of a χ² over its degrees of

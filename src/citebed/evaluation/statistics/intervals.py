@@ -65,7 +65,7 @@ def _studentised(column: _Column, tail: float) -> Interval:
     Where so many resamples have no spread that a limit is infinite (nearly all queries have the
     same value), BCa's interval is given, and named. Efron & Tibshirani (1993), chapter 12.5.
     """
-    low, high = _quantiles(column.ratios, tail, 1 - tail)
+    low, high = order_statistics(column.ratios, tail, 1 - tail)
     if math.isinf(low) or math.isinf(high):
         return _bca(column, tail)
     return Interval(
@@ -75,7 +75,7 @@ def _studentised(column: _Column, tail: float) -> Interval:
 
 def _percentile(column: _Column, tail: float) -> Interval:
     """Quantiles of the resampled means. Efron & Tibshirani (1993), chapter 13."""
-    low, high = _quantiles(column.shifts, tail, 1 - tail)
+    low, high = order_statistics(column.shifts, tail, 1 - tail)
     return Interval(column.mean + low, column.mean + high, "percentile")
 
 
@@ -93,7 +93,7 @@ def _bca(column: _Column, tail: float) -> Interval:
     acceleration = _acceleration(column.residuals, column.sizes)
     corrected = (bias + _NORMAL.inv_cdf(tail), bias + _NORMAL.inv_cdf(1 - tail))
     tails = (_NORMAL.cdf(bias + z / max(1 - acceleration * z, 1e-9)) for z in corrected)
-    low, high = _quantiles(shifts, *tails)
+    low, high = order_statistics(shifts, *tails)
     return Interval(column.mean + low, column.mean + high, "bca")
 
 
@@ -112,7 +112,13 @@ def _student(column: _Column, tail: float) -> Interval:
     return Interval(column.mean - reach, column.mean + reach, "t")
 
 
-def _quantiles(values: Floats, *levels: float) -> list[float]:
+def check_level(level: float) -> None:
+    """Refuse a level that is no share."""
+    if not 0 < level < 1:
+        raise CitebedError(f"found level={level}, expected a share between 0 and 1, such as 0.95")
+
+
+def order_statistics(values: Floats, *levels: float) -> list[float]:
     """The order statistics at some levels: values that were drawn, never between two."""
     places = [min(max(math.ceil(len(values) * level), 1), len(values)) - 1 for level in levels]
     parted = np.partition(values, sorted(set(places)))
@@ -167,8 +173,7 @@ def mean_intervals(
     interval_of = INTERVALS.get(method)
     if interval_of is None:
         raise UnknownName("interval", method, INTERVALS)
-    if not 0 < level < 1:
-        raise CitebedError(f"found level={level}, expected a share between 0 and 1, such as 0.95")
+    check_level(level)
     check_samples(samples)
     units = units_of(as_matrix(matrix), clusters)
     if units.n_units < 2:

@@ -46,17 +46,17 @@ def resampled_sums(columns: Floats, samples: int, seed: int) -> Floats:
     found = np.empty((samples, columns.shape[1]))
     n = len(columns)
     if n <= _DRAWN:
-        for start, stop in _blocks(samples, n, _DRAWING):
-            found[start:stop] = _product(_drawn(rng, stop - start, n), columns)
+        for start, stop in blocks(samples, n, _DRAWING):
+            found[start:stop] = thin_product(draw_counts(rng, stop - start, n), columns)
         return found
     narrow = columns.astype(np.float32)
-    for start, stop in _blocks(samples, n, _WEIGHTING):
+    for start, stop in blocks(samples, n, _WEIGHTING):
         chosen = rng.integers(0, 256, size=(stop - start, n), dtype=np.uint8)
-        found[start:stop] = _product(np.take(_POISSON, chosen), narrow)
+        found[start:stop] = thin_product(np.take(_POISSON, chosen), narrow)
     return found
 
 
-def _drawn(rng: np.random.Generator, rows: int, units: int) -> Floats:
+def draw_counts(rng: np.random.Generator, rows: int, units: int) -> Floats:
     """How often each unit is drawn, in each of some samples of as many units as there are."""
     chosen = rng.integers(0, units, size=(rows, units))
     chosen += np.arange(0, rows * units, units)[:, None]
@@ -64,7 +64,7 @@ def _drawn(rng: np.random.Generator, rows: int, units: int) -> Floats:
     return counts.reshape(rows, units).astype(np.float64)
 
 
-def _product(weights: NDArray[_Real], columns: NDArray[_Real]) -> Floats:
+def thin_product(weights: NDArray[_Real], columns: NDArray[_Real]) -> Floats:
     """The matrix product, in pieces too small to be shared out to threads.
 
     Threads bring nothing for products this thin, and on a busy machine they wait for one another:
@@ -80,7 +80,7 @@ def _product(weights: NDArray[_Real], columns: NDArray[_Real]) -> Floats:
     return found
 
 
-def _blocks(samples: int, width: int, size: int) -> Iterator[tuple[int, int]]:
+def blocks(samples: int, width: int, size: int) -> Iterator[tuple[int, int]]:
     """Ranges of samples of ``width`` numbers each, about ``size`` numbers at a time."""
     step = max(8, size // max(1, width))
     for start in range(0, samples, step):
@@ -155,7 +155,7 @@ def _flipped(sums: Floats, samples: int, seed: int) -> Iterator[Floats]:
     totals = (eights.reshape(-1, 8) @ (1.0 - 2.0 * bits.T)).ravel()
     rng = np.random.default_rng(seed)
     places = np.arange(0, len(totals), 256)
-    for start, stop in _blocks(samples, len(places), _SHUFFLING):
+    for start, stop in blocks(samples, len(places), _SHUFFLING):
         drawn = rng.integers(0, 256, size=(stop - start, len(places)), dtype=np.uint8)
         yield np.take(totals, drawn + places).sum(axis=1)
 
@@ -165,7 +165,7 @@ def shuffled_ranges(sums: Floats, samples: int, seed: int) -> Floats:
     check_samples(samples)
     rng = np.random.default_rng(seed)
     found = np.empty(samples)
-    for start, stop in _blocks(samples, sums.size, _SHUFFLING):
+    for start, stop in blocks(samples, sums.size, _SHUFFLING):
         shuffled = np.broadcast_to(sums, (stop - start, *sums.shape)).copy()
         rng.permuted(shuffled, axis=2, out=shuffled)
         found[start:stop] = np.ptp(shuffled.sum(axis=1), axis=1)

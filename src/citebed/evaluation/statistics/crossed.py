@@ -1,0 +1,181 @@
+"""Means over cells that two kinds of units cross, both drawn at random: queries and slices.
+
+A cell has one query and one slice. Cells of a query are alike, and so are cells of a slice, so
+neither may be drawn without the other. The variance of their weighted mean is that of two-way
+clusters: over rows, plus over columns, less over cells, which both have counted.
+
+Cameron, Gelbach & Miller (2011), Robust Inference With Multiway Clustering. Rows and columns are
+resampled independently of each other: Owen (2007), The Pigeonhole Bootstrap. By itself that is too
+wide, for it counts what is a cell's own three times; the standard error of a resample counts it
+three times too, so the ratio of both has the right scale, and intervals are studentised.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from citebed.errors import CitebedError, UnknownName
+from citebed.evaluation.statistics.intervals import Interval, check_level, order_statistics
+from citebed.evaluation.statistics.paired import TestResult
+from citebed.evaluation.statistics.resampling import (
+    blocks,
+    check_samples,
+    draw_counts,
+    thin_product,
+)
+from citebed.evaluation.statistics.units import NEGLIGIBLE, Floats, Labels, as_values, codes_of
+
+CROSSED_TESTS = ("t", "bootstrap")
+"""The paired tests that can take two kinds of units."""
+
+_BLOCK = 1 << 18
+
+
+class Crossed(NamedTuple):
+    """Cells as tables, a row a unit of one kind and a column one of the other; 0 without a cell.
+
+    ``weights`` are the cells' shares of the mean, and ``rests`` what each value has above it,
+    times its share.
+    """
+
+    mean: float
+    weights: Floats
+    rests: Floats
+    cells: int
+
+    @property
+    def fewest(self) -> int:
+        """How many units there are of the rarer kind."""
+        return int(min(self.weights.shape))
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean; nan with fewer than two units of a kind."""
+        if self.fewest < 2:
+            return math.nan
+        largest = float(np.abs(self.rests).max())
+        if largest <= NEGLIGIBLE * max(abs(self.mean), 1e-300) * float(self.weights.max()):
+            return 0.0
+        sums = (self.rests.sum(axis=1), self.rests.sum(axis=0), self.rests)
+        return math.sqrt(self.variance(*(np.array([np.square(of).sum()]) for of in sums))[0])
+
+    def variance(self, rows: Floats, columns: Floats, cells: Floats) -> Floats:
+        """From sums of squares over rows, columns and cells, each times n/(n-1).
+
+        Chance can make what is counted twice too large: it is never less than over either kind.
+        """
+        n, m = self.weights.shape
+        over_rows, over_columns = rows * n / (n - 1), columns * m / (m - 1)
+        both = over_rows + over_columns - cells * self.cells / (self.cells - 1)
+        return np.asarray(np.maximum(both, np.maximum(over_rows, over_columns)))
+
+
+def crossed_cells(values: ArrayLike, weights: ArrayLike, rows: Labels, columns: Labels) -> Crossed:
+    """Cells with their values and weights, and each cell's unit of one kind and of the other."""
+    found, shares = as_values(values), as_values(weights)
+    if not len(found) or len(shares) != len(found) or not shares.sum() > 0:
+        raise CitebedError("expected a value and a weight for each cell, and one cell at least")
+    shares = shares / shares.sum()
+    mean = float(shares @ found)
+    places = codes_of(rows, len(found)), codes_of(columns, len(found))
+    parts, rests = (np.zeros([int(codes.max()) + 1 for codes in places]) for _ in range(2))
+    np.add.at(parts, places, shares)
+    np.add.at(rests, places, shares * (found - mean))
+    return Crossed(mean, parts, rests, len(found))
+
+
+def crossed_ratios(cells: Crossed, samples: int, seed: int) -> Floats:
+    """Shifts of resampled means, each over its own standard error; infinite without spread.
+
+    Samples in which there is no cell at all are left out.
+    """
+    check_samples(samples)
+    rng, (n, m) = np.random.default_rng(seed), cells.weights.shape
+    parts = [
+        _resampled(cells, draw_counts(rng, stop - start, n), draw_counts(rng, stop - start, m))
+        for start, stop in blocks(samples, n + m, _BLOCK)
+    ]
+    return np.concatenate(parts)
+
+
+def _resampled(cells: Crossed, u: Floats, v: Floats) -> Floats:
+    """Ratios of samples in which rows come ``u`` times and columns ``v`` times.
+
+    A unit that is drawn twice is two units, and their cells are cells of their own.
+    """
+    w, e = cells.weights, cells.rests
+    row_sizes, row_rests = (thin_product(v, table.T.copy()) for table in (w, e))
+    column_sizes, column_rests = (thin_product(u, table) for table in (w, e))
+    size = (u * row_sizes).sum(axis=1)
+    kept = size > 0
+    size = np.where(kept, size, 1.0)
+    shift = (u * row_rests).sum(axis=1) / size
+    apart = shift[:, None]
+    squares, products, sizes = (
+        (v * thin_product(u, table)).sum(axis=1) for table in (e * e, e * w, w * w)
+    )
+    spread = cells.variance(
+        (u * (row_rests - apart * row_sizes) ** 2).sum(axis=1),
+        (v * (column_rests - apart * column_sizes) ** 2).sum(axis=1),
+        squares - 2 * shift * products + shift**2 * sizes,
+    )
+    flat = spread <= 1e-10 * (squares + shift**2 * sizes)
+    errors = np.sqrt(np.where(flat, 1.0, spread)) / size
+    endless = np.where(shift == 0, 0.0, np.copysign(np.inf, shift))
+    return np.asarray(np.where(flat, endless, shift / errors)[kept])
+
+
+def crossed_interval(
+    cells: Crossed, *, level: float = 0.95, samples: int = 10_000, seed: int = 0
+) -> Interval:
+    """An interval for the mean of which rows and columns both are a sample; studentised.
+
+    Where so many resamples have no spread that a limit is infinite, Student's t with as many
+    degrees of freedom as there are units of the rarer kind, less one. nan with fewer than two
+    units of a kind; the mean itself where all cells have the same value.
+    """
+    check_level(level)
+    tail, error = (1 - level) / 2, cells.error
+    if not error:
+        return Interval(cells.mean, cells.mean, "studentised")
+    if math.isnan(error):
+        return Interval(math.nan, math.nan, "studentised")
+    low, high = order_statistics(crossed_ratios(cells, samples, seed), tail, 1 - tail)
+    if math.isfinite(low) and math.isfinite(high):
+        return Interval(cells.mean - high * error, cells.mean - low * error, "studentised")
+    from scipy.special import stdtrit
+
+    reach = float(stdtrit(cells.fewest - 1, 1 - tail)) * error
+    return Interval(cells.mean - reach, cells.mean + reach, "t")
+
+
+def crossed_test(name: str, cells: Crossed, *, samples: int = 10_000, seed: int = 0) -> TestResult:
+    """A two-sided test that the mean of differences is 0: ``t``, or the studentised bootstrap.
+
+    Student's t has as many degrees of freedom as there are units of the rarer kind, less one.
+    """
+    if name not in CROSSED_TESTS:
+        raise UnknownName("test over two kinds of units", name, CROSSED_TESTS)
+    n, m = cells.weights.shape
+    if not cells.rests.any() and not cells.mean:
+        return TestResult(name, 0.0, 1.0, n, m, "all differences are zero")
+    error = cells.error
+    if math.isnan(error) or not error:
+        why = "fewer than two units of a kind" if math.isnan(error) else "all cells are equal"
+        none = f"{why}: there is no spread to measure against"
+        return TestResult(name, math.nan, math.nan, n, m, none)
+    statistic = cells.mean / error
+    if name == "t":
+        from scipy.special import stdtr
+
+        degrees = cells.fewest - 1
+        p = 2 * float(stdtr(degrees, -abs(statistic)))
+        return TestResult(name, statistic, p, n, m, f"{degrees} degrees of freedom")
+    ratios = crossed_ratios(cells, samples, seed)
+    extreme = int(np.sum(np.abs(ratios) >= abs(statistic) * (1 - 1e-10)))
+    p = (1 + extreme) / (1 + len(ratios))
+    return TestResult(name, statistic, p, n, m, f"{len(ratios)} resamples")
