@@ -1,4 +1,4 @@
-"""The verbs of judgement sets: ``qrels stats``, ``sample``, ``subset``, ``merge``, ``expand``."""
+"""The verbs of judgement sets: ``qrels stats``, ``sample``, ``subset``, ``difference`` …"""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from citebed.cli.judgement_stats import stats
 from citebed.cli.output import AsCsv, AsJson
 from citebed.cli.scoring_options import QrelsFile, Seed, print_rows, style_of
 from citebed.errors import CitebedError, FormatError
@@ -31,39 +32,7 @@ Out = Annotated[
 qrels = typer.Typer(
     help="Tools for sets of judgements.", no_args_is_help=True, rich_markup_mode=None
 )
-
-
-# --- describe ---------------------------------------------------------------------------------
-
-
-@qrels.command()
-def stats(
-    files: Annotated[list[Path], typer.Argument(help="Sets of judgements.", metavar="QRELS…")],
-    rel: Annotated[int, typer.Option(help="The lowest grade that is relevant.")] = 1,
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
-) -> None:
-    """Describe sets of judgements: queries, grades, how many a query has.
-
-    Example: citebed qrels stats paragraphs.qrels sentences.qrels
-    """
-    from citebed.evaluation.judgements.sets import describe
-    from citebed.report.grid import Grid
-    from citebed.runs.reading import read_sets
-
-    style = style_of(None, as_json, as_csv)
-    found = [describe(one, rel) for one in read_sets(files)]
-    if style != "table":
-        print_rows([row for one in found for row in one.rows()], style)
-        return
-    figures = list(dict.fromkeys(row["figure"] for one in found for row in one.rows()))
-    values = [{row["figure"]: row["value"] for row in one.rows()} for one in found]
-    rows = [[name, *(_number(value.get(name)) for value in values)] for name in figures]
-    typer.echo(Grid(["", *(one.name for one in found)], rows).text(), nl=False)
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:,g}" if value % 1 else f"{int(value):,}"
+qrels.command()(stats)
 
 
 # --- sample, subset ---------------------------------------------------------------------------
@@ -86,10 +55,10 @@ def sample(
 
     Example: citebed qrels sample cranfield.qrels --share 0.5 --seed 1 -o half.qrels
     """
+    from citebed.evaluation.judgements.labels import read_labelled
     from citebed.evaluation.judgements.sets import sample as draw
-    from citebed.runs.reading import read_qrels
 
-    given = read_qrels(qrels)
+    given = read_labelled(qrels)
     kept = draw(given, share, seed, by)
     _store(out, given, kept, {"tool": "qrels sample", "share": share, "by": by, "seed": seed})
 
@@ -113,8 +82,12 @@ def subset(
     depth: Annotated[
         int | None, typer.Option(help="Keep what a run has among its first so many.")
     ] = None,
+    sources: Annotated[
+        list[str] | None,
+        typer.Option("--source", help="Keep what the second field says this of; may be repeated."),
+    ] = None,
 ) -> None:
-    """Keep some judgements: of queries, of documents, by grade, or in a pool of runs.
+    """Keep some judgements: of queries, documents or sources, by grade, or in a pool of runs.
 
     Of the lines of --queries and --documents only the first field counts, so any qrels or run
     file names queries. What is dropped counts as unjudged afterwards.
@@ -122,22 +95,26 @@ def subset(
     Example: citebed qrels subset all.qrels bm25.run ql.run --depth 20 -o pool20.qrels
     """
     from citebed.evaluation.judgements import sets as judgement_sets
-    from citebed.runs.reading import read_qrels, read_run
+    from citebed.evaluation.judgements.labels import read_labelled
+    from citebed.runs.reading import read_run
 
     if (depth is None) != (not runs):
         raise CitebedError("--depth and runs belong together: give both, or neither.")
-    if all(given is None for given in (queries, documents, min_relevance, depth)):
-        raise CitebedError("say what to keep: --queries, --documents, --min-relevance or --depth.")
-    given = read_qrels(qrels)
+    if all(given is None for given in (queries, documents, min_relevance, depth, sources)):
+        raise CitebedError(
+            "say what to keep: --queries, --documents, --source, --min-relevance or --depth."
+        )
+    given = read_labelled(qrels)
     named, wanted = _ids(queries), _ids(documents)
     kept = judgement_sets.subset(
-        given, queries=named, documents=wanted, min_relevance=min_relevance
+        given, queries=named, documents=wanted, min_relevance=min_relevance, sources=sources
     )
     if depth is not None:
         kept = judgement_sets.pooled(kept, (read_run(path) for path in runs or ()), depth)
     _say_unknown("query", named, given.table["query_id"])
     _say_unknown("document", wanted, given.table["doc_id"])
-    facts = {"tool": "qrels subset", "min_relevance": min_relevance, "depth": depth}
+    facts: dict[str, Any] = {"tool": "qrels subset", "min_relevance": min_relevance}
+    facts |= {"depth": depth, "sources": sources}
     others = [path for path in (queries, documents, *(runs or ())) if path is not None]
     _store(out, given, kept, facts, others)
 
@@ -159,6 +136,37 @@ def _say_unknown(what: str, named: list[str] | None, known: pl.Series) -> None:
         say(
             f"note: {len(missing):,} of {count(len(named or ()), what)} named "
             f"{'has' if len(missing) == 1 else 'have'} no judgement, such as '{missing[0]}'"
+        )
+
+
+# --- difference ---------------------------------------------------------------------------
+
+
+@qrels.command()
+def difference(
+    qrels: QrelsFile,
+    others: Annotated[
+        list[Path], typer.Argument(help="The sets that are taken away.", metavar="OTHER…")
+    ],
+    out: Out,
+) -> None:
+    """Take sets away from a set: what remains is judged in none of them.
+
+    A judgement that another set has with another grade is left out too, and counted.
+
+    Example: citebed qrels difference j12.qrels j1.qrels -o j2.qrels
+    """
+    from citebed.evaluation.judgements.labels import read_labelled
+    from citebed.evaluation.judgements.sets import difference as less
+
+    given = read_labelled(qrels)
+    found = less(given, *others)
+    facts = {"tool": "qrels difference", "shared": found.shared, "changed": found.changed}
+    _store(out, given, found.qrels, facts, others)
+    if found.changed:
+        say(
+            f"note: {found.changed:,} of the {count(found.shared, 'judgement')} dropped "
+            f"{'has' if found.changed == 1 else 'have'} another grade there"
         )
 
 
@@ -190,10 +198,10 @@ def merge(
     Example: citebed qrels merge authors.qrels experts.qrels --rule max --map experts:1=2 -o m.qrels
     """
     from citebed.evaluation.judgements import sets as judgement_sets
-    from citebed.runs.reading import read_sets
+    from citebed.evaluation.judgements.labels import read_labelled_sets
 
     style, maps = style_of(None, as_json, as_csv), _maps(grades or [])
-    sets = read_sets(files)
+    sets = read_labelled_sets(files)
     found = judgement_sets.merge(sets, rule, maps)
     facts = {"tool": "qrels merge", "rule": rule, "map": maps, "conflicts": found.conflicts.height}
     _write(out, found.qrels, facts, files)

@@ -22,6 +22,7 @@ from citebed.errors import CitebedError
 from citebed.files.writing import whole_folder
 from citebed.judging.judgement_tables import SETS, current_judgements, mapping_rule, qrels_of
 from citebed.judging.questions import live_questions, wording_of
+from citebed.judging.source_tables import first_sources, judged_queries
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.schema import events, found, items, judgements, pools, wordings
 from citebed.runs.tables import Qrels
@@ -43,6 +44,7 @@ class Exported(NamedTuple):
 class _Contents(NamedTuple):
     topics: pl.DataFrame
     sets: dict[str, Qrels]
+    sources: pl.DataFrame
     lines: dict[str, list[dict[str, Any]]]
     last: int
 
@@ -66,6 +68,8 @@ def export_campaign(
 ) -> Exported:
     """Write J1, J2 and J1+2, topics, pools and all judgements into a folder, whole or not at all.
 
+    The second field of a judgement is what found the document first: ``cited``, ``manual`` or
+    ``automatic``, of which the version knows nothing.
     ``shapes`` adds the collection with these queries and judgements in the form of BEIR and of
     ir_datasets.
     """
@@ -116,7 +120,8 @@ def _gather(store: CampaignStore, connection: Connection, graded: bool) -> _Cont
     columns = dict.fromkeys(("query_id", "text", "original", "paper_id"), pl.String)
     lines = {"wordings": history, "pools": lists, "judgements": said.to_dicts()}
     last = int(connection.scalar(select(func.max(judgements.c.id))) or 0)
-    return _Contents(pl.DataFrame(topics, columns), sets, lines, last)
+    sources = first_sources(judged_queries(store, connection))
+    return _Contents(pl.DataFrame(topics, columns), sets, sources, lines, last)
 
 
 def _wordings(connection: Connection, question: Any) -> Iterator[dict[str, Any]]:
@@ -145,8 +150,10 @@ def _pools(connection: Connection, question: Any) -> Iterator[dict[str, Any]]:
 
 
 def _write(draft: Path, contents: _Contents, facts: Mapping[str, Any]) -> None:
+    pair = ["query_id", "doc_id"]
     for name, qrels in contents.sets.items():
-        write_qrels(draft / f"{name}.qrels", qrels)
+        table = qrels.table.join(contents.sources, on=pair, how="left", maintain_order="left")
+        write_qrels(draft / f"{name}.qrels", Qrels(table, name))
     for name, column in (("topics", "text"), ("topics.original", "original")):
         rows = contents.topics.select("query_id", text=column, paper_id="paper_id")
         rows.write_ndjson(draft / f"{name}.jsonl")

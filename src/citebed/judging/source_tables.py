@@ -47,6 +47,8 @@ CRANFIELD = {
 }
 """Judged documents a query in Cranfield 2: total, relevant, irrelevant (Table 4)."""
 SOURCES = tuple(CRANFIELD)
+LABELS = {"phase one": "cited", "manual": "manual", "automatic": "automatic"}
+"""How the first source of a document is called in the second field of exported judgements."""
 
 
 class Pooling(NamedTuple):
@@ -142,6 +144,11 @@ class Sources(NamedTuple):
         places = {"phase one": self.first, "manual": self.manual, "automatic": self.automatic}
         return [name for name, found in places.items() if doc_id in found]
 
+    def of_judged(self, doc_id: str) -> list[str]:
+        """The same of a document that was judged, which came from somewhere."""
+        # A method that does not take turns may go deeper in one list than turns would.
+        return self.of(doc_id) or ["automatic"]
+
 
 def came_to(made: Pooling) -> set[str]:
     """The documents that ranked lists came to, taking turns, until the list had its size.
@@ -179,6 +186,18 @@ def sources_of(query: Judged, *, by_hand: bool = True) -> Sources:
     return Sources(frozenset(query.first), frozenset(manual), frozenset(automatic))
 
 
+def first_sources(queries: Iterable[Judged]) -> pl.DataFrame:
+    """Judged documents and their first sources, as Table 3 counts: ``query_id, doc_id, label``."""
+    rows = [
+        (query.query_id, doc_id, LABELS[found.of_judged(doc_id)[0]])
+        for query in queries
+        for found in [sources_of(query)]
+        for doc_id in {**query.second, **query.first}
+    ]
+    columns = dict.fromkeys(("query_id", "doc_id", "label"), pl.String)
+    return pl.DataFrame(rows, columns, orient="row")
+
+
 def by_source(queries: Sequence[Judged]) -> pl.DataFrame:
     """Table 3: judged documents a query of T1+2 by their first source, and those of one only.
 
@@ -203,8 +222,7 @@ def _count(query: Judged, counts: dict[tuple[str, str], list[int]]) -> None:
     found = sources_of(query)
     without = sources_of(query, by_hand=False)
     for doc_id, relevant in {**query.second, **query.first}.items():
-        # A method that does not take turns may go deeper in one list than turns would.
-        sources = found.of(doc_id) or ["automatic"]
+        sources = found.of_judged(doc_id)
         _add(counts, "judged", sources[0], relevant)
         if len(sources) == 1:
             _add(counts, "unique", sources[0], relevant)

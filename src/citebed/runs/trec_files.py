@@ -261,7 +261,7 @@ def _parsed(
         byte = error.object[error.start]
         what = f"byte 0x{byte:02x} is not UTF-8 text. Save the file as UTF-8."
         raise FormatError(path, number, what) from None
-    if layout is QRELS:
+    if layout.number is pl.Int64:
         return query, document, _relevance(path, number, value)
     return query, document, _score(path, number, value)
 

@@ -27,7 +27,8 @@ from citebed.wording import json_text, printable
 
 # A blank ends a field, a NUL is no text; a line that starts with # is a comment, and a mark at
 # the beginning of a file is not part of what follows.
-_UNFIT = {"query_id": r"[\s\x00\x1c-\x1f]|^$|^[#\x{feff}]", "doc_id": r"[\s\x00\x1c-\x1f]|^$"}
+_BLANK = r"[\s\x00\x1c-\x1f]|^$"
+_UNFIT = {"query_id": rf"{_BLANK}|^[#\x{{feff}}]", "doc_id": _BLANK, "label": _BLANK}
 _LEVEL = 6
 
 Facts = Mapping[str, Any]
@@ -43,15 +44,18 @@ def write_qrels(
     """Write judgements in the order of their table; gives the files written.
 
     ``label`` goes into TREC's second field, which evaluation programs do not look at, and into a
-    column ``label`` of Parquet when it is not ``0``. Further columns of the table are kept in
-    Parquet. ``facts`` are put into ``NAME.json`` beside it: how the set was made.
+    column ``label`` of Parquet when it is not ``0``; a table that has such a column keeps its own.
+    Further columns of the table are kept in Parquet. ``facts`` are put into ``NAME.json`` beside
+    it: how the set was made.
     """
     path = Path(path)
     _check_label(label)
+    own = "label" in qrels.table.columns
     if is_parquet(path):
-        extra = [pl.lit(label).alias("label")] if label != "0" else []
+        extra = [] if own or label == "0" else [pl.lit(label).alias("label")]
         return _write(path, qrels.table.with_columns(extra), facts)
-    fields = ("query_id", pl.lit(label).alias("label"), "doc_id", "relevance")
+    second = "label" if own else pl.lit(label).alias("0")
+    fields = ("query_id", second, "doc_id", "relevance")
     return _write(path, qrels.table.select(fields), facts)
 
 

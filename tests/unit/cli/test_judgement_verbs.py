@@ -67,6 +67,72 @@ def test_stats(call: Call) -> None:
     assert list(csv.DictReader(io.StringIO(call("qrels", "stats", "a.qrels", "--csv")[1])))
 
 
+def test_stats_are_the_figures_of_a_test_collection(call: Call) -> None:
+    """Of a: three relevant and one other over two queries; of nine thousand documents."""
+    code, out, _ = call("qrels", "stats", "a.qrels", "--documents", "9,000", "--json")
+    rows = {row["figure"]: row["value"] for row in json.loads(out)}
+    assert code == 0
+    assert list(rows)[:6] == [
+        "queries", "relevant per query, mean", "not relevant per query, mean",
+        "judged per query, mean", "documents of the collection", "relevant per 1,000 documents",
+    ]  # fmt: skip
+    assert list(rows.values())[:5] == [2, 1.5, 0.5, 2, 9000]
+    assert rows["relevant per 1,000 documents"] == pytest.approx(1.5 / 9)
+    code, out, _ = call("qrels", "stats", "a.qrels", "b.qrels")
+    assert "per 1,000" not in out
+
+
+def test_stats_know_the_collection(call: Call, collection: Path) -> None:
+    inside = str(collection / "qrels" / "paragraphs.qrels")
+    for words in ((inside,), ("a.qrels", "--documents", str(collection))):
+        code, out, _ = call("qrels", "stats", *words)
+        assert code == 0
+        assert "documents of the collection" in out
+    code, _, err = call("qrels", "stats", "a.qrels", "--documents", "many")
+    assert code == 1
+    assert "--documents takes a number or the folder of a collection" in err
+
+
+def test_stats_by_source(call: Call) -> None:
+    Path("s.qrels").write_text("q1 cited a 1\nq1 manual b 0\nq2 cited a 0\n")
+    _, out, _ = call("qrels", "stats", "s.qrels", "b.qrels")
+    assert [line.split() for line in out.splitlines()[-3:]] == [
+        ["s", "all", "1.50", "0.50", "1.00"],
+        ["s", "cited", "1.00", "0.50", "0.50"],
+        ["s", "manual", "0.50", "0.00", "0.50"],
+    ]
+    _, out, _ = call("qrels", "stats", "s.qrels", "--json")
+    rows = {row["figure"]: row["value"] for row in json.loads(out)}
+    assert rows["cited: relevant per query, mean"] == 0.5
+
+
+# --- difference ---
+
+
+def test_a_difference_says_what_it_took_away(call: Call) -> None:
+    code, _, err = call("qrels", "difference", "a.qrels", "b.qrels", "-o", "less.qrels")
+    assert code == 0
+    assert read("less.qrels") == [("q1", "c", 2), ("q2", "a", 1)]
+    assert "dropped 2 judgements" in err
+    assert "note: 1 of the 2 judgements dropped has another grade there" in err
+    facts = json.loads(Path("less.qrels.json").read_text())
+    assert (facts["shared"], facts["changed"], list(facts["from"])) == (
+        2,
+        1,
+        ["a.qrels", "b.qrels"],
+    )
+
+
+def test_where_judgements_come_from_goes_along(call: Call) -> None:
+    Path("s.qrels").write_text("q1 cited a 1\nq1 manual b 0\nq2 cited a 0\n")
+    assert call("qrels", "difference", "s.qrels", "b.qrels", "-o", "d.qrels")[0] == 0
+    assert Path("d.qrels").read_text() == "q2 cited a 0\n"
+    assert call("qrels", "subset", "s.qrels", "--source", "manual", "-o", "m.qrels")[0] == 0
+    assert Path("m.qrels").read_text() == "q1 manual b 0\n"
+    assert call("qrels", "merge", "s.qrels", "b.qrels", "--rule", "first", "-o", "w.qrels")[0] == 0
+    assert Path("w.qrels").read_text() == ("q1 cited a 1\nq1 manual b 0\nq2 cited a 0\nq2 b d 0\n")
+
+
 # --- sample and subset ---
 
 
@@ -105,6 +171,10 @@ def test_a_pool(call: Call) -> None:
     ("arguments", "message"),
     [
         (("subset", "a.qrels", "-o", "x"), "say what to keep"),
+        (("subset", "a.qrels", "--source", "cited", "-o", "x"), "names no source"),
+        (("difference", "a.qrels", "a.qrels", "-o", "x"), "nothing is left"),
+        (("difference", "a.qrels", "none", "-o", "x"), "no such file: none"),
+        (("difference", "a.qrels", "b.qrels", "-o", "a.qrels"), "would be lost"),
         (("subset", "a.qrels", "--depth", "3", "-o", "x"), "belong together"),
         (("subset", "a.qrels", "--min-relevance", "9", "-o", "x"), "nothing is left"),
         (("subset", "a.qrels", "--min-relevance", "1", "-o", "a.qrels"), "would be lost"),

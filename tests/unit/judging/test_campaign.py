@@ -170,8 +170,8 @@ def test_an_export_is_named_by_its_content(asked: Campaign, answer: Answer, tmp_
     answer(1, "How do filters age?", [4, 1, None])
     first = asked.export(tmp_path / "out")
     assert (tmp_path / "out/j1.qrels").read_text().splitlines() == [
-        f"{QUERY} 0 abujbara2012reference 1",
-        f"{QUERY} 0 allan1996incremental 0",
+        f"{QUERY} cited abujbara2012reference 1",
+        f"{QUERY} cited allan1996incremental 0",
     ]
     assert asked.export(tmp_path / "out").version == first.version
     answer(1, "How do filters age?", [4, 3])

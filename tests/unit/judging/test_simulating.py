@@ -19,12 +19,16 @@ import citebed
 from citebed.cli.campaigning import campaign as app
 from citebed.collection import ImportOptions, import_sources, load_profile
 from citebed.errors import CitebedError, UnknownName
+from citebed.evaluation.judgements.describing import describe
+from citebed.evaluation.judgements.sets import subset
 from citebed.judging import Simulated, Simulation, open_campaign, simulate
 from citebed.judging.questions import FIRST_AUTHOR
 from citebed.judging.settings import Settings
 from citebed.judging.simulated_judges import SimulatedJudge, Topic, deal
+from citebed.judging.source_tables import LABELS
 from citebed.judging.store.schema import found as found_table
 from citebed.retrieval import build_index, run_queries
+from citebed.runs.reading import read_qrels
 from citebed.runs.writing import write_run
 
 CAREFUL = {"noise": 0.0, "laziness": 0.0, "skill": 1.0}
@@ -136,6 +140,29 @@ def test_a_kept_campaign_says_everywhere_that_it_is_simulated(
     assert all("simulated" in mail.read_text("utf-8").lower() for mail in mails)
     with pytest.raises(CitebedError, match="name a new folder"):
         simulate(demo, "paragraphs", options, folder=tmp_path / "sim")
+
+
+def test_exported_judgements_give_tables_2_and_3_again(
+    demo: citebed.Workbench, tmp_path: Path
+) -> None:
+    """Counted from the files alone: T1+2 are the queries of J1+2 that J2 has too."""
+    options = Simulation(judges=8, **ALL_ANSWER)
+    played = simulate(demo, "paragraphs", options, folder=tmp_path / "sim")
+    open_campaign(tmp_path / "sim").export(tmp_path / "out")
+    asked = read_qrels(tmp_path / "out/j2.qrels").table["query_id"]
+    found = describe(subset(tmp_path / "out/j12.qrels", queries=asked), documents=99)
+    means = {
+        (part, source): numbers
+        for part, source, *numbers, _ in played.tables["sources"].iter_rows()
+    }
+    assert {*found.sources} == {*LABELS.values()}
+    for source, label in LABELS.items():
+        counted = found.sources[label].per_query(found.queries)
+        assert list(counted.values()) == pytest.approx(means["judged", source])
+    both = played.tables["comparison"].row(2, named=True)
+    assert (both["collection"], both["queries"]) == ("T1+2", found.queries)
+    assert found.means["relevant"] == pytest.approx(both["relevant"])
+    assert found.means["not relevant"] == pytest.approx(both["irrelevant"])
 
 
 def test_what_fails_leaves_nothing_behind(demo: citebed.Workbench, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from citebed.judging.source_tables import (
     by_source,
     came_to,
     comparison,
+    first_sources,
 )
 
 # Lists of four. Query 1: the paper cites a, b, c; by hand d and e were found, and b once more.
@@ -75,6 +76,15 @@ def test_documents_are_counted_by_their_first_source_and_where_they_have_one_onl
     assert found["unique without manual", "phase one"] == (1.5, 1.0, 0.5)
     assert found["unique without manual", "manual"] == (0.0, 0.0, 0.0)
     assert found["unique without manual", "automatic"] == (3.5, 1.0, 2.5)
+
+
+def test_every_judged_document_has_its_first_source() -> None:
+    """The exported label: of 1 and 2 as Table 3 counts, and of 3, which has phase one only."""
+    found = {(query, doc): label for query, doc, label in first_sources(QUERIES).iter_rows()}
+    cited = dict.fromkeys([("1", "a"), ("1", "b"), ("1", "c"), ("2", "o"), ("3", "a"), ("3", "z")])
+    assert {pair for pair, label in found.items() if label == "cited"} == cited.keys()
+    assert {pair for pair, label in found.items() if label == "manual"} == {("1", "d"), ("1", "e")}
+    assert len([label for label in found.values() if label == "automatic"]) == 6
 
 
 def test_a_document_that_turns_would_not_have_come_to_was_found_by_machine() -> None:

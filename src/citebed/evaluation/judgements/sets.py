@@ -1,7 +1,8 @@
-"""Tools for sets of judgements: sample, subset, merge, describe.
+"""Tools for sets of judgements: sample, subset, difference, merge.
 
-They take and give `Qrels` tables, leave their inputs alone and keep the order of the rows. A
-grade below 0 means what it means in trec_eval: in the pool, but not judged.
+They take files, tables, dicts or `Qrels`, give `Qrels`, leave their inputs alone and keep the order
+of the rows, and what the second field of a file says of each (`labels`). A grade below 0 means what
+it means in trec_eval: in the pool, but not judged.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError, UnknownName
+from citebed.evaluation.judgements.labels import LABEL, as_labelled, label_of
 from citebed.runs.ranking import distinct, in_rank_order, pairs_of, refuse_doubles
 from citebed.runs.tables import Flags, Ints, Qrels, Run
 
@@ -22,8 +24,9 @@ LARGEST_GRADE = 1_000_000_000
 SampleBy = Literal["judgement", "query"]
 
 
-def checked(qrels: Qrels) -> Qrels:
-    """The same judgements, if no document is judged twice for a query."""
+def checked(given: Any) -> Qrels:
+    """Judgements in which no document is judged twice for a query."""
+    qrels = as_labelled(given)
     refuse_doubles(qrels, pairs_of(qrels.table).keys[0])
     return qrels
 
@@ -31,7 +34,7 @@ def checked(qrels: Qrels) -> Qrels:
 # --- sample and subset ------------------------------------------------------------------------
 
 
-def sample(qrels: Qrels, share: float, seed: int = 0, by: SampleBy = "judgement") -> Qrels:
+def sample(qrels: Any, share: float, seed: int = 0, by: SampleBy = "judgement") -> Qrels:
     """A random share of the judgements, or of the queries with all their judgements.
 
     By judgement, every query keeps its share: of n judgements ⌊share·n⌋ or one more, drawn so
@@ -44,9 +47,10 @@ def sample(qrels: Qrels, share: float, seed: int = 0, by: SampleBy = "judgement"
         raise CitebedError(f"the share {share} is not above 0 and up to 1.")
     if by not in ("judgement", "query"):
         raise UnknownName("way of sampling", by, ("judgement", "query"))
-    pairs = pairs_of(qrels.table)
+    given = as_labelled(qrels)
+    pairs = pairs_of(given.table)
     keys = pairs.keys[0]
-    refuse_doubles(qrels, keys)
+    refuse_doubles(given, keys)
     order = np.argsort(keys)
     query = pairs.queries(keys[order])
     starts = np.searchsorted(query, np.arange(len(pairs.query_ids)))
@@ -57,7 +61,7 @@ def sample(qrels: Qrels, share: float, seed: int = 0, by: SampleBy = "judgement"
         kept[order] = (lots < round_half_up(share * len(starts)))[query]
     else:
         kept[order] = _drawn(draw, starts, query, share)
-    return Qrels(qrels.table.filter(pl.Series(kept)), qrels.name)
+    return Qrels(given.table.filter(pl.Series(kept)), given.name)
 
 
 def round_half_up(value: float) -> int:
@@ -77,13 +81,14 @@ def _drawn(draw: np.random.Generator, starts: Ints, query: Ints, share: float) -
 
 
 def subset(
-    qrels: Qrels,
+    qrels: Any,
     *,
     queries: Iterable[str] | None = None,
     documents: Iterable[str] | None = None,
     min_relevance: int | None = None,
+    sources: Iterable[str] | None = None,
 ) -> Qrels:
-    """The judgements of these queries, of these documents, of this grade and above.
+    """The judgements of these queries, documents and sources, of this grade and above.
 
     What is dropped counts as unjudged afterwards, which is not the same as a measure's ``rel``:
     bpref and judged-only measures see the difference.
@@ -95,15 +100,29 @@ def subset(
         conditions.append(pl.col("doc_id").is_in(_ids("doc_id", documents)))
     if min_relevance is not None:
         conditions.append(pl.col("relevance") >= min_relevance)
-    table = checked(qrels).table
-    return Qrels(table.filter(*conditions) if conditions else table, qrels.name)
+    given = checked(qrels)
+    if sources is not None:
+        conditions.append(_from(given, _ids("source", sources)))
+    return Qrels(given.table.filter(*conditions) if conditions else given.table, given.name)
+
+
+def _from(qrels: Qrels, sources: list[str]) -> pl.Expr:
+    known = qrels.table[LABEL].unique().sort().to_list() if LABEL in qrels.table.columns else []
+    if not known:
+        raise CitebedError(
+            f"{qrels.name} names no source of its judgements; that would be its second field."
+        )
+    for source in sources:
+        if source not in known:
+            raise UnknownName("source", source, known)
+    return pl.col(LABEL).is_in(sources)
 
 
 def _ids(name: str, values: Iterable[str]) -> list[str]:
     return pl.Series(name, list(values), pl.String).unique().to_list()
 
 
-def pooled(qrels: Qrels, runs: Iterable[Run], depth: int) -> Qrels:
+def pooled(qrels: Any, runs: Iterable[Run], depth: int) -> Qrels:
     """The judgements of documents that a run has among its first ``depth`` for the query.
 
     These are the judgements that a pool of that depth from these runs would have made.
@@ -113,10 +132,47 @@ def pooled(qrels: Qrels, runs: Iterable[Run], depth: int) -> Qrels:
     tops = [in_rank_order(run).filter(pl.col("rank") <= depth).select(PAIR) for run in runs]
     if not tops:
         raise CitebedError("a pool needs at least one run. Name the runs it is made of.")
-    ours, *pool = pairs_of(qrels.table, *tops).keys
-    refuse_doubles(qrels, ours)
+    given = as_labelled(qrels)
+    ours, *pool = pairs_of(given.table, *tops).keys
+    refuse_doubles(given, ours)
     inside = np.isin(ours, np.concatenate(pool))
-    return Qrels(qrels.table.filter(pl.Series(inside)), qrels.name)
+    return Qrels(given.table.filter(pl.Series(inside)), given.name)
+
+
+# --- difference -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """What one set judges and others do not.
+
+    ``shared`` counts the judgements that others have too, ``changed`` those of them to which
+    another set gives another grade: they are left out all the same.
+    """
+
+    qrels: Qrels
+    shared: int
+    changed: int
+
+
+def difference(qrels: Any, *others: Any) -> Difference:
+    """One set less others: the judgements of pairs that no other set judges.
+
+    The study of cited and non-cited papers has J1 and J1+2; ``difference(j12, j1)`` is what its
+    second phase judged. A grade below 0 in another set is no judgement, and takes nothing away.
+    """
+    if not others:
+        raise CitebedError("there is no set of judgements to take away.")
+    given = checked(qrels)
+    mine = given.table.select(*PAIR, "relevance")
+    known = [checked(other).table.filter(pl.col("relevance") >= 0) for other in others]
+    theirs = pl.concat([table.select(*PAIR, other="relevance") for table in known])
+    shared = mine.join(theirs, on=PAIR)
+    return Difference(
+        Qrels(given.table.join(theirs, on=PAIR, how="anti", maintain_order="left"), given.name),
+        shared=shared.select(PAIR).n_unique(),
+        changed=shared.filter(pl.col("relevance") != pl.col("other")).select(PAIR).n_unique(),
+    )
 
 
 # --- merge ------------------------------------------------------------------------------------
@@ -203,7 +259,7 @@ class Merged:
 
 
 def merge(
-    sets: Sequence[Qrels],
+    sets: Sequence[Any],
     rule: str,
     maps: Mapping[str, Mapping[int, int]] | None = None,
 ) -> Merged:
@@ -211,26 +267,30 @@ def merge(
 
     A pair that one set judges takes that grade (but under ``agreed``). A grade below 0 says
     "not judged": it gives way to any judgement and is no conflict; where there is nothing else,
-    the highest of them stays. Rows are in order of query and document.
+    the highest of them stays. Rows are in order of query and document. The
+    ``label`` of a pair is the one it has in the first set that judges it, or that set's name.
     """
     if rule not in RULES:
         raise UnknownName("rule", rule, RULES)
     if not sets:
         raise CitebedError("there is no set of judgements to merge.")
-    names = _names(sets)
+    judged = [as_labelled(one) for one in sets]
+    names = _names(judged)
     for name in maps or {}:
         if name not in names:
             raise UnknownName("set of judgements", name, names)
-    pairs = pairs_of(*(one.table for one in sets))
-    for one, keys in zip(sets, pairs.keys, strict=True):
+    pairs = pairs_of(*(one.table for one in judged))
+    for one, keys in zip(judged, pairs.keys, strict=True):
         refuse_doubles(one, keys)
     every = distinct(np.concatenate(pairs.keys))
-    given = np.zeros((len(every), len(sets)), np.int64)
+    rows = [np.searchsorted(every, keys) for keys in pairs.keys]
+    given = np.zeros((len(every), len(judged)), np.int64)
     there = np.zeros(given.shape, bool)
-    for at, (one, name, keys) in enumerate(zip(sets, names, pairs.keys, strict=True)):
-        row = np.searchsorted(every, keys)
+    for at, (one, name, row) in enumerate(zip(judged, names, rows, strict=True)):
         given[row, at], there[row, at] = _mapped(one, (maps or {}).get(name, {})), True
-    return _merged(pairs.table(every), _Grades(given, there), names, rule)
+    grades = _Grades(given, there)
+    labels = _labels(judged, rows, grades)
+    return _merged(pairs.table(every), grades, names, rule, labels)
 
 
 def _names(sets: Sequence[Qrels]) -> list[str]:
@@ -261,15 +321,30 @@ def _mapped(qrels: Qrels, grades: Mapping[int, int]) -> Ints:
     return new.to_numpy()
 
 
-def _merged(pairs: pl.DataFrame, given: _Grades, names: list[str], rule: str) -> Merged:
+def _labels(sets: Sequence[Qrels], rows: Sequence[Ints], given: _Grades) -> pl.Series:
+    """Where each pair comes from: the label that the first set that judges it gives it."""
+    judged = given.there & (given.grades >= 0)
+    first = np.where(judged.any(axis=1), judged.argmax(axis=1), given.there.argmax(axis=1))
+    found = pl.Series(LABEL, [label_of(one.name) for one in sets]).gather(first)
+    for at, (one, row) in enumerate(zip(sets, rows, strict=True)):
+        if LABEL in one.table.columns:
+            own = first[row] == at
+            found = found.scatter(row[own], one.table[LABEL].filter(pl.Series(own)))
+    return found
+
+
+def _merged(
+    pairs: pl.DataFrame, given: _Grades, names: list[str], rule: str, labels: pl.Series
+) -> Merged:
     judged = _Grades(given.grades, given.there & (given.grades >= 0))
     number = judged.there.sum(axis=1)
     grade, has_grade = RULES[rule][1](judged)
     grade = np.where(number > 0, grade, given.highest())
     kept = has_grade | (number == 0)
     disputed = (number > 1) & ~judged.alike()
+    table = pairs.with_columns(labels, relevance=grade).select(*PAIR, "relevance", LABEL)
     return Merged(
-        Qrels(pairs.with_columns(relevance=grade).filter(pl.Series(kept)), "merged"),
+        Qrels(table.filter(pl.Series(kept)), "merged"),
         _conflicts(pairs, given, names, (grade, kept), disputed),
         rule,
         pairs=len(grade),
@@ -287,65 +362,3 @@ def _conflicts(
         for name, values, there in columns
     ]
     return pairs.filter(pl.Series(which)).with_columns(found)
-
-
-# --- describe ---------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class JudgementStatistics:
-    """What is in a set of judgements; ``grades`` counts the judgements of each grade."""
-
-    name: str
-    queries: int
-    documents: int
-    judgements: int
-    grades: dict[int, int]
-    judged_per_query: tuple[int, float, int]
-    relevant_per_query: tuple[int, float, int]
-    without_relevant: int
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Flat rows ``qrels, figure, value``."""
-        spreads = {"judged": self.judged_per_query, "relevant": self.relevant_per_query}
-        figures: dict[str, float] = {
-            "queries": self.queries,
-            "documents": self.documents,
-            "judgements": self.judgements,
-            **{f"grade {grade}": number for grade, number in self.grades.items()},
-            **{
-                f"{what} per query, {name}": value
-                for what, spread in spreads.items()
-                for name, value in zip(("smallest", "median", "largest"), spread, strict=True)
-            },
-            "queries without relevant": self.without_relevant,
-        }
-        return [{"qrels": self.name, "figure": k, "value": v} for k, v in figures.items()]
-
-
-def describe(qrels: Qrels, rel: int = 1) -> JudgementStatistics:
-    """Count queries, judgements, grades; ``rel`` is the lowest grade that is relevant.
-
-    A document below 0 is not judged, so it counts among the grades only.
-    """
-    table = checked(qrels).table
-    if not table.height:
-        raise CitebedError(f"{qrels.name} has no judgements.")
-    grades = table["relevance"].value_counts().sort("relevance", descending=True)
-    queries = table.group_by("query_id").agg(
-        judged=(pl.col("relevance") >= 0).sum(), relevant=(pl.col("relevance") >= rel).sum()
-    )
-    return JudgementStatistics(
-        name=qrels.name,
-        queries=queries.height,
-        documents=table["doc_id"].n_unique(),
-        judgements=table.height,
-        grades=dict(grades.rows()),
-        judged_per_query=_spread(queries["judged"].to_numpy()),
-        relevant_per_query=_spread(queries["relevant"].to_numpy()),
-        without_relevant=int((queries["relevant"] == 0).sum()),
-    )
-
-
-def _spread(counts: Any) -> tuple[int, float, int]:
-    return int(counts.min()), float(np.median(counts)), int(counts.max())

@@ -20,10 +20,12 @@ from citebed.evaluation.judgements.cocitation import (
     cocitations,
     expand,
 )
+from citebed.evaluation.judgements.describing import describe
 from citebed.evaluation.judgements.sets import (
     RULES,
+    Difference,
     Merged,
-    describe,
+    difference,
     merge,
     pooled,
     sample,
@@ -98,7 +100,12 @@ def test_a_share_that_is_none(share: float) -> None:
 
 def test_a_document_judged_twice_is_refused() -> None:
     table = pl.DataFrame({"query_id": ["q", "q"], "doc_id": ["a", "a"], "relevance": [0, 1]})
-    for tool in (lambda x: sample(x, 0.5), describe, lambda x: merge([x], "max")):
+    for tool in (
+        lambda x: sample(x, 0.5),
+        describe,
+        lambda x: merge([x], "max"),
+        lambda x: difference(x, SET),
+    ):
         with pytest.raises(CitebedError, match="'a' is judged twice for query 'q'"):
             tool(Qrels(table))
 
@@ -128,6 +135,73 @@ def test_a_pool_of_runs() -> None:
         pooled(SET, [], 3)
     with pytest.raises(CitebedError, match="depth 0"):
         pooled(SET, [first], 0)
+
+
+# --- labels go along ---
+
+SOURCED = Qrels(SET.table.with_columns(label=pl.Series(["cited", "hand", "cited", "hand", "hand"])))
+
+
+def test_samples_subsets_and_differences_keep_where_judgements_come_from() -> None:
+    kept = subset(SOURCED, queries=["p"])
+    assert kept.table["label"].to_list() == ["cited", "hand"]
+    assert sample(SOURCED, 1.0).table.equals(SOURCED.table)
+    less = difference(SOURCED, {"p": {"a": 2}})
+    assert less.qrels.table.columns == SOURCED.table.columns
+
+
+def test_a_subset_by_source() -> None:
+    assert pairs_of(subset(SOURCED, sources=["cited"])) == {("p", "a"): 2, ("q", "a"): 1}
+    with pytest.raises(CitebedError, match=r"unknown source 'sited'\. Did you mean 'cited'"):
+        subset(SOURCED, sources=["sited"])
+    with pytest.raises(CitebedError, match="names no source"):
+        subset(SET, sources=["cited"])
+
+
+def test_merged_judgements_say_which_set_judged_first() -> None:
+    other = as_qrels({"p": {"a": 0, "x": 1}, "q": {"c": 0}}, "phase two")
+    found = merge([SOURCED, other], "max").qrels.table
+    labels = {(query, doc): label for query, doc, _, label in found.iter_rows()}
+    assert labels == {
+        ("p", "a"): "cited", ("p", "b"): "hand", ("p", "x"): "phase-two",
+        ("q", "a"): "cited", ("q", "c"): "phase-two", ("q", "d"): "hand",
+    }  # fmt: skip
+
+
+# --- difference ---
+
+
+def test_a_difference_by_hand() -> None:
+    """a is judged in both, with another grade; c is not judged in the other, which says so."""
+    other = as_qrels({"p": {"a": 1, "b": -1}, "q": {"d": 0, "z": 1}})
+    found = difference(SET, other)
+    assert pairs_of(found.qrels) == {("p", "b"): 0, ("q", "a"): 1, ("q", "c"): -1}
+    assert (found.shared, found.changed) == (2, 1)
+    with pytest.raises(CitebedError, match="no set of judgements to take away"):
+        difference(SET)
+
+
+@given(GRADES, st.lists(GRADES, min_size=1, max_size=3))
+def test_a_difference_is_that_of_sets(
+    grades: dict[str, dict[str, int]], others: list[dict[str, dict[str, int]]]
+) -> None:
+    judged = [{p: g for p, g in pairs_of(as_qrels(one)).items() if g >= 0} for one in others]
+    mine = pairs_of(as_qrels(grades))
+    known = {pair for one in judged for pair in one}
+    found: Difference = difference(grades, *others)
+    assert list(pairs_of(found.qrels).items()) == [x for x in mine.items() if x[0] not in known]
+    assert found.shared == len(known & mine.keys())
+    assert found.changed == len(
+        {p for one in judged for p, grade in one.items() if mine.get(p, grade) != grade}
+    )
+
+
+def test_what_a_second_phase_judged_and_the_first_make_both() -> None:
+    """J1+2 less J1 is J2; J1 and J2 merged are J1+2."""
+    both = as_qrels({"p": {"a": 1, "b": 0, "c": 1}, "q": {"a": 1, "d": 0}}, "j12")
+    first = as_qrels({"p": {"a": 1}, "q": {"a": 1}}, "j1")
+    second = Qrels(difference(both, first).qrels.table, "j2")
+    assert pairs_of(merge([first, second], "first").qrels) == pairs_of(both)
 
 
 # --- merge ---
@@ -224,21 +298,6 @@ def test_equal_to_one_pair_at_a_time(sets: list[dict[str, dict[str, int]]], rule
     assert pairs_of(found.qrels) == slow([pairs_of(one) for one in given_], rule)
     assert found.pairs == found.qrels.table.height + found.left_out
     assert found.qrels.table.select("query_id", "doc_id").rows() == sorted(pairs_of(found.qrels))
-
-
-# --- describe ---
-
-
-def test_describe_by_hand() -> None:
-    found = describe(as_qrels({"p": {"a": 2, "b": 0, "c": 1}, "q": {"a": 0, "d": -1}}, "j"))
-    assert (found.queries, found.documents, found.judgements) == (2, 4, 5)
-    assert found.grades == {2: 1, 1: 1, 0: 2, -1: 1}
-    assert found.judged_per_query == (1, 2.0, 3)
-    assert found.relevant_per_query == (0, 1.0, 2)
-    assert found.without_relevant == 1
-    rows = {row["figure"]: row["value"] for row in found.rows()}
-    assert rows["grade -1"] == 1
-    assert rows["judged per query, median"] == 2.0
 
 
 # --- expand ---

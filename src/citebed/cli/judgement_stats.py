@@ -1,0 +1,111 @@
+"""The verb ``qrels stats``: what sets of judgements hold, beside each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from citebed.cli.output import AsCsv, AsJson
+from citebed.cli.scoring_options import print_rows, style_of
+from citebed.errors import CitebedError
+from citebed.wording import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from citebed.evaluation.judgements.describing import JudgementStatistics
+    from citebed.report.grid import Grid
+
+
+def stats(
+    files: Annotated[list[Path], typer.Argument(help="Sets of judgements.", metavar="QRELS…")],
+    rel: Annotated[int, typer.Option(help="The lowest grade that is relevant.")] = 1,
+    documents: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|COLLECTION",
+            help="How many documents are searched, or the collection they are in (else that in "
+            "whose folder the judgements lie).",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Describe sets of judgements: queries, grades, how many a query has, and from which source.
+
+    The first figures are those of a test collection's table: relevant and other judgements a
+    query, and relevant documents per 1,000. Judgements are counted by source where the second
+    field of a file names one.
+
+    Example: citebed qrels stats j1.qrels j12.qrels --documents 9084
+    """
+    from citebed.evaluation.judgements.describing import describe
+    from citebed.evaluation.judgements.labels import read_labelled_sets
+
+    style = style_of(None, as_json, as_csv)
+    found = [
+        describe(one, rel, _documents(documents, path))
+        for path, one in zip(files, read_labelled_sets(files), strict=True)
+    ]
+    if style != "table":
+        print_rows([row for one in found for row in one.rows()], style)
+        return
+    typer.echo(_figures_grid(found).text(), nl=False)
+    if any(one.sources for one in found):
+        typer.echo("\n" + _sources_grid(found).text(), nl=False)
+
+
+def _documents(given: str | None, qrels: Path) -> int | None:
+    """How many documents there are to search; ``None`` where nobody says."""
+    if given is not None and given.strip().replace(",", "").isdecimal():
+        return int(given.replace(",", ""))
+    folder = Path(given) if given is not None else qrels.absolute().parent.parent
+    if given is None and (qrels.parent.name != "qrels" or not (folder / "citebed.toml").is_file()):
+        return None
+    if not folder.is_dir():
+        raise CitebedError(
+            f"--documents takes a number or the folder of a collection; found "
+            f"'{printable(folder)}', which is neither."
+        )
+    from citebed.collection import open_collection
+
+    return open_collection(folder).documents.height
+
+
+def _figures_grid(found: Sequence[JudgementStatistics]) -> Grid:
+    """Figures down, sets across."""
+    from citebed.report.grid import Grid
+
+    by_source = {f"{source}:" for one in found for source in one.sources}
+    values = [{row["figure"]: row["value"] for row in one.rows()} for one in found]
+    figures = [
+        name
+        for name in dict.fromkeys(name for each in values for name in each)
+        if not any(name.startswith(source) for source in by_source)
+    ]
+    rows = [[name, *(_number(value.get(name)) for value in values)] for name in figures]
+    return Grid(["", *(one.name for one in found)], rows)
+
+
+def _sources_grid(found: Sequence[JudgementStatistics]) -> Grid:
+    """Sources down, as in the paper's Table 3: means a query."""
+    from citebed.report.grid import Grid
+
+    head = ["judgements a query", "from", "judged", "relevant", "not relevant"]
+    rows = [
+        [one.name, source, *(f"{value:.2f}" for value in tally.per_query(one.queries).values())]
+        for one in found
+        for source, tally in {"all": one.total, **one.sources}.items()
+        if one.sources
+    ]
+    return Grid(head, rows, frozenset({0, 1}))
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return (
+        f"{int(value):,}" if value % 1 == 0 else f"{value:,.4g}" if value < 1 else f"{value:,.2f}"
+    )

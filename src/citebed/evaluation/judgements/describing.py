@@ -1,0 +1,142 @@
+"""What is in a set of judgements: queries, grades, means a query, documents by their source.
+
+The figures of Tables 2 and 3 of Ritchie, Robertson & Teufel (2007), Creating a test collection:
+relevance judgements of cited & non-cited papers, and more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from citebed.errors import CitebedError
+from citebed.evaluation.judgements.labels import LABEL
+from citebed.evaluation.judgements.sets import checked
+
+
+class Tally(NamedTuple):
+    """How many documents were judged, and how many of them relevant; over all queries."""
+
+    judged: int
+    relevant: int
+
+    def per_query(self, queries: int) -> dict[str, float]:
+        """The means of the paper's tables: judged in all, relevant, not relevant."""
+        return {
+            "judged": self.judged / queries,
+            "relevant": self.relevant / queries,
+            "not relevant": (self.judged - self.relevant) / queries,
+        }
+
+
+@dataclass(frozen=True)
+class JudgementStatistics:
+    """What is in a set of judgements; ``grades`` counts the judgements of each grade.
+
+    ``documents`` are those that stand in the set, ``collection`` how many there are to search,
+    where that is known. ``sources`` tallies the judgements of each source, by the second field
+    of the file; it is empty where that says nothing.
+    """
+
+    name: str
+    queries: int
+    documents: int
+    judgements: int
+    grades: dict[int, int]
+    judged_per_query: tuple[int, float, int]
+    relevant_per_query: tuple[int, float, int]
+    without_relevant: int
+    total: Tally
+    collection: int | None = None
+    sources: Mapping[str, Tally] = field(default_factory=dict)
+
+    @property
+    def means(self) -> dict[str, float]:
+        """A query's documents on average: judged, relevant, not relevant."""
+        return self.total.per_query(self.queries)
+
+    @property
+    def per_thousand(self) -> float | None:
+        """A query's relevant documents for each 1,000 documents of the collection."""
+        return 1000 * self.means["relevant"] / self.collection if self.collection else None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Flat rows ``qrels, figure, value``."""
+        by_source = {
+            f"{source}: {what} per query, mean": value
+            for source, tally in self.sources.items()
+            for what, value in tally.per_query(self.queries).items()
+        }
+        figures = {**self.table_2(), **self._counts(), **by_source}
+        return [{"qrels": self.name, "figure": k, "value": v} for k, v in figures.items()]
+
+    def table_2(self) -> dict[str, float]:
+        """The figures of the paper's Table 2, in its order."""
+        means = {f"{what} per query, mean": value for what, value in self.means.items()}
+        judged = means.pop("judged per query, mean")
+        found = {"queries": self.queries, **means, "judged per query, mean": judged}
+        if self.collection and self.per_thousand is not None:
+            found["documents of the collection"] = self.collection
+            found["relevant per 1,000 documents"] = self.per_thousand
+        return found
+
+    def _counts(self) -> dict[str, float]:
+        spreads = {"judged": self.judged_per_query, "relevant": self.relevant_per_query}
+        return {
+            "documents": self.documents,
+            "judgements": self.judgements,
+            **{f"grade {grade}": number for grade, number in self.grades.items()},
+            **{
+                f"{what} per query, {name}": value
+                for what, spread in spreads.items()
+                for name, value in zip(("smallest", "median", "largest"), spread, strict=True)
+            },
+            "queries without relevant": self.without_relevant,
+        }
+
+
+def describe(qrels: Any, rel: int = 1, documents: int | None = None) -> JudgementStatistics:
+    """Count queries, judgements, grades, sources; ``rel`` is the lowest grade that is relevant.
+
+    ``documents`` is how many the collection has. A document below 0 is not judged, so it counts
+    among the grades only.
+    """
+    if documents is not None and documents < 1:
+        raise CitebedError(f"a collection of {documents} documents: expected 1 or more.")
+    given = checked(qrels)
+    table = given.table
+    if not table.height:
+        raise CitebedError(f"{given.name} has no judgements.")
+    grades = table["relevance"].value_counts().sort("relevance", descending=True)
+    judged, relevant = pl.col("relevance") >= 0, pl.col("relevance") >= rel
+    counts = {"judged": judged.sum(), "relevant": relevant.sum()}
+    queries = table.group_by("query_id").agg(**counts)
+    return JudgementStatistics(
+        name=given.name,
+        queries=queries.height,
+        documents=table["doc_id"].n_unique(),
+        judgements=table.height,
+        grades=dict(grades.rows()),
+        judged_per_query=_spread(queries["judged"].to_numpy()),
+        relevant_per_query=_spread(queries["relevant"].to_numpy()),
+        without_relevant=int((queries["relevant"] == 0).sum()),
+        total=Tally(int(queries["judged"].sum()), int(queries["relevant"].sum())),
+        collection=documents,
+        sources=_by_source(table.filter(judged), counts),
+    )
+
+
+def _by_source(table: pl.DataFrame, counts: dict[str, pl.Expr]) -> dict[str, Tally]:
+    """The sources in the order in which they come."""
+    if LABEL not in table.columns:
+        return {}
+    found = table.group_by(LABEL, maintain_order=True).agg(**counts)
+    return {source: Tally(*tally) for source, *tally in found.iter_rows()}
+
+
+def _spread(counts: Any) -> tuple[int, float, int]:
+    return int(counts.min()), float(np.median(counts)), int(counts.max())

@@ -1,0 +1,64 @@
+"""The second field of judgements, in which a set may say where each of them comes from.
+
+Evaluation programs do not look at it. The export of a campaign has ``cited``, ``manual`` or
+``automatic`` there, a merged set the name of the set that judged first, an expanded one
+``cocited``. Here it is a column ``label`` of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from citebed.files.parquet import read_parquet
+from citebed.files.reading import at_hand
+from citebed.runs.reading import as_qrels, distinct_names, name_of, read_qrels
+from citebed.runs.tables import Qrels, is_parquet
+from citebed.runs.trec_files import QRELS, read_coded
+
+LABEL = "label"
+_SECOND = QRELS._replace(kept=("iteration", "doc_id", "relevance"))
+_A_NUMBER = r"^Q?[0-9]+$"
+"""An iteration, or the number of a reference, which is no source."""
+
+
+def read_labelled(path: str | Path) -> Qrels:
+    """Judgements from a file, with a column ``label`` where their second field is a word."""
+    path = Path(path)
+    with at_hand(path) as file:
+        found = replace(read_qrels(file), name=name_of(path), source=path)
+        labels = _labels(file)
+    if labels is None or labels.str.contains(_A_NUMBER).all():
+        return found
+    return replace(found, rows=found.table.with_columns(labels.alias(LABEL)))
+
+
+def _labels(file: Path) -> pl.Series | None:
+    if not is_parquet(file):
+        return read_coded(file, _SECOND)["iteration"]
+    table = read_parquet(file)
+    # A column of that name alone is PyTerrier's, and holds the relevance.
+    known = {"relevance", LABEL} <= set(table.columns)
+    return table[LABEL].cast(pl.String).fill_null("0") if known else None
+
+
+def read_labelled_sets(paths: Sequence[Path]) -> list[Qrels]:
+    """Sets of judgements under names that tell them apart, with their labels."""
+    names = distinct_names(paths)
+    return [
+        replace(read_labelled(path), name=name) for path, name in zip(paths, names, strict=True)
+    ]
+
+
+def as_labelled(given: Any) -> Qrels:
+    """Judgements from whatever holds them; of a file with its labels."""
+    return read_labelled(given) if isinstance(given, str | Path) else as_qrels(given)
+
+
+def label_of(name: str) -> str:
+    """The name of a set as a label, which is one word."""
+    return "-".join(name.split()) or "0"
