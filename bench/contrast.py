@@ -393,7 +393,7 @@ def main() -> None:
         for name, table in made.items():
             print(f"{name}\n\n{table}")
         if arguments.write:
-            draw_contrast(found, Path(work) / "figures", ("kl-j1", "kl-j12"))
+            draw_contrast(found, Path(work) / "figures", ("kl-j1", "kl-j12"), runs=["kl"])
             write(made, Path(work) / "figures")
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from citebed.frames import Parts
     from citebed.report.grid import Grid
 
-Grids = Callable[[Any, str | None], "Iterator[tuple[str, Grid]]"]
+Grids = Iterable[tuple[str, "Grid"]]
 ContrastPart = Literal[
-    "judgements", "changes", "correlations", "conclusions", "movers", "queries"
+    "judgements", "summary", "changes", "correlations", "conclusions", "movers", "queries"
 ]  # fmt: skip
 BiasPart = Literal["falls", "orders", "unjudged", "conclusions"]
+Full = Annotated[
+    bool, typer.Option("--full", "--all", help="Every table (and every figure), not the summary.")
+]
 
 
 def contrast(
@@ -36,9 +39,19 @@ def contrast(
     part: Annotated[
         ContrastPart | None, typer.Option(help="Only this table (queries is only here).")
     ] = None,
+    full: Full = False,
     plots: Annotated[
         Path | None,
-        typer.Option(help="A folder for scatter plots by query and a plot of the systems' means."),
+        typer.Option(
+            help="A folder for a plot of the systems' means and scatter plots by query, of the "
+            "best run and of the one that moves most."
+        ),
+    ] = None,
+    drawn_runs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--draw", metavar="RUN", help="With --plots: this run's queries instead; repeatable."
+        ),
     ] = None,
     pair: Annotated[
         str | None,
@@ -66,8 +79,9 @@ def contrast(
 ) -> None:
     """Contrast two judgement sets: the same runs under both.
 
-    Each measure under both, correlations of systems and of queries (τ_AP takes the second set
-    for the truth), which significant differences survive, and the queries that move most. Only
+    Each measure under both, and in short what changes. --full: correlations of systems and of
+    queries (τ_AP takes the second set for the truth), which significant differences survive,
+    by how much each shifts, and the queries that move most. Only
     queries judged in both sets count, and of those only such as have a relevant document in
     both (--keep-empty keeps the others). Measures: AP, P@5, Rprec, GMAP, Bpref unless named.
 
@@ -80,6 +94,8 @@ def contrast(
 
     style = options.style_of(format, as_json, as_csv)
     two = _pair(pair, plots)
+    if drawn_runs and plots is None:
+        raise typer.BadParameter("--draw needs --plots FOLDER.")
     how = contrasting.ContrastOptions(
         settings=options.settings_of(complete, scores),
         design=Design(test=test, correction=correct, alpha=alpha),
@@ -89,12 +105,13 @@ def contrast(
     )
     chosen = measures or contrasting.CONTRASTED
     found = contrasting.contrast(before, after, runs, chosen, how)
-    drawn = _draw(found, plots, two)
-    _print(found, part, style, contrast_grids)
-    options.say_all(contrast_lines(found, part), style)
+    drawn = _draw(found, plots, two, drawn_runs, full)
+    _print(found, part, style, contrast_grids(found, part, full=full))
+    options.say_all(contrast_lines(found, part, full=full), style)
     judged = count(len(found.sets.query_ids), "query")
     runs_said = count(len(found.before.runs), "run")
     options.say_all([*drawn, f"{judged} judged in both sets; {runs_said}"], style)
+    _say_more(part, full, style, "correlations, differences between runs, queries that move")
 
 
 def _pair(given: str | None, plots: Path | None) -> tuple[str, ...] | None:
@@ -109,14 +126,26 @@ def _pair(given: str | None, plots: Path | None) -> tuple[str, ...] | None:
     return two
 
 
-def _draw(found: Contrast, folder: Path | None, pair: tuple[str, ...] | None) -> list[str]:
+def _draw(
+    found: Contrast,
+    folder: Path | None,
+    pair: tuple[str, ...] | None,
+    runs: list[str] | None,
+    full: bool,
+) -> list[str]:
     """Draw it, if that is asked for; gives what to say of the files."""
     if folder is None:
         return []
     from citebed.report.contrast_figures import draw_contrast
 
-    drawn = draw_contrast(found, folder, pair)
+    drawn = draw_contrast(found, folder, pair, runs=runs, full=full)
     return [f"{count(len(drawn), 'figure file')} in {printable(folder)}"]
+
+
+def _say_more(part: str | None, full: bool, style: str, what: str) -> None:
+    """Where the rest is, under a summary."""
+    if part is None and not full and style == "table":
+        typer.echo(f"--full prints the rest: {what}; --part NAME one table")
 
 
 def _print(found: Parts, wanted: str | None, style: str, grids: Grids) -> None:
@@ -131,7 +160,7 @@ def _print(found: Parts, wanted: str | None, style: str, grids: Grids) -> None:
         )
         return
     marks = {"table": "{}\n", "markdown": "**{}**\n\n", "latex": "% {}\n"}
-    for number, (title, grid) in enumerate(grids(found, wanted)):
+    for number, (title, grid) in enumerate(grids):
         gap = "\n" if number else ""
         typer.echo(gap + marks[style].format(title) + grid.written(style), nl=False)
 
@@ -152,6 +181,7 @@ def pool_bias(
         typer.Option("--cutoff", min=1, help="Where unjudged documents are counted; repeatable."),
     ] = None,
     part: Annotated[BiasPart | None, typer.Option(help="Only this table.")] = None,
+    full: Full = False,
     test: options.Test = "t",
     correct: options.Correct = "none",
     alpha: options.Alpha = 0.05,
@@ -189,5 +219,6 @@ def pool_bias(
         resampling=resampling_of(cluster, qrels, queries, samples, seed),
     )
     found = bias.pool_bias(qrels, runs, measures or bias.MEASURES, how)
-    _print(found, part, style, bias_grids)
-    options.say_all(bias_lines(found), style)
+    _print(found, part, style, bias_grids(found, part, full=full))
+    options.say_all(bias_lines(found, full=full), style)
+    _say_more(part, full, style, "every difference that rests on unjudged documents")

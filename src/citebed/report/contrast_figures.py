@@ -1,7 +1,7 @@
 """Figures of a contrast: every query under both judgement sets, and the systems' means.
 
-As Figures 1 and 2 of Ritchie, Robertson & Teufel (2007), but with the second set, J1+2, on the
-vertical axis: what rose lies above the diagonal.
+As Figures 1 and 2 of Ritchie, Robertson & Teufel (2007), with their axes: the first set, J1, is on
+the vertical and the second, J1+2, on the horizontal axis, so that what rose is below the diagonal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 
 from citebed.evaluation.contrasts.contrasting import Contrast
 from citebed.evaluation.measures.base import Measure
-from citebed.report.drawing import MARK, RULE, FileNames, drawn, panels, write_files
+from citebed.report.drawing import MARK, RULE, FileNames, drawn, label, panels, write_files
 from citebed.runs.tables import Floats
 from citebed.wording import count
 
@@ -36,33 +36,54 @@ Made = tuple[str, Callable[[], Figure]]
 
 
 def draw_contrast(
-    contrast: Contrast, folder: str | Path, pair: tuple[str, ...] | None = None
+    contrast: Contrast,
+    folder: str | Path,
+    pair: tuple[str, ...] | None = None,
+    *,
+    runs: Sequence[str] | None = None,
+    full: bool = False,
 ) -> list[Path]:
     """Draw a contrast into a folder, each figure as SVG and PNG; gives the files.
 
-    ``RUN_MEASURE`` is a run's queries under one measure, ``RUN`` all its measures in a row,
-    ``systems`` the means of all runs. With a ``pair`` of runs, ``FIRST-SECOND`` lays the second
-    against the first, query by query, under the first set above and the second below. Measures
-    without scores of their own by query (GMAP) have no scatter plots. All files are drawn
-    before any is put into the folder.
+    ``systems`` are the means of all runs, ``RUN`` a run's queries under all measures in a row: of
+    the ``runs`` named, else of those that `telling_runs` chooses. ``full`` draws all runs, and
+    each measure on its own too, as ``RUN_MEASURE``. With a ``pair`` of runs, ``FIRST-SECOND``
+    lays one against the other, query by query, under the first set above and the second below.
+    Measures without scores of their own by query (GMAP) have no scatter plots. All files are
+    drawn before any is put into the folder.
     """
-    for run in pair or ():
+    for run in (*(pair or ()), *(runs or ())):
         contrast.before[run]  # an unknown name is told before anything is drawn
     files = (
         (f"{name}.{ending}", whole)
-        for name, make in _figures(contrast, pair)
+        for name, make in _figures(contrast, pair, runs, full)
         for ending, whole in zip(ENDINGS, drawn(make, *ENDINGS, **_HOW), strict=True)
     )
     return write_files(Path(folder), files)
 
 
-def _figures(contrast: Contrast, pair: tuple[str, ...] | None) -> Iterator[Made]:
+def telling_runs(contrast: Contrast) -> list[str]:
+    """The runs whose queries say most: the best under the second set, and the one that moves most.
+
+    Both by the first measure; two runs or fewer are all of them.
+    """
+    first = [of for of in contrast.changes if of.measure == str(contrast.measures[0])]
+    if len(first) <= 2:
+        return [of.run for of in first]
+    best, moved = max(first, key=lambda of: of.after), max(first, key=lambda of: abs(of.change))
+    return list(dict.fromkeys((best.run, moved.run)))
+
+
+def _figures(
+    contrast: Contrast, pair: tuple[str, ...] | None, runs: Sequence[str] | None, full: bool
+) -> Iterator[Made]:
     names = FileNames()
-    for scores in contrast.before.runs:
-        run = scores.run
-        for measure in contrast.by_query:
-            yield names(run, str(measure)), partial(_run_figure, contrast, run, [measure])
-        if len(contrast.by_query) > 1:
+    every = [scores.run for scores in contrast.before.runs]
+    for run in every if full else runs or telling_runs(contrast):
+        if full:
+            for measure in contrast.by_query:
+                yield names(run, str(measure)), partial(_run_figure, contrast, run, [measure])
+        if len(contrast.by_query) > (1 if full else 0):
             yield names(run), partial(_run_figure, contrast, run, contrast.by_query)
     yield names("systems"), partial(_systems_figure, contrast)
     if pair is not None and contrast.by_query:
@@ -75,12 +96,14 @@ def _figures(contrast: Contrast, pair: tuple[str, ...] | None) -> Iterator[Made]
 def _run_figure(contrast: Contrast, run: str, measures: Sequence[Measure]) -> Figure:
     figure, grid = panels(len(measures), len(measures), *_SIZES)
     x, y = contrast.before[run], contrast.after[run]
+    first, second = label(contrast.sets.before.name), label(contrast.sets.after.name)
     for axes, measure in zip(grid, measures, strict=True):
-        scatter(axes, x.of(measure), y.of(measure), measure.RANGE)
+        scatter(axes, y.of(measure), x.of(measure), measure.RANGE)
         axes.set_title(str(measure))
-        axes.set_xlabel(f"under {contrast.sets.before.name}")
-    grid[0].set_ylabel(f"under {contrast.sets.after.name}")
-    figure.suptitle(f"{run}, {count(len(x.query_ids), 'query')}", fontsize=9)
+        axes.set_xlabel(f"under {second}")
+    grid[0].set_ylabel(f"under {first}")
+    queries = count(len(x.query_ids), "query")
+    figure.suptitle(f"{run}, {queries}\nbelow the diagonal: higher under {second}", fontsize=8)
     return figure
 
 
@@ -94,10 +117,11 @@ def _pair_figure(contrast: Contrast, first: str, second: str) -> Figure:
         _, (x, y) = shared_queries(evaluation[first], evaluation[second])
         for axes, measure in zip(row, contrast.by_query, strict=True):
             at = contrast.measures.index(measure)
-            scatter(axes, x[at], y[at], measure.RANGE)
+            scatter(axes, y[at], x[at], measure.RANGE)
             axes.set_title(f"{measure} under {evaluation.qrels}")
-            axes.set_xlabel(first)
-        row[0].set_ylabel(second)
+            axes.set_xlabel(label(second))
+        row[0].set_ylabel(label(first))
+    figure.suptitle(f"below the diagonal: {label(second)} is better", fontsize=8)
     return figure
 
 

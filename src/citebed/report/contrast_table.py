@@ -16,12 +16,17 @@ from citebed.evaluation.contrasts.changes import (
     fates,
 )
 from citebed.evaluation.contrasts.contrasting import Contrast
+from citebed.evaluation.contrasts.digest import Digest
 from citebed.evaluation.contrasts.pool import VERDICTS, Bound
 from citebed.evaluation.contrasts.pool_bias import Fall, Order, PoolBias, UnjudgedShare
 from citebed.evaluation.contrasts.sets import JudgementSet
 from citebed.report.grid import Grid, number, p_text
 from citebed.wording import count
 
+SHORT = ("judgements", "changes", "summary")
+"""The parts that tell a contrast in short."""
+DOUBTS = 5
+"""So many differences that rest on unjudged documents are listed unless all are asked for."""
 _MOVES = {"from best": "fell from the best value", "from 0": "rose from 0"}
 _FATE_HEADS = {
     "survives": "survive", "vanishes": "vanish", "appears": "appear",
@@ -29,18 +34,24 @@ _FATE_HEADS = {
 }  # fmt: skip
 
 
-def contrast_grids(found: Contrast, part: str | None = None) -> Iterator[tuple[str, Grid]]:
-    """The tables of a contrast, each with its title; or those of one part."""
+def contrast_grids(
+    found: Contrast, part: str | None = None, *, full: bool = False
+) -> Iterator[tuple[str, Grid]]:
+    """The tables of a contrast, each with its title: in short, in ``full``, or of one part."""
 
     def wanted(name: str) -> bool:
-        return part in (None, name)
+        return part == name or (part is None and (full or name in SHORT))
 
     first, second = found.sets.before.name, found.sets.after.name
     if wanted("judgements"):
         yield "Judgements", sets_grid(found.sets.facts)
     if wanted("changes"):
-        yield f"Means under {first} → under {second}", changes_grid(found.changes)
-        yield "Queries that rose, stayed, fell", directions_grid(found.changes)
+        long = full or part is not None
+        yield f"Means under {first} → under {second}", changes_grid(found.changes, long)
+        if long:
+            yield "Queries that rose, stayed, fell", directions_grid(found.changes)
+    if wanted("summary"):
+        yield f"In short, from {first} to {second}", digests_grid(found.summary)
     if wanted("correlations"):
         yield f"Correlations of {first} with {second}", agreements_grid(found.agreements)
     if wanted("conclusions") and found.conclusions:
@@ -48,22 +59,26 @@ def contrast_grids(found: Contrast, part: str | None = None) -> Iterator[tuple[s
         changed = conclusions_grid(found.conclusions, every=part is not None)
         if changed.rows:
             yield f"Differences under {first}, then {second}", changed
-    if wanted("movers"):
-        moved = movers_grid(found.movers, 3 if part is None else None)
-        if moved.rows:
-            yield "Queries that move most", moved
+    yield from _query_grids(found, part, wanted("movers"))
+
+
+def _query_grids(found: Contrast, part: str | None, moving: bool) -> Iterator[tuple[str, Grid]]:
+    """The queries that move, and every query where it is asked for."""
+    moved = movers_grid(found.movers, 3 if part is None else None)
+    if moving and moved.rows:
+        yield "Queries that move most", moved
     if part == "queries":
         rows = [
             [r["measure"], r["run"], r["query_id"], f"{r['before']:.4f}", f"{r['after']:.4f}"]
             for r in found.query_rows()
         ]
-        head = ["measure", "run", "query", first, second]
+        head = ["measure", "run", "query", found.sets.before.name, found.sets.after.name]
         yield "Every query", Grid(head, rows, frozenset({0, 1, 2}))
 
 
-def contrast_lines(found: Contrast, part: str | None = None) -> list[str]:
+def contrast_lines(found: Contrast, part: str | None = None, *, full: bool = False) -> list[str]:
     """What to know of a contrast: the queries that moved furthest, and what was left out."""
-    lines = extremes_lines(found) if part in (None, "movers") else []
+    lines = extremes_lines(found) if part == "movers" or full else []
     return lines + [f"note: {note}" for note in found.notes()]
 
 
@@ -91,12 +106,38 @@ def _across(corner: str, cells: Iterable[tuple[str, str, str]]) -> Grid:
     return Grid([corner, *heads], list(rows.values()))
 
 
-def changes_grid(changes: Sequence[Change]) -> Grid:
+def changes_grid(changes: Sequence[Change], with_change: bool = True) -> Grid:
     """Runs down, measures across: ``0.1182 → 0.1592 +0.0410``, under both sets, and the change."""
     cells = (
-        (of.run, of.measure, f"{of.before:.4f} → {of.after:.4f} {of.change:+.4f}") for of in changes
-    )
+        (
+            of.run, of.measure,
+            f"{of.before:.4f} → {of.after:.4f}" + (f" {of.change:+.4f}" if with_change else ""),
+        )
+        for of in changes
+    )  # fmt: skip
     return _across("run", cells)
+
+
+def digests_grid(found: Sequence[Digest]) -> Grid:
+    """A row a measure: means, queries, orders, and what becomes of significant differences.
+
+    ``+/-`` are runs, and queries of all runs, that rose and that fell.
+    """
+    head = [
+        "measure", "change", "runs +/-", "queries +/-", "from best/0", "τ runs", "τ queries",
+        "survive", "vanish", "appear", "turn",
+    ]  # fmt: skip
+    rows = [
+        [
+            of.measure, f"{of.change:+.4f}", f"{of.rose}/{of.fell}",
+            f"{number(of.queries_rose, '.0%')}/{number(of.queries_fell, '.0%')}",
+            f"{of.from_best}/{of.from_0}",
+            number(of.systems_kendall, ".3f"), number(of.queries_kendall, ".3f"),
+            *map(str, (of.survive, of.vanish, of.appear, of.turn_round)),
+        ]
+        for of in found
+    ]  # fmt: skip
+    return Grid(head, rows)
 
 
 def directions_grid(changes: Sequence[Change]) -> Grid:
@@ -129,13 +170,15 @@ def fates_grid(found: Sequence[Conclusion]) -> Grid:
 
 def conclusions_grid(found: Sequence[Conclusion], every: bool = False) -> Grid:
     """The differences whose significance changed; or every one."""
-    head = ["measure", "base", "run", "before", "p", "after", "p", "what becomes of it"]
+    head = [
+        "measure", "base", "run", "before", "p", "after", "p", "what becomes of it", "shift", "p",
+    ]  # fmt: skip
     rows = [
         [
             of.measure, of.base, of.run,
             f"{of.before_difference:+.4f}", p_text(of.before_p),
             f"{of.after_difference:+.4f}", p_text(of.after_p),
-            of.fate,
+            of.fate, number(of.shift, "+.4f"), p_text(of.shift_p),
         ]
         for of in found
         if every or of.fate not in ("survives", "none")
@@ -186,13 +229,16 @@ def extremes_lines(contrast: Contrast, shown: int = 8) -> list[str]:
 # --- pool bias ------------------------------------------------------------------------------
 
 
-def bias_grids(found: PoolBias, part: str | None = None) -> Iterator[tuple[str, Grid]]:
-    """The tables of a pool bias, each with its title; or one of them."""
+def bias_grids(
+    found: PoolBias, part: str | None = None, *, full: bool = False
+) -> Iterator[tuple[str, Grid]]:
+    """The tables of a pool bias, each with its title, or one; all conclusions only if asked for."""
+    bounds = found.bounds if full or part else _doubtful(found)[:DOUBTS]
     made = {
         "falls": ("Left out of the pool", falls_grid(found.falls)),
         "orders": ("Order of all runs, with and without", orders_grid(found.orders)),
         "unjudged": ("Unjudged documents, with → without", shares_grid(found.shares)),
-        "conclusions": ("What rests on unjudged documents", bounds_grid(found.bounds)),
+        "conclusions": ("What rests on unjudged documents", bounds_grid(bounds)),
     }
     return (titled for name, titled in made.items() if part in (None, name) and titled[1].rows)
 
@@ -245,13 +291,18 @@ def bounds_grid(found: Sequence[Bound]) -> Grid:
     return Grid(head, rows, frozenset({0, 1, 2, 8}))
 
 
-def bias_lines(found: PoolBias) -> list[str]:
-    """How the tables were made and what they come to."""
+def _doubtful(found: PoolBias) -> list[Bound]:
+    """The differences that rest on unjudged documents."""
+    return [bound for bound in found.bounds if bound.verdict != "stands"]
+
+
+def bias_lines(found: PoolBias, *, full: bool = False) -> list[str]:
+    """How the tables were made and what they come to; every doubt in words only in ``full``."""
     verdicts = Counter(bound.verdict for bound in found.bounds)
     words = {"stands": "stand"}
     said = ", ".join(f"{verdicts[each]} {words.get(each, each)}" for each in VERDICTS)
     return [
-        *(bound.sentence() for bound in found.bounds if bound.verdict != "stands"),
+        *(bound.sentence() for bound in (_doubtful(found) if full else ())),
         f"{count(found.judged, 'judgement')}; {found.unclaimed:,} "
         f"{'is' if found.unclaimed == 1 else 'are'} of documents that no run has in its first "
         f"{found.depth}: nobody's, so they stay",

@@ -73,7 +73,7 @@ def test_all_rows_carry_the_name_of_their_part(invoke: Invoke) -> None:
     _, out, _ = invoke(*CONTRAST, "-m", "AP", "-m", "GMAP", "--json")
     rows = json.loads(out)
     parts = list(dict.fromkeys(row["part"] for row in rows))
-    assert parts == ["judgements", "changes", "correlations", "conclusions", "movers"]
+    assert parts == ["judgements", "summary", "changes", "correlations", "conclusions", "movers"]
     assert all(not isinstance(value, dict | list) for row in rows for value in row.values())
     moved = {(r["run"], r["query_id"], r["move"]) for r in rows if r["part"] == "movers"}
     assert moved == {
@@ -103,12 +103,83 @@ def test_the_measures_of_the_study_are_the_default(invoke: Invoke) -> None:
 
 
 def test_tables_for_people(invoke: Invoke) -> None:
-    code, out, _ = invoke(*CONTRAST, "-m", "AP")
+    code, out, _ = invoke(*CONTRAST, "-m", "AP", "--full")
     assert code == 0
     assert "0.5000 → 0.6667 +0.1667" in out
+    assert "Correlations of j1 with j12" in out
+    assert "--full" not in out
     assert "AP: 1 query fell from the best value (in runs): q1 (1)" in out
     assert "note: 1 query is judged in j1 alone and left out: old" in out
     assert "2 queries judged in both sets; 2 runs" in out
+
+
+@pytest.fixture
+def eight(invoke: Invoke) -> tuple[str, ...]:  # noqa: ARG001 - the files go into its folder
+    """Eight runs over twenty queries, of which half have further judgements in the second set."""
+    queries = [f"q{n:02}" for n in range(20)]
+    for name, more in (("j1", ""), ("j12", "bd")):
+        lines = [
+            f"{query} 0 {doc} 1\n"
+            for n, query in enumerate(queries)
+            for doc in "a" + more * (n % 2)
+        ]
+        Path(f"{name}.qrels").write_text("".join(lines))
+    for at in range(8):
+        orders = {
+            query: "abcdefgh"[n * at % 8 :] + "xab"[: n % 4] for n, query in enumerate(queries)
+        }
+        rankings = {query: "".join(dict.fromkeys(order)) for query, order in orders.items()}
+        write_run(Path(f"run{at}.run"), rankings)
+    return ("contrast", "j1.qrels", "j12.qrels", *(f"run{at}.run" for at in range(8)))
+
+
+def test_eight_runs_fit_on_a_screen_and_the_rest_is_on_request(
+    invoke: Invoke, eight: tuple[str, ...]
+) -> None:
+    code, out, _ = invoke(*eight, "--plots", "figures")
+    lines = out.splitlines()
+    assert code == 0
+    assert len(lines) <= 40
+    assert max(len(line) for line in lines if not line.startswith("note:")) <= 110
+    assert "In short, from j1 to j12" in out
+    assert lines[-1].startswith("--full prints the rest")
+    files = {path.stem for path in Path("figures").iterdir()}
+    assert len(files) <= 3
+    assert "systems" in files
+    _, full, _ = invoke(*eight, "--full", "--plots", "all")
+    assert len(full.splitlines()) > 60
+    assert len({path.stem for path in Path("all").iterdir()}) == 8 * (4 + 1) + 1
+
+
+def test_rows_for_programs_have_everything_without_asking(
+    invoke: Invoke, eight: tuple[str, ...]
+) -> None:
+    short, full = (json.loads(invoke(*eight, "--json", *more)[1]) for more in ((), ("--full",)))
+    assert short == full
+    assert len([row for row in short if row["part"] == "conclusions"]) == 5 * 28
+    assert {"shift", "shift_p"} <= short[-1].keys() | {k for row in short for k in row}
+
+
+def test_the_runs_that_are_drawn_are_those_asked_for(
+    invoke: Invoke, eight: tuple[str, ...]
+) -> None:
+    words = ("-m", "AP", "--plots", "f", "--draw", "run3", "--draw", "run5")
+    assert invoke(*eight, *words)[0] == 0
+    assert {path.stem for path in Path("f").iterdir()} == {"run3", "run5", "systems"}
+    code, _, err = invoke(*eight, "--plots", "g", "--draw", "run9")
+    assert (code, Path("g").exists()) == (1, False)
+    assert "there is no run 'run9'" in err
+
+
+def test_pool_bias_lists_few_doubts_unless_asked(invoke: Invoke, eight: tuple[str, ...]) -> None:
+    words = ("pool-bias", *eight[2:], "--depth", "3")
+    _, short, _ = invoke(*words)
+    _, full, _ = invoke(*words, "--full")
+    assert len(full.splitlines()) > len(short.splitlines())
+    assert "would" not in short
+    assert json.loads(invoke(*words, "--json")[1]) == json.loads(
+        invoke(*words, "--json", "--full")[1]
+    )
 
 
 @pytest.mark.parametrize(("style", "mark"), [("markdown", "| one |"), ("latex", r"\toprule")])
@@ -123,7 +194,8 @@ def test_tables_for_papers_are_alone_on_standard_output(
 
 def test_plots(invoke: Invoke) -> None:
     measures = ("-m", "AP", "-m", "P@5", "-m", "GMAP")
-    code, out, _ = invoke(*CONTRAST, *measures, "--plots", "figures", "--pair", "one,two")
+    words = ("--plots", "figures", "--pair", "one,two", "--full")
+    code, out, _ = invoke(*CONTRAST, *measures, *words)
     assert code == 0
     stems = ["one-two", "one", "one_AP", "one_P@5", "systems", "two", "two_AP", "two_P@5"]
     files = sorted(path.name for path in Path("figures").iterdir())
@@ -180,6 +252,7 @@ def test_what_a_user_can_fix_is_said(invoke: Invoke, words: tuple[str, ...], mes
     [
         (("--pair", "one,two"), "--pair is drawn with --plots"),
         (("--pair", "one", "--plots", "f"), "--pair takes two runs"),
+        (("--draw", "one"), "--draw needs --plots"),
     ],
 )
 def test_options_that_do_not_go_together(

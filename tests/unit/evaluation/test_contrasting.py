@@ -46,7 +46,7 @@ def sets(before: Judgements, after: Judgements, **options: Any) -> Any:
 
 
 def test_queries_of_one_set_alone_are_left_out_and_named() -> None:
-    found = sets({"q": {"a": 1}, "only1": {"a": 1}}, {"q": {"a": 1}, "only2": {"a": 1}})
+    found = sets({"q": {"a": 1}, "only1": {"a": 1}}, {"q": {"a": 2}, "only2": {"a": 1}})
     assert (found.query_ids, found.only_before, found.only_after) == (
         ("q",),
         ("only1",),
@@ -83,6 +83,14 @@ def test_the_facts_count_judgements_by_relevance() -> None:
         "judgements": "j1", "queries": 2, "judged": 3, "relevant": 2, "not_relevant": 1,
         "empty": 0, "single": 2,
     }  # fmt: skip
+
+
+def test_queries_that_a_second_phase_did_not_reach_are_told() -> None:
+    before = {"once": {"a": 1, "b": 0}, "twice": {"a": 1}}
+    after = {"once": {"b": 0, "a": 1}, "twice": {"a": 1, "b": 0}}
+    found = sets(before, after)
+    assert found.alike == ("once",)
+    assert found.notes() == ["1 query is judged alike in j1 and j12, where nothing moves: once"]
 
 
 def test_a_second_set_that_does_not_extend_the_first_is_pointed_out() -> None:
@@ -142,6 +150,20 @@ def test_gmap_is_contrasted_as_a_mean_and_has_nothing_by_query() -> None:
     assert (found.by_query, found.movers, found.query_rows()) == ((), (), [])
     assert [agreement.of for agreement in found.agreements] == ["systems"]
     assert any("GMAP has no scores of its own" in note for note in found.notes())
+
+
+def test_differences_in_gmap_are_of_gmap_and_not_of_logarithms() -> None:
+    """The first run has AP 1 and 1, the second 1/2 and 1 under J1; 1/2 and 1, then 1/4 and 1."""
+    before = {"q1": {"a": 1}, "q2": {"x": 1}}
+    after = {"q1": {"a": 1, "never": 1}, "q2": {"x": 1}}
+    runs = {
+        "first": {"q1": ranking("a"), "q2": ranking("x")},
+        "second": {"q1": ranking("n", "a"), "q2": ranking("x")},
+    }
+    (found,) = contrast(before, after, runs, ["GMAP"]).conclusions
+    assert found.before_difference == pytest.approx(math.sqrt(1 / 2) - 1)
+    assert found.after_difference == pytest.approx(math.sqrt(1 / 4) - math.sqrt(1 / 2))
+    assert found.shift == pytest.approx(found.after_difference - found.before_difference)
 
 
 def test_every_query_under_both_sets() -> None:
@@ -250,6 +272,16 @@ def test_p_values_are_those_of_the_test_and_the_correction() -> None:
     assert [c.fate for c in found.conclusions] == ["survives", "survives", "none"]
 
 
+def test_a_shift_is_how_much_a_lead_grows_from_one_set_to_the_other() -> None:
+    """Under the first set all eight queries are for "second", under the other all for "first"."""
+    (found,) = contrast(tops("b" * 8), tops("a" * 8), two_runs(), ["P@1"], SIGN).conclusions
+    assert (found.before_difference, found.after_difference, found.shift) == (1, -1, -2)
+    assert found.shift_p == pytest.approx(2 / 2**8)
+    (same,) = contrast(tops("a" * 8), tops("a" * 8), two_runs(), ["P@1"], SIGN).conclusions
+    assert (same.shift, same.fate) == (0, "survives")
+    assert same.shift_p == 1
+
+
 def test_queries_of_one_cluster_count_together() -> None:
     clusters = {query: str(at // 4) for at, query in enumerate(QUERIES)}
     options = ContrastOptions(design=Design(test="sign"), resampling=Resampling(clusters=clusters))
@@ -257,6 +289,22 @@ def test_queries_of_one_cluster_count_together() -> None:
     # Of two clusters' four sign flips, two are as extreme as what was seen.
     assert found.conclusions[0].before_p == pytest.approx(0.5)
     assert found.conclusions[0].fate == "none"
+
+
+def test_the_summary_by_hand() -> None:
+    """One run rises and one falls; of their three queries one rises from 0, one falls from 1."""
+    runs = {"up": {"q1": ranking("a", "b"), "q2": ranking("y")}, "down": {"q1": ranking("a")}}
+    (found,) = contrast(J1, J12, runs, ["AP"]).summary
+    # up: 1 and 0, then 1 and 1/2; down: 1, then 1/2, and it lacks q2.
+    assert found.row() == {
+        "measure": "AP", "runs": 2, "change": pytest.approx((1 / 4 - 1 / 2) / 2),
+        "rose": 1, "fell": 1, "queries_rose": pytest.approx(1 / 3),
+        "queries_fell": pytest.approx(1 / 3), "from_best": 1, "from_0": 1,
+        "systems_kendall": pytest.approx(-1), "queries_kendall": pytest.approx(1),
+        "survive": 0, "vanish": 0, "appear": 0, "turn_round": 0,
+    }  # fmt: skip
+    (none,) = contrast(J1, J12, runs, ["GMAP"]).summary
+    assert none.row()["queries_rose"] is None
 
 
 def test_a_single_run_has_no_conclusions_and_no_correlation_of_systems() -> None:
@@ -354,6 +402,10 @@ def test_conclusions_are_scipys_on_real_runs(cranfield: Contrast) -> None:
         for side, p in (("before", found.before_p), ("after", found.after_p)):
             expected = stats.ttest_rel(run[side].to_numpy(), base[side].to_numpy()).pvalue
             assert p == pytest.approx(expected, rel=1e-9)
+        gained = [(x["after"] - x["before"]).to_numpy() for x in (run, base)]
+        expected = stats.ttest_rel(*gained).pvalue
+        assert found.shift_p == pytest.approx(expected, rel=1e-9)
+        assert found.shift == pytest.approx((gained[0] - gained[1]).mean(), abs=1e-12)
 
 
 def test_more_relevant_documents_never_lower_precision_at_five(cranfield: Contrast) -> None:

@@ -74,7 +74,7 @@ def test_a_measure_without_limits_gets_those_of_its_scores() -> None:
 @pytest.fixture(scope="module")
 def files(found: Contrast, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The figures, in a folder that was not there before."""
-    return draw_contrast(found, tmp_path_factory.mktemp("figures") / "made" / "here")
+    return draw_contrast(found, tmp_path_factory.mktemp("figures") / "made" / "here", full=True)
 
 
 def test_every_figure_is_there_as_svg_and_png(files: list[Path]) -> None:
@@ -94,7 +94,13 @@ def test_every_figure_is_there_as_svg_and_png(files: list[Path]) -> None:
 def test_text_stays_text_and_names_both_sets(files: list[Path]) -> None:
     folder = files[0].parent
     text = "".join(etree.parse(folder / "one_AP.svg").getroot().itertext())
-    for words in ("under J1", "under J1+2", "AP", "one, 2 queries"):
+    for words in (
+        "under J1",
+        "under J1+2",
+        "AP",
+        "one, 2 queries",
+        "below the diagonal: higher under J1+2",
+    ):
         assert words in text
     systems = "".join(etree.parse(folder / "systems.svg").getroot().itertext())
     for words in ("AP", "P@5", "GMAP", "one", "runs/two $x$ & <b>"):
@@ -107,11 +113,38 @@ def test_the_same_contrast_gives_the_same_files(found: Contrast, tmp_path: Path)
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
 
 
+def test_what_rose_lies_below_the_diagonal_as_in_the_paper(found: Contrast) -> None:
+    """AP of q1 falls from 1 to 5/6, that of q2 rises from 0 to 1/2: J1+2 is horizontal."""
+    with mpl.rc_context(STYLE | contrast_figures._HOW["style"]):
+        figure = contrast_figures._run_figure(found, "one", found.by_query[:1])
+    (axes,) = figure.axes
+    assert sorted(rings(axes)) == [(0.5, 0.0), pytest.approx((5 / 6, 1.0))]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("under J1+2", "under J1")
+
+
+def test_few_figures_are_drawn_unless_all_are_asked_for(tmp_path: Path) -> None:
+    """The best run, the one that moves most, and the means; of one run alone its own."""
+    before: dict[str, dict[str, int]] = {"q": {"a": 1}}
+    after = {"q": {"a": 1, "b": 1, "c": 1}}
+    orders = {"steady": "abc", "falls": "axyz", "other": "xabc", "last": "xxya"}
+    runs = {
+        name: {"q": {d: -float(n) for n, d in enumerate(order)}} for name, order in orders.items()
+    }
+    made = draw_contrast(contrast(before, after, runs, ["AP", "P@5"]), tmp_path / "some")
+    assert {path.stem for path in made} == {"steady", "falls", "systems"}
+    made = draw_contrast(contrast(before, after, {"a": runs["falls"]}, ["AP"]), tmp_path / "one")
+    assert {path.stem for path in made} == {"a", "systems"}
+
+
 def test_the_second_of_a_pair_is_laid_against_the_first(found: Contrast) -> None:
     with mpl.rc_context(STYLE | contrast_figures._HOW["style"]):
         figure = contrast_figures._pair_figure(found, "one", "runs/two $x$ & <b>")
     titles = [axes.get_title() for axes in figure.axes]
     assert titles == ["AP under J1", "P@5 under J1", "AP under J1+2", "P@5 under J1+2"]
+    assert [figure.axes[0].get_ylabel(), figure.axes[0].get_xlabel()] == [
+        "one",
+        "runs/two $x$ & <b>",
+    ]
     # The runs are the same: all points lie on the diagonal.
     assert all(x == y for axes in figure.axes for x, y in rings(axes))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from citebed.evaluation.contrasts.changes import Agreement, Change, Conclusion, Mover
+from citebed.evaluation.contrasts.digest import Digest
 from citebed.evaluation.contrasts.pool import Bound
 from citebed.evaluation.contrasts.pool_bias import Fall, Order, UnjudgedShare
 from citebed.evaluation.contrasts.sets import JudgementSet
@@ -25,6 +26,17 @@ def test_runs_down_and_measures_across() -> None:
     assert tables.directions_grid(CHANGES).rows == [
         ["bm25", "2/1/0", "0/1/2"],
         ["kl", "0/3/0", "0/2/1"],
+    ]
+
+
+def test_means_alone_for_a_summary() -> None:
+    assert tables.changes_grid(CHANGES, with_change=False).rows[0][1] == "0.2500 → 0.5000"
+
+
+def test_a_measure_in_a_row() -> None:
+    digest = Digest("AP", 8, 0.04, 7, 1, 0.6, 0.25, 3, 14, 0.5, math.nan, 20, 1, 2, 3)
+    assert tables.digests_grid([digest]).rows == [
+        ["AP", "+0.0400", "7/1", "60%/25%", "3/14", "0.500", "–", "20", "1", "2", "3"]
     ]
 
 
@@ -49,15 +61,26 @@ def test_fates_are_counted_and_only_changed_ones_listed() -> None:
         Conclusion("AP", "a", "b", 0.1, 0.01, 0.1, 0.02, "survives"),
         Conclusion("AP", "a", "c", 0.1, 0.01, 0.1, 0.2, "vanishes"),
         Conclusion("AP", "b", "c", 0.1, 0.5, 0.1, math.nan, "none"),
-        Conclusion("P@5", "a", "b", 0.1, 0.01, -0.1, 0.00001, "turns round"),
+        Conclusion("P@5", "a", "b", 0.1, 0.01, -0.1, 0.00001, "turns round", -0.2, 0.003),
     ]
     assert tables.fates_grid(found).rows == [
         ["AP", "1", "1", "0", "0", "1"],
         ["P@5", "0", "0", "0", "1", "0"],
     ]
     assert tables.conclusions_grid(found).rows == [
-        ["AP", "a", "c", "+0.1000", "0.0100", "+0.1000", "0.2000", "vanishes"],
-        ["P@5", "a", "b", "+0.1000", "0.0100", "-0.1000", "<0.0001", "turns round"],
+        ["AP", "a", "c", "+0.1000", "0.0100", "+0.1000", "0.2000", "vanishes", "–", "–"],
+        [
+            "P@5",
+            "a",
+            "b",
+            "+0.1000",
+            "0.0100",
+            "-0.1000",
+            "<0.0001",
+            "turns round",
+            "-0.2000",
+            "0.0030",
+        ],
     ]
     assert len(tables.conclusions_grid(found, every=True).rows) == 4
 

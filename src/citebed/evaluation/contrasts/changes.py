@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
+
+import numpy as np
 
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.comparing import Comparison, Design, compare
@@ -132,10 +135,14 @@ def agreement(
 class Conclusion(FlatRow):
     """A pair of runs under one measure, tested under both judgement sets.
 
-    The differences are ``run`` less ``base``, the p-values after the correction. A significant
+    The differences are ``run`` less ``base`` on the measure's own scale (of geometric means too,
+    which are tested on logarithms), the p-values after the correction. A significant
     difference of the first set ``survives`` when it is significant in the same direction under
     the second, ``turns round`` when in the other, and else ``vanishes``; one that only the
     second set shows ``appears``; ``none`` is no significant difference under either.
+
+    ``shift`` is by how much the difference is larger under the second set, with the p-value of
+    the same test on what each query's difference gained: whether one set favours one run.
     """
 
     measure: str
@@ -146,6 +153,8 @@ class Conclusion(FlatRow):
     after_difference: float
     after_p: float
     fate: Fate
+    shift: float = math.nan
+    shift_p: float = math.nan
 
 
 def conclusions(
@@ -155,15 +164,35 @@ def conclusions(
     if len(before.runs) < 2:
         return []
     frugal = without_intervals(design, resampling)
-    sides = (compare(evaluation, design, frugal) for evaluation in (before, after))
+    gains = _Gains([_gained(x, y) for x, y in zip(before.runs, after.runs, strict=True)])
+    sides = (compare(scored, design, frugal) for scored in (before, after, gains))
     return [
         Conclusion(
             measure=x.measure, base=x.base, run=x.run,
-            before_difference=x.difference, before_p=x.p_adjusted,
-            after_difference=y.difference, after_p=y.p_adjusted, fate=fate_of(x, y),
+            before_difference=lead(x), before_p=x.p_adjusted,
+            after_difference=lead(y), after_p=y.p_adjusted, fate=fate_of(x, y),
+            shift=lead(y) - lead(x), shift_p=gain.p_adjusted,
         )
-        for x, y in zip(*sides, strict=True)
+        for x, y, gain in zip(*sides, strict=True)
     ]  # fmt: skip
+
+
+class _Gains(NamedTuple):
+    """Runs scored by what each query gains from the first set to the second."""
+
+    runs: Sequence[RunScores]
+
+
+def _gained(before: RunScores, after: RunScores) -> RunScores:
+    """The gains of a run: differences, and quotients where logarithms are averaged."""
+    sides = zip(before.measures, before.values, after.values, strict=True)
+    gains = [y / x if measure.SUMMARY == "geometric mean" else y - x for measure, x, y in sides]
+    return replace(after, values=np.stack(gains))
+
+
+def lead(of: Comparison) -> float:
+    """The run's summary less its base's, on the measure's own scale."""
+    return of.value - of.base_value
 
 
 def without_intervals(design: Design, resampling: Resampling) -> Resampling:

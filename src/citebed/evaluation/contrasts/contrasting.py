@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from citebed.evaluation.contrasts.changes import (
     is_by_query,
     movers,
 )
+from citebed.evaluation.contrasts.digest import Digest, digests
 from citebed.evaluation.contrasts.sets import Sets, align, relevant_counts
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.grammar import measures as parse_measures
@@ -59,7 +61,7 @@ class ContrastOptions:
 class Contrast(Parts):
     """Everything there is to say of some runs under two judgement sets."""
 
-    PARTS = ("judgements", "changes", "correlations", "conclusions", "movers", "queries")
+    PARTS = ("judgements", "summary", "changes", "correlations", "conclusions", "movers", "queries")
     SHOWN = "changes"
 
     sets: Sets
@@ -80,6 +82,11 @@ class Contrast(Parts):
         """The measures that have scores of their own query by query."""
         return tuple(measure for measure in self.measures if is_by_query(measure))
 
+    @cached_property
+    def summary(self) -> tuple[Digest, ...]:
+        """What the second set does to each measure, over all runs."""
+        return tuple(digests(self.changes, self.agreements, self.conclusions, self.movers))
+
     def change(self, run: str, measure: Measure | str) -> Change:
         """The change of one run under one measure."""
         for found in self.changes:
@@ -92,8 +99,8 @@ class Contrast(Parts):
         if part == "queries":
             return self.query_rows()
         parts: Mapping[str, Sequence[Any]] = {
-            "judgements": self.sets.facts, "changes": self.changes, "movers": self.movers,
-            "correlations": self.agreements, "conclusions": self.conclusions,
+            "judgements": self.sets.facts, "summary": self.summary, "changes": self.changes,
+            "movers": self.movers, "correlations": self.agreements, "conclusions": self.conclusions,
         }  # fmt: skip
         return [row.row() for row in parts[part]]
 
@@ -113,7 +120,7 @@ class Contrast(Parts):
         notes = self.sets.notes()
         notes += [
             f"{measure} has no scores of its own by query (they are AP's): it has no query "
-            "correlations, movers or scatter plot"
+            "correlations, movers or scatter plot; its differences are tested on logarithms"
             for measure in self.measures
             if not is_by_query(measure)
         ]

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError
+from citebed.evaluation.contrasts.changes import lead
 from citebed.evaluation.judgements.clusters import read_groups
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.rankings import match
@@ -219,7 +220,7 @@ def _bound(
     both = runs[winner], runs[loser]
     cutoff = measure.cutoff if isinstance(measure.cutoff, int) else options.depth
     unjudged = [_unjudged(qrels, ranked, cutoff) for ranked in both]
-    lead, p = _tested(options, measure, worst_case(qrels, *unjudged), both)
+    worst, p = _tested(options, measure, worst_case(qrels, *unjudged), both)
     worst_p = _adjusted(family, at, p, options.design)
     return Bound(
         measure=str(measure),
@@ -228,12 +229,12 @@ def _bound(
         cutoff=cutoff,
         winner_unjudged=unjudged[0].height,
         loser_unjudged=unjudged[1].height,
-        difference=abs(comparison.difference),
+        difference=abs(lead(comparison)),
         p=comparison.p_adjusted,
-        worst=lead,
+        worst=worst,
         worst_p=worst_p,
         verdict=(
-            ("stands" if lead > 0 else "may turn round")
+            ("stands" if worst > 0 else "may turn round")
             if worst_p < options.design.alpha
             else "cannot be told"
         ),
@@ -287,7 +288,7 @@ def _tested(
         samples=options.resampling.samples or 10_000,
         seed=options.resampling.seed,
     )
-    return float(differences.mean()), tested.p_value
+    return measure.summary(values[0]) - measure.summary(values[1]), tested.p_value
 
 
 def _adjusted(family: Sequence[Comparison], at: int, p: float, design: Design) -> float:

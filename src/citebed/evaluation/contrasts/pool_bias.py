@@ -39,6 +39,7 @@ from citebed.frames import FlatRow, Parts
 from citebed.runs.ranking import Ranked, prepare, rank
 from citebed.runs.reading import as_qrels, as_runs, check_names
 from citebed.runs.tables import Flags, Floats, Qrels
+from citebed.runs.trec_files import QRELS
 
 MEASURES = ("AP", "P@10", "Bpref")
 
@@ -130,7 +131,8 @@ def pool_bias(
     """
     options = options or PoolOptions()
     chosen = _checked(parse_measures(measures), options)
-    known = as_qrels(qrels)
+    given = as_qrels(qrels)
+    known = Qrels(given.table.select(QRELS.kept), given.name, given.source)
     tables = list(as_runs(runs))
     check_names([run.name for run in tables])
     if len(tables) < 2:

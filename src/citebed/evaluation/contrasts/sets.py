@@ -44,7 +44,8 @@ class Sets:
 
     ``only_before`` and ``only_after`` are judged in one set alone. ``emptied`` are judged in
     both, but no document is relevant in one of them; ``kept_empty`` says whether they are
-    contrasted all the same. ``lost`` counts judgements of the first set that the second does
+    contrasted all the same. ``alike`` have the same judgements in both, so that nothing moves
+    there. ``lost`` counts judgements of the first set that the second does
     not have, ``changed`` those that are relevant in one and not in the other.
     """
 
@@ -55,6 +56,7 @@ class Sets:
     only_after: tuple[str, ...]
     emptied: tuple[str, ...]
     kept_empty: bool
+    alike: tuple[str, ...]
     lost: int
     changed: int
     facts: tuple[JudgementSet, JudgementSet]
@@ -72,6 +74,11 @@ class Sets:
             notes.append(
                 f"{_are(self.emptied)} without a relevant document in {first} or in {second}, "
                 f"and {done}: {examples(self.emptied)}"
+            )
+        if self.alike:
+            notes.append(
+                f"{_are(self.alike)} judged alike in {first} and {second}, where nothing moves: "
+                f"{examples(self.alike)}"
             )
         if self.lost or self.changed:
             notes.append(
@@ -124,6 +131,7 @@ def align(before: Qrels, after: Qrels, rel: int = 1, keep_empty: bool = False) -
         only_after=tuple(sorted(theirs - ours)),
         emptied=tuple(sorted(emptied)),
         kept_empty=keep_empty,
+        alike=_alike(first, second),
         lost=lost,
         changed=changed,
         facts=(_facts(first, rel), _facts(second, rel)),
@@ -152,6 +160,15 @@ def _facts(qrels: Qrels, rel: int) -> JudgementSet:
         empty=queries - len(counts),
         single=sum(number == 1 for number in counts.values()),
     )
+
+
+def _alike(before: Qrels, after: Qrels) -> tuple[str, ...]:
+    """The queries whose judgements are the same in both sets."""
+    judged = [*_PAIR, "relevance"]
+    one, two = before.table.select(judged), after.table.select(judged)
+    moved = [x.join(y, on=judged, how="anti")["query_id"] for x, y in ((one, two), (two, one))]
+    same = set(one["query_id"]) - set(pl.concat(moved))
+    return tuple(sorted(same))
 
 
 def _disagreement(before: Qrels, after: Qrels, rel: int) -> tuple[int, int]:
