@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,15 +29,16 @@ from citebed.cli.timeline_comparing import (
     design_of,
     print_compared,
 )
+from citebed.cli.timeline_official import best_once, print_official
 from citebed.cli.timeline_report import Areas, Focus, Pair, Plots, Report, look_of, write_look
 from citebed.errors import CitebedError
 from citebed.wording import count
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from citebed.cli.timeline_comparing import Compared
-    from citebed.timeline.scoring.official import OfficialTimeline
+    from citebed.evaluation.scoring.comparing import Design
+    from citebed.runs.tables import Qrels
+    from citebed.timeline.scoring.uncertainty import StreamComparisons
     from citebed.timeline.timelines import Timeline
 
 Weights = Annotated[
@@ -199,18 +199,11 @@ def timeline(
     _check_options(context, official, drawn=bool(report or plots))
     if threshold is not None and not math.isfinite(threshold):
         raise CitebedError(f"the threshold {threshold} is no score.")
-    if trends and style in ("json", "csv") and (per_query or per_slice):
-        raise CitebedError("--trend prints rows of trends: leave out --per-query and --per-slice.")
-    usual = style not in ("json", "csv")
-    shown = _Shown(style, per_query, per_slice, usual if trends is None else trends)
-    from citebed.files.reading import at_hand
-    from citebed.runs.reading import name_of, read_judged
-    from citebed.runs.tables import Qrels
+    shown = _shown_of(style, per_query, per_slice, trends)
     from citebed.timeline.streams.stream_runs import opened_runs
 
     # Judgements are short, and are read while nothing else keeps the processors busy.
-    with at_hand(qrels) as file:
-        judged = Qrels(read_judged(file), name_of(qrels))
+    judged = _judged(qrels)
     sliced = Path(slicing) if slicing and Path(slicing).is_file() else None
     read = [qrels, *runs, times, sliced]
     look = look_of(context, (report, plots), runs, (pair, areas), read)
@@ -235,16 +228,35 @@ def timeline(
                 judged, opened, times=table, assessors=assessors, step=cutoff_step,
                 unjudged_negative=unjudged_negative, require_positives=require_positives,
             )  # fmt: skip
+    compared = None if design is None else (_compared(found, design, units), design)
     if official:
-        _print_official(scored, style, all_cutoffs, per_query)
-    compared = None
-    if design is not None:
-        how = design.baseline, design.test, design.correction
-        compared = found.compare(how[0], test=how[1], correction=how[2], units=units), design
-    if not official:
+        print_official(scored, style, all_cutoffs, per_query)
+    else:
         _print(found, shown, compared)
     if look:
-        write_look(look, found, _once(scored) if official else {}, compared)
+        write_look(look, found, best_once(scored) if official else {}, compared)
+
+
+def _shown_of(style: str, per_query: bool, per_slice: bool, trends: bool | None) -> _Shown:
+    """What is printed: trends are told to people, unless they say otherwise."""
+    machine = style in ("json", "csv")
+    if trends and machine and (per_query or per_slice):
+        raise CitebedError("--trend prints rows of trends: leave out --per-query and --per-slice.")
+    return _Shown(style, per_query, per_slice, not machine if trends is None else trends)
+
+
+def _judged(path: Path) -> Qrels:
+    from citebed.files.reading import at_hand
+    from citebed.runs.reading import name_of, read_judged
+    from citebed.runs.tables import Qrels
+
+    with at_hand(path) as file:
+        return Qrels(read_judged(file), name_of(path))
+
+
+def _compared(found: Timeline, design: Design, units: str) -> StreamComparisons:
+    how = {"test": design.test, "correction": design.correction, "units": units}
+    return found.compare(design.baseline, **how)
 
 
 def _times(path: Path | None, utc: bool) -> Any:
@@ -301,6 +313,8 @@ def _print_tables(found: Timeline, shown: _Shown) -> None:
 def _say_trends(found: Timeline, err: bool) -> None:
     from citebed.report.timeline_table import stability_sentences, trend_sentence
 
+    if len(found.cells.slices) == 1:
+        return  # the evaluation that knows no time
     said = (trend_sentence(*each, found.alpha) for each in found.trends_found)
     for sentence in (*dict.fromkeys(said), *stability_sentences(found.runs)):
         typer.echo(sentence, err=err)
@@ -343,45 +357,3 @@ def _check_options(context: typer.Context, official: bool, drawn: bool) -> None:
         raise CitebedError(f"--official scores without slices: leave out {given}{page}.")
     if given:
         raise CitebedError(f"{given}: for the official scoring only. Give --official too.")
-
-
-def _once(found: OfficialTimeline) -> dict[str, pl.DataFrame]:
-    """The best cut-offs for people, who need not be told twice."""
-    return {by: found.once(table) for by, table in found.best.items()}
-
-
-def _print_official(
-    found: OfficialTimeline, style: str, all_cutoffs: bool, per_query: bool
-) -> None:
-    """Print the scores at the best cut-offs, or at all; with ``per_query`` of every entity too."""
-    from citebed.report.timeline_table import entities_grid, official_grid, with_teams
-
-    whole = {"": found.table} if all_cutoffs else found.best
-    entities = {by: found.entities(by) for by in whole} if per_query else {}
-    teams = {scores.run: scores.team for scores in found.runs}
-    if style in ("json", "csv"):
-        print_rows(_official_rows([entities, whole], teams), style)
-    else:
-        for by, table in whole.items():
-            if by and style == "table":
-                typer.echo(f"Best cut-offs by {by}:")
-            grids = [entities_grid(entities[by])] if per_query else []
-            for grid in (*grids, official_grid(found.once(table))):
-                typer.echo(with_teams(grid, teams).written(style))
-    for note in found.notes():
-        typer.echo(f"note: {note}", err=style != "table")
-    for scores in found.runs:
-        typer.echo(f"{scores.run}: {count(scores.skipped.lines, 'document')}", err=style != "table")
-
-
-def _official_rows(
-    parts: Sequence[Mapping[str, pl.DataFrame]], teams: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    """Flat rows, with what their cut-off is best for and with their team, where there is one."""
-    return [
-        {**row, **({"best": by} if by else {}), **({"team": team} if team else {})}
-        for part in parts
-        for by, table in part.items()
-        for row in table.to_dicts()
-        for team in [teams[row["run"]]]
-    ]

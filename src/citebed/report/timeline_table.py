@@ -146,8 +146,11 @@ def _ends(found: Trend) -> str:
 
 
 def stability_sentences(runs: Sequence[StreamScores]) -> list[str]:
-    """For each measure how alike systems are ranked from slice to slice; two are no ranking."""
-    if len(runs) < 3:
+    """For each measure how alike systems are ranked from slice to slice; two are no ranking.
+
+    Nothing is to say of one slice.
+    """
+    if len(runs) < 3 or len(runs[0].cells.slices) == 1:
         return []
     return [
         stability_sentence(
@@ -161,9 +164,10 @@ def stability_sentence(measure: str, found: Stability) -> str:
     """How alike systems are ranked from slice to slice."""
     if math.isnan(found.with_overall):
         return f"{measure}: no slice tells the systems apart"
+    following = f", with that of the next slice at τ = {found.with_next:.2f}"
     return (
         f"{measure}: the ranking of systems in a slice agrees with the overall one at τ = "
-        f"{found.with_overall:.2f}, with that of the next slice at τ = {found.with_next:.2f} "
+        f"{found.with_overall:.2f}{'' if math.isnan(found.with_next) else following} "
         f"(means over {count(found.slices, 'slice')})"
     )
 

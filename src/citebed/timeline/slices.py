@@ -6,12 +6,10 @@ A slicing is written ``7d`` (also 12h, 2w, 1mo, 1y), ``all``, ``equal:20``, ``ra
 
 from __future__ import annotations
 
-import calendar
 import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -21,19 +19,19 @@ import numpy as np
 from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import read_lines
 from citebed.runs.tables import Flags, Floats, Ints
-from citebed.runs.times import DAY, LAST_SECOND, format_span, format_time, parse_time
+from citebed.runs.times import DAY, format_span, format_time, parse_time
 from citebed.timeline.bursts import bursting
+from citebed.timeline.lengths import (
+    CALENDAR,
+    UNITS,
+    USUAL,
+    months_after,
+    parse_length,
+    seconds_of,
+)
 from citebed.wording import count, printable
 
-UNITS = {"h": 3600, "d": DAY, "w": 7 * DAY}
-CALENDAR = {"mo": 1, "y": 12}  # in months
 COARSE, FINE = "7d", "1d"
-USUAL = {
-    "1h": 3600, "6h": 6 * 3600, "1d": DAY, "7d": 7 * DAY,
-    "1mo": 30.4375 * DAY, "1y": 365.25 * DAY, "10y": 3652.5 * DAY,
-}  # fmt: skip
-"""Lengths to choose from where none is given, and how many seconds they are, on average."""
-_LENGTH = re.compile(r"(\d{1,9})(mo|y|h|d|w)")
 _MOST = 1_000_000
 
 
@@ -75,6 +73,11 @@ class Slices:
     def ends(self) -> Ints:
         """When each slice ends: the first second that is not in it."""
         return self.bounds[1:]
+
+    @property
+    def filled(self) -> Ints:
+        """The bounds, the last one where the stream ends: as far as there is something to draw."""
+        return self.bounds if self.stops is None else np.append(self.bounds[:-1], self.stops)
 
     @property
     def middles(self) -> Floats:
@@ -178,22 +181,6 @@ class Range:
 # --- of equal length, or by the calendar ------------------------------------------------------
 
 
-def parse_length(text: str) -> tuple[int, str]:
-    """``7d`` as (7, "d"); units are h, d, w, and mo and y, which go by the calendar."""
-    found = _LENGTH.fullmatch(text)
-    if found is None or not int(found[1]):
-        raise CitebedError(f"cannot read the length '{text}'. Write it like 12h, 7d, 1mo or 1y.")
-    return int(found[1]), found[2]
-
-
-def seconds_of(text: str) -> int:
-    """A length in seconds; a month or year, which has no length of its own, is an error."""
-    number, unit = parse_length(text)
-    if unit in CALENDAR:
-        raise CitebedError(f"the length '{text}' is not a number of seconds; write it in days.")
-    return number * UNITS[unit]
-
-
 def uniform(text: str, over: Range) -> Slices:
     """Slices of equal length from the start of the range.
 
@@ -226,19 +213,6 @@ def _months(text: str, number: int, over: Range, last: int) -> Ints:
         check_count(text, len(bounds))
     over.check_length(text, bounds[1] - bounds[0])
     return np.array(bounds, np.int64)
-
-
-def months_after(time: int, months: int) -> int:
-    """The same day and hour so many months later, or the month's last day if it has no such.
-
-    There is nothing after the year 9999.
-    """
-    start = datetime.fromtimestamp(time, UTC)
-    year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
-    if year > datetime.max.year:
-        return LAST_SECOND
-    day = min(start.day, calendar.monthrange(year, month + 1)[1])
-    return int(start.replace(year=year, month=month + 1, day=day).timestamp())
 
 
 def check_count(text: str, slices: float) -> None:

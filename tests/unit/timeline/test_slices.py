@@ -13,7 +13,8 @@ from tests.unit.timeline.made_streams import START
 from citebed.errors import CitebedError, FormatError
 from citebed.runs.times import DAY, format_time, parse_time
 from citebed.timeline.bursts import bursting
-from citebed.timeline.slices import Range, Slices, months_after, slices_of, usual_slicing
+from citebed.timeline.lengths import months_after
+from citebed.timeline.slices import Range, Slices, slices_of, usual_slicing
 
 HOUR = 3600
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.runs.tables import Floats
+from citebed.timeline.lengths import seconds_of
 from citebed.timeline.scoring.query_slices import Cells
-from citebed.timeline.slices import seconds_of
 
 Weighting = Callable[[Cells, str], Floats]
 
