@@ -26,6 +26,7 @@ NAMES = {
     "scores_AP": "timeline-scores",
     "areas_AP_steady-sprinter_bursty-topic": "timeline-areas",
 }
+BY_WEIGHT = {"areas_AP_steady-sprinter_bursty-topic": "timeline-weights"}
 
 
 def scored() -> list[StreamScores]:
@@ -62,10 +63,12 @@ def _seen(table: pl.DataFrame, sight: np.ndarray, rng: np.random.Generator) -> p
 
 
 def draw(folder: Path) -> None:
-    """Write the three pictures that the page shows."""
-    for picture in timeline_pictures(scored()):
-        if picture.name in NAMES:
-            (folder / f"{NAMES[picture.name]}.svg").write_bytes(picture.svg)
+    """Write the pictures that the page shows."""
+    runs, pairs = scored(), [("steady", "sprinter")]
+    for names, over in ((NAMES, "time"), (BY_WEIGHT, "weight")):
+        for picture in timeline_pictures(runs, pairs=pairs, over=over):
+            if picture.name in names:
+                (folder / f"{names[picture.name]}.svg").write_bytes(picture.svg)
 
 
 if __name__ == "__main__":

@@ -6,20 +6,23 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from citebed.cli.output import check_page, typed
+from citebed.cli.output import check_page, is_given, typed
+from citebed.cli.scoring_options import run_named
 from citebed.errors import CitebedError
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from citebed.cli.timeline_comparing import Compared
     from citebed.report.timeline_figures import Picture
     from citebed.timeline.timelines import Timeline
 
+Over = Literal["time", "weight"]
 Report = Annotated[
     Path | None,
     typer.Option("--report", help="A page to write: tables, pictures, trends, in one HTML file."),
@@ -31,14 +34,34 @@ Focus = Annotated[
     str | None,
     typer.Option("--focus", help="The query to picture beside all (else that of the top burst)."),
 ]
+Pair = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        "--pair",
+        metavar="RUN RUN",
+        help="Two runs to picture as areas (else the best and those next to it).",
+    ),
+]
+Areas = Annotated[
+    Over,
+    typer.Option(
+        "--areas", help="Areas by time, slices as they last, or by weight: as they weigh."
+    ),
+]
+_FOR_PICTURES = ("focus", "pair", "areas")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What is to be written: a page, a folder of pictures, both or nothing."""
+    """What is to be written: a page, a folder of pictures, both or nothing.
+
+    ``pairs`` are runs laid side by side, by name; ``over`` is what slices are as wide as there.
+    """
 
     page: Path | None
     plots: Path | None
+    pairs: list[tuple[str, str]]
+    over: Over
     command: str
     read: frozenset[str]
 
@@ -49,16 +72,22 @@ class Look:
 def look_of(
     context: typer.Context,
     to: tuple[Path | None, Path | None],
-    focus: str | None,
+    runs: Sequence[Path],
+    pictured: tuple[tuple[str, str] | None, Over],
     read: Iterable[Path | None],
 ) -> Look:
     """What was asked for, once it is sure that it can be written, and over nothing that is read.
 
-    ``to`` are the page and the folder of pictures; ``read`` are all files the command reads.
+    ``to`` are the page and the folder of pictures, ``pictured`` a pair of runs and how it
+    is drawn; ``read`` are all files the command reads.
     """
     page, plots = to
-    if focus is not None and not (page or plots):
-        raise CitebedError("--focus is for pictures: give --report FILE or --plots DIR too.")
+    if not (page or plots):
+        for parameter in context.command.params:
+            if parameter.name in _FOR_PICTURES and is_given(context, parameter.name):
+                raise CitebedError(
+                    f"{parameter.opts[0]} is for pictures: give --report FILE or --plots DIR too."
+                )
     known = frozenset(os.path.realpath(path) for path in read if path)
     if page:
         check_page(page, known)
@@ -68,16 +97,32 @@ def look_of(
         )
     if plots and plots.exists() and not plots.is_dir():
         raise CitebedError(f"'{printable(plots)}' is a file; the pictures need a folder.")
-    return Look(page=page, plots=plots, command=typed(context), read=known)
+    pairs = [_pair(pictured[0], runs)] if pictured[0] else []
+    return Look(
+        page=page, plots=plots, pairs=pairs, over=pictured[1], command=typed(context), read=known
+    )
 
 
-def write_look(look: Look, found: Timeline, official: Mapping[str, pl.DataFrame]) -> None:
+def _pair(pair: tuple[str, str], runs: Sequence[Path]) -> tuple[str, str]:
+    first, second = (run_named(name, runs, "run to picture") for name in pair)
+    if first == second:
+        raise CitebedError(f"--pair names '{printable(first)}' twice; a pair is two runs.")
+    return first, second
+
+
+def write_look(
+    look: Look,
+    found: Timeline,
+    official: Mapping[str, pl.DataFrame],
+    compared: Compared | None = None,
+) -> None:
     """Draw and write; notes of what was written go to standard error."""
+    from citebed.evaluation.scoring.comparing import Design
     from citebed.report.timeline_figures import timeline_pictures
-    from citebed.report.timeline_page import timeline_page
+    from citebed.report.timeline_page import Extras, timeline_page
 
     both = tuple(dict.fromkeys(("uniform", "burst", *found.weights)))
-    pictures = timeline_pictures(found.runs, both, found.focus)
+    pictures = timeline_pictures(found.runs, both, found.focus, look.pairs, look.over)
     if look.plots:
         _write_plots(look.plots, pictures, look.read)
     if look.page:
@@ -85,7 +130,9 @@ def write_look(look: Look, found: Timeline, official: Mapping[str, pl.DataFrame]
 
         judged = found.cells.truth.judged.name
         title = f"{judged}: {count(len(found.runs), 'run')} over time"
-        whole = timeline_page(found, pictures, official, title, look.command).encode("utf-8")
+        tests, design = compared or ((), Design())
+        extras = Extras(official, tests, design, look.over)
+        whole = timeline_page(found, pictures, extras, title, look.command).encode("utf-8")
         write_whole(look.page, whole)
         typer.echo(f"{printable(look.page)}: {len(whole) / 1e6:.1f} MB", err=True)
 

@@ -63,7 +63,7 @@ def evaluation_page(study: Study, front: Front) -> str:
     values: dict[str, Any] = {"query_data": None, **_scores(study)}
     if study.comparisons:
         sections["comparison"] = "Comparison"
-        values["comparison"] = _comparison(study)
+        values["comparison"] = comparison_table(study.comparisons, study.plan.design)
         values["comparison_notes"] = comparison_notes(study.comparisons, study.plan.design.alpha)
     if by_query(study.evaluation.measures):
         sections["by-query"] = "Query by query"
@@ -152,11 +152,11 @@ def _interval_plots(study: Study) -> list[Figure]:
 # --- comparison -----------------------------------------------------------------------------
 
 
-def _comparison(study: Study) -> Table:
-    design = study.plan.design
+def comparison_table(comparisons: Sequence[Comparison], design: Design) -> Table:
+    """Runs compared, a row a comparison."""
     against = "" if design.baseline is None else f" with {design.baseline}"
     caption = f"Runs compared{against}, query by query; {DAGGER} marks significant differences"
-    rows = [_comparison_row(comparison, design) for comparison in study.comparisons]
+    rows = [_comparison_row(comparison, design) for comparison in comparisons]
     return Table(caption, _comparison_columns(design), rows)
 
 

@@ -1,11 +1,15 @@
-"""Two systems as areas: slices as wide as their weights, so that each area is a score.
+"""Two systems as areas: each area is a score, and what lies between them their difference.
 
-Where the first system is better the space between them is filled, where the second is, hatched.
+Over time, slices lie where they are and what they contribute is spread over their length, under
+the relevant documents by day; over weight they are as wide as their weights. Where the first
+system is better the space between them is filled, where the second is, hatched.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +19,20 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
 
-from citebed.report.drawing import INK, LIGHT, MARK, RULE, panels
-from citebed.report.timeline_series import Areas, day_name, short
+from citebed.evaluation.measures.base import Measure
+from citebed.report.drawing import INK, LIGHT, MARK, RULE
+from citebed.report.timeline_axes import (
+    WIDTH,
+    date_axis,
+    days,
+    draw_slices,
+    draw_volume,
+    legend_below,
+    line_key,
+)
+from citebed.report.timeline_series import WINDOW, Areas, Cut, Over, Volume, day_name
 from citebed.runs.tables import Floats
 
-_WIDTH = 6.4
 _HATCHES = 150
 _APART = 0.135
 """Dates stand no nearer to each other than this share of the axis."""
@@ -44,46 +57,95 @@ class Pair(NamedTuple):
         return text.replace("-", "−")
 
 
-def areas_figure(
-    title: str, runs: tuple[str, str], pairs: Sequence[Pair], limits: tuple[float, float]
-) -> Figure:
-    """A panel a weighting, one above the other."""
-    figure, grid = panels(len(pairs), 1, (_WIDTH, 0.9), (0, 1.75))
-    for axes, pair in zip(grid, pairs, strict=True):
-        axes.set_ylim(*limits)
-        _panel(axes, pair)
-    figure.suptitle(title, x=0.01, ha="left", fontsize=9, fontweight="bold")
-    grid[-1].set_xlabel("start of slice; slices are as wide as their weights")
-    first, second = (short(run, 40) for run in runs)
-    figure.legend(
-        handles=[
-            Line2D([], [], color=MARK, linewidth=1.6, label=first),
-            Line2D([], [], color=INK, linewidth=1.0, linestyle=(0, (3, 1.2)), label=second),
-            Patch(facecolor=LIGHT, label="the first is better"),
-            _hatched_key("the second is better"),
-        ],
-        loc="outside lower left",
-        ncols=2,
-        frameon=False,
-    )
-    return figure
+@dataclass(frozen=True, kw_only=True)
+class AreasPlot:
+    """What is drawn: two systems under some weightings, and above them the documents by day."""
+
+    title: str
+    runs: tuple[str, str]
+    measure: Measure
+    pairs: Sequence[Pair]
+    over: Over
+    volume: Volume
+    cut: Cut
+
+    def figure(self) -> Figure:
+        """A panel a weighting, one above the other; over time the documents above them."""
+        timed = self.over == "time"
+        heights = [0.9] * timed + [1.75] * len(self.pairs)
+        figure = Figure(figsize=(WIDTH, 0.9 + sum(heights)), layout="constrained")
+        grid = list(
+            figure.subplots(
+                len(heights), 1, squeeze=False, sharex=timed, height_ratios=heights
+            ).ravel()
+        )
+        if timed:
+            draw_volume(grid[0], self.volume, ticks=3)
+            draw_slices(grid[0], self.cut, counted=False)
+            date_axis(grid[0], *days(self.cut.bounds[[0, -1]]))
+            unit = self.volume.unit
+            about = f"relevant documents per {unit}, their mean over {WINDOW} {unit}s, and slices"
+            grid[0].set_title(about, **_PLAIN)
+        for axes, pair in zip(grid[timed:], self.pairs, strict=True):
+            self._panel(axes, pair)
+        figure.suptitle(self.title, x=0.01, ha="left", fontsize=9, fontweight="bold")
+        if not timed:
+            grid[-1].set_xlabel("start of slice; slices are as wide as their weights")
+        self._legend(figure)
+        return figure
+
+    def _legend(self, figure: Figure) -> None:
+        first, second = self.runs
+        legend_below(
+            figure,
+            [
+                line_key(first, color=MARK, linewidth=1.6),
+                line_key(second, color=INK, linewidth=1.0, linestyle=(0, (3, 1.2))),
+                Patch(facecolor=LIGHT, label="the first is better"),
+                _hatched_key("the second is better"),
+            ],
+        )
+
+    def _panel(self, axes: Axes, pair: Pair) -> None:
+        edges, first, second = pair.first.edges, pair.first.heights, pair.second.heights
+        axes.set_ylim(*score_limits([first, second], self.measure))
+        axes.set_title(f"{pair.weight}: {pair.told()}", **_PLAIN)
+        axes.axhline(0, color=INK, linewidth=0.6)
+        axes.add_patch(PathPatch(_boxes(edges, second, first), facecolor=LIGHT, linewidth=0))
+        _hatch(axes, _boxes(edges, first, second))
+        x = np.repeat(edges, 2)[1:-1]
+        axes.plot(x, np.repeat(pair.first.seen, 2), color=MARK, linewidth=1.6)
+        dashed: dict[str, Any] = {"color": INK, "linewidth": 1.0, "linestyle": (0, (3, 1.2))}
+        axes.plot(x, np.repeat(pair.second.seen, 2), **dashed)
+        if self.over == "time":
+            date_axis(axes, edges[0], edges[-1])
+            axes.set_ylabel(f"{self.measure}, scaled")
+        else:
+            _slice_axis(axes, pair.first)
 
 
-def _panel(axes: Axes, pair: Pair) -> None:
-    edges, first, second = pair.first.edges, pair.first.heights, pair.second.heights
+_PLAIN: dict[str, Any] = {"fontweight": "normal", "fontsize": 8}
+
+
+def score_limits(series: Sequence[Floats], measure: Measure) -> tuple[float, float]:
+    """From 0, or less, up to what is reached; the end of the measure's scale if that is near."""
+    known = np.concatenate(series)
+    low, high = float(np.nanmin(known)), float(np.nanmax(known))
+    end = measure.RANGE[1]
+    near = math.isfinite(end) and 0.6 * end < high <= end
+    top = 1.03 * end if near else 1.15 * high
+    bottom = min(0.0, 1.1 * low)
+    return bottom, (top if top > bottom else bottom + 1.0)
+
+
+def _slice_axis(axes: Axes, of: Areas) -> None:
+    """The starts of slices on an axis that goes by their weights."""
     axes.set_xlim(0, 1)
-    axes.set_title(f"{pair.weight}: {pair.told()}", fontweight="normal", fontsize=8)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.axhline(0, color=INK, linewidth=0.6)
-    axes.add_patch(PathPatch(_boxes(edges, second, first), facecolor=LIGHT, linewidth=0))
-    _hatch(axes, _boxes(edges, first, second))
-    x = np.repeat(edges, 2)[1:-1]
-    axes.plot(x, np.repeat(first, 2), color=MARK, linewidth=1.6)
-    axes.plot(x, np.repeat(second, 2), color=INK, linewidth=1.0, linestyle=(0, (3, 1.2)))
-    axes.set_xticks(edges, minor=True)
+    axes.set_xticks(of.edges, minor=True)
     axes.tick_params(axis="x", which="minor", length=2, width=0.4, color=RULE)
-    places = _date_places(edges)
-    axes.set_xticks(edges[places], [day_name(pair.first.starts[at]) for at in places])
+    places = _date_places(of.edges)
+    axes.set_xticks(of.edges[places], [day_name(of.starts[at]) for at in places])
     axes.tick_params(axis="x", which="major", length=4)
 
 

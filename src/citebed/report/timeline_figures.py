@@ -1,51 +1,54 @@
 """Pictures of a timeline: relevant documents by day, scores over time, two systems as areas.
 
-All read in black and white, and are the same bytes for the same scores. After figures 1, 3 and 4
-of Dietz, Dalton & Balog, Time-aware Evaluation of Cumulative Citation Recommendation Systems, 2013.
+All read in black and white, and are the same bytes for the same scores. After figures 1 to 4 of
+Dietz, Dalton & Balog, Time-aware Evaluation of Cumulative Citation Recommendation Systems, 2013.
 """
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from matplotlib import dates
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
 
 from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.scoring.run_scores import run_called
 from citebed.report.drawing import INK, LIGHT, MARK, RULE, FileNames, drawn, panels, svg
-from citebed.report.timeline_areas import Pair, areas_figure
+from citebed.report.timeline_areas import AreasPlot, Pair, score_limits
+from citebed.report.timeline_axes import (
+    WIDTH,
+    date_axis,
+    days,
+    draw_slices,
+    draw_volume,
+    legend_below,
+    line_key,
+    lines_of,
+)
 from citebed.report.timeline_series import (
-    WINDOW,
+    Over,
     Steps,
     areas,
     burstiest,
+    cut_of,
     day_name,
-    short,
     steps,
     volume,
 )
 from citebed.runs.tables import Floats
-from citebed.runs.times import DAY
 from citebed.timeline.scoring.query_slices import Cells
 from citebed.timeline.scoring.stream_scores import StreamScores
 from citebed.timeline.scoring.trends import theil_sen
+from citebed.wording import count
 
-_WIDTH = 6.4
 _TOGETHER = 4
 """Up to so many systems share one panel; more get a panel each."""
-
-_DOTS = 400
-"""Up to so many days are dots; more are one outline."""
 
 _PNG_DPI = 200
 _LINES: tuple[tuple[str, Any, str, str, float], ...] = (
@@ -88,18 +91,22 @@ def timeline_pictures(
     runs: Sequence[StreamScores],
     weights: Sequence[str] = ("uniform", "burst"),
     focus: str | None = None,
+    pairs: Sequence[tuple[str, str]] = (),
+    over: Over = "time",
 ) -> list[Picture]:
     """All pictures of scored runs: kinds ``volume``, ``scores`` and ``areas``.
 
     ``focus`` is the query looked at beside all; else that with the most relevant documents in
-    one slice.
+    one slice. ``pairs`` are the runs to lay side by side, by name; else the best with those next
+    to it. ``over`` says what slices are as wide as there: as they last, or as they weigh.
     """
     cells, names = runs[0].cells, FileNames()
     places = [None] if len(cells.queries) == 1 else [None, focus or burstiest(cells)]
     found = [volume_picture(cells, place, names) for place in places]
     found += [scores_picture(runs, measure, names) for measure in runs[0].measures]
-    for pair in best_pairs(runs, weights[0]):
-        found += [areas_picture(pair, weights, place, names) for place in places]
+    named = [(run_called(one, runs), run_called(other, runs)) for one, other in pairs]
+    for pair in named or best_pairs(runs, weights[0]):
+        found += [areas_picture(pair, weights, place, names, over) for place in places]
     return found
 
 
@@ -111,65 +118,34 @@ def best_pairs(
     return [(best, other) for other in others[:3]]
 
 
-# --- time on an axis ------------------------------------------------------------------------
-
-
-def _days(seconds: Any) -> Floats:
-    return np.asarray(seconds, np.float64) / DAY
-
-
-def _date_axis(axes: Axes, first: float, last: float, most: int = 7) -> None:
-    """Dates as ISO 8601 has them, with hours where there are few days."""
-    axes.set_xlim(first, last)
-    # matplotlib gives these two no types
-    locator: Any = dates.AutoDateLocator
-    formatter: Any = dates.DateFormatter
-    axes.xaxis.set_major_locator(locator(tz=UTC, minticks=most // 2, maxticks=most))
-    how = "%Y-%m-%d" if last - first > 3 else "%m-%d %H:%M"
-    axes.xaxis.set_major_formatter(formatter(how, tz=UTC))
-    axes.spines[["top", "right"]].set_visible(False)
-
-
 # --- relevant documents by day --------------------------------------------------------------
 
 
 def volume_picture(cells: Cells, query: str | None, names: FileNames) -> Picture:
-    """Relevant documents per day, a dot each, and the moving average over seven days."""
-    found = volume(cells, query)
+    """Relevant documents per day, their average over seven days, and how time is cut."""
+    found, cut = volume(cells, query), cut_of(cells, query)
     top = int(found.counts.argmax())
     whose = "all queries" if query is None else query
-    days = _days(found.bounds)
     since = "on" if found.unit == "day" else f"in the {found.unit} from"
     says = (
         f"Relevant documents per {found.unit}, {whose}: {int(found.counts.sum())} from "
         f"{day_name(found.bounds[0])} to {day_name(found.bounds[-1] - 1)}, at most "
-        f"{found.counts[top]}, {since} {day_name(found.bounds[top])}."
+        f"{found.counts[top]}, {since} {day_name(found.bounds[top])}. Cut into "
+        f"{count(len(cut.relevant), 'slice')}, {int((cut.relevant == 0).sum()):,} of them without "
+        "relevant documents."
     )
 
     def make() -> Figure:
-        figure = Figure(figsize=(_WIDTH, 2.3), layout="constrained")
+        figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
         axes = figure.subplots()
-        middles = (days[:-1] + days[1:]) / 2
-        _draw_counts(axes, middles, found.counts, found.unit)
-        line = f"mean over {WINDOW} {found.unit}s"
-        axes.plot(middles, found.average, color=MARK, linewidth=1.6, label=line)
-        axes.set_ylim(0, max(1.0, 1.08 * found.counts.max()))
-        axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-        axes.set_title(f"Relevant documents per {found.unit}: {short(whose, 50)}")
-        _date_axis(axes, days[0], days[-1])
-        figure.legend(loc="outside lower left", ncols=2, frameon=False)
+        draw_volume(axes, found)
+        draw_slices(axes, cut)
+        axes.set_title(lines_of(f"Relevant documents per {found.unit}: {whose}", 70))
+        date_axis(axes, *days(cut.bounds[[0, -1]]))
+        legend_below(figure, axes.get_legend_handles_labels()[0])
         return figure
 
     return Picture("volume", names("relevant", query or ""), says, make)
-
-
-def _draw_counts(axes: Axes, middles: Floats, counts: Any, unit: str) -> None:
-    """Dots; or, where there are too many to tell apart, an outline."""
-    if len(counts) > _DOTS:
-        axes.fill_between(middles, counts, step="mid", color=LIGHT, linewidth=0, label=f"a {unit}")
-        return
-    style: dict[str, Any] = {"markersize": 3, "markeredgewidth": 0.6, "markerfacecolor": "white"}
-    axes.plot(middles, counts, "o", color=INK, clip_on=False, label=f"a {unit}", **style)
 
 
 # --- scores over time -----------------------------------------------------------------------
@@ -199,23 +175,13 @@ def scores_picture(runs: Sequence[StreamScores], measure: Measure, names: FileNa
     return Picture("scores", names("scores", str(measure)), f"{title}: {said}.", make)
 
 
-def _limits(series: Sequence[Floats], measure: Measure) -> tuple[float, float]:
-    """From 0, or less, up to what is reached; the end of the measure's scale if that is near."""
-    known = np.concatenate(series)
-    low, high = float(np.nanmin(known)), float(np.nanmax(known))
-    end = measure.RANGE[1]
-    top = 1.03 * end if math.isfinite(end) and high > 0.6 * end else 1.15 * high
-    bottom = min(0.0, 1.1 * low)
-    return bottom, (top if top > bottom else bottom + 1.0)
-
-
 def _step_line(found: Steps) -> tuple[Floats, Floats]:
     """Level through each slice; a gap breaks the line."""
-    return np.repeat(_days(found.bounds), 2)[1:-1], np.repeat(found.values, 2)
+    return np.repeat(days(found.bounds), 2)[1:-1], np.repeat(found.values, 2)
 
 
 def _together(title: str, runs: Sequence[str], series: Sequence[Steps], measure: Measure) -> Figure:
-    figure = Figure(figsize=(_WIDTH, 2.9), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 2.9), layout="constrained")
     axes = figure.subplots()
     handles = []
     for at, (run, found) in enumerate(zip(runs, series, strict=True)):
@@ -223,13 +189,13 @@ def _together(title: str, runs: Sequence[str], series: Sequence[Steps], measure:
         line: dict[str, Any] = {"color": colour, "linestyle": dashes, "linewidth": width}
         dots: dict[str, Any] = {"marker": mark, "markersize": 4, "markerfacecolor": filling}
         axes.plot(*_step_line(found), **line)
-        middles = (_days(found.bounds)[:-1] + _days(found.bounds)[1:]) / 2
+        middles = (days(found.bounds)[:-1] + days(found.bounds)[1:]) / 2
         shown = _spread(found.values, at)
         axes.plot(middles[shown], found.values[shown], color=colour, linestyle="", **dots)
-        handles.append(Line2D([], [], label=short(run, 40), **line, **dots))
+        handles.append(line_key(run, **line, **dots))
     _score_axis(axes, series, measure)
     axes.set_title(title)
-    figure.legend(handles=handles, loc="outside lower left", ncols=2, frameon=False, handlelength=4)
+    legend_below(figure, handles, handlelength=4)
     return figure
 
 
@@ -243,15 +209,15 @@ def _spread(values: Floats, at: int) -> list[int]:
 
 
 def _score_axis(axes: Axes, series: Sequence[Steps], measure: Measure, most: int = 7) -> None:
-    bounds = _days(series[0].bounds)
-    axes.set_ylim(*_limits([found.values for found in series], measure))
+    bounds = days(series[0].bounds)
+    axes.set_ylim(*score_limits([found.values for found in series], measure))
     axes.grid(axis="y", color=RULE, linewidth=0.3)
-    _date_axis(axes, bounds[0], bounds[-1], most)
+    date_axis(axes, bounds[0], bounds[-1], most)
 
 
 def _apart(title: str, runs: Sequence[str], series: Sequence[Steps], measure: Measure) -> Figure:
     columns = 2 if len(runs) <= 12 else 3
-    size = (1.1 * _WIDTH, 0.9), (0, 1.15)
+    size = (1.1 * WIDTH, 0.9), (0, 1.15)
     figure, grid = panels(len(runs), columns, *size, sharex=True, sharey=True)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "All-NaN slice")
@@ -259,7 +225,7 @@ def _apart(title: str, runs: Sequence[str], series: Sequence[Steps], measure: Me
         span = np.nanmin(together, axis=0), np.nanmax(together, axis=0)
     for axes, run, found in zip(grid, runs, series, strict=True):
         _panel(axes, found, span)
-        axes.set_title(short(run, 76 // columns), fontweight="normal", fontsize=8)
+        axes.set_title(lines_of(run, 76 // columns), fontweight="normal", fontsize=8)
         _score_axis(axes, series, measure, 6 - columns)
     figure.suptitle(title, x=0.01, ha="left", fontsize=9, fontweight="bold")
     keys = [
@@ -276,7 +242,7 @@ def _panel(axes: Axes, found: Steps, span: tuple[Floats, Floats]) -> None:
     low, high = (np.repeat(end, 2) for end in span)
     axes.fill_between(x, low, high, where=~np.isnan(low), color=LIGHT, linewidth=0)
     axes.plot(x, y, color=INK, linewidth=1.2)
-    middles = (_days(found.bounds)[:-1] + _days(found.bounds)[1:]) / 2
+    middles = (days(found.bounds)[:-1] + days(found.bounds)[1:]) / 2
     known = ~np.isnan(found.values)
     if known.sum() > 2:
         across, scores = middles[known], found.values[known]
@@ -293,22 +259,21 @@ def areas_picture(
     weights: Sequence[str],
     query: str | None,
     names: FileNames,
+    over: Over = "time",
 ) -> Picture:
-    """Two systems under each weighting, slices as wide as their weights: areas are scores."""
-    measure = runs[0].measures[0]
+    """Two systems under each weighting, as areas that are their scores."""
+    measure, cells = runs[0].measures[0], runs[0].cells
     pairs = [
-        Pair(weight, *(areas(scores, measure, weight, query) for scores in runs))
+        Pair(weight, *(areas(scores, measure, weight, query, over) for scores in runs))
         for weight in weights
     ]
     first, second = (scores.run for scores in runs)
     whose = "all queries" if query is None else query
     said = "; ".join(f"{pair.weight} {pair.told()}" for pair in pairs)
     says = f"{measure} of {first} less that of {second}, {whose}: {said}."
-    bottom, top = _limits([part.heights for pair in pairs for part in pair[1:]], measure)
-    title = f"{measure}: {short(whose, 50)}"
-
-    def make() -> Figure:
-        return areas_figure(title, (first, second), pairs, (bottom, top))
-
+    plot = AreasPlot(
+        title=lines_of(f"{measure}: {whose}", 70), runs=(first, second), measure=measure,
+        pairs=pairs, over=over, volume=volume(cells, query), cut=cut_of(cells, query),
+    )  # fmt: skip
     name = names("areas", str(measure), f"{first}-{second}", query or "")
-    return Picture("areas", name, says, make)
+    return Picture("areas", name, says, plot.figure)

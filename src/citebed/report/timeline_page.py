@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.scoring.comparing import Design
+from citebed.report.evaluation_page import comparison_table
 from citebed.report.grid import p_text
 from citebed.report.html.inline_svg import Figure, figure_of
 from citebed.report.html.page import (
@@ -23,16 +26,18 @@ from citebed.report.html.page import (
     number_cell,
     render,
 )
+from citebed.report.timeline_comparisons import stream_comparison_notes
 from citebed.report.timeline_figures import Picture
+from citebed.report.timeline_series import Over
 from citebed.report.timeline_table import (
     official_grid,
     stability_sentences,
-    systems_grid,
     trend_sentence,
 )
 from citebed.runs.times import format_time
 from citebed.timeline.scoring.ledger import judged_ledger
 from citebed.timeline.scoring.stream_scores import StreamScores
+from citebed.timeline.scoring.uncertainty import UNITS_DRAWN, StreamComparison
 from citebed.timeline.scoring.weights import WEIGHTINGS
 from citebed.timeline.timelines import Timeline
 
@@ -40,6 +45,8 @@ MOST_SLICES = 1000
 """More slices than this are not listed: the page would grow too large."""
 
 MOST_SENTENCES = 12
+
+
 _COUNTS = {
     "lines": ("documents", "lines of the run"),
     "measured": ("measured", "documents in scored pairs of query and slice"),
@@ -54,31 +61,36 @@ _COUNTS = {
 """What is counted of a run, with its column's head and meaning."""
 
 
-def timeline_page(
-    of: Timeline,
-    drawn: Sequence[Picture],
-    official: Mapping[str, pl.DataFrame],
-    title: str,
-    command: str,
-) -> str:
-    """The page: HTML with its style and script, which loads nothing from anywhere.
+class Extras(NamedTuple):
+    """What stands in a page when it was asked for.
 
-    ``official`` are tables of official scores by what their cut-offs are best for; none, unless
-    they were asked for.
+    ``official`` are tables of official scores by what their cut-offs are best for, ``compared`` the
+    paired tests by ``design``; slices in pictures of two systems are as wide as ``over`` says.
     """
+
+    official: Mapping[str, pl.DataFrame] = MappingProxyType({})
+    compared: Sequence[StreamComparison] = ()
+    design: Design = Design()
+    over: Over = "time"
+
+
+def timeline_page(
+    of: Timeline, drawn: Sequence[Picture], extras: Extras, title: str, command: str
+) -> str:
+    """The page: HTML with its style and script, which loads nothing from anywhere."""
     pictures = {kind: _figures(drawn, kind) for kind in ("volume", "scores", "areas")}
     sections = {
         "data": "Data", "scores": "Scores", "over-time": "Over time",
         "compared": "Two systems, slice by slice", "slices": "Scores by slice",
         "official": "Official scores of TREC KBA", "ledger": "What the scores rest on",
     }  # fmt: skip
-    missing = {"compared": not pictures["areas"], "official": not official}
+    missing = {"compared": not pictures["areas"], "official": not extras.official}
     kept = {name: heading for name, heading in sections.items() if not missing.get(name)}
     return render(
         "timeline.html.j2", kept, ("tables.js",), title=title, command=command,
         libraries=("numpy", "polars"), facts=_facts(of), pictures=pictures,
-        measure=str(of.runs[0].measures[0]), **_scores(of), **_trends(of),
-        **_slices(of.runs), official=_official(official), **_ledger(of.runs),
+        measure=str(of.runs[0].measures[0]), over=extras.over, **_scores(of, extras),
+        **_trends(of), **_slices(of.runs), official=_official(extras.official), **_ledger(of),
     )  # fmt: skip
 
 
@@ -110,20 +122,50 @@ def _facts(of: Timeline) -> list[str]:
     ]
 
 
-def _scores(of: Timeline) -> dict[str, Any]:
-    grid = systems_grid(of.runs, of.weights)
-    abouts = [
-        f"{_first_line(type(each).__doc__)} Slices weighted: {weight}."
+def _scores(of: Timeline, extras: Extras) -> dict[str, Any]:
+    teams = any(scores.team for scores in of.runs)
+    columns = [Column("team", number=False)] * teams + [
+        Column("run", number=False),
+        Column("queries"),
+    ]
+    columns += [
+        Column(f"{each}, {weight}", f"{_first_line(type(each).__doc__)} Slices weighted: {weight}.")
         for each in of.runs[0].measures
         for weight in of.weights
     ]
-    columns = [Column(grid.head[0], number=False), Column(grid.head[1])]
-    columns += [Column(head, about) for head, about in zip(grid.head[2:], abouts, strict=True)]
+    rows = [
+        [
+            *[Cell(scores.team)] * teams,
+            Cell(scores.run, kind="name"),
+            *count_cells([len(scores.cells.queries)]),
+            *_means(of, scores.run),
+        ]
+        for scores in of.runs
+    ]
     caption = "Means over queries of the weighted means over slices"
+    if of.units:
+        caption += f", with {of.level:.0%} intervals {UNITS_DRAWN[of.units]}"
     names = dict.fromkeys(weight.partition(":")[0] for weight in of.weights)
     return {
-        "scores": Table(caption, columns, _number_rows(grid.rows, grid.left)),
+        "scores": Table(caption, columns, rows),
         "weightings": [f"{name}: {_first_line(WEIGHTINGS[name].__doc__)}" for name in names],
+        **_tests(extras),
+    }
+
+
+def _means(of: Timeline, run: str) -> list[Cell]:
+    rows = of.table.filter(run=run).select("value", "low", "high").fill_null(math.nan).rows()
+    return [number_cell(mean, ".4f", limits_text(low, high, ".4f")) for mean, low, high in rows]
+
+
+def _tests(extras: Extras) -> dict[str, Any]:
+    """The paired tests, if there are any, and how they were made."""
+    if not extras.compared:
+        return {"tests": None, "test_notes": []}
+    named = [of.named for of in extras.compared]
+    return {
+        "tests": comparison_table(named, extras.design),
+        "test_notes": stream_comparison_notes(extras.compared, extras.design.alpha),
     }
 
 
@@ -166,9 +208,9 @@ def _trend_table(of: Timeline) -> Table:
         Column("run", number=False), Column("measure", number=False),
         Column(f"change per {unit}", "Theil-Sen slope of the slice scores, with its interval"),
         Column("p", "Mann-Kendall test, corrected for neighbouring slices being alike"),
-        Column("first third", "mean of the first third of the slices"),
-        Column("last third", "mean of the last third of the slices"),
-        Column("change", "from the first third to the last, as a share of the first"),
+        Column("at first", "where the line of that slope starts"),
+        Column("at last", "where it ends"),
+        Column("change", "from the one to the other, as a share of the first"),
     ]  # fmt: skip
     rows = [
         [
@@ -212,7 +254,7 @@ def _slice_table(runs: Sequence[StreamScores], measure: Measure) -> Table:
     ]
     rows = [
         [
-            Cell(label, kind="number"),
+            Cell(label, "partial" if cells.slices.partial[at] else "", kind="number"),
             *count_cells((queries[at], relevant[at])),
             *(number_cell(float(value), ".4f") for value in values[at]),
         ]
@@ -234,9 +276,9 @@ def _official(tables: Mapping[str, pl.DataFrame]) -> list[Table]:
     return found
 
 
-def _ledger(runs: Sequence[StreamScores]) -> dict[str, Any]:
-    notes = [f"{note[:1].upper()}{note[1:]}." for note in judged_ledger(runs[0].cells).notes()]
-    notes += [f"{scores.run}: {note}." for scores in runs for note in scores.ledger.notes()]
-    ledgers = [scores.ledger for scores in runs]
+def _ledger(of: Timeline) -> dict[str, Any]:
+    notes = [f"{note[:1].upper()}{note[1:]}." for note in of.notes()]
+    notes += [f"{note}." for note in of.run_notes()]
+    ledgers = [scores.ledger for scores in of.runs]
     table = counts_table("What the runs gave, and where it is", _COUNTS, ledgers)
     return {"notes": notes, "ledger": table}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from citebed.evaluation.measures.base import Measure
 from citebed.report.drawing import label
-from citebed.runs.tables import Floats, Ints
+from citebed.runs.tables import Flags, Floats, Ints
 from citebed.runs.times import DAY
 from citebed.timeline.scoring.query_slices import Cells
 from citebed.timeline.scoring.stream_scores import StreamScores
@@ -97,6 +97,22 @@ def burstiest(cells: Cells) -> str:
     return str(cells.truth.judged.query_ids[number])
 
 
+class Cut(NamedTuple):
+    """How time is cut: where slices start, the end of the last, and their relevant documents."""
+
+    bounds: Ints
+    relevant: Ints
+
+
+def cut_of(cells: Cells, query: str | None = None) -> Cut:
+    """The slices with their relevant documents, of one query or of all together."""
+    kept = np.ones(len(cells), bool)
+    if query is not None:
+        kept = cells.query == cells.query_number(query)
+    relevant = np.bincount(cells.slice[kept], cells.relevant[kept], len(cells.slices))
+    return Cut(cells.slices.bounds, relevant.astype(np.int64))
+
+
 # --- scores ---------------------------------------------------------------------------------
 
 
@@ -123,16 +139,22 @@ def steps(scores: StreamScores, measure: Measure) -> Steps:
     return Steps(np.append(bounds[starts], bounds[-1]), means, joined)
 
 
-class Areas(NamedTuple):
-    """A score as an area: slices as wide as their weights, as high as the scores in them.
+Over = Literal["time", "weight"]
+"""What slices are as wide as, where a score is drawn as an area."""
 
-    ``starts`` are the slices' starts in epoch seconds. The widths add up to 1, and the area is
-    the score.
+
+class Areas(NamedTuple):
+    """A score as an area: slices with their ``widths``, which add up to 1, and ``heights``.
+
+    ``starts`` are the slices' starts in epoch seconds, ``edges`` where they lie on the axis and
+    the end of the last. ``empty`` ones have no relevant documents and no height.
     """
 
     starts: Ints
+    edges: Floats
     widths: Floats
     heights: Floats
+    empty: Flags
 
     @property
     def score(self) -> float:
@@ -140,27 +162,40 @@ class Areas(NamedTuple):
         return float(self.widths @ self.heights)
 
     @property
-    def edges(self) -> Floats:
-        """Where slices start and end, from 0 to 1."""
-        return np.concatenate(([0.0], np.cumsum(self.widths)))
+    def seen(self) -> Floats:
+        """The heights, nan for a gap."""
+        return np.where(self.empty, np.nan, self.heights)
 
 
-def areas(scores: StreamScores, measure: Measure, weight: str, query: str | None = None) -> Areas:
+def areas(
+    scores: StreamScores,
+    measure: Measure,
+    weight: str,
+    query: str | None = None,
+    over: Over = "time",
+) -> Areas:
     """A system's score under a weighting taken apart into slices, for one query or for all.
 
-    For a query a slice is as wide as P(i|q) and as high as m(d_i,q). For all of Q queries it is
-    Σ_q P(i|q)/Q wide and Σ_q P(i|q)·m(d_i,q) / Σ_q P(i|q) high, and the area is again the mean.
-    Many slices are joined, which leaves the area as it is. After figure 4 of Dietz, Dalton &
-    Balog (2013).
+    Over time, as in figure 4 of Dietz, Dalton & Balog (2013), a slice is as wide as it lasts, all
+    time being 1, and what it contributes, P(i|q)·m(d_i,q), is spread over that width. Over weight
+    it is P(i|q) wide and m(d_i,q) high. For all of Q queries contributions and weights are the
+    means over queries. The area is the score either way, also where many slices are joined.
     """
     cells, queries = scores.cells, len(scores.cells.queries)
     share = weights_of(weight, cells) / (queries if query is None else 1)
     if query is not None:
         share = np.where(cells.query == cells.query_number(query), share, 0.0)
-    widths = np.bincount(cells.slice, share, len(cells.slices))
+    weights = np.bincount(cells.slice, share, len(cells.slices))
     parts = np.bincount(cells.slice, share * scores.of(measure), len(cells.slices))
-    kept = np.flatnonzero(widths > 0)
-    joined = kept[:: math.ceil(len(kept) / _MOST_SLICES)]
-    at = np.searchsorted(kept, joined)
-    wide = np.add.reduceat(widths[kept], at)
-    return Areas(cells.slices.starts[joined], wide, np.add.reduceat(parts[kept], at) / wide)
+    bounds = cells.slices.bounds
+    if over == "time":
+        kept, widths = np.arange(len(weights)), np.diff(bounds) / (bounds[-1] - bounds[0])
+    else:
+        kept, widths = np.flatnonzero(weights > 0), weights
+    at = np.arange(0, len(kept), math.ceil(len(kept) / _MOST_SLICES))
+    wide, high, weighs = (np.add.reduceat(of[kept], at) for of in (widths, parts, weights))
+    starts = cells.slices.starts[kept[at]]
+    edges = np.concatenate(([0.0], np.cumsum(wide)))
+    if over == "time":
+        edges = np.append(starts, bounds[-1]) / DAY
+    return Areas(starts, edges, wide, high / wide, weighs == 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -12,12 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
-from citebed.errors import UnknownName
+from citebed.errors import CitebedError, UnknownName
 from citebed.report.timeline_areas import Pair
+from citebed.report.timeline_axes import lines_of
 from citebed.report.timeline_figures import best_pairs, timeline_pictures
 from citebed.report.timeline_series import (
     areas,
     burstiest,
+    cut_of,
     day_name,
     moving_average,
     short,
@@ -126,9 +129,31 @@ def test_a_slice_without_relevant_documents_is_a_gap() -> None:
     assert math.isnan(found.values[2])
 
 
-def test_areas_of_a_query_are_as_wide_as_its_weights() -> None:
+def test_over_time_contributions_are_spread_over_the_length_of_slices() -> None:
+    """Four days are a quarter of the time each; day 2 has no relevant document, and no height."""
     quiet = made(RELEVANT, RUNS)[0]
     uniform, burst = (areas(quiet, AP, weight, "q") for weight in ("uniform", "burst"))
+    assert uniform.widths.tolist() == burst.widths.tolist() == [1 / 4] * 4
+    assert uniform.edges.tolist() == [START / DAY + day for day in range(5)]
+    # P(i|q)·m is 1/3, 0, nothing, 1/3; and 1/5, 0, nothing, 1/5
+    assert uniform.heights == pytest.approx([4 / 3, 0, 0, 4 / 3])
+    assert burst.heights == pytest.approx([4 / 5, 0, 0, 4 / 5])
+    assert uniform.empty.tolist() == [False, False, True, False]
+    assert np.isnan(uniform.seen).tolist() == [False, False, True, False]
+    assert (uniform.score, burst.score) == pytest.approx((2 / 3, 2 / 5))
+
+
+def test_over_time_slices_that_last_longer_are_lower() -> None:
+    quiet = made({"q": RELEVANT["q"]}, RUNS, "2d")[0]
+    found = areas(quiet, AP, "uniform", "q")
+    # Days 0 and 1 have a of a, b, c, d: AP 1/4. Days 2 and 3 have e: AP 1. Half of the time each.
+    assert found.heights == pytest.approx([1 / 4, 1])
+    assert found.score == pytest.approx(5 / 8)
+
+
+def test_areas_of_a_query_are_as_wide_as_its_weights() -> None:
+    quiet = made(RELEVANT, RUNS)[0]
+    uniform, burst = (areas(quiet, AP, weight, "q", "weight") for weight in ("uniform", "burst"))
     assert uniform.widths == pytest.approx([1 / 3, 1 / 3, 1 / 3])
     assert burst.widths == pytest.approx([1 / 5, 3 / 5, 1 / 5])
     assert uniform.heights.tolist() == burst.heights.tolist() == [1, 0, 1]
@@ -137,9 +162,12 @@ def test_areas_of_a_query_are_as_wide_as_its_weights() -> None:
 
 def test_areas_of_all_queries_by_hand() -> None:
     # Day 1 weighs 1/3 to q and 1 to r: it is (1/3 + 1)/2 wide.
-    bursts = areas(made(RELEVANT, RUNS)[1], AP, "uniform")
+    bursts = areas(made(RELEVANT, RUNS)[1], AP, "uniform", over="weight")
     assert bursts.widths == pytest.approx([1 / 6, 2 / 3, 1 / 6])
     assert bursts.heights == pytest.approx([0, 1, 0])
+    # Over time it has 2/3 to spread over a quarter.
+    timed = areas(made(RELEVANT, RUNS)[1], AP, "uniform")
+    assert timed.heights == pytest.approx([0, 8 / 3, 0, 0])
 
 
 def test_ahead_and_behind_make_the_difference() -> None:
@@ -157,12 +185,12 @@ def test_an_area_is_the_score(relevant: dict[str, dict[str, int]], data: st.Data
     judged = {query: list(found.items()) for query, found in relevant.items()}
     run = {query: found[: data.draw(st.integers(0, 8))] for query, found in judged.items()}
     (scores,) = made(judged, {"run": run})
-    for weight in ("uniform", "burst", "recency:30d"):
-        whole = areas(scores, AP, weight)
+    for weight, over in product(("uniform", "burst", "recency:30d"), ("time", "weight")):
+        whole = areas(scores, AP, weight, over=over)
         assert whole.widths.sum() == pytest.approx(1)
         assert whole.score == pytest.approx(scores.mean(AP, weight))
         for query, score in zip(scores.cells.query_ids, scores.by_query(AP, weight), strict=True):
-            assert areas(scores, AP, weight, query).score == pytest.approx(score)
+            assert areas(scores, AP, weight, query, over).score == pytest.approx(score)
 
 
 def test_very_many_slices_are_joined() -> None:
@@ -172,6 +200,14 @@ def test_very_many_slices_are_joined() -> None:
     assert (found.joined, len(found.values)) == (3, 400)
     assert found.values[:2] == pytest.approx([2 / 3, 1 / 3])  # days 0 and 2, then day 4
     assert len(areas(scores, AP, "uniform").widths) == 400
+    assert len(areas(scores, AP, "uniform", over="weight").widths) == 400
+
+
+def test_the_slices_and_their_relevant_documents() -> None:
+    cells = made(RELEVANT, RUNS)[0].cells
+    assert cut_of(cells).relevant.tolist() == [1, 4, 0, 1]
+    assert cut_of(cells, "r").relevant.tolist() == [0, 1, 0, 0]
+    assert cut_of(cells).bounds.tolist() == [START + day * DAY for day in range(5)]
 
 
 def test_names_are_cut_in_the_middle() -> None:
@@ -233,6 +269,53 @@ def test_hatching_needs_no_pattern() -> None:
     for picture in timeline_pictures(made(RELEVANT, RUNS)):
         assert b"<pattern" not in picture.svg
         assert b"fill: url" not in picture.svg
+
+
+def test_slices_stand_above_the_documents() -> None:
+    (whole, of_q, *_) = timeline_pictures(made(RELEVANT, RUNS))
+    assert {"slice with relevant documents", "slice without"} <= set(texts(of_q.svg))
+    assert [text for text in texts(whole.svg) if text in "140"][-4:] == ["1", "4", "0", "1"]
+    assert whole.says.endswith("Cut into 4 slices, 1 of them without relevant documents.")
+
+
+def test_any_pair_and_the_axis_of_documents() -> None:
+    """Over time, the panels of a pair have the dates of the documents above them."""
+    runs = made(RELEVANT, {**RUNS, "third": QUIET})
+    found = [p for p in timeline_pictures(runs, pairs=[("third", "quiet")]) if p.kind == "areas"]
+    assert [p.name for p in found] == ["areas_AP_third-quiet", "areas_AP_third-quiet_q"]
+    volume_axes, *panels = found[1].make().axes
+    assert len(panels) == 2
+    assert {axes.get_xlim() for axes in (volume_axes, *panels)} == {(START / DAY, START / DAY + 4)}
+    with pytest.raises(CitebedError, match="no run 'nobody'"):
+        timeline_pictures(runs, pairs=[("third", "nobody")])
+
+
+def test_the_area_that_is_drawn_is_the_score() -> None:
+    """Read off the lines themselves: height times width, all time being 1."""
+    quiet, bursts = made(RELEVANT, RUNS)
+    (picture,) = (p for p in timeline_pictures([quiet, bursts]) if p.name.endswith("quiet_q"))
+    _, *panels = picture.make().axes
+    for axes, weight in zip(panels, ("uniform", "burst"), strict=True):
+        for line, scores in zip([axes.lines[1], axes.lines[2]], (bursts, quiet), strict=True):
+            x, y = line.get_data()
+            area = np.nansum(np.diff(x)[::2] * y[::2]) / (x[-1] - x[0])
+            assert area == pytest.approx(scores.by_query(AP, weight)[0])
+
+
+def test_long_names_are_whole() -> None:
+    names = ["bm25+rm3(docs=10,terms=20)-" * 4 + end for end in ("first", "second")]
+    runs = dict(zip(names, (QUIET, BURSTS), strict=True))
+    for picture in timeline_pictures(made(RELEVANT, runs)):
+        if picture.kind != "volume":
+            shown = "".join(texts(picture.svg))
+            assert [name in shown for name in names] == [True, True]
+
+
+def test_a_name_past_all_measure_loses_its_middle() -> None:
+    lines = lines_of("a" * 40 + "x" * 900 + "z" * 40, 40).split("\n")
+    assert (lines[0], lines[-1], len(lines)) == ("a" * 40, "z" * 20, 4)
+    assert lines[2].startswith("…")
+    assert [len(line) for line in lines_of("名" * 30, 40).split("\n")] == [20, 10]
 
 
 def test_many_systems_have_a_panel_each() -> None:

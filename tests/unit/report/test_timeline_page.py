@@ -33,7 +33,8 @@ def write(folder: Path) -> list[str]:
 def call(*words: str) -> Any:
     app = typer.Typer()
     app.command("timeline")(timeline.timeline)
-    return CliRunner().invoke(app, [*words, "-m", "AP", "--samples", "100"])
+    usual = [] if "--slice" in words else ["--slice", "7d"]
+    return CliRunner().invoke(app, [*words, *usual, "-m", "AP", "--samples", "100"])
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +88,7 @@ def test_where_slices_are_too_few_for_a_trend_that_is_said(tmp_path: Path) -> No
 def test_the_command_names_files_and_not_where_they_are(page: html.HtmlElement, made: Path) -> None:
     command = page.xpath("//pre")[0].text_content()
     assert command.startswith(
-        "citebed timeline judged.qrels 'all<b>.run' half.run --weight uniform"
+        "citebed timeline judged.qrels 'all<b>.run' half.run --slice 7d --weight uniform"
     )
     assert str(made) not in html.tostring(page, encoding="unicode")
 
@@ -134,8 +135,85 @@ def test_official_scores_are_there_when_asked_for(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.exception
     found = cells(html.document_fromstring((tmp_path / "out.html").read_text()), "official")
     # half: precision 1, recall 1/2, F1 2/3; NU = 10/20, SU = (1/2 + 1/2)/1.5
-    (row,) = (row for row in found if row[:4] == ["half", "central", "all", "micro"])
+    (row,) = (row for row in found if row[:2] == ["half", "central"] and row[3] == "micro")
     assert row[5:] == ["1.0000", "0.5000", "0.6667", "0.6667", "0.6667", "0.3333"]
+
+
+# --- two queries, two systems ---------------------------------------------------------------
+
+
+def two_queries(folder: Path) -> list[str]:
+    """The same stream for two queries, of which the second run finds half of one."""
+    ids = [f"{START + week * WEEK}-{week}" for week in range(10)]
+    (folder / "j.qrels").write_text("".join(f"{q} 0 {doc} 1\n" for q in "qr" for doc in ids))
+    for name, found in {"best": (10, 10), "next": (10, 5), "last": (2, 1)}.items():
+        lines = [
+            f"{q} Q0 {doc} 1 1 t\n" for q, n in zip("qr", found, strict=True) for doc in ids[:n]
+        ]
+        (folder / f"{name}.run").write_text("".join(lines))
+    return [str(folder / name) for name in ("j.qrels", "best.run", "next.run", "last.run")]
+
+
+def test_intervals_and_paired_tests_stand_in_the_page(tmp_path: Path) -> None:
+    to = ["--report", str(tmp_path / "out.html"), "--baseline", "best", "--units", "both"]
+    result = call(*two_queries(tmp_path), *to)
+    assert result.exit_code == 0, result.exception
+    page = html.document_fromstring((tmp_path / "out.html").read_text())
+    scores, tests = page.xpath("//section[@id='scores']//table")
+    assert "95% intervals over queries and slices" in scores.xpath("./caption")[0].text_content()
+    assert re.fullmatch(
+        r"0\.7500 \[0\.\d{4}, 1\.0000\]", scores.xpath("./tbody/tr[2]/td[2]")[0].text_content()
+    )
+    rows = [[cell.text_content() for cell in row] for row in tests.xpath("./tbody/tr")]
+    assert [row[:2] for row in rows] == [["AP, uniform", "next"], ["AP, uniform", "last"]]
+    assert any(
+        "both drawn: 10 slices" in item
+        for item in page.xpath("//section[@id='scores']//li//text()")
+    )
+
+
+def test_any_pair_is_pictured(tmp_path: Path) -> None:
+    files, plots = two_queries(tmp_path), tmp_path / "plots"
+    pair = ["--pair", "next", files[3], "--plots", str(plots), "--report", str(tmp_path / "o.html")]
+    result = call(*files, *pair)
+    assert result.exit_code == 0, result.exception
+    assert {path.stem for path in plots.glob("areas*")} == {
+        "areas_AP_next-last",
+        "areas_AP_next-last_q",
+    }
+    page = html.document_fromstring((tmp_path / "o.html").read_text())
+    assert "--pair next last.run" in page.xpath("//pre")[0].text_content()
+    assert "lies where it is in time" in page.xpath("//section[@id='compared']/p")[0].text_content()
+
+
+def test_areas_go_by_time_or_by_weight(tmp_path: Path) -> None:
+    files, plots = two_queries(tmp_path), tmp_path / "plots"
+    pictures = {}
+    for areas in ("time", "weight"):
+        call(*files, "--areas", areas, "--plots", str(plots))
+        pictures[areas] = (plots / "areas_AP_best-next.svg").read_text()
+    assert "relevant documents per day, their mean over 7 days, and slices" in pictures["time"]
+    assert "slices are as wide as their weights" in pictures["weight"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--pair", "best", "nobody", "--plots", "p"], "unknown run to picture 'nobody'"),
+        (["--pair", "best", "best.run", "--plots", "p"], "names 'best' twice"),
+        (["--pair", "best", "next"], "--pair is for pictures"),
+        (["--areas", "weight"], "--areas is for pictures"),
+        (["--focus", "q"], "--focus is for pictures"),
+    ],
+)
+def test_what_cannot_be_pictured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = call(*two_queries(tmp_path), *words)
+    assert isinstance(result.exception, CitebedError)
+    assert says in str(result.exception)
+    assert not Path("p").exists()
 
 
 # --- where it may be written ----------------------------------------------------------------

@@ -1,5 +1,5 @@
 "use strict";
-/* Tables marked data-sortable are sorted by the buttons in their heads. */
+/* Tables marked data-sortable are sorted by the buttons in their heads; boxes say that they scroll. */
 const citebed = (() => {
   const collator = new Intl.Collator("en", { numeric: true });
 
@@ -44,6 +44,16 @@ const citebed = (() => {
     });
   }
 
+  /* A box that does not fit says so. */
+  function measure() {
+    document.querySelectorAll(".box").forEach((box) => {
+      box.classList.toggle("scrolls", box.scrollWidth > box.clientWidth + 1);
+    });
+  }
+
   document.querySelectorAll("table[data-sortable]").forEach(sortable);
+  measure();
+  addEventListener("resize", measure);
+  document.addEventListener("toggle", measure, true);
   return { sortable, show };
 })();

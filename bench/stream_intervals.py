@@ -1,0 +1,105 @@
+"""Do 95% intervals of time-aware scores hold the truth in 95% of streams? See docs/timeline.md.
+
+1,000 streams of 30 queries and 13 weeks are drawn with known true scores, all in the same weeks and
+each in weeks of its own (tests/simulated_streams.py), and every kind of interval is counted right
+or wrong.
+
+Run: python bench/stream_intervals.py [--streams N] [--write]. The option puts the table into the
+page.
+Ends with exit code 1 if an interval that citebed gives holds less than 93% or more than 97%.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+
+import numpy as np
+from scipy.special import stdtrit
+
+from common import REPOSITORY, write_between
+
+sys.path.insert(0, str(REPOSITORY))
+
+from tests.simulated_streams import (
+    SEED,
+    WEIGHTS,
+    coverage,
+    scored,
+    stream,
+    true_scores,
+    week_effects,
+)
+
+from citebed.evaluation.statistics import crossed_cells, crossed_interval, mean_interval
+from citebed.timeline.scoring.weights import weights_of
+
+SAMPLES = 999
+QUERY_KINDS = ("percentile", "bca", "t", "studentised")
+KINDS = (*QUERY_KINDS, "t, both", "studentised, both")
+OURS = {"the same": "studentised", "their own": "studentised, both"}
+"""What citebed gives: over queries, and over queries and slices."""
+
+
+def held(number: int, same: bool, truth: dict[str, float]) -> np.ndarray:
+    """Which intervals of one stream hold the truth: a row a weighting, a column a kind."""
+    rng = np.random.default_rng((SEED, 4, number))
+    weeks = week_effects(np.random.default_rng((SEED, 2))) if same else week_effects(rng)
+    scores = scored(stream(rng, weeks), samples=100).runs[0]
+    rows = []
+    for weight in WEIGHTS:
+        queries = scores.by_query("AP", weight)
+        cells = crossed_cells(
+            scores.of("AP"),
+            weights_of(weight, scores.cells),
+            scores.cells.query,
+            scores.cells.slice,
+        )
+        how = {"samples": SAMPLES, "seed": number}
+        reach = float(stdtrit(cells.fewest - 1, 0.975)) * cells.error
+        limits = [mean_interval(queries, method=kind, **how)[:2] for kind in QUERY_KINDS]
+        limits += [(cells.mean - reach, cells.mean + reach), crossed_interval(cells, **how)[:2]]
+        rows.append([low <= truth[weight] <= high for low, high in limits])
+    return np.array(rows, float)
+
+
+def table(streams: int) -> tuple[list[str], bool]:
+    """The lines of the table, and whether ours are all within 93 and 97."""
+    lines = [f"| weeks | weights | {' | '.join(KINDS)} |", "|---" * (2 + len(KINDS)) + "|"]
+    fine = True
+    with ProcessPoolExecutor(2) as pool:
+        for weeks, ours in OURS.items():
+            same = weeks == "the same"
+            fixed = week_effects(np.random.default_rng((SEED, 2))) if same else None
+            of_one = partial(held, same=same, truth=true_scores(fixed, 20_000))
+            shares = np.mean(list(pool.map(of_one, range(streams), chunksize=20)), axis=0)
+            for weight, row in zip(WEIGHTS, shares, strict=True):
+                cells = (f"{100 * share:.1f}" for share in row)
+                lines.append(f"| {weeks} | {weight} | {' | '.join(cells)} |")
+                fine &= bool(0.93 <= row[KINDS.index(ours)] <= 0.97)
+    return lines, fine
+
+
+def main() -> None:
+    """Make the table, and put it into the page if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--streams", type=int, default=1000)
+    parser.add_argument("--write", action="store_true", help="put the table into docs/timeline.md")
+    arguments = parser.parse_args()
+    started = time.perf_counter()
+    lines, fine = table(arguments.streams)
+    print("\n".join(lines))
+    for units in ("queries", "both"):
+        found = coverage(units, arguments.streams)
+        print(f"differences over {units}: held {found.differences}, false alarms {found.alarms}")
+    print(f"{arguments.streams:,} streams, {time.perf_counter() - started:.0f} s")
+    if arguments.write:
+        write_between("timeline.md", "coverage", "\n".join(lines))
+    sys.exit(0 if fine else 1)
+
+
+if __name__ == "__main__":
+    main()

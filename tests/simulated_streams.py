@@ -1,0 +1,115 @@
+"""Streams of chance whose true scores are known, to count how often intervals hold them.
+
+Queries differ in how much is relevant to them, bursts come to each by itself, and a system sees
+some queries better than others, some weeks better than others, and bursts best. So queries are
+alike within themselves, and all queries within a week: what two kinds of units are for.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from citebed.timeline.timelines import Timeline, timeline
+
+START, WEEK = 1_704_067_200, 7 * 86_400  # from 2024-01-01T00:00:00Z on
+WEEKS, QUERIES = 13, 30
+WEIGHTS = ("uniform", "burst")
+SEED = 20_130
+
+
+class Stream(NamedTuple):
+    """Judgements, and two systems that are equally good."""
+
+    qrels: pl.DataFrame
+    runs: dict[str, pl.DataFrame]
+
+
+def week_effects(rng: np.random.Generator, queries: int = 1) -> np.ndarray:
+    """How much better or worse systems see in each week, for all queries or each by itself."""
+    return 0.5 * rng.normal(size=(queries, WEEKS))
+
+
+def stream(rng: np.random.Generator, weeks: np.ndarray, queries: int = QUERIES) -> Stream:
+    """One stream; ``weeks`` are what `week_effects` drew, for it or for many."""
+    bursts = rng.random((queries, WEEKS)) < 0.08
+    rate = rng.lognormal(0.2, 0.6, (queries, 1)) * np.where(bursts, 6.0, 1.0)
+    relevant, others = rng.poisson(rate), rng.poisson(4.0, (queries, WEEKS))
+    cell = np.arange(queries * WEEKS)
+    place = np.concatenate((np.repeat(cell, relevant.ravel()), np.repeat(cell, others.ravel())))
+    grade = np.arange(len(place)) < relevant.sum()
+    time = START + place % WEEKS * WEEK + rng.integers(WEEK, size=len(place))
+    table = pl.DataFrame(
+        {
+            "query_id": pl.Series(place // WEEKS).cast(pl.String),
+            "doc_id": pl.Series(np.arange(len(place))).cast(pl.String),
+            "time": time,
+            "relevance": grade.astype(np.int64),
+        }
+    )
+    runs = {}
+    for name in ("one", "other"):
+        sight = 1.0 + 0.7 * rng.normal(size=(queries, 1)) + weeks + 0.5 * bursts
+        score = rng.normal(size=len(place)) + grade * sight.ravel()[place]
+        runs[name] = table.select("query_id", "doc_id", "time").with_columns(score=pl.Series(score))
+    return Stream(table, runs)
+
+
+def scored(of: Stream, units: str = "queries", samples: int = 999, seed: int = 0) -> Timeline:
+    """The stream's timeline, week by week."""
+    span = {"start": "2024-01-01", "end": "2024-04-01"}
+    return timeline(
+        of.qrels, of.runs, slices="7d", weight=WEIGHTS, measures="AP", units=units,
+        samples=samples, seed=seed, **span,
+    )  # fmt: skip
+
+
+def true_scores(weeks: np.ndarray | None, queries: int) -> dict[str, float]:
+    """What a score is a sample of, by weighting: the mean of very many queries.
+
+    With ``weeks`` in those weeks; without, every query has weeks of its own.
+    """
+    rng = np.random.default_rng((SEED, 1))
+    effects = week_effects(rng, queries) if weeks is None else weeks
+    table = scored(stream(rng, effects, queries), samples=100).table
+    return dict(table.group_by("weight").agg(pl.col("value").mean()).iter_rows())
+
+
+class Held(NamedTuple):
+    """How many of some streams' intervals held the truth, by weighting: of scores, of differences.
+
+    ``alarms`` is how many t-tests found a difference at 5%, where there is none.
+    """
+
+    scores: dict[str, float]
+    differences: dict[str, float]
+    alarms: dict[str, float]
+
+
+def coverage(units: str, streams: int, many: int = 20_000, seed: int = 0) -> Held:
+    """Draw streams: over queries all in the same weeks, over both each in weeks of its own."""
+    fixed = week_effects(np.random.default_rng((SEED, 2))) if units == "queries" else None
+    truth = true_scores(fixed, many)
+    held: list[dict[str, dict[str, float]]] = []
+    for number in range(streams):
+        rng = np.random.default_rng((SEED, 3, seed, number))
+        found = scored(
+            stream(rng, week_effects(rng) if fixed is None else fixed), units, seed=number
+        )
+        compared = found.compare(units=units)
+        one = found.table.filter(run="one").rows(named=True)
+        held.append(
+            {
+                "scores": {r["weight"]: r["low"] <= truth[r["weight"]] <= r["high"] for r in one},
+                "differences": {of.weight: of.low <= 0 <= of.high for of in compared},
+                "alarms": {of.weight: of.p < 0.05 for of in compared},
+            }
+        )
+    return Held(
+        *(
+            {w: float(np.mean([each[name][w] for each in held])) for w in WEIGHTS}
+            for name in Held._fields
+        )
+    )
