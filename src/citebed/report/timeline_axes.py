@@ -56,7 +56,7 @@ def date_axis(axes: Axes, first: float, last: float, most: int = 7) -> None:
 
 
 def draw_volume(axes: Axes, found: Volume, ticks: int = 5) -> None:
-    """Relevant documents of each day, a dot each, their moving average, and room above for slices."""
+    """Relevant documents of each day and their moving average, with room above for slices."""
     bounds = days(found.bounds)
     middles = (bounds[:-1] + bounds[1:]) / 2
     _draw_counts(axes, middles, found)

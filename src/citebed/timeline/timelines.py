@@ -16,7 +16,12 @@ from citebed.evaluation.measures.base import Measure
 from citebed.frames import Shown
 from citebed.runs.assessors import OFFICIAL
 from citebed.runs.times import parse_time
-from citebed.timeline.scoring.ledger import judged_ledger, none_judged_notes, relevance_notes
+from citebed.timeline.scoring.ledger import (
+    empty_notes,
+    judged_ledger,
+    none_judged_notes,
+    relevance_notes,
+)
 from citebed.timeline.scoring.measuring import DEFAULT_MEASURES, slice_measures
 from citebed.timeline.scoring.query_slices import Cells
 from citebed.timeline.scoring.stream_scores import StreamScores, measured_cells, score_stream
@@ -149,7 +154,7 @@ class Timeline(Shown):
         """What a reader has to know of the runs, each note with their names in front."""
         ledgers = [scores.ledger for scores in self.runs]
         told = [f"{ledger.run}: {note}" for ledger in ledgers for note in ledger.notes()]
-        return [*none_judged_notes(ledgers), *told]
+        return [*none_judged_notes(ledgers), *told, *empty_notes(ledgers, self.runs[0].measures)]
 
     def shown(self) -> pl.DataFrame:
         """Runs down, measures and weightings across."""

@@ -14,6 +14,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+import citebed
 from citebed.cli import simulating
 from citebed.errors import CitebedError
 
@@ -64,7 +65,7 @@ def test_rows_of_measures(invoke: Invoke) -> None:
     ap, setp = json.loads(out)
     assert ap["measure"] == "AP"
     assert ap["largest_move"] >= ap["mean_move"] > 0
-    assert (setp["share"], setp["verdict"]) == (None, "does not fall")
+    assert (setp["share"], setp["verdict"], setp["follows"]) == (None, "does not fall", False)
 
 
 def test_the_seed_makes_it_the_same(invoke: Invoke) -> None:
@@ -77,7 +78,8 @@ def test_a_table_and_words_for_people(invoke: Invoke) -> None:
     assert code == 0
     assert out.startswith("measure  r with θ")
     assert "nDCG@R moves by up to" in out
-    assert "omparable" in out
+    assert "it finds that AP and R-precision do as they are, nDCG once it is cut off at R" in out
+    assert "Not comparable" not in out
     assert "seed 7. Perturbation shuffle" in out
 
 
@@ -149,3 +151,23 @@ def test_the_page_shows_what_its_first_command_prints_and_draws(invoke: Invoke) 
     committed = (DOCS / "figures" / "robustness.svg").read_text("utf-8")
     texts = re.compile(r"<text[^>]*>([^<]+)</text>")
     assert texts.findall(drawn) == texts.findall(committed) != []
+
+
+def test_the_page_says_what_an_empty_slice_scores() -> None:
+    """Its table, row by row: what is returned, and every measure of it."""
+    lines = (DOCS / "robustness.md").read_text("utf-8").splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("| returned in a slice"))
+    head, _, *rows = (line.strip("| ").split(" | ") for line in lines[at : at + 7])
+    returned = ["abxy", "axby", "xyab", "x", ""]
+    runs = {
+        row[0]: {
+            "q": {f"1704067200-{doc}": 9.0 - n for n, doc in enumerate(docs)},
+            "other": {"1-z": 1.0},
+        }
+        for row, docs in zip(rows, returned, strict=True)
+    }
+    relevant = {"q": {"1704067200-a": 1, "1704067200-b": 1}}
+    found = citebed.timeline(relevant, runs, measures=head[1:]).table
+    for row in rows:
+        values = [float(cell.replace("−", "-")) for cell in row[1:]]
+        assert found.filter(run=row[0])["value"].to_list() == pytest.approx(values, abs=0.005), row

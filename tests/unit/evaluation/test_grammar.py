@@ -178,3 +178,10 @@ def test_names_that_lead_to_the_right_one(written: str, told: str) -> None:
     with pytest.raises(CitebedError) as caught:
         measure(written)
     assert told in str(caught.value)
+
+
+def test_rescaled_auc_is_a_measure_like_others() -> None:
+    assert str(measure("RescaledAUC(empty=0)")) == "RescaledAUC(empty=0.0)"
+    assert str(measure("rescaledauc")) == "RescaledAUC"
+    with pytest.raises(CitebedError, match="empty=2 is not from -1 to 1"):
+        measure("RescaledAUC(empty=2)")

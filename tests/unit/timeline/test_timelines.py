@@ -144,3 +144,16 @@ def test_the_package_is_called_and_stays_a_package() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert printed.stdout == "True citebed.timeline.slices\n"
+
+
+def test_silence_is_not_an_order_at_random() -> None:
+    """One wrong document and nothing at all score the same, unless asked otherwise."""
+    measures = ["AUC", "RescaledAUC", "RescaledAUC(empty=0)"]
+    at = START + 60
+    runs = {"wrong": {"q": {f"{at}-x": 1.0}}, "silent": {"other": {f"{at}-x": 1.0}}}
+    found = timeline({"q": {f"{at}-a": 1, f"{at}-b": 1}}, runs, measures=measures)
+    assert found.table["value"].to_list() == [0, -1, -1, 0, -1, 0]
+    assert found.run_notes()[-2:] == [
+        "RescaledAUC is −1 where a run returned nothing",
+        "RescaledAUC(empty=0.0) is 0 where a run returned nothing",
+    ]

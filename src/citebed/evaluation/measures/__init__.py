@@ -6,7 +6,7 @@ A measure is written as in ir_measures: ``nDCG@10``, ``AP(rel=2)``, ``RBP(p=0.9)
 from __future__ import annotations
 
 from citebed.evaluation.measures.ap import AP
-from citebed.evaluation.measures.auc import AUC
+from citebed.evaluation.measures.auc import AUC, RescaledAUC
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.bpref import Bpref
 from citebed.evaluation.measures.counts import NumQ, NumRel, NumRelRet, NumRet
@@ -28,13 +28,13 @@ MEASURES: dict[str, type[Measure]] = {
     measure.NAME: measure
     for measure in (
         AP, AUC, Bpref, ElevenPoint, ERR, GMAP, infAP, IPrec, Judged, nDCG, NumQ, NumRel,
-        NumRelRet, NumRet, P, R, RBP, RBPResidual, Rprec, RR, SetAP, SetF, SetP, SetR, SU,
-        Success, Utility,
+        NumRelRet, NumRet, P, R, RBP, RBPResidual, RescaledAUC, Rprec, RR, SetAP, SetF, SetP,
+        SetR, SU, Success, Utility,
     )
 }  # fmt: skip
 
 __all__ = [
     "AP", "AUC", "ERR", "GMAP", "MEASURES", "RBP", "RR", "SU", "Bpref", "ElevenPoint", "IPrec",
-    "Judged", "Measure", "NumQ", "NumRel", "NumRelRet", "NumRet", "P", "R", "RBPResidual", "Rprec",
-    "SetAP", "SetF", "SetP", "SetR", "Success", "Utility", "infAP", "nDCG",
+    "Judged", "Measure", "NumQ", "NumRel", "NumRelRet", "NumRet", "P", "R", "RBPResidual",
+    "RescaledAUC", "Rprec", "SetAP", "SetF", "SetP", "SetR", "Success", "Utility", "infAP", "nDCG",
 ]  # fmt: skip

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 
+from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure, ratio
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats
@@ -39,3 +43,28 @@ class AUC(Measure):
         above = (rankings.tie_first - 1) - earlier[np.flatnonzero(new)][group]
         tied = rankings.tie_size - in_tie
         return np.asarray(others[rankings.query] - above - tied / 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RescaledAUC(AUC):
+    """AUC on the scale from −1 to 1: 2·AUC − 1, so that an order at random scores 0.
+
+    Where nothing was retrieved it is ``empty``: −1, as AUC is 0 there. With ``empty=0`` to return
+    nothing would be worth an order at random, and more than one wrong document.
+    """
+
+    CITATION = (
+        "Dietz, Dalton & Balog, Time-aware Evaluation of Cumulative Citation Recommendation "
+        "Systems, 2013, section 4.4; the paper does not say what an empty list scores"
+    )
+    RANGE: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+
+    empty: float = -1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not -1 <= self.empty <= 1:
+            raise CitebedError(f"{self.NAME}: empty={self.empty:g} is not from -1 to 1.")
+
+    def score(self, rankings: Rankings) -> Floats:
+        return np.where(rankings.retrieved > 0, 2 * super().score(rankings) - 1, self.empty)

@@ -25,7 +25,6 @@ from citebed.timeline.robustness.rankings import (
     checked_levels,
     settings_of,
 )
-from citebed.timeline.scoring.measuring import RescaledAUC, slice_measures
 from citebed.wording import count
 
 MEASURES = ("AP", "nDCG@R", "nDCG", "Rprec", "AUC", "AUC:rescaled")
@@ -33,11 +32,12 @@ RESCALED = "rescaled"
 LEVELS = tuple(step / 10 for step in range(11))
 _DRAWN = 2**18
 """About so many documents are drawn at once; and four times as many are scored at once."""
-Verdict = Literal[
-    "comparable", "roughly comparable", "not comparable", "does not fall", "one level"
-]
+Verdict = Literal["moves little", "moves somewhat", "moves much", "does not fall", "one level"]
 LITTLE, MUCH = 0.1, 1 / 3
-"""Up to which parts of its fall a measure may move to be called comparable, and roughly so."""
+"""Up to which parts of its fall a measure moves little, and somewhat, with the size of a slice."""
+
+NEAR = 0.25
+"""Up to which mean distance from 1 − θ a measure is said to follow the disorder."""
 
 # --- measures ---------------------------------------------------------------------------------
 
@@ -106,8 +106,8 @@ class Studied:
 def studied(texts: Iterable[str | Measure | Studied] = MEASURES) -> list[Studied]:
     """The measures that texts name, each once; ``AP,nDCG@R`` in one text are two.
 
-    Behind a colon stands what is done with it: ``AUC:rescaled``. ``RescaledAUC``, as slices
-    have it, is the same and known too.
+    Behind a colon stands what is done with it: ``AUC:rescaled``. ``RescaledAUC``
+    is the same.
     """
     found: dict[str, Studied] = {}
     for text in texts:
@@ -125,8 +125,6 @@ def _studied(text: str | Measure) -> Studied:
     name, colon, how = text.partition(":")
     if colon and how != RESCALED:
         raise UnknownName(f"way to change {name}", how, [RESCALED])
-    if name.lower().startswith(RescaledAUC.NAME.lower()):
-        return Studied(slice_measures([name])[0], bool(colon))
     return Studied(measure(name), bool(colon))
 
 
@@ -283,19 +281,24 @@ class Robustness(FlatRow):
     share: float
 
     @property
+    def follows(self) -> bool:
+        """Whether it stands for the disorder itself, in all sizes: the paper's question."""
+        return self.distance <= NEAR
+
+    @property
     def verdict(self) -> Verdict:
-        """In words, by the ``share``: up to a tenth, up to a third, or more."""
+        """How far the size of a slice moves it, by the ``share``: our question."""
         if math.isnan(self.fall):
             return "one level"
         if math.isnan(self.share):
             return "does not fall"
         if self.share <= LITTLE:
-            return "comparable"
-        return "roughly comparable" if self.share <= MUCH else "not comparable"
+            return "moves little"
+        return "moves somewhat" if self.share <= MUCH else "moves much"
 
     def row(self) -> dict[str, Any]:
         """As a flat row; what is not known is empty."""
-        return {**super().row(), "verdict": self.verdict}
+        return {**super().row(), "verdict": self.verdict, "follows": self.follows}
 
 
 def robustness(simulation: Simulation) -> list[Robustness]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from citebed.evaluation.measures import RescaledAUC
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.timeline.scoring.judged_ranks import Placing
@@ -145,6 +146,17 @@ def none_judged_notes(ledgers: Iterable[RunLedger]) -> list[str]:
     ids = f"{strange[0].run} has '{ours}', the judgements '{theirs}'"
     documents = sum(ledger.measured for ledger in strange)
     return [none_judged([ledger.run for ledger in strange], documents, ids)]
+
+
+def empty_notes(ledgers: Iterable[RunLedger], measures: Sequence[Measure]) -> list[str]:
+    """What silence scores under measures on which 0 is not the least."""
+    if not any(ledger.silent for ledger in ledgers):
+        return []
+    return [
+        f"{each} is {each.empty:g} where a run returned nothing".replace("-", "−")
+        for each in measures
+        if isinstance(each, RescaledAUC)
+    ]
 
 
 def none_judged(runs: Sequence[str], documents: int, hint: str) -> str:
