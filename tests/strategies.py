@@ -70,6 +70,8 @@ DOCUMENT = st.builds(
     keywords=st.lists(TEXT, max_size=3).map(unique),
     language=FIELD,
     crossref=FIELD,
+    arxiv=st.none() | st.sampled_from(("1810.04805", "cs.cl/0112017")),
+    keys=st.just(()),
     bibtex=st.none(),
     sections=st.just(()),
     links=st.just(()),

@@ -36,8 +36,10 @@ class Document(NamedTuple):
     ``type`` is the lower-case BibTeX entry type. Names stand as ``Family, Given`` (a name
     without a comma is an organisation or a single name). ``date`` is ISO 8601 as far as known:
     ``2010``, ``2010-08`` or ``2010-08-15``. ``doi`` is lower-case, without a resolver in front.
+    ``arxiv`` is the id there, in lower case and without a version.
     ``bibtex`` is the entry as it was read, where it was read from BibTeX. ``crossref`` names
     the record that lends its fields and is empty once that has happened.
+    ``keys`` are the cite keys that sources gave it, its own first: what one types in a draft.
     """
 
     doc_id: str
@@ -53,12 +55,14 @@ class Document(NamedTuple):
     pages: str | None = None
     publisher: str | None = None
     doi: str | None = None
+    arxiv: str | None = None
     url: str | None = None
     abstract: str | None = None
     keywords: tuple[str, ...] = ()
     language: str | None = None
     bibtex: str | None = None
     crossref: str | None = None
+    keys: tuple[str, ...] = ()
     sections: tuple[Section, ...] = ()
     links: tuple[Link, ...] = ()
     line: int = 1

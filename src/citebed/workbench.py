@@ -9,7 +9,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from citebed.collection import Collection, ImportOptions, ImportReport, import_sources
+from citebed.collection import (
+    Collection,
+    ImportOptions,
+    ImportReport,
+    forget_sources,
+    import_sources,
+)
 from citebed.errors import CitebedError
 from citebed.report.progress_bar import progress_bar
 from citebed.retrieval.index.building import IndexOptions, IndexReport, build_index
@@ -60,6 +66,16 @@ class Workbench(Collection):
         with progress_bar(quiet, "documents") as progress:
             report = build_index(self, options, progress)
         self._recommenders.clear()
+        return report
+
+    def forget(self, *sources: str | Path) -> ImportReport:
+        """Take sources out, by name or path, with the documents that only they gave.
+
+        The collection is then open as it has become; its index is brought up to date by `index`.
+        """
+        report = forget_sources(self.folder, sources)
+        vars(self).clear()  # what was read of the state before
+        Workbench.__init__(self, report.folder, report)
         return report
 
     def recommend(

@@ -25,8 +25,8 @@ def document_to_json(doc: Document) -> dict[str, Any]:
     out = {name: value for name, value in fields.items() if value and value != defaults.get(name)}
     for name in {"authors", "editors"} & out.keys():
         out[name] = [_name_out(person) for person in out[name]]
-    if doc.keywords:
-        out["keywords"] = list(doc.keywords)
+    for name in {"keywords", "keys"} & out.keys():
+        out[name] = list(out[name])
     for name in {"sections", "links"} & out.keys():
         out[name] = [part._asdict() for part in out[name]]
     derived = {"year": doc.date, "date": doc.year, "doi": normalise_doi(doc.doc_id)}

@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 something the user can fix, 2 a bug of ours, 130 interrupt
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ INTERRUPTED = 130
 # Which file has which verbs, in the order of the help: only the file of the verb at hand is
 # loaded, for start-up is felt.
 VERBS = {
-    "importing": ("import",),
+    "importing": ("import", "forget"),
     "collect": ("stats", "lint", "export", "fetch"),
     "retrieve": ("index", "search", "recommend"),
     "evaluating": ("evaluate", "compare", "measures"),
@@ -110,9 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except typer.Exit as stop:
         return stop.exit_code
     except TyperException as error:
-        typer.echo(f"citebed: {printable(error.format_message())}", err=True)
-        typer.echo("Run 'citebed --help', or 'citebed VERB --help', for how it is used.", err=True)
-        return 1
+        return _mistyped(error, verb)
     except (KeyboardInterrupt, typer.Abort):
         return _interrupted()
     except (BrokenPipeError, SystemExit):  # typer turns the former into the latter
@@ -126,6 +125,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if result == INTERRUPTED:  # how typer passes Ctrl-C on
         return _interrupted()
     return result if isinstance(result, int) else 0
+
+
+# What typer says of a value that does not fit, and how it reads.
+_WORDED = (
+    (r"is not a valid int(?: range)?\.", "is not a whole number."),
+    (r"is not a valid float(?: range)?\.", "is not a number."),
+    (r"is not in the range x>=(\S+)\.", r"is too small; the least is \1."),
+    (r"is not in the range x>(\S+)\.", r"is too small; it must be more than \1."),
+    (r"is not in the range x<=?(\S+)\.", r"is too large; the most is \1."),
+    (r"is not in the range (\S+?)<=?x<=?(\S+)\.", r"is not between \1 and \2."),
+)
+
+
+def _mistyped(error: TyperException, verb: str | None) -> int:
+    """Tell what was wrong with a command as it was typed; without any words, how it is used."""
+    said = printable(error.format_message())
+    if said.startswith("Usage:"):
+        typer.echo(said, err=True)
+        return 1
+    for theirs, ours in _WORDED:
+        said = re.sub(theirs, ours, said)
+    typer.echo(f"citebed: {said}", err=True)
+    known = f"{verb} " if any(verb in verbs for verbs in VERBS.values()) else ""
+    typer.echo(f"Run 'citebed {known}--help' for how it is used.", err=True)
+    return 1
 
 
 def _interrupted() -> int:

@@ -1,23 +1,21 @@
-"""``citebed demo``: the whole loop on data of ours, each step shown as the command it is."""
+"""``citebed demo``: the first steps on data of ours, each shown as the command it is."""
 
 from __future__ import annotations
 
 import shlex
 import shutil
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from citebed.cli import collect, evaluating, retrieve
+from citebed.cli.collect import CollectionFolder
 from citebed.cli.importing import print_report
 from citebed.report.progress_bar import progress_bar
 from citebed.wording import printable
 
-PARAGRAPH = (
-    "Probabilistic models rank documents by the odds that they are relevant. The weighting of "
-    "terms by inverse document frequency and the normalisation of document length made them "
-    "hard to beat, and language models with smoothing are their closest rivals. When a query "
-    "is short, pseudo-relevance feedback adds terms from the documents found first."
+QUESTION = (
+    "When a query is short, pseudo-relevance feedback adds terms from the documents found first."
 )
 FILTERS = ("names", "relevance_model", "incremental")
 SEARCHED, MARKED = "relevance feedback", "rocchio1971relevance"
@@ -25,42 +23,67 @@ MODELS = ("bm25", "kl(mu=1000)", "bm25+rocchio(docs=5,terms=20)")
 
 
 def demo(
-    collection: collect.CollectionFolder = Path("demo-collection"),
+    collection: CollectionFolder = Path("demo-collection"),
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full", help="The whole loop: compare models, filter a stream, judge, look."
+        ),
+    ] = False,
 ) -> None:
-    """Make the demo collection, recommend from it, compare models, filter a stream, judge.
+    """Make the demo collection, and recommend from it what a text should cite.
 
-    Its documents are landmark papers of information retrieval, cited by papers of ours. As a
-    stream they come by their dates, and filters pick those that each paper of ours cites.
+    Its documents are landmark papers of information retrieval, cited by papers of ours. With
+    --full models are compared, and as a stream by their dates the papers are filtered for those
+    that each paper of ours cites.
 
     Example: citebed demo demo-collection/
     """
     from citebed.collection.demo import import_demo
 
-    _say(f"citebed import {collection} landmarks.bib papers/")
+    folder = str(collection)
+    _say(f"citebed import {folder} landmarks.bib papers/")
     with progress_bar(quiet=False) as progress:
         report = import_demo(collection, progress)
     print_report(report)
-    _say(f"citebed index {collection}")
-    retrieve.index(collection)
-    _say(f"citebed stats {collection}")
-    collect.stats(collection)
-    _say(f'citebed recommend {collection} "{PARAGRAPH[:44]}…" -k 5')
-    retrieve.recommend(collection, PARAGRAPH, k=5)
+    _run("index", folder)
+    said = f'citebed recommend {folder} -k 3 \\\n    "{QUESTION}"'
+    _run("recommend", folder, QUESTION, "-k", "3", said=said)
+    if full:
+        _compare(collection)
+        _stream(collection)
+        _campaign(collection)
+    else:
+        _next(folder)
+
+
+def _next(folder: str) -> None:
+    """Where to look after the first answer."""
+    typer.echo(
+        "\nNext:\n"
+        "  citebed import mine/ library.bib       a collection of your own papers; then index it\n"
+        "  citebed recommend mine/ draft.tex      what each paragraph of a draft should cite\n"
+        f"  citebed stats {folder:<22}  what is in a collection\n"
+        "  citebed demo --full                   compare models, filter a stream, judge, look\n"
+        "  citebed --help                        all verbs, each with an example"
+    )
+
+
+def _compare(collection: Path) -> None:
+    """Runs of several models on the paragraphs of the citing papers: scores, tests, a page."""
+    folder = str(collection)
+    _run("stats", folder)
     for model in MODELS:
-        _say(f"citebed search {collection} --queries paragraphs --model '{model}'")
-        retrieve.search(collection, "paragraphs", model=model, overwrite=True)
-    qrels = collection / "qrels" / "paragraphs.qrels"
-    runs = sorted((collection / "runs").glob("*.paragraphs.run"))
-    _say(f"citebed evaluate {qrels} {collection}/runs/*.run")
-    evaluating.evaluate(qrels, runs)
-    _say(f"citebed compare {qrels} {collection}/runs/*.run -m nDCG@10 --cluster paper")
-    evaluating.compare(qrels, runs, measures=["nDCG@10"], cluster="paper")
+        _run("search", folder, "--queries", "paragraphs", "--model", model, "--overwrite")
+    qrels = str(collection / "qrels" / "paragraphs.qrels")
+    runs = [*map(str, sorted((collection / "runs").glob("*.paragraphs.run")))]
+    every = f"{qrels} {folder}/runs/*.run"
+    _run("evaluate", qrels, *runs, said=f"citebed evaluate {every}")
+    shown = ["-m", "nDCG@10", "--cluster", "paper"]
+    _run("compare", qrels, *runs, *shown, said=f"citebed compare {every} {shlex.join(shown)}")
     page = collection / "reports" / "paragraphs.html"
     page.parent.mkdir(exist_ok=True)
-    said = f"citebed report {qrels} {collection}/runs/*.run -o {page}"
-    _run("report", str(qrels), *map(str, runs), "-o", str(page), said=said)
-    _stream(collection)
-    _campaign(collection)
+    _run("report", qrels, *runs, "-o", str(page), said=f"citebed report {every} -o {page}")
 
 
 def _campaign(collection: Path) -> None:

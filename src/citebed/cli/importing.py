@@ -1,4 +1,4 @@
-"""The verb ``import``: its options, and its report."""
+"""The verbs ``import`` and ``forget``: their options, and their report."""
 
 from __future__ import annotations
 
@@ -74,7 +74,12 @@ _Only = Annotated[
     list[str] | None,
     typer.Option(help="Read only names like this, e.g. '*/papers/*.xml'; may be repeated."),
 ]
-_Prune = Annotated[bool, typer.Option("--prune", help="Forget sources that are no longer there.")]
+_Prune = Annotated[
+    bool,
+    typer.Option(
+        "--prune", help="Forget sources that are no longer there; forget takes out others."
+    ),
+]
 _Strict = Annotated[
     bool, typer.Option("--strict", help="Import nothing if a record cannot be read.")
 ]
@@ -182,3 +187,36 @@ def print_report(report: ImportReport) -> None:
     name = printable(report.folder)
     console.print(f"{name}: {count(report.documents, 'document')}", markup=False)
     console.print(table, markup=False)
+
+
+def forget(
+    collection: Annotated[
+        Path,
+        typer.Argument(metavar="COLLECTION", help="The collection's folder.", show_default=False),
+    ],
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE",
+            help="Files, folders or archives that were imported, by name or path.",
+            show_default=False,
+        ),
+    ],
+    as_json: AsJson = False,
+    quiet: _Quiet = False,
+) -> None:
+    """Take sources out of a collection, with the documents that only they gave.
+
+    A document that other sources gave too keeps what those gave. The files themselves are not
+    touched; importing them again brings everything back.
+
+    Example: citebed forget mine/ old-library.bib
+    """
+    from citebed.collection import forget_sources
+
+    with progress_bar(quiet or as_json) as progress:
+        report = forget_sources(collection, sources, progress)
+    if as_json:
+        print_json(report.rows())
+    elif not quiet:
+        print_report(report)

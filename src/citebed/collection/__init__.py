@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from citebed.collection.importing import (
         ImportOptions as ImportOptions,
+        forget_sources as forget_sources,
         import_sources as import_sources,
         rules_for as rules_for,
     )

@@ -13,7 +13,7 @@ from polars.io.plugins import register_io_source
 
 from citebed.collection import tables
 from citebed.collection.rules import Rules
-from citebed.collection.storing import store
+from citebed.collection.storing import store, table_files
 from citebed.collection.tables import QRELS, QUERIES, Schema
 from citebed.errors import CollectionError, UnknownName
 from citebed.files.reading import at_hand, read_small
@@ -109,17 +109,20 @@ class Collection:
     def table(self, name: str, schema: Schema) -> pl.DataFrame:
         """Columns of a table by its file's name; one that is not there is empty."""
         with self._reading():
-            return store.read_table(self.folder, name, schema)
+            return table_files.read_table(self.folder, name, schema)
 
     def scan_documents(self) -> pl.LazyFrame:
         """The documents as a lazy frame: columns and rows are read as they are used."""
         path = self.folder / "documents.parquet"
         with self._reading():
             if not path.exists():
-                raise CollectionError(f"{printable(path)} is missing. Import the sources again.")
-            with store.damage_told(path), at_hand(path) as file:
+                raise CollectionError(f"{printable(path)} is missing. {table_files.mending(path)}")
+            with table_files.damage_told(path), at_hand(path) as file:
                 schema = pl.read_parquet_schema(file)
                 tables.check_types(schema, tables.DOCUMENTS)
+        # A collection of an earlier version has fewer columns: all are read, and the rest added.
+        if not schema.keys() >= tables.DOCUMENTS.keys():
+            return self.documents.lazy()
         return register_io_source(self._read_documents, schema=schema)
 
     def _read_documents(
@@ -127,7 +130,7 @@ class Collection:
     ) -> Iterator[pl.DataFrame]:
         """What polars asks for of the documents; after reading, whether they are still those."""
         path = self.folder / "documents.parquet"
-        with self._reading(), store.damage_told(path), at_hand(path) as file:
+        with self._reading(), table_files.damage_told(path), at_hand(path) as file:
             frame = pl.scan_parquet(file, glob=False)
             frame = frame if predicate is None else frame.filter(predicate)
             frame = frame if columns is None else frame.select(columns)
@@ -166,7 +169,7 @@ class Collection:
         path, data = self._set_file(name, "queries", "jsonl")
         if not data:
             return pl.DataFrame(schema=QUERIES)
-        with store.damage_told(path):
+        with table_files.damage_told(path):
             table = pl.read_ndjson(b"\n" + data, schema=QUERIES)
             for column in ("query_id", "text"):
                 if table[column].null_count():
@@ -178,7 +181,7 @@ class Collection:
         path, data = self._set_file(name, "qrels", "qrels")
         table = pl.DataFrame(schema=QRELS)
         if data:
-            with store.damage_told(path):
+            with table_files.damage_told(path):
                 table = read_own(data, trec_files.QRELS).cast(dict(QRELS))  # type: ignore[arg-type]
         return Qrels(table, name, path)
 

@@ -7,15 +7,42 @@ from pathlib import Path
 
 from citebed.collection.importing import ImportOptions, import_sources
 from citebed.collection.progress import SILENT, Progress
+from citebed.collection.storing import store
 from citebed.collection.storing.import_report import ImportReport
+from citebed.errors import CollectionError
 from citebed.files.writing import several_files
+from citebed.wording import printable
+
+_NAME = "demo"
+_SOURCES = ("landmarks.bib", "papers")
 
 
 def import_demo(folder: str | Path, progress: Progress = SILENT) -> ImportReport:
-    """Make (or bring up to date) the demo collection at ``folder``."""
+    """Make (or bring up to date) the demo collection at ``folder``, which must be its own."""
+    _check_own(Path(folder))
     with resources.as_file(resources.files("citebed") / "demo") as data:
-        paths = [data / "landmarks.bib", data / "papers"]
-        return import_sources(folder, paths, ImportOptions(name="demo"), progress)
+        paths = [data / name for name in _SOURCES]
+        return import_sources(folder, paths, ImportOptions(name=_NAME), progress)
+
+
+def _check_own(folder: Path) -> None:
+    """Nobody's papers get landmarks among them: a folder with something else in it is an error."""
+    if not folder.is_dir():
+        return
+    if (folder / store.MANIFEST).is_file():
+        manifest = store.read_manifest(folder)
+        names = {Path(str(row["path"])).name for row in manifest.sources}
+        if manifest.name == _NAME and names.issuperset(_SOURCES):
+            return
+        held = f"the collection '{manifest.name}'"
+    elif any(not path.name.startswith(".") for path in folder.iterdir()):
+        held = "files"
+    else:
+        return
+    raise CollectionError(
+        f"'{printable(folder)}' holds {held} already, and the demo leaves others' work alone. "
+        "Name a folder of its own: citebed demo demo-collection-2"
+    )
 
 
 def write_topics(folder: Path) -> tuple[Path, Path]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,14 +20,16 @@ import polars as pl
 from citebed._version import __version__
 from citebed.collection import tables
 from citebed.collection.building import citing, merging
+from citebed.collection.building.checking import check_types, check_yield
 from citebed.collection.building.given_sets import given_sets, judgement_problems
 from citebed.collection.collection import open_collection
 from citebed.collection.progress import SILENT, Progress
+from citebed.collection.reading.known_sources import KnownSources
 from citebed.collection.reading.reader import Reader, all_or_nothing
 from citebed.collection.reading.sources import NotAFile, SourceFile, SourceNames, find_files
 from citebed.collection.rules import Rules, load_profile, reasons
-from citebed.collection.storing import store
-from citebed.collection.storing.import_report import ImportReport, counted
+from citebed.collection.storing import store, table_files
+from citebed.collection.storing.import_report import ImportReport, counted, outcomes
 from citebed.collection.storing.store import Manifest
 from citebed.collection.tables import IMPORT, Frames
 from citebed.errors import CitebedError, FormatError
@@ -98,6 +100,20 @@ def import_sources(
                 folder.rmdir()
 
 
+def forget_sources(
+    folder: str | Path, sources: Iterable[str | Path], progress: Progress = SILENT
+) -> ImportReport:
+    """Take sources out of the collection: files, folders or archives that were imported.
+
+    Documents that only they gave go; merged ones keep what other sources gave. A source is named
+    as in `citebed.toml`, or by its path. It happens whole or not at all, as an import does.
+    """
+    folder, given = Path(folder), list(sources)
+    store.read_manifest(folder)
+    with all_or_nothing(folder), store.locked(folder), store.staging(folder) as staging:
+        return _Import(folder, staging, DEFAULTS, progress).forget(given)
+
+
 class _Import:
     """One import in the making."""
 
@@ -115,49 +131,53 @@ class _Import:
         )
         self.rules = self.manifest.rules if options.rules is None else options.rules
         self.known = self.read(f"{IMPORT}/sources")
+        if not table_files.is_complete(
+            folder, "documents"
+        ):  # an earlier version kept less: read it again
+            self.known = self.known.with_columns(sha256=pl.lit(""))
         workers = options.workers or os.cpu_count() or 1
         self.names = SourceNames(folder, self.manifest.sources, absolute=options.absolute)
+        self.earlier = KnownSources(folder, self.names, tuple(self.known["source"]))
         only = tuple(map(printable, options.only))
         self.reader = Reader(self.known, self.parts, only, workers, progress)
 
     def read(self, name: str) -> pl.DataFrame:
-        return store.read_table(self.folder, name, tables.TABLES[name])
+        return table_files.read_table(self.folder, name, tables.TABLES[name])
 
-    def run(self, paths: list[str | Path]) -> ImportReport:
+    def run(self, paths: list[str | Path], forgotten: Sequence[str] = ()) -> ImportReport:
         self.parts.mkdir()
         self.ready.mkdir()
-        found = find_files(paths, self.names)
+        prune = self.options.prune
         given = [self.names.of(path) for path in paths]
+        found = find_files(self.earlier.still_there(paths, prune=prune), self.names)
         files = [item for item in found if isinstance(item, SourceFile)]
         self.reader.problems += [item for item in found if isinstance(item, NotAFile)]
-        gone = self._gone(files, given)
-        pruned = set(gone) if self.options.prune else set()
+        gone = self.earlier.gone({file.name for file in files}, given, prune=prune)
+        pruned = {*forgotten, *(gone if prune else ())}
         fresh = self.reader.read(files, pruned)
         replaced = {str(row["source"]) for row in self.reader.sources}
         dropped = replaced | pruned | {item.name for item in found if isinstance(item, NotAFile)}
         state = self._with_earlier(fresh, dropped)
-        report, prepared = self._assemble(state, dropped, given, len(files))
-        missing = [] if self.options.prune else gone
+        report, prepared = self._assemble(state, dropped, given, files)
         if self.options.strict:
-            new = _problem_frame(self.reader.problems)
-            problems = pl.concat([fresh.get("problems", new.clear()), new])
-            for source, line, _, what in problems.filter(kind="skipped").head(1).iter_rows():
-                raise FormatError(source, line, f"{what} (--strict: nothing was imported)")
+            self._check_strictly(fresh)
+        if not forgotten:
+            check_yield(report, prepared.frames, {file.name for file in files})
         self.progress.step("writing", 0)
         remove = self._write(prepared)
         store.commit(self.folder, remove)
         (self.folder / "runs").mkdir(exist_ok=True)
-        return replace(report, missing=missing)
+        missing = [] if prune else gone
+        return replace(report, missing=missing, forgotten=sorted(pruned))
 
-    def _gone(self, files: list[SourceFile], given: list[str]) -> list[str]:
-        """Sources read before, under a path given now, that are no longer there."""
-        here = {file.name for file in files}
-        return [
-            name
-            for name in self.known["source"]
-            if name not in here
-            and any(name == root or name.startswith(f"{root}/") for root in given)
-        ]
+    def forget(self, sources: Iterable[str | Path]) -> ImportReport:
+        return self.run([], self.earlier.named(sources))
+
+    def _check_strictly(self, fresh: Frames) -> None:
+        new = _problem_frame(self.reader.problems)
+        problems = pl.concat([fresh.get("problems", new.clear()), new])
+        for source, line, _, what in problems.filter(kind="skipped").head(1).iter_rows():
+            raise FormatError(source, line, f"{what} (--strict: nothing was imported)")
 
     # --- putting together ---
 
@@ -185,8 +205,10 @@ class _Import:
     def _earlier_records(self) -> pl.DataFrame:
         """All records as they were read: a merged document is taken apart again."""
         documents = self.read("documents").filter(pl.col("records") == 1)
-        # One that was renamed since another document had its id goes by its own again.
-        own = pl.coalesce(pl.col("aliases").list.first(), "doc_id")
+        # One that was renamed since another document had its id goes by its own again; where no
+        # version before this one kept that, it was the only alias.
+        other = pl.when(pl.col("keys").list.len() == 0).then(pl.col("aliases").list.first())
+        own = pl.coalesce("read_as", other, "doc_id")
         single = documents.with_columns(doc_id=own).select(list(tables.RECORD))
         aside = self.read(f"{IMPORT}/set_aside").select(list(tables.RECORD))
         if aside.is_empty():
@@ -194,10 +216,11 @@ class _Import:
         return pl.concat([single, aside]).sort("source", "line", maintain_order=True)
 
     def _assemble(
-        self, state: Frames, dropped: set[str], given: list[str], files: int
+        self, state: Frames, dropped: set[str], given: list[str], files: list[SourceFile]
     ) -> tuple[ImportReport, _Prepared]:
         self.progress.step("merging", 0)
         records = merging.with_crossrefs(merging.canonical_records(state["records"]))
+        check_types(self.rules, records)
         reason = reasons(records, self.rules)
         documents, merged = merging.merge(records.filter(reason.is_null()))
         nowhere = pl.lit(None, dtype=pl.String)
@@ -241,8 +264,8 @@ class _Import:
         )
         report = ImportReport(
             folder=self.folder,
-            files=files,
-            unchanged=files - len(self.reader.sources),
+            files=len(files),
+            unchanged=len(files) - len(self.reader.sources),
             records=records.height,
             documents=documents.height,
             merged=merged.height - merged["kept_as"].n_unique(),
@@ -251,8 +274,18 @@ class _Import:
             outside=citing.paragraphs_outside(cited.contexts, self.rules),
             queries={name: made.queries.height for name, made in prepared.query_sets.items()},
             problems=problems,
+            outcomes=outcomes(self.reader.sources, self.reader.copies, aside),
+            new_problems=self._new_problems(problems),
         )
         return report, prepared
+
+    def _new_problems(self, problems: pl.DataFrame) -> pl.DataFrame:
+        """The problems of files that were read now, and others that were not told before."""
+        read = [str(row["source"]) for row in self.reader.sources]
+        is_read = pl.col("source").str.split("!").list.first().is_in(read)
+        before = self.read(f"{IMPORT}/problems")
+        others = problems.filter(~is_read).join(before, on=before.columns, how="anti")
+        return pl.concat([problems.filter(is_read), others]).sort("source", maintain_order=True)
 
     def _manifest_sources(
         self, sources: pl.DataFrame, given: list[str]
@@ -280,12 +313,12 @@ class _Import:
             if table.is_empty() and name not in _ALWAYS:
                 remove.append(f"{name}.parquet")
             else:
-                store.write_table(self.ready / f"{name}.parquet", table, schema)
+                table_files.write_table(self.ready / f"{name}.parquet", table, schema)
         for name, made in prepared.query_sets.items():
             if made.queries.height:
-                store.write_jsonl(self.ready / "queries" / f"{name}.jsonl", made.queries)
+                table_files.write_jsonl(self.ready / "queries" / f"{name}.jsonl", made.queries)
             if made.qrels.height:
-                store.write_qrels(self.ready / "qrels" / f"{name}.qrels", made.qrels)
+                table_files.write_qrels(self.ready / "qrels" / f"{name}.qrels", made.qrels)
         for name in self.manifest.query_sets:
             if name not in prepared.query_sets:
                 remove += [f"queries/{name}.jsonl", f"qrels/{name}.qrels"]

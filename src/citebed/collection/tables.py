@@ -49,7 +49,7 @@ def _fields(record: type[NamedTuple], *left_out: str) -> Schema:
 RECORD: Schema = {**_fields(Document, "sections", "links"), **_PLACE}
 """A record as it was read; a document is a record that was kept."""
 
-DOCUMENTS: Schema = {**RECORD, "aliases": _LIST, "records": _INT}
+DOCUMENTS: Schema = {**RECORD, "aliases": _LIST, "records": _INT, "read_as": _TEXT}
 SET_ASIDE: Schema = {**RECORD, **_texts("reason", "kept_as")}
 LINKS: Schema = {
     **_texts("doc_id", "record", "target", "target_id", "kind"),
@@ -96,6 +96,9 @@ SOURCES: Schema = {
     "format": _TEXT,
     "records": _INT,
 }
+
+_ADDED = frozenset(("arxiv", "keys", "read_as"))
+"""Columns that a collection of an earlier version lacks: nothing is known of them there."""
 
 READ = {
     "records": RECORD,
@@ -150,9 +153,9 @@ _NEVER_NULL: dict[str, tuple[str, ...]] = {
 def check_types(found: Mapping[str, pl.DataType], schema: Schema) -> None:
     """Raise a ``ValueError`` where a table lacks a column, or has one of another type."""
     for name, kind in schema.items():
-        if name not in found:
+        if name not in found and name not in _ADDED:
             raise ValueError(f"it has no column '{name}'")
-        if found[name] != kind:
+        if found.get(name, kind) != kind:
             raise ValueError(f"its column '{name}' holds {found[name]}, not {kind}")
 
 
@@ -161,6 +164,16 @@ def check_values(table: pl.DataFrame, name: str) -> None:
     for column in _NEVER_NULL.get(name, ()):
         if column in table.columns and table[column].null_count():
             raise ValueError(f"its column '{column}' lacks values")
+
+
+def with_added(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+    """The table with the columns that an earlier version did not write, in the stated order."""
+    lacking = schema.keys() - set(table.columns)
+    empty_columns = (
+        pl.lit([] if schema[name] == _LIST else None, dtype=schema[name]).alias(name)
+        for name in lacking
+    )
+    return table.with_columns(empty_columns).select(list(schema)) if lacking else table
 
 
 _SEPARATOR = "\x1f"

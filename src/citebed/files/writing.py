@@ -9,6 +9,7 @@ takes it away.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import io
 import os
@@ -62,6 +63,13 @@ def system_error(error: BaseException) -> OSError | None:
         number = int(found[1] or found[2])
         return OSError(number, os.strerror(number))
     return OSError(None, str(error)) if isinstance(error, OSError) else None
+
+
+def why_not(error: OSError) -> str:
+    """Why the system did not let us write, in words; a place that is read-only is called so."""
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"it is read-only ({error.strerror})"
+    return error.strerror or str(error)
 
 
 @contextlib.contextmanager
@@ -228,7 +236,7 @@ def told(place: Path) -> Iterator[None]:
         found = system_error(error)
         if found is None:
             raise
-        raise CitebedError(f"cannot write {printable(place)}: {found.strerror}") from error
+        raise CitebedError(f"cannot write {printable(place)}: {why_not(found)}") from error
 
 
 # --- drafts ---------------------------------------------------------------------------------

@@ -416,9 +416,10 @@ def test_what_only_passed_over_is_read_without_it(tmp_path: Path) -> None:
 
 
 def test_strict_is_about_what_is_read_now(tmp_path: Path) -> None:
-    do_import(tmp_path / "c", write(tmp_path / "bad", a__bib="@article{bad, author = {Nobody"))
+    broken = "@misc{x, title={Some Other Paper}}\n@article{bad, author = {Nobody"
+    do_import(tmp_path / "c", write(tmp_path / "bad", a__bib=broken))
     good = write(tmp_path / "good", b__bib=BIB)
-    assert do_import(tmp_path / "c", good, strict=True).documents == 4
+    assert do_import(tmp_path / "c", good, strict=True).documents == 5
 
 
 def test_ids_of_given_queries_and_judgements_have_no_blanks(tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
 """One record for one document, from however many sources it was read.
 
 Two records are the same document when they have the same DOI; or, when at least one of them
-has none, the same title (letters and digits only), first author's family name and year. A
-title of one or two words ("Editorial") must agree in venue, volume and pages too, and where
-author or year is unknown, the abstract must be the same. Two different DOIs are two documents,
-however alike they look; so are two ids in one file of a curated collection (anything but a
-BibTeX file, where the same paper under two keys is an everyday slip).
+has none, the same arXiv id, or the same title (letters and digits only), first author's family
+name and year. A title of one or two words ("Editorial") must agree in venue, volume and pages too.
+Where the year is unknown, key, title and all surnames must be the same; failing that, or where
+the author is unknown, the abstract. Two different DOIs are two documents, however alike they look;
+so are two ids in one file of a curated collection (anything but a BibTeX file, where the same
+paper under two keys is an everyday slip).
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from citebed.collection.formats.bibtex import (
 from citebed.collection.formats.fields import FreeIds
 from citebed.collection.tables import DOCUMENTS, SET_ASIDE, document_of_row
 from citebed.text.latex import text_to_latex
+from citebed.text.normalise import unique
 
 _FILLED = (
     "authors", "editors", "year", "date", "venue", "volume", "number", "pages", "publisher",
-    "doi", "url", "abstract", "keywords", "language",
+    "doi", "arxiv", "url", "abstract", "keywords", "language",
 )  # fmt: skip
 
 
@@ -52,32 +54,74 @@ def identities(records: pl.DataFrame) -> pl.Series:
     """A key for each record, equal for records of one document."""
     if not records["doi"].null_count():
         return records["doi"].alias("identity")
-    few_words = pl.col("title").str.count_matches(r"\S+") < 3
-    vague = pl.col("year").is_null() | (pl.col("authors").list.len() == 0)
-    same = pl.concat_str(
+    itself = pl.concat_str([pl.lit("itself:"), pl.int_range(pl.len()).cast(pl.String)])
+    curated = pl.col("bibtex").is_null()
+    told_apart = curated & (curated.sum().over("same", "source") > 1)
+    by_arxiv = pl.when(pl.col("number").is_not_null())
+    return (
+        _undated_settled(records.with_columns(same=_alike()))
+        .lazy()
+        .with_columns(
+            same=pl.when(told_apart | (pl.col("title") == "")).then(itself).otherwise("same")
+        )
+        .with_columns(
+            known=pl.col("doi").drop_nulls().first().over("same"),
+            number=pl.coalesce("arxiv", pl.col("arxiv").drop_nulls().first().over("same")),
+        )
+        .with_columns(lent=by_arxiv.then(pl.col("doi").drop_nulls().first().over("number")))
+        .select(
+            pl.coalesce(
+                "doi", "known", "lent", by_arxiv.then(pl.lit("arxiv:") + pl.col("number")), "same"
+            ).alias("identity")
+        )
+        .collect()
+        .to_series()
+    )
+
+
+_FEW_WORDS = pl.col("title").str.count_matches(r"\S+") < 3
+_AUTHORLESS = pl.col("authors").list.len() == 0
+
+
+def _alike() -> pl.Expr:
+    """What records of one document have in common where a DOI does not tell."""
+    vague = pl.col("year").is_null() | _AUTHORLESS
+    return pl.concat_str(
         [
             plain_title(pl.col("title")),
-            plain_title(pl.col("authors").list.first().fill_null("").str.split(",").list.first()),
+            plain_title(_family(pl.col("authors").list.first().fill_null(""))),
             pl.col("year").cast(pl.String).fill_null(""),
-            pl.when(few_words).then(_details("venue", "volume", "pages")).otherwise(pl.lit("")),
+            pl.when(_FEW_WORDS).then(_details("venue", "volume", "pages")).otherwise(pl.lit("")),
             pl.when(vague).then(_details("abstract", "venue", "pages")).otherwise(pl.lit("")),
         ],
         separator="|",
     )
-    itself = pl.concat_str([pl.lit("itself:"), pl.int_range(pl.len()).cast(pl.String)])
-    curated = pl.col("bibtex").is_null()
-    told_apart = curated & (curated.sum().over("same", "source") > 1)
+
+
+def _undated_settled(records: pl.DataFrame) -> pl.DataFrame:
+    """A record without a year is ``same`` as another of its key, title and authors' surnames."""
+    key = pl.concat_list("doc_id", "keys").list.eval(pl.element().str.to_lowercase().unique())
+    undated = pl.col("year").is_null()
+    likely = records.with_row_index("row").filter(~_FEW_WORDS & ~_AUTHORLESS)
+    if likely.filter(undated).is_empty():
+        return records
+    named = likely.with_columns(key=key).explode("key")
+    named = named.join(named.filter(undated), on="key", how="semi", maintain_order="left")
+    surnames = pl.col("authors").list.eval(plain_title(_family(pl.element()))).list.join("+")
+    who = pl.concat_str([plain_title(pl.col("title")), surnames, "key"], separator="|")
+    named = named.with_columns(who=who).sort(undated, maintain_order=True)
+    first = named.unique("who", keep="first", maintain_order=True).select("who", other="same")
+    found = named.filter(undated).join(first, on="who", maintain_order="right")
+    found = found.unique("row", keep="first", maintain_order=True).select("row", "other")
     return (
-        records.lazy()
-        .select("doi", "source", "title", "bibtex", same=same)
-        .with_columns(
-            same=pl.when(told_apart | (pl.col("title") == "")).then(itself).otherwise("same")
-        )
-        .with_columns(known=pl.col("doi").drop_nulls().first().over("same"))
-        .select(pl.coalesce("doi", "known", "same").alias("identity"))
-        .collect()
-        .to_series()
+        records.with_row_index("row")
+        .join(found, on="row", how="left", maintain_order="left")
+        .with_columns(same=pl.coalesce("other", "same"))
     )
+
+
+def _family(name: pl.Expr) -> pl.Expr:
+    return name.str.split(",").list.first()
 
 
 def _details(*names: str) -> pl.Expr:
@@ -89,7 +133,9 @@ def merge(records: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     numbered = records.with_columns(identities(records)).with_row_index("row")
     sizes = pl.len().over("identity")
     single = numbered.filter(sizes == 1).with_columns(
-        aliases=pl.lit([], dtype=pl.List(pl.String)), records=pl.lit(1, dtype=pl.Int32)
+        aliases=pl.col("keys").list.set_difference(pl.concat_list("doc_id")),
+        records=pl.lit(1, dtype=pl.Int32),
+        read_as=pl.lit(None, dtype=pl.String),
     )
     several = numbered.filter(sizes > 1)
     if several.is_empty():
@@ -127,11 +173,13 @@ def _merge_group(group: pl.DataFrame) -> dict[str, object]:
         read = document_in(str(best["bibtex"]))._asdict()
         best.update({name: read[name] for name in _FILLED if read[name]})
     first = members[0]
-    ids = dict.fromkeys(str(member["doc_id"]) for member in members)
+    ids = unique(member["doc_id"] for member in members)
+    keys = unique(key for member in members for key in member["keys"])
     return {
         **{name: best[name] for name in DOCUMENTS if name in best},
         "doc_id": first["doc_id"],
-        "aliases": [name for name in ids if name != first["doc_id"]],
+        "aliases": [name for name in unique((*ids, *keys)) if name != first["doc_id"]],
+        "keys": keys,
         "records": len(members),
         "row": first["row"],
     }
@@ -153,17 +201,19 @@ def _add_missing(bibtex: str, other: dict[str, object]) -> str:
 def _unique_ids(documents: pl.DataFrame) -> pl.DataFrame:
     """Different documents under one id: all but the first get a number behind it, and keep the
     id they had as an alias."""
-    documents = documents.select(list(DOCUMENTS))
     if not documents["doc_id"].is_duplicated().any():
-        return documents
+        return documents.select(list(DOCUMENTS))
     ids = FreeIds(documents["doc_id"])
     names = [ids.take(name, owner=name) for name in documents["doc_id"]]
     fresh_ids = pl.Series("fresh", names, dtype=pl.String)
-    renamed = pl.concat_list("doc_id", "aliases")
-    return documents.with_columns(
+    renamed = fresh_ids != pl.col("doc_id")
+    more = pl.concat_list("doc_id", "aliases").list.unique(maintain_order=True)
+    named = documents.with_columns(
         doc_id=fresh_ids,
-        aliases=pl.when(fresh_ids == pl.col("doc_id")).then("aliases").otherwise(renamed),
+        aliases=pl.when(renamed).then(more).otherwise("aliases"),
+        read_as=pl.when(renamed).then("doc_id"),
     )
+    return named.select(list(DOCUMENTS))
 
 
 # --- what a paper takes from the entry of its proceedings ----------------------------------------

@@ -15,7 +15,7 @@ import polars as pl
 from citebed.collection.collection import Collection
 from citebed.collection.exporting.base import BIBLIOGRAPHIC, DERIVED_SETS, Exporter, Output
 from citebed.collection.exporting.ir_datasets_plugin import DOCS, METADATA, QRELS, QUERIES
-from citebed.collection.storing.store import write_qrels
+from citebed.collection.storing.table_files import write_qrels
 
 _MODULE = '''"""Tells ir_datasets of the collection {name}: ir_datasets.load("{example}")."""
 

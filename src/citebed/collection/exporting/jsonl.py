@@ -38,7 +38,7 @@ def write_jsonl(collection: Collection, output: Output) -> None:
 
 def document_lines(collection: Collection) -> pl.DataFrame:
     """The documents, each as the text of a JSON object without empty members."""
-    members = [_member(name) for name in (*BIBLIOGRAPHIC, "bibtex")]
+    members = [_member(name) for name in (*BIBLIOGRAPHIC, "bibtex", "keys")]
     table = collection.documents.lazy()
     for name, nested in _nested(collection).items():
         table = table.join(nested, on="doc_id", how="left", maintain_order="left")
@@ -51,7 +51,7 @@ def _member(name: str) -> pl.Expr:
     if name in _DERIVED:
         return _encoded(name)
     written = _names(name) if name in ("authors", "editors") else _encoded(name)
-    is_list = name in ("authors", "editors", "keywords", "sections", "links")
+    is_list = name in ("authors", "editors", "keywords", "keys", "sections", "links")
     given = pl.col(name).list.len() > 0 if is_list else pl.col(name).is_not_null()
     return pl.when(given).then(written).otherwise(pl.lit(""))
 
@@ -111,7 +111,9 @@ def _papers(collection: Collection) -> pl.DataFrame:
 
 def _note_rules(collection: Collection, output: Output) -> None:
     rules = collection.rules.as_dict()
-    wanted = [name for name in ("references", "no_future", "sections", "anonymise") if name in rules]
+    wanted = [
+        name for name in ("references", "no_future", "sections", "anonymise") if name in rules
+    ]
     if wanted and collection.papers.height:
         same = " and ".join(f"{name} = {rules[name]}" for name in wanted)
         output.notes.append(f"to get the same queries, import this with the rule {same}")

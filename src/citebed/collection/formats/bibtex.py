@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 
 from citebed.collection.formats.base import Chunk, Format, read_text, with_newlines
 from citebed.collection.formats.bibtex_scan import RawEntry, carry, cut, head_of, scan
-from citebed.collection.formats.fields import made_up_id, page_range
+from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, page_range
 from citebed.patterns import compiled
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import normalise_doi
@@ -76,6 +76,8 @@ def document_of(entry: RawEntry) -> Document:
     title, subtitle = latex_to_text(get("title", "")), get("subtitle")
     tail = latex_to_text(subtitle) if subtitle else ""
     authors = names_of(get("author", ""))
+    # A publisher's export uses the DOI as key, and that is the more reliable of the two.
+    doi = normalise_doi(entry.key) or _doi_of(get("doi")) or _doi_of(url)
     return Document(
         doc_id=_id_of(entry, authors, date, title),
         type="inproceedings" if entry.type == "conference" else entry.type,
@@ -91,16 +93,33 @@ def document_of(entry: RawEntry) -> Document:
         publisher=_recurring(
             get("publisher") or get("institution") or get("school") or get("organization")
         ),
-        # A publisher's export uses the DOI as key, and that is the more reliable of the two.
-        doi=normalise_doi(entry.key) or _doi_of(get("doi")) or _doi_of(url),
+        doi=doi,
+        arxiv=_arxiv_of(entry.fields, doi),
         url=_address_of(url) if url else None,
         abstract=latex_to_text(get("abstract", "")) or None,
         keywords=_keywords_of(get("keywords") or get("keyword") or ""),
         language=_recurring(get("language") or get("langid")),
         bibtex=None if entry.broken else entry.text,
         crossref=_recurring(get("crossref")),
+        keys=_keys_of(entry),
         line=entry.line,
     )
+
+
+def _arxiv_of(fields: Mapping[str, str], doi: str | None) -> str | None:
+    """The arXiv id: an ``eprint`` that is none of another archive's, or one named elsewhere."""
+    get = fields.get
+    archive = get("archiveprefix") or get("eprinttype") or "arxiv"
+    eprint = get("eprint") if "arxiv" in archive.lower() else None
+    named = map(get, ("url", "journal", "journaltitle", "volume", "note", "howpublished"))
+    return arxiv_id(doi, *named, eprint=eprint)
+
+
+def _keys_of(entry: RawEntry) -> tuple[str, ...]:
+    """The entry's key, and those that BibLaTeX's ``ids`` or a note of Zotero's state."""
+    get = entry.fields.get
+    also = get("ids", "").split(",")
+    return cite_keys(map(fold, (entry.key, *also)), notes=(get("note"), get("annote")))
 
 
 @functools.lru_cache(maxsize=1 << 16)
@@ -268,6 +287,8 @@ def write_entry(document: Document) -> str:
         "day": day,
         "keywords": ", ".join(f"{{{k}}}" if "," in k or ";" in k else k for k in keywords),
     }
+    if document.arxiv:
+        fields |= {"eprint": text_to_latex(document.arxiv), "archiveprefix": "arXiv"}
     for name in _PLAIN_FIELDS:
         fields[name] = text_to_latex(getattr(document, name) or "")
     lines = [f"  {name} = {{{value}}},\n" for name, value in fields.items() if value]

@@ -10,7 +10,7 @@ import re
 from functools import partial
 from typing import Any
 
-from citebed.collection.formats.fields import links_to, page_range
+from citebed.collection.formats.fields import arxiv_id, cite_keys, links_to, page_range
 from citebed.collection.formats.jsonfiles import json_records
 from citebed.collection.formats.jsonkinds import json_format
 from citebed.collection.formats.jsonvalues import JsonObject, as_int, as_object, as_text, name_of
@@ -69,6 +69,14 @@ def _title(item: JsonObject) -> str:
     return f"{title.rstrip(' :')}: {subtitle}" if title else subtitle
 
 
+def _arxiv(item: JsonObject, doi: str | None) -> str | None:
+    """The arXiv id; a preprint of Zotero's has it as a number or as its place in the archive."""
+    in_archive = "arxiv" in (item.text("archive", "publisher") or "").lower()
+    named = [item.text(name) for name in ("URL", "number", "note", "container-title")]
+    return arxiv_id(doi, *named, eprint=item.text("archive_location") if in_archive else None)
+
+
+_KEYS = ("citation-key", "citationKey", "citekey")
 _DATES = ("issued", "published-print", "published", "published-online")
 # A heading of the abstract that only says so.
 _HEADING = re.compile(
@@ -78,7 +86,7 @@ _HEADING = re.compile(
 
 def _record(item: JsonObject) -> Document | Problem:
     doi = item.doi("DOI", "doi")
-    doc_id = item.text("id") or doi or item.text("DOI", "citation-key", "citekey")
+    doc_id = item.text("id") or doi or item.text("DOI", *_KEYS)
     if doc_id is None:
         return item.unknown("a CSL-JSON item with 'id', 'DOI' or 'citation-key'")
     date = next(filter(None, (_date(item.values.get(name)) for name in _DATES)), None)
@@ -96,10 +104,12 @@ def _record(item: JsonObject) -> Document | Problem:
         pages=page_range(item.text("page", "article-number")),
         publisher=item.markup("publisher"),
         doi=doi,
+        arxiv=_arxiv(item, doi),
         url=item.text("URL", "url"),
         abstract=html_to_text(_HEADING.sub("", item.text("abstract") or "")) or None,
         keywords=item.keywords("keyword", "subject"),
         language=item.text("language"),
+        keys=cite_keys(map(item.text, _KEYS), [item.text("id")], map(item.text, ("note", "extra"))),
         links=links_to(entry.doi("DOI", "doi") for entry in item.objects("reference")),
         line=item.line,
     )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from citebed.records import Link
+from citebed.text.identifiers import arxiv_in, arxiv_of, arxiv_of_doi, normalise_doi
 from citebed.text.names import family_name
 from citebed.text.normalise import fold, unique
 from citebed.text.normalise import page_range as with_en_dash
@@ -32,6 +33,47 @@ def made_up_id(names: Sequence[str], year: int | str | None, title: str) -> str:
     words = (family_name(names[0]) if names else "", str(year or ""), title.partition(" ")[0])
     parts = (re.sub(r"\W+", "", word).lower() for word in words)
     return "-".join(filter(None, parts))
+
+
+_UNTYPABLE = re.compile(r"[\s,{}\"#%~\\]")
+# What programs number their records with: 12, ITEM-1, 12/ABCD2345, a UUID, an address.
+_NUMBER = re.compile(
+    r"\d+|ITEM-\d+|\d+/[A-Z0-9]{8}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z]+://.*",
+    re.IGNORECASE,
+)
+_STATED_KEY = re.compile(
+    r"\b(?:citation key|citekey|bibtex key)\s*:\s*([^\s,;{}\\]+)", re.IGNORECASE
+)
+
+
+def cite_keys(
+    keys: Iterable[str | None] = (),
+    ids: Iterable[str | None] = (),
+    notes: Iterable[str | None] = (),
+) -> tuple[str, ...]:
+    """What one can type in a ``\\cite``: given keys, ids that look like one, keys stated in notes.
+
+    A publisher's DOI is an id and no key; so is an address or a number that a program gave.
+    Better BibTeX and its users state keys as ``Citation Key: muster2010``.
+    """
+    likely = (name for name in ids if name and not _NUMBER.fullmatch(name))
+    stated = (found[1] for note in notes if note and (found := _STATED_KEY.search(note)))
+    every = filter(None, (*keys, *likely, *stated))
+    return unique(key for key in every if not _UNTYPABLE.search(key) and not normalise_doi(key))
+
+
+# A note that begins otherwise ("extends arXiv:…") speaks of another paper.
+_ON_ARXIV = re.compile(
+    r"\W*(?:url\W+)?(?:https?://\S*arxiv|arxiv|corr\b|abs/|e-?print\b|preprint\b)", re.IGNORECASE
+)
+
+
+def arxiv_id(doi: str | None, *fields: str | None, eprint: str | None = None) -> str | None:
+    """The arXiv id of a record: its ``eprint``, what its DOI says, or the first field that does."""
+    likely = (text for text in fields if text and _ON_ARXIV.match(text))
+    given = arxiv_of(eprint) if eprint else None
+    by_doi = arxiv_of((doi and arxiv_of_doi(doi)) or "")
+    return given or by_doi or next(filter(None, map(arxiv_in, likely)), None)
 
 
 class FreeIds:

@@ -40,6 +40,7 @@ from citebed.records import (
     Section,
     Sentence,
 )
+from citebed.text.identifiers import arxiv_of
 from citebed.text.normalise import date_in, fold, iso_date
 
 _DOCUMENT_KEYS = {"title", "abstract", "authors", "sections", "keywords", "bibtex", "links"}
@@ -111,9 +112,11 @@ def _document(doc_id: str, obj: JsonObject) -> Document:
         year=year,
         date=date,
         doi=_doi_or_id(obj, doc_id),
+        arxiv=arxiv_of(obj.text("arxiv") or ""),
         keywords=obj.keywords("keywords"),
         bibtex=_raw(obj, "bibtex"),
         crossref=obj.text("crossref"),
+        keys=obj.texts("keys"),
         sections=tuple(map(_section, obj.elements("sections"))),
         links=tuple(_links(obj)),
         line=obj.line,

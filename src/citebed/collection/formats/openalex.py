@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from citebed.collection.formats.csl_json import bibtex_type
-from citebed.collection.formats.fields import links_to, page_range
+from citebed.collection.formats.fields import arxiv_id, links_to, page_range
 from citebed.collection.formats.jsonfiles import cut_lines_or_document, json_records
 from citebed.collection.formats.jsonkinds import json_format
 from citebed.collection.formats.jsonvalues import JsonObject, as_object, as_text
@@ -76,6 +76,7 @@ def _record(work: JsonObject) -> Document | Problem:
         return work.unknown("an OpenAlex work with 'id'")
     source = location.object("source")
     source = source if source.values else work.object("host_venue")
+    places = [place.text("landing_page_url") for place in (location, *work.objects("locations"))]
     year, date = work.when("publication_year", "publication_date")
     abstract = abstract_text(work.object("abstract_inverted_index").values)
     return Document(
@@ -91,6 +92,7 @@ def _record(work: JsonObject) -> Document | Problem:
         pages=page_range(biblio.text("first_page"), biblio.text("last_page")),
         publisher=source.text("host_organization_name", "publisher"),
         doi=doi,
+        arxiv=arxiv_id(doi, *places),
         url=location.text("landing_page_url"),
         abstract=abstract or work.markup("abstract"),
         keywords=_keywords(work),

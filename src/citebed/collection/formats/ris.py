@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from citebed.collection.formats.base import Chunk, Format, cut_after, read_text, with_newlines
 from citebed.collection.formats.fields import (
+    arxiv_id,
+    cite_keys,
     is_organisation,
     is_suffix,
     made_up_id,
@@ -156,10 +158,12 @@ def _document(entry: _Entry) -> Document | Problem:
         pages=_pages(entry.first("SP"), entry.first("EP")),
         publisher=entry.first("PB") or None,
         doi=doi,
+        arxiv=arxiv_id(doi, *entry.all("UR", "M1", "AN", "N1", "T2", "JO", "JF")),
         url=entry.first("UR", "LK").partition(" ")[0] or None,
         abstract=" ".join(entry.all("AB") or entry.all("N2")) or None,
         keywords=unique([word.strip() for word in ";".join(entry.all("KW")).split(";")]),
         language=entry.first("LA") or None,
+        keys=cite_keys(ids=entry.all("ID"), notes=entry.all("N1", "U1", "M1")),
         line=entry.line,
     )
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from citebed.collection.formats.fields import links_to, page_range
+from citebed.collection.formats.fields import arxiv_id, links_to, page_range
 from citebed.collection.formats.jsonfiles import cut_lines_or_document, json_records
 from citebed.collection.formats.jsonkinds import json_format
 from citebed.collection.formats.jsonvalues import JsonObject, as_object, as_text
@@ -79,6 +79,7 @@ def _record(given: JsonObject) -> Document | Problem:
     doc_id = own_id or ids.text("corpusid") or doi
     if doc_id is None:
         return given.unknown("a paper with 'paperId', 'corpusid' or 'paper_id'")
+    url = _url(paper, ids)
     year, date = paper.when("year", "publicationdate")
     in_journal = journal.text("name") or paper.markup("journal", "journalname")
     in_venue = paper.markup("venue") or paper.object("publicationvenue").text("name")
@@ -95,7 +96,8 @@ def _record(given: JsonObject) -> Document | Problem:
         volume=journal.text("volume") or paper.text("journalvolume"),
         pages=page_range(journal.text("pages") or paper.text("journalpages")),
         doi=doi,
-        url=_url(paper, ids),
+        arxiv=arxiv_id(doi, url, eprint=paper.text("arxiv_id") or ids.text("arxiv")),
+        url=url,
         # S2ORC's mark between paragraphs becomes a blank.
         abstract=" ".join(abstract.replace(":::", " ").split()) or None,
         links=links_to(_target(value) for name in cited for value in paper.elements(name)),

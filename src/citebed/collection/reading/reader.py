@@ -19,7 +19,7 @@ from citebed.collection.reading.sources import BAD_DATA, Member, SourceFile, mem
 from citebed.collection.tables import Frames
 from citebed.errors import CitebedError
 from citebed.files.reading import file_hash
-from citebed.files.writing import system_error
+from citebed.files.writing import system_error, why_not
 from citebed.records import Problem
 from citebed.wording import printable
 
@@ -41,7 +41,7 @@ def all_or_nothing(folder: Path) -> Iterator[None]:
         if found is None:
             raise
         raise CitebedError(
-            f"cannot write to '{printable(folder)}': {found.strerror}. Nothing was imported; "
+            f"cannot write to '{printable(folder)}': {why_not(found)}. Nothing was imported; "
             "mend that and import again."
         ) from error
 
@@ -51,7 +51,8 @@ class Reader:
     """Reads files into tables under ``folder``.
 
     ``known`` are the sources read before, with their hashes. After reading, ``sources`` has a
-    row for each file that was read, and ``problems`` what there is to say, by source.
+    row for each file that was read, ``problems`` what there is to say, by source, and ``copies``
+    the files that were not read since another is equal to them.
     """
 
     known: pl.DataFrame
@@ -61,6 +62,7 @@ class Reader:
     progress: Progress
     sources: list[dict[str, object]] = field(default_factory=list)
     problems: list[tuple[str, Problem]] = field(default_factory=list)
+    copies: list[tuple[str, str]] = field(default_factory=list)
 
     def read(self, files: list[SourceFile], pruned: set[str]) -> Frames:
         """The tables of the files that are new or have changed; ``pruned`` ones do not count."""
@@ -99,14 +101,16 @@ class Reader:
         hashes = dict(self.known.select("source", "sha256").iter_rows())
         digests = {file.name: self._digest(file) for file in files if file.name in hashes}
         stale = pruned | {name for name, digest in digests.items() if hashes[name] != digest}
-        contents = {digest for name, digest in hashes.items() if name not in stale}
+        contents = {digest: name for name, digest in hashes.items() if name not in stale}
         for file in files:
             size = _size(file)
             digest = digests.get(file.name) or self._digest(file)
-            if hashes.get(file.name) == digest or (file.name not in hashes and digest in contents):
+            is_copy = file.name not in hashes and digest in contents
+            if is_copy or hashes.get(file.name) == digest:
+                self.copies += [(file.name, contents[digest])] if is_copy else []
                 self.progress.add(size)
                 continue
-            contents.add(digest)
+            contents[digest] = file.name
             formats: dict[str, None] = {}
             yield from self._pieces_of(file, formats)
             row = {"source": file.name, "sha256": digest, "bytes": size, "records": 0}

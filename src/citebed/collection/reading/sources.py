@@ -61,27 +61,41 @@ class SourceNames:
     def __init__(
         self, folder: Path, known: Iterable[Mapping[str, Any]] = (), *, absolute: bool = False
     ) -> None:
-        self._home = os.path.dirname(os.path.abspath(folder))
+        self._home = os.path.dirname(os.path.realpath(folder))
         self._absolute = absolute
         rows = list(known)
         self._known = {str(row["path"]) for row in rows}
         self._elsewhere = {str(row["place"]): str(row["path"]) for row in rows if row.get("place")}
+        here = self._known - set(self._elsewhere.values())
+        self._here = {os.path.realpath(os.path.join(self._home, name)): name for name in here}
 
     def of(self, path: str | Path) -> str:
-        """The name of a path that was given, or of one below it."""
-        whole = os.path.abspath(path)
-        if self._absolute:
-            return _text(whole)
-        if _is_below(whole, self._home):
-            name = _text(os.path.relpath(whole, self._home))
-            return f"./{name}" if self._is_taken(name) else name
-        above = whole
-        while above != os.path.dirname(above):
-            if (known := self._elsewhere.get(_place(above))) is not None:
-                rest = os.path.relpath(whole, above)
-                return known if rest == "." else f"{known}/{_text(rest)}"
-            above = os.path.dirname(above)
-        return self._new(whole)
+        """The name of a path that was given, or of one below it.
+
+        The same file has one name, whatever path or link leads to it.
+        """
+        whole, real = os.path.abspath(path), os.path.realpath(path)
+        linked = os.path.join(os.path.realpath(os.path.dirname(whole)), os.path.basename(whole))
+        inside = linked if _is_below(linked, self._home) else real
+        is_inside = _is_below(inside, self._home)
+        found = _named(real, self._here.get) or _named(linked, self._here.get)
+        for place in () if _is_below(real, self._home) else (real, linked, whole):
+            found = found or _named(place, lambda above: self._elsewhere.get(_place(above)))
+        if found is not None:
+            return found
+        if not is_inside and not self._absolute:
+            return self._new(linked, real)
+        name = _text(whole if self._absolute else os.path.relpath(inside, self._home))
+        if self._is_taken(name):
+            name = f"./{name}"
+        if name != ".":  # what is in the folder around the collection has its own names
+            self._here[real] = name
+        return name
+
+    def where(self, name: str) -> str | None:
+        """Where a source is; ``None`` for one elsewhere, of whose place only a hash is known."""
+        lost = any(_is_below(name, other) for other in self._elsewhere.values())
+        return None if lost or _WRITTEN.search(name) else os.path.join(self._home, name)
 
     def _is_taken(self, name: str) -> bool:
         """Whether something elsewhere goes by a name, or one above or below it."""
@@ -92,14 +106,25 @@ class SourceNames:
         """The hash of where a given path is, ``""`` for one that its name alone tells."""
         return next((place for place, other in self._elsewhere.items() if other == name), "")
 
-    def _new(self, whole: str) -> str:
+    def _new(self, whole: str, real: str) -> str:
         parts = _text(whole).strip("/").split("/")
         for number in range(1, len(parts) + 1):
             name = "/".join(parts[-number:])
             if name not in self._known and not self._is_taken(name):
                 break
-        self._elsewhere[_place(whole)] = name
+        self._elsewhere[_place(real)] = name
         return name
+
+
+def _named(place: str, name_of: Callable[[str], str | None]) -> str | None:
+    """The name of a place that has one, or that is below one that has."""
+    above = place
+    while True:
+        if (name := name_of(above)) is not None:
+            return name if above == place else f"{name}/{_text(os.path.relpath(place, above))}"
+        if above == os.path.dirname(above):
+            return None
+        above = os.path.dirname(above)
 
 
 def _is_below(path: str, folder: str) -> bool:
@@ -158,7 +183,8 @@ def find_files(paths: list[str | Path], names: SourceNames) -> list[SourceFile |
                 "Give the bibliographies, papers or archives to import."
             )
         names.of(root)  # a folder has its name before its files do
-        for path in _files_under(root):
+        # A link is another name of a file, so what it leads to is named first.
+        for path in sorted(_files_under(root), key=os.path.islink):
             name = names.of(path)
             why = _why_no_file(path)
             found[name] = (

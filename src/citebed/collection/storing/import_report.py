@@ -7,13 +7,19 @@ from pathlib import Path
 
 import polars as pl
 
-from citebed.wording import printable
+from citebed.wording import count, printable
+
+_MOST_FILES = 5
 
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What an import read, kept and left out; ``records`` counts the document records read,
-    ``outside`` the citing paragraphs of sections that the rules make no queries of."""
+    """What an import read, kept and left out; ``records`` counts the document records of all files,
+    ``outside`` the citing paragraphs of sections that the rules make no queries of.
+
+    ``outcomes`` says what became of each file that is new or has changed; ``new_problems`` are
+    those of the ``problems`` that no earlier import has told of.
+    """
 
     folder: Path
     files: int
@@ -26,6 +32,9 @@ class ImportReport:
     queries: dict[str, int]
     problems: pl.DataFrame
     missing: list[str] = field(default_factory=list)
+    forgotten: list[str] = field(default_factory=list)
+    outcomes: list[tuple[str, str]] = field(default_factory=list)
+    new_problems: pl.DataFrame = field(default_factory=pl.DataFrame)
     outside: int = 0
 
     def lines(self) -> list[tuple[str, str]]:
@@ -34,6 +43,7 @@ class ImportReport:
         files = f"{new:,} new or changed files, {same:,} unchanged"
         lines = [
             ("read", f"{self.records:,} records; {files}"),
+            *self._outcome_lines(),
             ("kept", f"{self.documents:,} documents, {self.merged:,} records merged into others"),
         ]
         if self.set_aside:
@@ -47,21 +57,33 @@ class ImportReport:
         if self.queries:
             sets = (f"{count:,} {name}" for name, count in self.queries.items())
             lines.append(("queries", ", ".join(sets)))
+        if self.forgotten:
+            lines.append(("forgot", _some(self.forgotten)))
         if self.missing:
-            gone = f"{len(self.missing):,} sources are no longer there"
-            lines.append(("gone", f"{gone}; --prune forgets them"))
+            gone = f"no longer there: {_some(self.missing)}"
+            lines.append(("gone", f"{gone}; --prune forgets such sources"))
         return lines + self._problem_lines()
+
+    def _outcome_lines(self) -> list[tuple[str, str]]:
+        """A line a file, where these are few; what was wrong in a file is told further below."""
+        if len(self.outcomes) > _MOST_FILES:
+            return []
+        return [("", f"{name}: {what}") for name, what in self.outcomes]
 
     def _problem_lines(self) -> list[tuple[str, str]]:
         lines = []
         table = printable(self.folder / "import" / "problems.parquet")
         for kind in ("skipped", "mended", "ignored"):
-            rows = self.problems.filter(pl.col("kind") == kind)
+            rows = self.new_problems.filter(pl.col("kind") == kind)
             for number, row in enumerate(rows.head(3).iter_rows(named=True)):
                 label = f"{kind} {rows.height:,}" if number == 0 else ""
                 lines.append((label, f"{row['source']}:{row['line']}: {row['what']}"))
             if rows.height > 3:
                 lines.append(("", f"… and {rows.height - 3:,} more, in {table}"))
+        if before := self.problems.height - self.new_problems.height:
+            lines.append(
+                ("before", f"{count(before, 'problem')} told at earlier imports, in {table}")
+            )
         return lines
 
     def rows(self) -> list[dict[str, object]]:
@@ -78,6 +100,7 @@ class ImportReport:
             *(("queries", name, count) for name, count in self.queries.items()),
             *(("problems", kind, count) for kind, count in counted(self.problems["kind"]).items()),
             ("gone", "sources", len(self.missing)),
+            ("forgotten", "sources", len(self.forgotten)),
         ]
         return [{"group": group, "name": name, "value": value} for group, name, value in rows]
 
@@ -85,3 +108,30 @@ class ImportReport:
 def counted(values: pl.Series) -> dict[str, int]:
     """How often there is each value, the most frequent first."""
     return dict(values.value_counts(sort=True).iter_rows())
+
+
+def _some(names: list[str]) -> str:
+    """The first names of a list, and how many more there are."""
+    more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
+
+
+def outcomes(
+    read: list[dict[str, object]], copies: list[tuple[str, str]], aside: pl.DataFrame
+) -> list[tuple[str, str]]:
+    """What became of each file: its records, and how many of these are no document of their own.
+
+    ``read`` are the files that were read, ``copies`` those that are equal to another.
+    """
+    top = pl.col("source").str.split("!").list.first().alias("file")
+    numbers = dict(aside.group_by(top).agg(pl.len()).iter_rows())
+    merged = dict(aside.drop_nulls("kept_as").group_by(top).agg(pl.len()).iter_rows())
+    found = [(name, f"the same as {other}, which was read") for name, other in copies]
+    for row in read:
+        name = str(row["source"])
+        left = numbers.get(name, 0) - merged.get(name, 0)
+        parts = [count(int(str(row["records"])), "record")]
+        parts += [f"{merged[name]:,} merged with others"] if name in merged else []
+        parts += [f"{left:,} set aside"] if left else []
+        found.append((name, ", ".join(parts)))
+    return sorted(found)

@@ -22,15 +22,13 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
-
-import polars as pl
+from typing import Any
 
 from citebed.collection.rules import Rules, rules_from
-from citebed.collection.tables import TABLES, Schema, check_types, check_values, empty
+from citebed.collection.tables import TABLES
 from citebed.errors import CitebedError, CollectionError
-from citebed.files.reading import at_hand, read_text
-from citebed.files.writing import sync_file, sync_folder, whole_files
+from citebed.files.reading import read_text
+from citebed.files.writing import sync_file, sync_folder, whole_files, why_not
 from citebed.wording import printable
 
 FORMAT = 1
@@ -39,7 +37,7 @@ _JOURNAL = ".commit.json"
 _STAGING = ".staging"
 _READY = f"{_STAGING}/ready"
 _LOCK = ".lock"
-_SETS = {"queries": ".jsonl", "qrels": ".qrels"}
+SETS = {"queries": ".jsonl", "qrels": ".qrels"}
 _NO_SET_NAME = re.compile(r"^\.|[/\\\x00-\x1f\x7f]|^$")
 _SET_NAME_BYTES = 200
 
@@ -103,8 +101,8 @@ def is_own(name: object) -> bool:
     if not isinstance(name, str):
         return False
     folder, _, file = name.partition("/")
-    if folder in _SETS and file.endswith(_SETS[folder]):
-        return is_set_name(file.removesuffix(_SETS[folder]))
+    if folder in SETS and file.endswith(SETS[folder]):
+        return is_set_name(file.removesuffix(SETS[folder]))
     return name == MANIFEST or (name.endswith(".parquet") and name[:-8] in TABLES)
 
 
@@ -168,7 +166,7 @@ def locked(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
     except OSError as error:
-        raise CollectionError(f"cannot write to '{printable(folder)}': {error.strerror}") from None
+        raise CollectionError(f"cannot write to '{printable(folder)}': {why_not(error)}") from None
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -282,7 +280,7 @@ def _checked(folder: Path, journal: object) -> tuple[list[str], list[str]]:
     for name in (*files, *remove):
         if not is_own(name):
             raise _foreign(folder, f"{name!r:.80} is no file of a collection")
-    for name in (_STAGING, _READY, *_SETS, "import"):
+    for name in (_STAGING, _READY, *SETS, "import"):
         if (folder / name).is_symlink():
             raise _foreign(folder, f"'{name}' is a link")
     return files, remove
@@ -307,58 +305,3 @@ def state_of(folder: Path) -> tuple[int, int, int] | None:
     if os.path.lexists(folder / _JOURNAL):
         return None
     return found.st_ino, found.st_mtime_ns, found.st_size
-
-
-def _new_file(path: Path) -> IO[bytes]:
-    """A handle to write to: polars takes no name that is not UTF-8."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path.open("wb")
-
-
-def write_table(path: Path, table: pl.DataFrame, schema: Schema) -> None:
-    """Write a table with exactly the stated columns."""
-    made = table.select(pl.col(name).cast(kind) for name, kind in schema.items())
-    with _new_file(path) as handle:
-        made.write_parquet(
-            handle, compression="zstd", compression_level=1, statistics=False, row_group_size=20_000
-        )
-
-
-def read_table(folder: Path, name: str, schema: Schema) -> pl.DataFrame:
-    """A table of the collection; one that is not there is empty."""
-    path = folder / f"{name}.parquet"
-    if not path.exists():
-        return empty(schema)
-    with damage_told(path), at_hand(path) as file:
-        check_types(pl.read_parquet_schema(file), schema)
-        table = pl.read_parquet(file, columns=list(schema))
-        check_values(table, name)
-    return table
-
-
-@contextlib.contextmanager
-def damage_told(path: Path) -> Iterator[None]:
-    """Whatever polars says of a file of the collection, also in panic, is told as damage."""
-    try:
-        yield
-    except CitebedError:
-        raise
-    except (Exception, pl.exceptions.PanicException) as error:
-        reason = str(error).partition("\n")[0]
-        raise CollectionError(
-            f"{printable(path)} is damaged ({reason}). Import the sources again."
-        ) from None
-
-
-def write_qrels(path: Path, qrels: pl.DataFrame) -> None:
-    """Write judgements in TREC's four columns, with iteration 0."""
-    from citebed.runs.writing import write_lines  # which needs numpy, and who reads does not
-
-    with _new_file(path) as handle:
-        write_lines(qrels.select("query_id", pl.lit("0").alias("0"), "doc_id", "relevance"), handle)
-
-
-def write_jsonl(path: Path, table: pl.DataFrame) -> None:
-    """Write a table as JSON Lines, one object a row."""
-    with _new_file(path) as handle:
-        table.write_ndjson(handle)

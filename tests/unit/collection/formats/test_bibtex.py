@@ -41,7 +41,7 @@ def only(fields: str, head: str = "@article{a,") -> Document:
 
 
 def bare(document: Document) -> Document:
-    return document._replace(bibtex=None, line=1)
+    return document._replace(bibtex=None, keys=(), line=1)
 
 
 # --- Reading --------------------------------------------------------------------------------

@@ -79,6 +79,7 @@ def test_a_zotero_item_in_full() -> None:
             abstract="Short.",
             keywords=("gears", "widgets"),
             language="en",
+            keys=("smith2010",),
         )
     ]
 

@@ -10,7 +10,7 @@ import pytest
 
 from citebed.collection import Collection, ImportOptions, Rules, import_sources
 from citebed.collection.lint import CHECKS, Subject
-from citebed.collection.storing.store import write_table
+from citebed.collection.storing.table_files import write_table
 from citebed.collection.tables import Schema
 
 Collect = Callable[..., Collection]

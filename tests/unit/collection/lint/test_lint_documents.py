@@ -7,7 +7,7 @@ import datetime
 import polars as pl
 import pytest
 
-from citebed.collection.storing.store import write_table
+from citebed.collection.storing.table_files import write_table
 from citebed.collection.tables import DOCUMENTS, SECTIONS, frame
 
 TODAY = datetime.date(2024, 3, 1)

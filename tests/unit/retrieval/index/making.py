@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from citebed.collection import tables
-from citebed.collection.storing import store
+from citebed.collection.storing import table_files
 from citebed.collection.storing.store import Manifest
 from citebed.collection.tables import QUERIES
 from citebed.retrieval.index.building import IndexOptions, IndexReport, build_index
@@ -57,7 +57,7 @@ def write_collection(
 def _write(path: Path, rows: Iterable[Row], schema: tables.Schema) -> None:
     unnamed = {name: [] if isinstance(kind, pl.List) else None for name, kind in schema.items()}
     full = [{name: row.get(name, unnamed[name]) for name in schema} for row in rows]
-    store.write_table(path, pl.DataFrame(full, schema=dict(schema)), schema)
+    table_files.write_table(path, pl.DataFrame(full, schema=dict(schema)), schema)
 
 
 def section(doc_id: str, text: str, position: int = 1) -> Row:

@@ -1,0 +1,62 @@
+"""The sources that a collection was read from: found by name or path; which of them are gone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from citebed.collection.reading.sources import SourceNames
+from citebed.errors import CitebedError, UnknownName
+from citebed.wording import printable
+
+
+@dataclass(frozen=True)
+class KnownSources:
+    """The names of the files that the collection at ``folder`` was read from."""
+
+    folder: Path
+    names: SourceNames
+    sources: tuple[str, ...]
+
+    def under(self, root: str) -> list[str]:
+        """The sources that are, or are below, a path that was given by this name."""
+        return [
+            name
+            for name in self.sources
+            if name == root
+            or name.startswith(f"{root}/")
+            or (root == "." and self.names.where(name) is not None)
+        ]
+
+    def named(self, given: Iterable[str | Path]) -> list[str]:
+        """The sources that a user names, by their names or paths; an unknown one is an error."""
+        found: list[str] = []
+        for source in given:
+            under = self.under(str(source).rstrip("/")) or self.under(self.names.of(source))
+            if not under:
+                raise UnknownName("source", printable(source), self.sources)
+            found += under
+        return found
+
+    def still_there(self, paths: list[str | Path], *, prune: bool) -> list[str | Path]:
+        """The paths to read; one that was imported before and is gone can only be pruned."""
+        missing = [path for path in paths if not os.path.exists(path)]
+        gone = [path for path in missing if self.under(self.names.of(path))]
+        if gone and not prune:
+            forget = f"citebed forget {printable(self.folder)} {self.names.of(gone[0])}"
+            raise CitebedError(
+                f"{printable(gone[0])} is no longer there. Its documents are still in the "
+                f"collection; to take them out: {forget}, or import with --prune."
+            )
+        return [path for path in paths if path not in gone]
+
+    def gone(self, here: set[str], given: list[str], *, prune: bool) -> list[str]:
+        """Sources that are no longer there: under a path given now, or (with ``prune``) wherever
+        that can be told."""
+        found = {name for root in given for name in self.under(root)} - here
+        if prune:
+            places = ((name, self.names.where(name)) for name in self.sources)
+            found |= {name for name, place in places if place and not os.path.exists(place)}
+        return sorted(found)

@@ -1,0 +1,104 @@
+"""The tables of a collection as files; what is damaged is told, with how to mend it."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import polars as pl
+
+from citebed.collection.storing.store import MANIFEST, SETS, read_manifest
+from citebed.collection.tables import (
+    IMPORT,
+    TABLES,
+    Schema,
+    check_types,
+    check_values,
+    empty,
+    with_added,
+)
+from citebed.errors import CitebedError, CollectionError
+from citebed.files.reading import at_hand
+from citebed.wording import printable
+
+
+def _new_file(path: Path) -> IO[bytes]:
+    """A handle to write to: polars takes no name that is not UTF-8."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("wb")
+
+
+def write_table(path: Path, table: pl.DataFrame, schema: Schema) -> None:
+    """Write a table with exactly the stated columns."""
+    made = table.select(pl.col(name).cast(kind) for name, kind in schema.items())
+    with _new_file(path) as handle:
+        made.write_parquet(
+            handle, compression="zstd", compression_level=1, statistics=False, row_group_size=20_000
+        )
+
+
+def read_table(folder: Path, name: str, schema: Schema) -> pl.DataFrame:
+    """A table of the collection; one that is not there is empty."""
+    path = folder / f"{name}.parquet"
+    if not path.exists():
+        if name == "documents" and (folder / MANIFEST).exists():
+            raise CollectionError(f"{printable(path)} is missing. {mending(path)}")
+        return empty(schema)
+    with damage_told(path), at_hand(path) as file:
+        found = pl.read_parquet_schema(file)
+        check_types(found, schema)
+        stated = list(schema) if found.keys() >= schema.keys() else None
+        table = pl.read_parquet(file, columns=stated)
+        check_values(table, name)
+    return with_added(table, schema)
+
+
+@contextlib.contextmanager
+def damage_told(path: Path) -> Iterator[None]:
+    """Whatever polars says of a file of the collection, also in panic, is told as damage."""
+    try:
+        yield
+    except CitebedError:
+        raise
+    except (Exception, pl.exceptions.PanicException) as error:
+        reason = str(error).partition("\n")[0]
+        raise CollectionError(f"{printable(path)} is damaged ({reason}). {mending(path)}") from None
+
+
+def mending(path: Path) -> str:
+    """How to get a file of a collection back that is damaged or gone, in a sentence."""
+    folder = path.parent.parent if path.parent.name in (*SETS, IMPORT) else path.parent
+    name = printable(folder)
+    if path.parent.name in SETS:
+        return f"The rest of the collection has what was in it: citebed import {name}"
+    sources = []
+    with contextlib.suppress(CitebedError):
+        sources = [str(row["path"]) for row in read_manifest(folder).sources]
+    given = " ".join(map(shlex.quote, sources)) or "SOURCES"
+    return f"Make the collection anew: move '{name}' away, then: citebed import {name} {given}"
+
+
+def is_complete(folder: Path, name: str) -> bool:
+    """Whether a table has all columns that this version writes, or is not there at all."""
+    path = folder / f"{name}.parquet"
+    if not path.exists():
+        return True
+    with damage_told(path), at_hand(path) as file:
+        return pl.read_parquet_schema(file).keys() >= TABLES[name].keys()
+
+
+def write_qrels(path: Path, qrels: pl.DataFrame) -> None:
+    """Write judgements in TREC's four columns, with iteration 0."""
+    from citebed.runs.writing import write_lines  # which needs numpy, and who reads does not
+
+    with _new_file(path) as handle:
+        write_lines(qrels.select("query_id", pl.lit("0").alias("0"), "doc_id", "relevance"), handle)
+
+
+def write_jsonl(path: Path, table: pl.DataFrame) -> None:
+    """Write a table as JSON Lines, one object a row."""
+    with _new_file(path) as handle:
+        table.write_ndjson(handle)
