@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from citebed.cli.collect import CollectionFolder
-from citebed.cli.output import AsJson, print_json
-from citebed.errors import CitebedError
+from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
+from citebed.errors import CitebedError, UnknownName
 from citebed.report.progress_bar import progress_bar
 from citebed.wording import count, printable
 
@@ -161,6 +161,9 @@ def _run_file(collection: Path, model: str, queries: str) -> Path:
     return path
 
 
+_FORMS = ("text", "json", "csv", "lines", "bibtex")
+
+
 def recommend(
     collection: CollectionFolder,
     text: Annotated[
@@ -183,30 +186,66 @@ def recommend(
     keep_cited: Annotated[
         bool, typer.Option("--keep-cited", help="Also show what the text cites already.")
     ] = False,
+    bib: Annotated[
+        list[Path] | None,
+        typer.Option(help="A .bib file of yours: what is in it is marked. May be repeated."),
+    ] = None,
+    append: Annotated[
+        Path | None,
+        typer.Option(help="Add what is new to this .bib file, which is made if need be."),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help=f"One of {', '.join(_FORMS)}; lines are 'file:line:column: message', for editors.",
+        ),
+    ] = None,
     bibtex: Annotated[
         bool, typer.Option("--bibtex", help="Print BibTeX entries, ready to paste.")
     ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="BibTeX entries with all their fields, not short ones.")
+    ] = False,
     as_json: AsJson = False,
+    as_csv: AsCsv = False,
 ) -> None:
     """Recommend papers that a text should cite, and say why.
 
-    What the text cites already, and the paper itself, are left out.
+    What the text cites already, and the paper itself, are left out. What is in a .bib file that
+    the draft names is marked.
 
     Example: citebed recommend acm-cr/ "BM25 is hard to beat." -k 5
     """
     from citebed.retrieval.queries import checked_date
     from citebed.retrieval.recommending import Recommender
 
-    if bibtex and as_json:
-        raise typer.BadParameter("--bibtex and --json were given. Choose one.")
+    shown = _form(form, {"bibtex": bibtex, "json": as_json, "csv": as_csv})
+    if full and not (append or shown == "bibtex"):
+        raise typer.BadParameter("--full is for BibTeX: add --bibtex or --append FILE.bib.")
     opened, its_index = _open(collection, quiet=False)
     if before is not None:
         checked_date(before)
     draft, unit = _draft_to_ask(text)
+    mine = [*(bib or ()), *([append] if append and append.exists() else ())]
     found = Recommender(opened, its_index, model, fields).recommend_for(
-        draft, k, each=each or unit, before=before, keep_cited=keep_cited
+        draft, k, each=each or unit, before=before, keep_cited=keep_cited, bib=mine
     )
-    _print(opened, found, "bibtex" if bibtex else "json" if as_json else "text")
+    added = None if append is None else found.append_to(append, full=full)
+    _print(found, shown, full)
+    if append is not None:
+        _tell_added(append, added or ())
+
+
+def _form(named: str | None, flags: dict[str, bool]) -> str:
+    """The one form to print in."""
+    given = [name for name, is_given in flags.items() if is_given]
+    options = [f"--{name}" for name in given] + ([f"--format {named}"] if named else [])
+    if len({*given, named} - {None}) > 1:
+        raise typer.BadParameter(f"{' and '.join(options)} were given. Choose one.")
+    if named is not None and named not in _FORMS:
+        raise UnknownName("form of answers", named, _FORMS)
+    return named or (given or ["text"])[0]
 
 
 def _draft_to_ask(text: str) -> tuple[Draft, str]:
@@ -227,26 +266,48 @@ def _draft_to_ask(text: str) -> tuple[Draft, str]:
     return draft, each
 
 
-def _print(collection: Collection, found: Recommendations, form: str) -> None:
-    """Print recommendations as people, programs or BibTeX files want them."""
+def _print(found: Recommendations, form: str, full: bool) -> None:
+    """Print recommendations as people, programs, editors or BibTeX files want them."""
+    from citebed.report.recommendation_text import editor_lines, passage_lines
+
     _note(found.notes)
     if form == "json":
         print_json(found.rows)
+    elif form == "csv":
+        print_csv([_flat(row) for row in found.rows])
     elif form == "bibtex":
-        from citebed.collection.formats.bibtex import entry_of
-
-        names = dict.fromkeys(each.doc_id for each in found)
-        entries = [entry_of(collection.document(name)).strip() for name in names]
-        sys.stdout.write("\n\n".join(entries) + "\n")
+        sys.stdout.write(f"{found.bibtex(full=full)}\n" if len(found) else "")
+    elif form == "lines":
+        sys.stdout.writelines(f"{line}\n" for line in editor_lines(found))
     else:
-        from citebed.report.recommendation_text import passage_lines
-
         for passage in found.passages:
             lines = passage_lines(passage, found.of(passage), alone=len(found.passages) == 1)
             sys.stdout.write("\n".join(lines) + "\n")
     if found.left_out:
-        many = len(found.left_out)
-        typer.echo(f"left out {many} that the text cites already or is itself", err=True)
+        many, which = len(found.left_out), _listed(found.left_out_keys)
+        typer.echo(f"left out {many} that the text cites already or is itself: {which}", err=True)
+
+
+def _flat(row: dict[str, Any]) -> dict[str, Any]:
+    """A row whose lists are texts."""
+    return {
+        name: "; ".join(value) if isinstance(value, tuple) else value for name, value in row.items()
+    }
+
+
+_MOST_NAMES = 20
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _tell_added(path: Path, keys: Sequence[str]) -> None:
+    name = printable(path)
+    entries = count(len(keys), "entry")
+    told = f"added {entries} to {name}: {_listed(keys)}" if keys else f"nothing new for {name}"
+    typer.echo(told, err=True)
 
 
 def _note(notes: Iterable[str]) -> None:

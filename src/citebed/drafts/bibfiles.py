@@ -1,8 +1,7 @@
-"""The bibliography files that a draft names: what its keys stand for."""
+"""The bibliography files that a draft names: what its keys stand for, and what else they hold."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from citebed.collection.formats.base import decode, with_newlines
@@ -12,16 +11,12 @@ from citebed.drafts.files import Neighbours
 from citebed.drafts.findings import Findings, is_key, without_places
 from citebed.drafts.records import Entry
 from citebed.drafts.tex import TexReader
-from citebed.records import Document
-from citebed.text.identifiers import arxiv_in, arxiv_of, arxiv_of_doi
-from citebed.text.latex import latex_to_text
 
-_HEAD = re.compile(r"@[ \t]*([A-Za-z]+)\s*[{(]\s*([^\s,{}\"#%=]+)\s*,")
 _NAMES_SHOWN = 5
 
 
 def read_bibliographies(findings: Findings, neighbours: Neighbours) -> None:
-    """Add the entries that the draft cites from the files it names.
+    """Add the entries of the files that the draft names, and which of them it cites.
 
     Where a file is missing but LaTeX left its list of references beside the draft (``.bbl``,
     all that a submission often has), that is read. Notes tell of missing files and keys.
@@ -32,8 +27,11 @@ def read_bibliographies(findings: Findings, neighbours: Neighbours) -> None:
         if isinstance(found, str):
             missing.append(f"bibliography {name}: {found}; its keys stand for themselves only")
         else:
-            wanted = None if findings.every_entry else frozenset(findings.cited_names())
-            findings.entries += _entries(found.data, wanted)
+            findings.library += bib_entries(found.data)
+    cited = frozenset(findings.cited_names())
+    findings.entries += [
+        entry for entry in findings.library if findings.every_entry or entry.key in cited
+    ]
     if missing and (findings.entries or not _read_bbl(findings, neighbours)):
         for what in missing:
             findings.note(what)
@@ -64,40 +62,23 @@ def _tell_of_unknown(findings: Findings) -> None:
         findings.note(f"cited but not in the bibliography: {shown}{more}")
 
 
-def _entries(data: bytes, wanted: frozenset[str] | None) -> Iterator[Entry]:
-    """The entries of a .bib file whose keys are wanted; all, for ``None``.
-
-    Only these are parsed, so that a few keys are found quickly in a large file.
-    """
+def bib_entries(data: bytes) -> Iterator[Entry]:
+    """The entries of a .bib file, in order; what is broken in it is passed over."""
     macros: dict[str, str] = {}
     carry(data, macros)
-    text = with_newlines(decode(data)[0])
-    for part in [text] if wanted is None else _parts(text, wanted):
-        for raw in scan(part, 1, macros):
-            if isinstance(raw, RawEntry) and (wanted is None or raw.key in wanted):
-                yield _entry(raw, document_of(raw))
+    for raw in scan(with_newlines(decode(data)[0]), 1, macros):
+        if isinstance(raw, RawEntry):
+            yield _entry(raw)
 
 
-def _parts(text: str, wanted: frozenset[str]) -> Iterator[str]:
-    """The pieces of a file that begin with an entry of a wanted key, up to the next entry."""
-    start = None
-    for head in _HEAD.finditer(text):
-        if start is not None:
-            yield text[start : head.start()]
-        start = head.start() if head[2] in wanted else None
-    if start is not None:
-        yield text[start:]
+# An abstract takes longer to read than all the rest, and a library has thousands.
+_LEFT_UNREAD = frozenset(("abstract", "keywords", "annote", "file", "editor", "publisher"))
 
 
-def _entry(raw: RawEntry, document: Document) -> Entry:
-    fields = raw.fields
-    arxiv = None
-    if "arxiv" in fields.get("archiveprefix", fields.get("eprinttype", "arxiv")).lower():
-        arxiv = arxiv_of(fields.get("eprint", ""))
-    for name in ("url", "journal", "note", "doi", "volume"):
-        arxiv = arxiv or arxiv_in(latex_to_text(fields.get(name, "")))
-    if arxiv is None and document.doi:
-        arxiv = arxiv_of_doi(document.doi)
-    said = ("; ".join(document.authors), document.title, document.venue, str(document.year or ""))
+def _entry(raw: RawEntry) -> Entry:
+    needed = {name: value for name, value in raw.fields.items() if name not in _LEFT_UNREAD}
+    document = document_of(raw._replace(fields=needed))
+    year = document.year
+    said = ("; ".join(document.authors), document.title, document.venue, str(year or ""))
     text = ". ".join(part for part in said if part)
-    return Entry(raw.key, text, document.title, document.doi, arxiv)
+    return Entry(raw.key, text, document.title, document.doi, document.arxiv, year)

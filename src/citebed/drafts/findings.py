@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import NamedTuple
 
-from citebed.drafts.records import Entry
+from citebed.drafts.places import Raw
+from citebed.drafts.records import Entry, Place
 from citebed.text.identifiers import normalise_doi
+from citebed.text.normalise import unique
 
 # Two characters of the private use area stand around the number of a citation in raw text:
 # they pass through every conversion, and no draft means anything by them.
@@ -24,12 +26,15 @@ def without_places(text: str) -> str:
 
 
 class Block(NamedTuple):
-    """A paragraph with its citations as places; ``source`` is the file, ``""`` for the draft."""
+    """A paragraph with its citations as places, and the ``raw`` text that it was made of.
+
+    ``kind`` is ``caption`` or ``item`` where the reader can tell.
+    """
 
     text: str
-    line: int
+    raw: Raw
     section: str = ""
-    source: str = ""
+    kind: str = ""
 
 
 @dataclass
@@ -37,7 +42,8 @@ class Findings:
     """The blocks of a draft, its citations by number, its own bibliography, and notes.
 
     What is cited ``nowhere`` is cited where no prose is: in a table, or by ``\\nocite``.
-    ``every_entry`` is set where the draft cites all that its files hold (``\\nocite{*}``).
+    ``every_entry`` is set where the draft cites all that its files hold (``\\nocite{*}``), which
+    are the ``library``.
     """
 
     blocks: list[Block] = field(default_factory=list)
@@ -47,9 +53,10 @@ class Findings:
     title: str = ""
     authors: tuple[str, ...] = ()
     bibliographies: dict[str, None] = field(default_factory=dict)
+    library: list[Entry] = field(default_factory=list)
     numbers: dict[int, None] = field(default_factory=dict)
     every_entry: bool = False
-    notes: dict[str, None] = field(default_factory=dict)
+    _notes: dict[str, list[Place]] = field(default_factory=dict)
 
     def cite(self, names: Iterable[str]) -> str:
         """A place to put into the text for a citation of these keys or identifiers."""
@@ -63,13 +70,34 @@ class Findings:
             if full:
                 self.bibliographies.setdefault(full)
 
-    def note(self, what: str) -> None:
-        """Something to tell the user; said once."""
-        self.notes.setdefault(what)
+    def note(self, what: str, place: Place | None = None) -> None:
+        """Something to tell the user; said once, with all the places that it is true of."""
+        self._notes.setdefault(what, []).extend([place] if place else [])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What there is to tell: ``line 3: what``, or ``what (lines 3, 9 and 12 more)``."""
+        return tuple(
+            f"{lines_of(places)}: {what}" if len(places) == 1
+            else f"{what} ({lines_of(places)})" if places else what
+            for what, places in self._notes.items()
+        )  # fmt: skip
 
     def cited_names(self) -> list[str]:
         """All keys and identifiers that were cited, in order, each once."""
         return list(dict.fromkeys(chain(*self.citations, self.nowhere)))
+
+
+_SHOWN = 5
+
+
+def lines_of(places: Sequence[Place]) -> str:
+    """``line 3``, ``lines 3, 9 and 12 more``; those of included files as ``a.tex:4``."""
+    named = unique(f"{p.source}:{p.line}" if p.source else str(p.line) for p in places)
+    shown = ", ".join(named[:_SHOWN])
+    more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
+    word = "lines " if len(named) > 1 else "line "
+    return f"{word if named[0].isdecimal() else ''}{shown}{more}"
 
 
 def is_key(name: str) -> bool:

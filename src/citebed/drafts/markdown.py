@@ -21,6 +21,7 @@ from markdown_it.token import Token
 
 from citebed.drafts.findings import PLACE, Block, Findings
 from citebed.drafts.markdown_inline import entry_text, inline_text
+from citebed.drafts.places import Raw, raw_of_lines
 from citebed.drafts.references import entries_in, is_references_heading
 from citebed.patterns import compiled
 from citebed.text.identifiers import doi_in
@@ -30,6 +31,9 @@ from citebed.text.normalise import fold, unique
 _COMMENT = compiled(r"<!--(?:[^<-]++|<(?!!--)|-(?!->))*+-->")
 _ATTRIBUTES = re.compile(r"\s*\{[^{}]*\}\s*$")
 _TASK = re.compile(r"\A\[[ xX]\][ \t]+")
+_IMAGE = compiled(
+    r"\s*+!\[(?:[^][]++|\[[^][]*+\])*+\](?:\([^()]*+\)|\[[^][]*+\])(?:\{[^{}]*+\})?+\s*+"
+)
 _GRID = re.compile(r"[ \t]*(?:\||\+[-=+:]{3,})")
 _CONTAINER = re.compile(r"(?:\[\^[^][\s]{1,80}\]:|:(?=[ \t])|\(\d{1,3}\)(?=[ \t]))[ \t]*")
 _SILENT = compiled(r":{3,}[^\n]*+|\$\$[^$]*+\$\$[ \t]*+(?:\{[^{}\n]*+\}[ \t]*+)?(?=\n|\Z)")
@@ -45,7 +49,7 @@ def read_markdown(text: str, findings: Findings) -> None:
     body = "\n".join([""] * front + lines[front:])
     body = textwrap.dedent(_COMMENT.sub(lambda match: "\n" * match[0].count("\n") or " ", body))
     env: dict[str, Any] = {}
-    reader = _Reader(findings, body.split("\n"))
+    reader = _Reader(findings, body.split("\n"), lines)
     for token in _parser().parse(body, env):
         reader.read(token)
     reader.end()
@@ -58,10 +62,11 @@ def read_markdown(text: str, findings: Findings) -> None:
 class _Reader:
     """Turns tokens into blocks."""
 
-    def __init__(self, findings: Findings, lines: list[str]) -> None:
+    def __init__(self, findings: Findings, lines: list[str], given: list[str]) -> None:
         self._findings = findings
-        self._lines = lines
+        self._lines, self._given = lines, given
         self._within = ""  # a heading or a table, while its tokens come
+        self._items = 0  # how many lists deep
         self._section = ""
         self._heads: list[tuple[int, str]] = []
         self._level = 0  # of the heading of the references, while they come
@@ -72,6 +77,8 @@ class _Reader:
         """Take the next token."""
         if token.type in ("heading_open", "table_open"):
             self._within = token.tag
+        elif token.type in ("list_item_open", "list_item_close"):
+            self._items += token.nesting
         elif token.type in ("heading_close", "table_close"):
             self._within = ""
         elif token.type == "fence" and token.map:
@@ -86,8 +93,10 @@ class _Reader:
     def _prose(self, raw: str, line: int) -> None:
         text, notes = inline_text(_TASK.sub("", raw), self._findings)
         is_table = self._within or all(map(_GRID.match, raw.split("\n")))
-        texts = [*([] if is_table else [text]), *notes]
-        blocks = [Block(text, line, self._section) for text in texts if text.strip()]
+        kind = "caption" if _IMAGE.fullmatch(raw) else "item" if self._items else ""
+        texts = [*([] if is_table else [(text, kind)]), *((note, "") for note in notes)]
+        place = _raw(raw, line, self._given)
+        blocks = [Block(text, place, self._section, kind) for text, kind in texts if text.strip()]
         self._findings.blocks += blocks
 
     def _head(self, level: int, raw: str, start: int, end: int) -> None:
@@ -118,6 +127,22 @@ class _Reader:
             blocks = self._findings.blocks  # what stands before the first section stands in none
             first = list(takewhile(lambda block: block.section == tops[0], blocks))
             blocks[: len(first)] = [block._replace(section="") for block in first]
+
+
+def _raw(content: str, line: int, given: Sequence[str]) -> Raw:
+    """Content of a block that begins in a line of the file; each line of it is looked for there."""
+    parts = enumerate(content.split("\n"), start=line)
+    return raw_of_lines(
+        (part, number, _column(part, given[number - 1] if number <= len(given) else ""))
+        for number, part in parts
+    )
+
+
+def _column(part: str, line: str) -> int:
+    """Where a part of a line begins in it, or the line itself where it is not found as it is."""
+    found = line.find(part.strip())
+    first = found if found >= 0 else len(line) - len(line.lstrip())
+    return max(first - (len(part) - len(part.lstrip())), 0) + 1
 
 
 # --- What pandoc adds to the blocks of CommonMark -------------------------------------------
@@ -218,7 +243,7 @@ def read_front(lines: Sequence[str], findings: Findings) -> int:
     if not end:
         return 0
     for name, values, line in _fields(lines[1:end]):
-        _take(name, values, line + 1, findings)
+        _take(name, values, _raw("\n".join(values), line + 1, lines), findings)
     return end + 1
 
 
@@ -268,7 +293,7 @@ def _unquoted(raw: str) -> str:
     return raw.split(" #", 1)[0].strip()
 
 
-def _take(name: str, values: list[str], line: int, findings: Findings) -> None:
+def _take(name: str, values: list[str], raw: Raw, findings: Findings) -> None:
     if name == "title":
         findings.title = fold(" ".join(values))
     elif name in ("author", "authors"):
@@ -276,4 +301,4 @@ def _take(name: str, values: list[str], line: int, findings: Findings) -> None:
     elif name == "bibliography":
         findings.name_bibliographies(values)
     elif name == "abstract" and any(values):
-        findings.blocks.append(Block("\n".join(values), line, "Abstract"))
+        findings.blocks.append(Block(raw.text, raw, "Abstract"))

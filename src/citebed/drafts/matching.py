@@ -24,7 +24,7 @@ _BREAK = re.compile(r"[.?!,:;]+\s+|[“”\"«»()\[\]]+|\s[-–—]\s|''|``|\.$
 def already_cited(cited: Cited, documents: pl.DataFrame) -> set[str]:
     """The ids of the documents that a draft cites already.
 
-    A document is cited by its id (or an alias) where the draft uses it as a key, by its DOI,
+    A document is cited by its id, an alias or a cite key of it that the draft uses, by its DOI,
     by its arXiv id, or by its title: as the draft's bibliography states it, or found among the
     words of a reference. A key that the bibliography gives to another title does not count.
     """
@@ -40,7 +40,7 @@ def is_the_paper(title: str, doi: str | None, documents: pl.DataFrame) -> set[st
     Titles are compared by letters and digits only; one of fewer than three words says too little.
     """
     found = _by_doi([doi] if doi else [], documents)
-    plain = _plain([title])[0]
+    plain = plain_titles([title])[0]
     if _words(title) >= _FEWEST_WORDS and plain:
         found |= set(_with_titles([plain], documents.select("doc_id", "title"))["doc_id"])
     return found
@@ -53,22 +53,27 @@ def _by_key(cited: Cited, documents: pl.DataFrame) -> set[str]:
     keys = {*cited.keys, *cited.dois}  # a publisher's export uses the DOI as id
     if not keys:
         return set()
-    wanted = _listed(keys)
-    names = documents.lazy().select("doc_id", "title", "doi", name="doc_id")
-    if "aliases" in documents.columns:
-        aliases = documents.lazy().filter(pl.col("aliases").list.len() > 0)
-        renamed = aliases.select("doc_id", "title", "doi", name="aliases").explode("name")
-        names = pl.concat([names, renamed])
-    rows = names.filter(pl.col("name").is_in(wanted)).collect().iter_rows()
+    rows = _named(keys, documents).iter_rows()
     entries = {entry.key: entry for entry in cited.entries}
-    return {doc_id for doc_id, title, doi, name in rows if _may_be(entries.get(name), title, doi)}
+    return {doc_id for doc_id, title, doi, name in rows if may_be(entries.get(name), title, doi)}
 
 
-def _may_be(entry: Entry | None, title: str | None, doi: str | None) -> bool:
-    """Whether a document of the same key can be what the draft's own entry describes."""
+def _named(names: Iterable[str], documents: pl.DataFrame) -> pl.DataFrame:
+    """The documents that go by one of these names: as their id, an alias, or a key of theirs."""
+    about = documents.lazy().select("doc_id", "title", "doi", name="doc_id")
+    parts = [about]
+    for column in ("aliases", "keys"):
+        if column in documents.columns:
+            others = documents.lazy().filter(pl.col(column).list.len() > 0)
+            parts.append(others.select("doc_id", "title", "doi", name=column).explode("name"))
+    return pl.concat(parts).filter(pl.col("name").is_in(_listed(names))).collect()
+
+
+def may_be(entry: Entry | None, title: str | None, doi: str | None) -> bool:
+    """Whether a document of the same key can be what the author's own entry describes."""
     if entry is None or (entry.doi and entry.doi == doi):
         return True
-    theirs, ours = _plain([entry.title, title or ""])
+    theirs, ours = plain_titles([entry.title, title or ""])
     if not theirs or not ours:
         return not (entry.doi and doi)
     return theirs.startswith(ours) or ours.startswith(theirs)
@@ -86,16 +91,19 @@ def _by_doi(dois: Iterable[str], documents: pl.DataFrame) -> set[str]:
 
 
 def _by_arxiv(ids: Iterable[str], documents: pl.DataFrame) -> set[str]:
+    """By the arXiv id that a document states; older collections know it from ids and addresses."""
     wanted = set(ids)
     if not wanted:
         return set()
     starts = ("", "arxiv:", "arXiv:", "arxiv.", "arXiv.")
-    listed = _listed(start + number for number in wanted for start in starts)
-    found = set(documents.filter(pl.col("doc_id").is_in(listed))["doc_id"])
+    listed = [start + number for number in wanted for start in starts]
+    found = set(_named(listed, documents)["doc_id"])
+    if "arxiv" in documents.columns:
+        found |= set(documents.filter(pl.col("arxiv").is_in(_listed(wanted)))["doc_id"])
     if "url" in documents.columns:
         address = pl.col("url").str.extract(ARXIV_ADDRESS).str.to_lowercase()
         on_arxiv = documents.filter(pl.col("url").str.contains("arxiv.org", literal=True))
-        found |= set(on_arxiv.filter(address.is_in(listed))["doc_id"])
+        found |= set(on_arxiv.filter(address.is_in(_listed(wanted)))["doc_id"])
     return found
 
 
@@ -109,8 +117,8 @@ def _by_title(entries: Iterable[Entry], documents: pl.DataFrame) -> set[str]:
     columns = ["doc_id", "title", *(["authors"] if "authors" in documents.columns else [])]
     same = _with_titles(owners, documents.select(columns)).to_dicts()
     pairs = [(row, entry) for row in same for entry in owners[row["plain"]]]
-    names = _plain([family_name((row.get("authors") or [""])[0]) for row, _ in pairs])
-    texts = _plain([entry.text for _, entry in pairs])
+    names = plain_titles([family_name((row.get("authors") or [""])[0]) for row, _ in pairs])
+    texts = plain_titles([entry.text for _, entry in pairs])
     return {
         row["doc_id"]
         for (row, entry), name, text in zip(pairs, names, texts, strict=True)
@@ -126,7 +134,7 @@ def _candidates(entries: list[Entry]) -> dict[str, list[Entry]]:
         texts += titles
         whose += [entry] * len(titles)
     owners: dict[str, list[Entry]] = {}
-    for plain, entry in zip(_plain(texts), whose, strict=True):
+    for plain, entry in zip(plain_titles(texts), whose, strict=True):
         if plain and (entry.title or len(plain) >= _FEWEST_LETTERS):
             owners.setdefault(plain, []).append(entry)
     return owners
@@ -157,7 +165,8 @@ def _words(text: str) -> int:
     return len(re.findall(r"\w+", text))
 
 
-def _plain(texts: list[str]) -> list[str]:
+def plain_titles(texts: list[str]) -> list[str]:
+    """Titles as letters and digits only, as they are compared."""
     column = pl.Series("text", texts, dtype=pl.String)
     return pl.select(plain_title(pl.lit(column))).to_series().to_list() if texts else []
 

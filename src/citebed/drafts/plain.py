@@ -9,6 +9,7 @@ from statistics import median
 from typing import NamedTuple
 
 from citebed.drafts.findings import Block, Findings
+from citebed.drafts.places import raw_of_lines
 from citebed.drafts.references import ends_references, entries_in, is_references_heading
 from citebed.drafts.tex_cites import place_commands
 from citebed.text.normalise import fold
@@ -24,16 +25,18 @@ _NAMED = re.compile(
     r"|acknowledge?ments?|appendix(?: [A-Z0-9])?|keywords|index terms",
     re.IGNORECASE,
 )
+_ITEM = re.compile(r"\s*(?:[-*•▪‣–]|\(?\d{1,2}[.)]|\([a-z]\))\s+\S")
 _ENDS_A_SENTENCE = tuple(".!?,;:")
 _END = re.compile(r"[.!?:][\"'”’)\]]?\s*$")
 _TITLE_WORDS = 25
 
 
 class Line(NamedTuple):
-    """A line of the file and its number."""
+    """A line of the file, its number, and the column in which it begins (after a form feed)."""
 
     text: str
     number: int
+    column: int = 1
 
 
 Paragraph = list[Line]
@@ -54,7 +57,9 @@ def read_plain(text: str, findings: Findings) -> None:
             section = head
             continue
         raw = "\n".join(line.text for line in paragraph)
-        findings.blocks.append(Block(place_commands(raw, findings), paragraph[0].number, section))
+        words = place_commands(raw, findings)
+        kind = "item" if _ITEM.match(raw) else ""
+        findings.blocks.append(Block(words, raw_of_lines(paragraph), section, kind))
 
 
 def _without_references(lines: list[Line], findings: Findings) -> tuple[list[Line], list[Line]]:
@@ -74,7 +79,8 @@ def _without_references(lines: list[Line], findings: Findings) -> tuple[list[Lin
 
 
 def _paragraphs(lines: list[Line]) -> list[Paragraph]:
-    """Paragraphs by blank lines; without any, by indentation, or a line each if they are long."""
+    """Paragraphs by blank lines; without any, by the items of a list, by indentation, or a line
+    each if they are long."""
     groups = groupby(lines, key=lambda line: bool(line.text.strip()))
     return [part for written, group in groups if written for part in _parts(list(group))]
 
@@ -88,6 +94,9 @@ def _parts(group: Paragraph) -> list[Paragraph]:
     first = group[0].text.strip()
     if _NAMED.fullmatch(first) or _is_numbered_head(group):
         return [[group[0]], *_by_indentation(group[1:])]
+    items = [index for index, line in enumerate(group) if _ITEM.match(line.text)]
+    if len(items) > 1:
+        return _cut(group, items if items[0] == 0 else [0, *items])
     return _by_indentation(group)
 
 
@@ -107,7 +116,11 @@ def _by_indentation(group: Paragraph) -> list[Paragraph]:
         return [group]
     if any(later - sooner == 1 for sooner, later in pairwise(inner)):
         return [group]  # several in a row: a quotation or hanging lines, not first lines
-    return [group[start:end] for start, end in pairwise([0, *inner, len(group)])]
+    return _cut(group, [0, *inner])
+
+
+def _cut(group: Paragraph, starts: list[int]) -> list[Paragraph]:
+    return [group[start:end] for start, end in pairwise([*starts, len(group)])]
 
 
 def _heading(paragraph: Paragraph) -> str:
@@ -182,7 +195,10 @@ def _pages(text: str) -> list[list[Line]]:
     for number, line in enumerate(text.split("\n"), start=1):
         first, *others = line.split("\f")
         pages[-1].append(Line(first, number))
-        pages += [[Line(other, number)] for other in others]
+        column = len(first) + 2
+        for other in others:
+            pages.append([Line(other, number, column)])
+            column += len(other) + 1
     return pages
 
 

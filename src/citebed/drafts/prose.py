@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from citebed.drafts.findings import PLACE, Block, Findings
+from citebed.drafts.places import places_of
 from citebed.drafts.records import Entry, Passage
+from citebed.drafts.silence import silent_as
 from citebed.text.hyphens import join_hyphens
 from citebed.text.identifiers import replace_identifiers
 from citebed.text.markers import markers, remove_markers
@@ -85,15 +87,21 @@ def _passage(block: Block, number: int, findings: Findings, known: _Names) -> Pa
             cites.append(names)
         else:
             cites[-1] = unique((*cites[-1], *names))
+    words = " ".join(filter(None, sentences))
+    places = places_of(block.raw, sentences)
+    source, line, column = places[0] if places else block.raw.place(0)
     return Passage(
-        text=" ".join(filter(None, sentences)),
-        line=block.line,
+        text=words,
+        line=line,
         section=block.section,
         number=number,
         cites=unique(name for names in cites for name in names),
         sentences=tuple(sentences),
         sentence_cites=tuple(cites),
-        source=block.source,
+        source=source,
+        column=column,
+        places=places,
+        silent=silent_as(words, sentences, block.kind, block.section),
     )
 
 

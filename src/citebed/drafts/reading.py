@@ -15,6 +15,7 @@ from citebed.errors import CitebedError, UnknownName
 from citebed.patterns import compiled
 from citebed.text.identifiers import arxiv_of_doi, normalise_doi
 from citebed.text.normalise import unique
+from citebed.wording import printable
 
 Form = Literal["tex", "markdown", "text"]
 
@@ -29,6 +30,10 @@ _TEX = re.compile(
 # A single ``#`` within a text may be that of a table (``# Queries``).
 _MARKDOWN = compiled(
     r"\A---\n\w+:|\A\s*# \S|^#{2,6} \S|^```|\[[^\][@]*+@[\w{]|\]\(https?://", re.MULTILINE
+)
+# Comments and blank lines, then what a record of BibTeX, RIS, JSON or XML begins with.
+_RECORDS = compiled(
+    r"(?:[ \t]*+(?:%[^\n]*+)?\n)*+[ \t]*+(?:@\s*+\w++\s*+[{(]|TY  - |[\[{]\s*+[{\"]|<\?xml)"
 )
 _HEAD = 1 << 18
 
@@ -55,8 +60,26 @@ def read_draft(path: str | Path) -> Draft:
 def draft_of(data: bytes, name: str, form: Form | None = None, path: Path | None = None) -> Draft:
     """The draft in some bytes, as from standard input; ``name`` is what errors call it."""
     text, mended = text_of(data, name)
+    _refuse_records(text, name, form)
     notes = ["bytes that are not UTF-8 were read as Windows-1252"] if mended else []
     return _read(text, form or guess_form(text), path, notes)
+
+
+def _refuse_records(text: str, name: str, form: Form | None) -> None:
+    """Raise for a bibliography, which is nothing to ask with, and say what can be done with it."""
+    is_bib = name.lower().endswith(".bib")
+    if form is not None or not (is_bib or _RECORDS.match(text[:_HEAD])):
+        return
+    from citebed.collection.formats.recognising import recognise  # with all the readers
+
+    found = recognise(text[:_HEAD])
+    if is_bib or found is not None:
+        what = f"{name}: this is a bibliography ({found.title if found else 'BibTeX'}), no draft"
+        more = f"To mark what is in it: citebed recommend COLLECTION DRAFT --bib {name}"
+        raise CitebedError(
+            f"{what}. To recommend from it: citebed import COLLECTION {name}. "
+            f"{more if is_bib else ''}".rstrip()
+        )
 
 
 def parse_draft(text: str, form: Form | None = None) -> Draft:
@@ -98,7 +121,9 @@ def _read(text: str, form: Form, path: Path | None, notes: list[str]) -> Draft:
         authors=unique(findings.authors),
         cited=_cited(findings),
         bibliography_files=tuple(findings.bibliographies),
-        notes=tuple(findings.notes),
+        notes=findings.notes,
+        file=printable(path) if path else "",
+        library=tuple(findings.library),
     )
 
 

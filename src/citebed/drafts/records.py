@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
 
 from citebed.errors import UnknownName
 from citebed.text.normalise import unique
@@ -14,7 +15,8 @@ class Entry:
     """An entry of the draft's own bibliography.
 
     ``key`` is its BibTeX key, or its number where the list is numbered; ``text`` is the
-    reference as it reads; ``title`` is known only where a field says so (a .bib file).
+    reference as it reads; ``title`` and ``year`` are known only where a field says so (a .bib
+    file).
     """
 
     key: str
@@ -22,6 +24,7 @@ class Entry:
     title: str = ""
     doi: str | None = None
     arxiv: str | None = None
+    year: int | None = None
 
 
 @dataclass(frozen=True)
@@ -40,14 +43,24 @@ class Cited:
     entries: tuple[Entry, ...] = ()
 
 
+class Place(NamedTuple):
+    """Where something stands: the file (``""`` for the draft itself), line and column from 1."""
+
+    source: str = ""
+    line: int = 1
+    column: int = 1
+
+
 @dataclass(frozen=True)
 class Passage:
     """A paragraph (or a sentence, or everything) as a recommender wants to read it.
 
     ``text`` is clean prose: no commands, no citation markers, no line breaks; ``sentences`` are
-    its sentences in order, ``sentence_cites`` what each of them cites. ``line`` is where it
-    starts in its file, which is ``source`` (``""`` for the draft itself, else the file that the
-    draft includes). ``cites`` holds keys, DOIs, ``arXiv:`` ids and numbers, in order.
+    its sentences in order, ``sentence_cites`` what each of them cites, ``places`` where each
+    stands. ``line`` and ``column`` are where it starts in its file, which is ``source`` (``""``
+    for the draft itself, else the file that the draft includes). ``cites`` holds keys, DOIs,
+    ``arXiv:`` ids and numbers, in order. What is ``silent`` asks for no citations, and that is
+    what it is: a ``caption``, a ``heading or stub`` …
     """
 
     text: str
@@ -58,11 +71,22 @@ class Passage:
     sentences: tuple[str, ...] = ()
     sentence_cites: tuple[tuple[str, ...], ...] = ()
     source: str = ""
+    column: int = 1
+    places: tuple[Place, ...] = ()
+    silent: str = ""
+
+
+STUB = "heading or stub"
+"""What a passage is called that is too short to ask; within a whole text it does ask."""
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A text in the making, read; ``notes`` say what could not be read, for the user."""
+    """A text in the making, read; ``notes`` say what could not be read, for the user.
+
+    ``file`` is where it was read from, as it was given (``""`` for a text); ``library`` are all
+    entries of its .bib files, whether it cites them or not.
+    """
 
     passages: tuple[Passage, ...]
     title: str = ""
@@ -70,6 +94,12 @@ class Draft:
     cited: Cited = Cited()
     bibliography_files: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    file: str = ""
+    library: tuple[Entry, ...] = ()
+
+    def file_of(self, place: Place) -> str:
+        """The file in which something stands, to be opened from where the draft was."""
+        return str(Path(self.file).parent / place.source) if place.source else self.file
 
 
 # --- What to search with --------------------------------------------------------------------
@@ -80,7 +110,8 @@ Unit = Literal["text", "paragraph", "sentence"]
 def pieces(draft: Draft, unit: Unit) -> list[Passage]:
     """The draft as one passage, as its paragraphs, or as its sentences; numbered from 1.
 
-    A sentence has its paragraph's line and section, and only what it cites itself.
+    A sentence has its paragraph's section, its own place, and only what it cites itself. What is
+    silent stays so; the whole is made of the rest.
     """
     if unit not in get_args(Unit):
         raise UnknownName("unit of text", unit, get_args(Unit))
@@ -90,23 +121,41 @@ def pieces(draft: Draft, unit: Unit) -> list[Passage]:
 
 
 def _whole(draft: Draft) -> Passage:
-    passages = draft.passages
+    asking = [passage for passage in draft.passages if passage.silent in ("", STUB)]
+    passages = asking or list(draft.passages)
+    first = passages[0]
     return Passage(
         text="\n\n".join(passage.text for passage in passages),
-        line=passages[0].line,
+        line=first.line,
         number=1,
         cites=unique(name for passage in passages for name in passage.cites),
         sentences=tuple(text for passage in passages for text in passage.sentences),
         sentence_cites=tuple(names for passage in passages for names in passage.sentence_cites),
-        source=passages[0].source,
+        source=first.source,
+        column=first.column,
+        places=tuple(place for passage in passages for place in passage.places),
+        silent="" if asking else first.silent,
     )
 
 
 def _sentences(draft: Draft) -> list[Passage]:
     found: list[Passage] = []
     for passage in draft.passages:
-        for text, cites in zip(passage.sentences, passage.sentence_cites, strict=True):
-            number = len(found) + 1
-            place = (passage.line, passage.section, number)
-            found.append(Passage(text, *place, cites, (text,), (cites,), passage.source))
+        parts = zip(passage.sentences, passage.sentence_cites, passage.places, strict=True)
+        found += [
+            Passage(
+                text,
+                place.line,
+                passage.section,
+                number,
+                cites,
+                sentences=(text,),
+                sentence_cites=(cites,),
+                source=place.source,
+                column=place.column,
+                places=(place,),
+                silent=passage.silent,
+            )
+            for number, (text, cites, place) in enumerate(parts, len(found) + 1)
+        ]
     return found

@@ -22,7 +22,7 @@ from citebed.drafts.tex_cites import is_citation, keys_at, take
 from citebed.drafts.tex_output import TexOutput, authors_in
 from citebed.drafts.tex_source import Cursor, Macros
 from citebed.patterns import compiled
-from citebed.text.identifiers import doi_in
+from citebed.text.identifiers import arxiv_in, doi_in
 from citebed.text.latex import DISPLAY_MATHS, INLINE_MATHS, NOTHING, maths_as_text
 
 _TOKEN = compiled(
@@ -92,8 +92,7 @@ class TexReader:
             self._findings.note(what + rest)
 
     def _complain(self, cursor: Cursor, at: int, what: str) -> None:
-        place = f"{cursor.source}, line" if cursor.source else "line"
-        self._findings.note(f"{place} {cursor.line_at(at)}: {what}; read as text")
+        self._findings.note(f"{what}; read as text", cursor.place_at(at))
 
     # --- One step ---------------------------------------------------------------------------
 
@@ -155,7 +154,7 @@ class TexReader:
         self._open.append(_Open(name, cursor, self._out.muted, group[1]))
         self._open_names[name] += 1
         self._out.muted = 0
-        self._out.begin_aside()
+        self._out.begin_aside("caption" if name in tables.CAPTIONS else "")
 
     def _close_group(self, at: int, cursor: Cursor) -> None:
         last = self._open[-1] if self._open else None
@@ -237,7 +236,7 @@ class TexReader:
         elif (handler := _HANDLERS.get(name)) is not None:
             handler(self, name, cursor)
         elif (body := self._macros.expansion(name, cursor, len(self._cursors))) is not None:
-            self._cursors.append(Cursor(body, cursor.source, cursor.line_at(at), counts=False))
+            self._cursors.append(Cursor(body, cursor.source, cursor.place_at(at)))
         elif name in tables.READ_BY_LATEX_TO_TEXT:
             self._out.write(cursor.text[at : cursor.at], cursor, at)
         elif not self._out.muted:
@@ -251,8 +250,11 @@ class TexReader:
             self._unknown[name] += 1
 
     def _cite(self, name: str, at: int, cursor: Cursor) -> None:
-        keys, cursor.at = keys_at(name, cursor.text, cursor.at)
-        if not keys:
+        start = cursor.at
+        keys, cursor.at = keys_at(name, cursor.text, start)
+        if not keys and cursor.at > start:  # a citation is wanted here: ``\cite{}``
+            self._findings.note(f"\\{name}{{}} has no key yet", cursor.place_at(at))
+        elif not keys:
             self._complain(cursor, at, f"\\{name} without keys")
         elif self._out.muted:
             self._findings.nowhere += keys
@@ -266,11 +268,13 @@ class TexReader:
         self._pass(tables.DROPPED[name], cursor)
 
     def _address(self, address: str, cursor: Cursor) -> None:
-        """An address is no prose, but one of a DOI cites, and references are kept whole."""
+        """An address is no prose, but one of a DOI or of arXiv cites, and references are whole."""
         if self._out.in_list:
             self._out.write(f" {address} ", cursor, cursor.at)
         elif (doi := doi_in(address)) is not None:
             self._out.write(self._findings.cite([doi]), cursor, cursor.at)
+        elif (arxiv := arxiv_in(address)) is not None:
+            self._out.write(self._findings.cite([f"arXiv:{arxiv}"]), cursor, cursor.at)
 
     def _pass(self, count: int, cursor: Cursor) -> None:
         for _ in range(count):
@@ -279,15 +283,15 @@ class TexReader:
                 return
             cursor.at = cursor.after_options(group[1] + 1)
 
-    def _break(self, _name: str, cursor: Cursor) -> None:
+    def _break(self, name: str, cursor: Cursor) -> None:
         """The paragraph ends; ``\\paragraph{Data.} We …`` begins the next with its heading."""
-        self._out.flush()
+        self._out.flush("item" if name.endswith("paragraph") else "")
         cursor.at = cursor.after_options(cursor.at)
 
     def _item(self, _name: str, cursor: Cursor) -> None:
-        self._out.flush()
+        self._out.flush("item")
         if not self._out.muted and (label := cursor.take(_OPTION)) is not None:
-            self._out.write(f"{label[1]} ", cursor, label.start())
+            self._out.write(f"{label[1]} ", cursor, label.start(1))
 
     def _heading(self, name: str, cursor: Cursor) -> None:
         self._out.flush()

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from citebed.drafts.findings import PLACE, Block, Findings
+from citebed.drafts.places import Origin, Raw
 from citebed.drafts.references import entry_of
 from citebed.drafts.tex_source import Cursor
 from citebed.text.hyphens import join_hyphens
@@ -15,14 +16,25 @@ from citebed.text.normalise import unique
 
 @dataclass
 class _Paragraph:
+    kind: str = ""
     pieces: list[str] = field(default_factory=list)
-    line: int = 0
-    source: str = ""
+    origins: list[Origin] = field(default_factory=list)
+    length: int = 0
+
+    def add(self, text: str, cursor: Cursor, at: int) -> None:
+        """More text, which stands at a position of the source."""
+        self.origins.append(Origin(self.length, cursor.place_at(at), cursor.has(text, at)))
+        self.pieces.append(text)
+        self.length += len(text)
 
     def text(self) -> str:
         """The words, clean; a backslash that is left means nothing to a reader."""
         raw = join_hyphens("".join(self.pieces))
         return latex_to_text(raw).replace("\\", " ").strip()
+
+    def raw(self) -> Raw:
+        """The text as it came; a citation is a blank in it."""
+        return Raw(PLACE.sub(lambda place: " " * len(place[0]), "".join(self.pieces)), self.origins)
 
 
 class TexOutput:
@@ -44,33 +56,33 @@ class TexOutput:
 
     def write(self, text: str, cursor: Cursor, at: int) -> None:
         """Add text that stands at a position of the source."""
-        if self.muted:
-            return
-        paragraph = self._paragraphs[-1]
-        if not paragraph.line and text and not text.isspace():
-            paragraph.line = cursor.line_at(at + len(text) - len(text.lstrip()))
-            paragraph.source = cursor.source
-        paragraph.pieces.append(text)
+        if not self.muted:
+            self._paragraphs[-1].add(text, cursor, at)
 
-    def flush(self) -> None:
-        """End the paragraph; those of a bibliography are parts of one entry."""
+    def flush(self, following: str = "") -> None:
+        """End the paragraph; those of a bibliography are parts of one entry.
+
+        The ``following`` one may be of a kind: an ``item``.
+        """
         if self.muted:
             return
         if self.in_list and len(self._paragraphs) == 1:
             self._paragraphs[-1].pieces.append(" ")
             return
-        paragraph, self._paragraphs[-1] = self._paragraphs[-1], _Paragraph()
+        paragraph = self._paragraphs[-1]
+        in_aside = len(self._paragraphs) > 1
+        self._paragraphs[-1] = _Paragraph(paragraph.kind if in_aside else following)
         text = paragraph.text()
-        block = [Block(text, paragraph.line, self.section, paragraph.source)] if text else []
-        if len(self._paragraphs) > 1:
+        block = [Block(text, paragraph.raw(), self.section, paragraph.kind)] if text else []
+        if in_aside:
             self._asides += block
         else:
             self._findings.blocks += [*block, *self._asides]
             self._asides.clear()
 
-    def begin_aside(self) -> None:
+    def begin_aside(self, kind: str) -> None:
         """What follows is written apart."""
-        self._paragraphs.append(_Paragraph())
+        self._paragraphs.append(_Paragraph(kind))
 
     def end_aside(self) -> None:
         """The aside becomes a block."""

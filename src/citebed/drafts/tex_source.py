@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from citebed.drafts import tex_tables as tables
+from citebed.drafts.records import Place
 from citebed.drafts.tex_cites import NOTE, is_citation
 from citebed.patterns import compiled
 
@@ -25,32 +26,38 @@ class Cursor:
     """Source text and how far it is read.
 
     The ends of groups and environments are found in one pass over the text, so that braces
-    that never close cost no second look. A cursor into the text of a macro stands on one
-    ``line``, that of the macro's use, and ``counts`` no others.
+    that never close cost no second look. A cursor into the text of a macro stands in one
+    ``place``, that of the macro's use.
     """
 
     def __init__(
         self,
         text: str,
         source: str = "",
-        line: int = 1,
-        counts: bool = True,
+        place: Place | None = None,
         path: Path | None = None,
     ) -> None:
         self.text = text
         self.source = source
         self.path = path
         self.at = 0
-        self._line = line
-        self._counts = counts
-        self._counted = 0
+        self._place = place
+        self._line, self._line_start, self._counted = 1, 0, 0
 
-    def line_at(self, at: int) -> int:
-        """The number of the line at a position that is not before one asked for earlier."""
-        if self._counts and at > self._counted:
-            self._line += self.text.count("\n", self._counted, at)
+    def place_at(self, at: int) -> Place:
+        """The place of a position that is not before one asked for earlier."""
+        if self._place is not None:
+            return self._place
+        if at > self._counted:
+            if lines := self.text.count("\n", self._counted, at):
+                self._line += lines
+                self._line_start = self.text.rindex("\n", self._counted, at) + 1
             self._counted = at
-        return self._line
+        return Place(self.source, self._line, max(at - self._line_start, 0) + 1)
+
+    def has(self, text: str, at: int) -> bool:
+        """Whether a text stands in the file at this position, to the letter."""
+        return self._place is None and self.text.startswith(text, at)
 
     @cached_property
     def _closes(self) -> dict[int, int]:

@@ -29,7 +29,9 @@ ENVIRONMENT_ARGUMENTS = {
 }  # fmt: skip
 """How many arguments of an environment are no prose."""
 
-SECTIONS = frozenset("part chapter section subsection subsubsection".split())  # noqa: SIM905
+SECTIONS = frozenset(
+    "part chapter section subsection subsubsection frametitle framesubtitle".split()  # noqa: SIM905
+)
 
 DROPPED = {
     **dict.fromkeys(
@@ -73,7 +75,8 @@ DEFINITIONS = frozenset(
 )
 TITLES = frozenset("title icmltitle Title papertitle".split())  # noqa: SIM905
 AUTHORS = frozenset("author icmlauthor Author".split())  # noqa: SIM905
-ASIDES = frozenset("footnote footnotetext caption captionof captionabove captionbelow".split())  # noqa: SIM905
+CAPTIONS = frozenset(("caption", "captionof", "captionabove", "captionbelow"))
+ASIDES = CAPTIONS | {"footnote", "footnotetext"}
 BREAKS = frozenset(
     "par bigskip medskip smallskip newpage clearpage maketitle paragraph subparagraph".split()  # noqa: SIM905
 )

@@ -1,24 +1,27 @@
-"""Recommendations for people: a few lines each, with the reasons."""
+"""Recommendations for people: a few lines each, with the reasons; and a line each for editors."""
 
 from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from citebed.drafts import Passage
 from citebed.retrieval.recommendations import Recommendation
+from citebed.text.names import display_name
 
 _NARROWEST, _WIDEST = 20, 100
 _LONGEST = 1000
 """Characters that are shown of a title, or of authors and venue."""
+_IN_BIB = " (in your .bib)"
 
 
 def passage_lines(passage: Passage, found: list[Recommendation], *, alone: bool) -> Iterator[str]:
     """A passage and what it should cite; the passage is only named where there are several."""
     width = max(_NARROWEST, min(shutil.get_terminal_size().columns, _WIDEST))
     if not alone:
-        place = " · ".join(filter(None, (passage.section, f"line {passage.line}")))
+        line = f"{passage.source}:{passage.line}" if passage.source else f"line {passage.line}"
+        place = " · ".join(filter(None, (passage.section, line)))
         yield f"── {place}: {_cut(passage.text, width - len(place) - 6)}"
     if not found:
         yield "nothing found"
@@ -36,13 +39,29 @@ def _lines(each: Recommendation, width: int, several: bool) -> Iterator[str]:
     about = (_authors(each.authors), str(each.year or ""), each.venue, each.doi)
     shown = _cut(" · ".join(filter(None, about)), _LONGEST)
     yield from textwrap.wrap(shown, width, initial_indent=indent, subsequent_indent=indent)
+    yield f"{indent}cite as: {each.key}{_IN_BIB if each.in_bib else ''}"
     yield f"{indent}{each.score:.2f}  because of: {', '.join(each.terms)}"
     if several and each.sentence:
         yield f"{indent}asked by: {_cut(each.sentence, width - 15)}"
 
 
+def editor_lines(found: Iterable[Recommendation]) -> Iterator[str]:
+    """``file:line:column: message`` for each, as editors and compilers have it.
+
+    A text that came from no file is ``-``.
+    """
+    for each in found:
+        who = ", ".join(filter(None, (_authors(each.authors), str(each.year or ""))))
+        about = f"{_cut(each.title or each.doc_id, _LONGEST)}{f' ({who})' if who else ''}"
+        key = f"cite {each.key}{_IN_BIB if each.in_bib else ''}"
+        because = f"; because of {', '.join(each.terms)}" if each.terms else ""
+        place = f"{each.file or '-'}:{each.line}:{each.column}"
+        yield f"{place}: {key}: {about}{because}"
+
+
 def _authors(names: tuple[str, ...]) -> str:
-    return ", ".join(names) if len(names) <= 3 else f"{names[0]} and {len(names) - 1} others"
+    read = [display_name(name) for name in names[:3]]
+    return ", ".join(read) if len(names) <= 3 else f"{read[0]} and {len(names) - 1} others"
 
 
 def _cut(text: str, width: int) -> str:

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from citebed.collection import Collection
 from citebed.drafts import Draft, Passage, Unit, draft_of, parse_draft, pieces, read_draft
 from citebed.errors import CitebedError
+from citebed.wording import count
 
 Given = str | Path | Draft
 """A text, the path of a draft, or a draft that was read."""
 
-_ENDINGS = (".tex", ".md", ".markdown", ".txt", ".text", ".ltx", ".rst", ".pdf", ".docx", ".odt")
+_ENDINGS = (
+    *(".tex", ".md", ".markdown", ".txt", ".text", ".ltx", ".rst"),
+    *(".pdf", ".docx", ".odt", ".bib"),
+)
 _LONGEST_NAME = 255
 """Bytes of the longest file name there can be; longer arguments are text."""
 
 
 class Questions(NamedTuple):
-    """The passages that ask, the documents that are no answer, and what reading had to say."""
+    """The draft, the passages that may ask, the documents that are no answer, and what reading
+    had to say."""
 
+    draft: Draft
     passages: list[Passage]
     left_out: frozenset[str]
     notes: tuple[str, ...]
@@ -37,7 +44,8 @@ def questions_of(
     if not passages:
         raise CitebedError("there is no prose in the text; expected a sentence or a paragraph")
     notes = () if isinstance(given, Draft) else draft.notes
-    return Questions(passages, frozenset() if keep_cited else left_out(collection, draft), notes)
+    cited = frozenset() if keep_cited else left_out(collection, draft)
+    return Questions(draft, passages, cited, notes)
 
 
 def read_given(given: Given) -> tuple[Draft, Unit]:
@@ -81,6 +89,29 @@ def left_out(collection: Collection, draft: Draft) -> frozenset[str]:
         return frozenset()
     from citebed.drafts import already_cited, is_the_paper
 
-    columns = ("doc_id", "title", "doi", "url", "aliases")
+    columns = ("doc_id", "title", "doi", "url", "aliases", "keys", "arxiv")
     documents = collection.scan_documents().select(columns).collect()
     return frozenset(already_cited(cited, documents) | is_the_paper(draft.title, None, documents))
+
+
+# --- What gets no answer ------------------------------------------------------------------------
+
+
+def silence_notes(silent: Iterable[tuple[str, Passage]]) -> list[str]:
+    """One note for each kind of passage that gets no answer: how many there are, and where.
+
+    A kind is a noun with what follows it: ``caption``, ``passage in German``.
+    """
+    kinds: dict[str, list[Passage]] = {}
+    for kind, passage in silent:
+        kinds.setdefault(kind, []).append(passage)
+    return [_silence_note(kind, passages) for kind, passages in kinds.items()]
+
+
+def _silence_note(kind: str, passages: Sequence[Passage]) -> str:
+    from citebed.drafts.findings import lines_of
+    from citebed.drafts.records import Place
+
+    many = re.sub(r"^\w+|(?<=^heading or )\w+", r"\g<0>s", kind)
+    where = lines_of([Place(each.source, each.line, each.column) for each in passages])
+    return f"no answer for {count(len(passages), kind, many)} ({where})"

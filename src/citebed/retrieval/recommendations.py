@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import polars as pl
 
+from citebed.errors import CitebedError
 from citebed.frames import Shown
 
 if TYPE_CHECKING:
+    from citebed.collection import Collection
     from citebed.drafts import Passage
+    from citebed.records import Document
 
 _SCHEMA: dict[str, Any] = {
     "rank": pl.Int64, "doc_id": pl.String, "score": pl.Float64, "title": pl.String,
     "authors": pl.List(pl.String), "year": pl.Int64, "venue": pl.String, "doi": pl.String,
     "terms": pl.List(pl.String), "sentence": pl.String,
     "passage": pl.Int64, "line": pl.Int64, "section": pl.String,
+    "file": pl.String, "column": pl.Int64, "key": pl.String, "in_bib": pl.Boolean,
 }  # fmt: skip
 
 
@@ -26,8 +31,10 @@ _SCHEMA: dict[str, Any] = {
 class Recommendation:
     """A document, and why: ``terms`` are the words of the text that asked for it, best first.
 
-    ``sentence`` is the sentence of the text that asked most for it; ``passage`` is which passage
-    of a draft, and ``line`` and ``section`` where that begins.
+    ``sentence`` is the sentence of the text that asked most for it, which stands in ``file`` at
+    ``line`` and ``column``; ``passage`` is which passage of a draft, and ``section`` its heading.
+    ``key`` is what to type in a ``\\cite``: the key of an entry that the author has already
+    (``in_bib``), or the one to add the document under.
     """
 
     rank: int
@@ -43,6 +50,10 @@ class Recommendation:
     passage: int = 1
     line: int = 1
     section: str = ""
+    file: str = ""
+    column: int = 1
+    key: str = ""
+    in_bib: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,6 +68,7 @@ class Recommendations(Shown, Sequence[Recommendation]):
     passages: tuple[Passage, ...] = ()
     left_out: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    collection: Collection | None = None
 
     @overload
     def __getitem__(self, at: int) -> Recommendation: ...
@@ -91,4 +103,55 @@ class Recommendations(Shown, Sequence[Recommendation]):
         """What a person looks at first."""
         first = ["passage"] if len(self.passages) > 1 else []
         because = pl.col("terms").list.join(", ").alias("because of")
-        return self.table.select(*first, "rank", pl.col("score").round(2), "title", "year", because)
+        score = pl.col("score").round(2)
+        return self.table.select(*first, "rank", score, "key", "title", "year", because)
+
+    # --- BibTeX ---
+
+    def bibtex(self, *, full: bool = False) -> str:
+        """BibTeX entries under the keys to type, each once, ready to paste.
+
+        They have what a reference is printed from, or all that the records came with (``full``).
+        A comment tells of those that stand in a .bib file of the author's already.
+        """
+        from citebed.drafts.entries import entry_to_cite
+
+        return "\n\n".join(
+            ("% in your .bib already\n" if each.in_bib else "")
+            + entry_to_cite(document, each.key, full=full)
+            for each, document in self._once()
+        )
+
+    def append_to(self, path: str | Path, *, full: bool = False) -> tuple[str, ...]:
+        """Add to a .bib file the entries that the author does not have yet; their keys.
+
+        What is there is told by DOI, arXiv id, key, or title and year, so that a second time adds
+        nothing. The file is replaced whole; what stood in it stays to the byte.
+        """
+        from citebed.drafts.bibliography import append_new
+
+        new = [(each.key, document) for each, document in self._once() if not each.in_bib]
+        return append_new(path, new, full=full)
+
+    @property
+    def left_out_keys(self) -> tuple[str, ...]:
+        """The documents that are ``left_out``, by what one types in a ``\\cite``."""
+        from citebed.drafts.bibliography import work_of
+
+        return tuple(sorted(work_of(each).key for each in self._documents(self.left_out).values()))
+
+    def _once(self) -> list[tuple[Recommendation, Document]]:
+        """Each document, at its first recommendation."""
+        first: dict[str, Recommendation] = {}
+        for each in self.found:
+            first.setdefault(each.doc_id, each)
+        documents = self._documents(first)
+        return [(each, documents[name]) for name, each in first.items()]
+
+    def _documents(self, names: Iterable[str]) -> dict[str, Document]:
+        from citebed.collection.tables import document_of_row
+
+        if self.collection is None:
+            raise CitebedError("these recommendations do not know their collection")
+        rows = self.collection.scan_documents().filter(pl.col("doc_id").is_in(list(names)))
+        return {row["doc_id"]: document_of_row(row) for row in rows.collect().to_dicts()}

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from citebed.collection import Collection, open_collection
+from citebed.drafts.cite_keys import Bibliography, Work
+from citebed.drafts.records import Place
 from citebed.errors import CitebedError
 from citebed.retrieval.analysis import is_telling
+from citebed.retrieval.foreign import Languages, function_words
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import Pipeline, pipeline_of
 from citebed.retrieval.queries import checked_date
+from citebed.retrieval.reasons import Reasons
 from citebed.retrieval.recommendations import Recommendation, Recommendations
 from citebed.retrieval.running import Answer, Runner, RunOptions
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields, fields_of
@@ -25,16 +27,21 @@ from citebed.retrieval.search.searcher import usable
 from citebed.text.sentences import split_sentences
 
 if TYPE_CHECKING:
-    from citebed.drafts import Passage
+    from citebed.drafts import Draft, Passage
     from citebed.retrieval.questions import Given, Questions
 
-_REASONS = 6
 _WARM_FROM = 20
 """From so many passages on, making the recommender ready pays."""
+_ENOUGH_SENTENCES = 100
+"""So many tell the language of a text."""
 
 
 class NothingToAsk(CitebedError):
-    """A text of which no word can be searched for."""
+    """A text of which no word can be searched for; ``kind`` is what such a passage is called."""
+
+    def __init__(self, message: str, kind: str) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class Recommender:
@@ -63,6 +70,7 @@ class Recommender:
             )
         options = RunOptions(fields=fields_of(fields) if isinstance(fields, str) else fields)
         self._runner = Runner(self.collection, self.index, self.pipeline, options)
+        self._few_cards: dict[str, dict[str, Any]] = {}
         if warm:
             self.prepare()
 
@@ -86,14 +94,12 @@ class Recommender:
         they are known already. The text is prose: ``recommend_for`` reads drafts.
         """
         before = None if before is None else checked_date(before)
-        asked = self._runner.asked(text, exclude=exclude, before=before)
-        if not len(asked.terms.ids):
-            raise NothingToAsk(self._nothing_to_ask(asked.text))
-        (answer,) = self._runner.answers([asked], k)
-        found = self._explained(answer, sentences or split_sentences(asked.text))
-        return Recommendations(tuple(found))
+        found = self._found(text, k, exclude=exclude, before=before, sentences=sentences)
+        return Recommendations(
+            self._keyed([one for one, _ in found], Bibliography()), collection=self.collection
+        )
 
-    def recommend_for(
+    def recommend_for(  # noqa: PLR0913 - the options of the command, by name
         self,
         texts: Given | Sequence[Given],
         k: int = 10,
@@ -102,110 +108,161 @@ class Recommender:
         before: str | None = None,
         exclude: Iterable[str] = (),
         keep_cited: bool = False,
+        bib: str | Path | Sequence[str | Path] = (),
     ) -> Recommendations:
         """What texts and drafts should cite: ``k`` documents for each ``text`` (as a whole),
         ``paragraph`` or ``sentence``; by default for each paragraph of a draft.
 
-        Left out is what a draft cites already (unless ``keep_cited``), and its own paper. The
-        passages of several texts are numbered through.
+        Left out is what a draft cites already (unless ``keep_cited``), and its own paper. Captions,
+        headings, stubs and passages in a language that the collection does not have get no
+        answer. What stands in the .bib files of a draft, or in those of ``bib``, is marked, with
+        the key that it has there. The passages of several texts are numbered through.
         """
         from citebed.drafts import Draft
         from citebed.retrieval.questions import questions_of
 
         before = None if before is None else checked_date(before)
+        mine = _bibliography([bib] if isinstance(bib, str | Path) else bib)
         asked = [
             questions_of(self.collection, given, each, keep_cited=keep_cited)
             for given in ([texts] if isinstance(texts, str | Path | Draft) else texts)
         ]
+        for questions in asked:
+            mine.add(questions.draft.library)
         if sum(len(questions.passages) for questions in asked) >= _WARM_FROM:
             self.prepare()
-        return self._answered(asked, k, before, frozenset(exclude))
+        return self._answered(asked, k, before, frozenset(exclude), mine)
 
     def _answered(
-        self, asked: list[Questions], k: int, before: str | None, exclude: frozenset[str]
+        self,
+        asked: list[Questions],
+        k: int,
+        before: str | None,
+        exclude: frozenset[str],
+        mine: Bibliography,
     ) -> Recommendations:
-        notes = [note for questions in asked for note in questions.notes]
-        pairs = [(p, questions.left_out) for questions in asked for p in questions.passages]
+        from citebed.retrieval.questions import silence_notes
+
+        pairs = [(passage, questions) for questions in asked for passage in questions.passages]
         passages: list[Passage] = []
         found: list[Recommendation] = []
-        for number, (passage, cited) in enumerate(pairs, 1):
+        silent: list[tuple[str, Passage]] = []
+        for number, (passage, questions) in enumerate(pairs, 1):
+            why = passage.silent or self._foreign(passage.text)
             try:
-                best = self.recommend(
-                    passage.text,
-                    k,
-                    exclude=exclude | cited,
-                    before=before,
+                best = [] if why else self._found(
+                    passage.text, k, exclude=exclude | questions.left_out, before=before,
                     sentences=passage.sentences,
-                )
+                )  # fmt: skip
             except NothingToAsk as error:
                 if len(pairs) == 1:
                     raise
-                notes.append(f"line {passage.line}: {error}")
+                why = error.kind
+            if why:
+                silent.append((why, passage))
                 continue
             passages.append(replace(passage, number=number))
-            line, section = passage.line, passage.section
-            found += [replace(one, passage=number, line=line, section=section) for one in best]
+            found += [
+                _placed(one, number, passage, sentence, questions.draft) for one, sentence in best
+            ]
+        notes = [note for questions in asked for note in questions.notes] + silence_notes(silent)
         left_out = frozenset().union(*(questions.left_out for questions in asked))
-        return Recommendations(tuple(found), tuple(passages), left_out, tuple(notes))
+        keyed = self._keyed(found, mine)
+        return Recommendations(keyed, tuple(passages), left_out, tuple(notes), self.collection)
 
-    def _nothing_to_ask(self, text: str) -> str:
+    def _foreign(self, text: str) -> str:
+        language = self._languages.foreign(text)
+        return f"passage in {language}" if language else ""
+
+    @cached_property
+    def _languages(self) -> Languages:
+        return Languages(self.collection, self.index)
+
+    def _found(
+        self,
+        text: str,
+        k: int,
+        *,
+        exclude: Iterable[str],
+        before: str | None,
+        sentences: Sequence[str],
+    ) -> list[tuple[Recommendation, int | None]]:
+        """The documents for a text, each with the number of the sentence that asked for it."""
+        asked = self._runner.asked(text, exclude=exclude, before=before)
+        if not len(asked.terms.ids):
+            raise self._nothing_to_ask(asked.text)
+        (answer,) = self._runner.answers([asked], k)
+        return self._explained(answer, sentences or split_sentences(asked.text))
+
+    def _nothing_to_ask(self, text: str) -> NothingToAsk:
         words = self.index.analyser.words(text)
         if not words:
-            return "the text has no words. Give a sentence or a paragraph of prose."
+            what = "the text has no words. Give a sentence or a paragraph of prose."
+            return NothingToAsk(what, "passage without words")
         if not any(map(is_telling, self.index.analyser.terms(text))):
-            return "the text has only stop words. Give a sentence or a paragraph of prose."
-        return (
+            what = "the text has only stop words. Give a sentence or a paragraph of prose."
+            return NothingToAsk(what, "passage with only stop words")
+        return NothingToAsk(
             f"none of the text's {len(words)} words is in the index of "
-            f"{self.collection.folder}: is it in another language, or on another subject?"
+            f"{self.collection.folder}: is it in another language, or on another subject?",
+            "passage without a word that is in the index",
         )
 
-    def _explained(self, answer: Answer, sentences: Sequence[str]) -> list[Recommendation]:
+    def _explained(
+        self, answer: Answer, sentences: Sequence[str]
+    ) -> list[tuple[Recommendation, int | None]]:
         searcher, hits = self._runner.searcher, answer.hits
         final = usable(answer.terms, searcher.view)
         shares = searcher.contributions(final.ids, hits.docs) * final.weights
-        words, terms, places = self._words(final.ids, sentences)
-        # A term's share goes to the sentences that have it, in parts.
-        often = np.bincount(terms, minlength=len(words))[terms]
-        cards = self._cards_of([self.index.ids[int(number)] for number in hits.docs])
-        return [
-            Recommendation(
-                rank=place + 1,
-                score=float(hits.scores[place]),
-                terms=tuple(words[t] for t in _best(shares[place])),
-                sentence=_asking_most(sentences, places, shares[place, terms] / often),
-                **card,
-            )
-            for place, card in enumerate(cards)
-        ]
+        names = [self.index.ids[int(number)] for number in hits.docs]
+        passed = function_words(" ".join(sentences[:_ENOUGH_SENTENCES]))
+        reasons = Reasons(self.index, final.ids, sentences, passed)
+        if reasons.unspelled(shares):
+            reasons.spell(self._texts_of(names))
+        found: list[tuple[Recommendation, int | None]] = []
+        for place, card in enumerate(self._cards_of(names)):
+            why = reasons.why(shares[place])
+            if why is not None:
+                sentence = "" if why.sentence is None else sentences[why.sentence]
+                about = {name: card[name] for name in _SHOWN}
+                one = Recommendation(
+                    rank=len(found) + 1, score=float(hits.scores[place]), terms=why.words,
+                    sentence=sentence, **about,
+                )  # fmt: skip
+                found.append((one, why.sentence))
+        return found
 
-    def _words(
-        self, ids: NDArray[np.int64], sentences: Sequence[str]
-    ) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
-        """The query's terms as the text spells them; where they occur: the term, the sentence."""
-        analyser = self.index.analyser
-        place = {number: at for at, number in enumerate(ids.tolist())}
-        spelled: dict[int, str] = {}
-        found: list[tuple[int, int]] = []
-        for number, sentence in enumerate(sentences):
-            for word in analyser.words(sentence):
-                at = place.get(self.index.term_number(analyser.term(word) or ""), -1)
-                if at >= 0:
-                    found.append((at, number))
-                    spelled.setdefault(at, word)
-        words = [spelled.get(at) or self.index.terms[number] for number, at in place.items()]
-        terms, places = np.array(found, np.int64).reshape(-1, 2).T
-        return words, terms, places
+    def _keyed(
+        self, found: Sequence[Recommendation], mine: Bibliography
+    ) -> tuple[Recommendation, ...]:
+        """The recommendations with the keys to type: those of the author's own entries, else those
+        that the records came with, else made of author and year; each of one work only."""
+        names = list(dict.fromkeys(each.doc_id for each in found))
+        keys: dict[str, tuple[str, bool]] = {}
+        for name, card in zip(names, self._cards_of(names), strict=True):
+            work = Work(
+                card["title"], card["authors"], card["year"], card["doi"] or None,
+                card["arxiv"], card["keys"],
+            )  # fmt: skip
+            entry = mine.find(work)
+            keys[name] = (mine.take_key(work.key), False) if entry is None else (entry.key, True)
+        return tuple(
+            replace(each, key=keys[each.doc_id][0], in_bib=keys[each.doc_id][1]) for each in found
+        )
+
+    # --- The documents ---
 
     @cached_property
     def _cards(self) -> dict[str, dict[str, Any]]:
         return self._read_cards(self.collection.scan_documents())
 
     def _cards_of(self, names: list[str]) -> list[dict[str, Any]]:
-        found = self.__dict__.get("_cards")  # all of them, where they were read already
-        if found is None:
-            wanted = pl.col("doc_id").is_in(names)
-            found = self._read_cards(self.collection.scan_documents().filter(wanted))
+        # All of them, where they were read already; else those that were asked for so far.
+        found = self.__dict__.get("_cards", self._few_cards)
         missing = [name for name in names if name not in found]
+        if missing and found is self._few_cards:
+            found |= self._read_cards(self._scan(missing))
+            missing = [name for name in missing if name not in found]
         if missing:
             raise CitebedError(
                 f"document '{missing[0]}' is in the index but no longer in the collection. "
@@ -215,21 +272,46 @@ class Recommender:
 
     def _read_cards(self, documents: pl.LazyFrame) -> dict[str, dict[str, Any]]:
         texts = pl.col("title", "venue", "doi").fill_null("")
-        rows = documents.select("doc_id", texts, "authors", "year").collect().iter_rows(named=True)
-        return {row["doc_id"]: {**row, "authors": tuple(row["authors"] or ())} for row in rows}
+        columns = ("doc_id", texts, "authors", "year", "arxiv", "keys")
+        rows = documents.select(*columns).collect().iter_rows(named=True)
+        lists = ("authors", "keys")
+        return {
+            row["doc_id"]: {**row, **{name: tuple(row[name] or ()) for name in lists}}
+            for row in rows
+        }
+
+    def _texts_of(self, names: list[str]) -> Iterator[str]:
+        """What documents say of themselves: in their titles first, then in all else."""
+        columns = ("title", "abstract", pl.col("keywords").list.join(", "))
+        table = self._scan(names).select(*columns).collect()
+        return (text for column in table.iter_columns() for text in column if text)
+
+    def _scan(self, names: list[str]) -> pl.LazyFrame:
+        return self.collection.scan_documents().filter(pl.col("doc_id").is_in(names))
 
 
-def _best(shares: NDArray[np.float64]) -> list[int]:
-    order = np.argsort(-shares, kind="stable")[:_REASONS]
-    return [int(at) for at in order if shares[at] > 0]
+_SHOWN = ("doc_id", "title", "authors", "year", "venue", "doi")
+"""What a recommendation says of its document."""
 
 
-def _asking_most(
-    sentences: Sequence[str], places: NDArray[np.int64], parts: NDArray[np.float64]
-) -> str:
-    """The sentence whose parts are the most; none where only feedback's terms asked."""
-    sums = np.bincount(places, weights=parts)
-    return sentences[int(sums.argmax())] if sums.max(initial=0.0) > 0 else ""
+def _bibliography(paths: Sequence[str | Path]) -> Bibliography:
+    if not paths:
+        return Bibliography()
+    from citebed.drafts.bibliography import read_bibliography  # with the reader of BibTeX
+
+    return read_bibliography(*paths)
+
+
+def _placed(
+    one: Recommendation, number: int, passage: Passage, sentence: int | None, draft: Draft
+) -> Recommendation:
+    """A recommendation with the place of the sentence that asked for it, or of its passage."""
+    start = Place(passage.source, passage.line, passage.column)
+    place = start if sentence is None else passage.places[sentence]
+    return replace(
+        one, passage=number, line=place.line, section=passage.section,
+        file=draft.file_of(place), column=place.column,
+    )  # fmt: skip
 
 
 def recommend(

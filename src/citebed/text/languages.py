@@ -27,7 +27,8 @@ _SMALL_WORDS = {
     "pt": "o a os as e em uma para que por com um do da se é no dos na são",
     "nl": "de het een en van in is dat op voor met zijn wordt deze die te aan",
 }
-_WORDS = {code: frozenset(words.split()) for code, words in _SMALL_WORDS.items()}
+SMALL_WORDS = {code: frozenset(words.split()) for code, words in _SMALL_WORDS.items()}
+"""The most frequent words of a language, by its code."""
 _SCRIPTS = (
     ("ja", re.compile("[\u3040-\u30ff]")),
     ("ko", re.compile("[\uac00-\ud7af]")),
@@ -43,6 +44,11 @@ def language_code(name: str) -> str:
     """``en`` from ``english``, ``eng``, ``en-GB``, ``EN``; an unknown name in lower case."""
     lower = name.strip().lower()
     return _NAMES.get(lower, lower.partition("-")[0].partition("_")[0])
+
+
+def language_name(code: str) -> str:
+    """``German`` for ``de``; a code that is not known stands for itself."""
+    return next((name.title() for name, known in _NAMES.items() if known == code), code)
 
 
 def language_of(stated: str | None, title: str | None, abstract: str | None) -> str | None:
@@ -61,8 +67,9 @@ def language_of(stated: str | None, title: str | None, abstract: str | None) -> 
             if len(script.findall(text)) * 3 > letters:
                 return code
     words = text.lower().split()
+    small_words = SMALL_WORDS.items()
     counts = sorted(
-        ((sum(w in small for w in words), code) for code, small in _WORDS.items()), reverse=True
+        ((sum(w in small for w in words), code) for code, small in small_words), reverse=True
     )
     (most, code), (second, _) = counts[:2]
     return code if most >= _FEWEST and most * 2 >= second * 3 else None

@@ -114,3 +114,10 @@ def canonical_name(name: str) -> str:
 def family_name(name: str) -> str:
     """What stands before the first comma."""
     return name.partition(",")[0]
+
+
+def display_name(name: str) -> str:
+    """``Given Family`` as one reads it, from ``Family, Given`` or ``Family, Jr., Given``."""
+    family, _, rest = name.partition(", ")
+    suffix, _, given = rest.rpartition(", ")
+    return " ".join(filter(None, (given, family, suffix)))

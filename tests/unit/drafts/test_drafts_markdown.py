@@ -74,7 +74,7 @@ def test_passages(paper: Draft) -> None:
         (9, "Abstract", "We recommend papers."),
         (14, "Introduction", "Recommending is old. Others agree; is no prose. A link stays, a "
                              "paper cites, a note goes."),
-        (14, "Introduction", "An aside on."),
+        (16, "Introduction", "An aside on."),
         (21, "Introduction", "The parts of it"),
         (31, "Introduction", "first item"),
         (32, "Introduction", "second item"),
@@ -176,7 +176,7 @@ def test_a_bibliography_beside_the_file(tmp_path: Path) -> None:
         ("    All of it\n    stands in.\n\n    As in a notebook.",
          [(1, "All of it stands in."), (4, "As in a notebook.")]),
         ("::: {.note}\nWords.\n:::\nMore.", [(2, "Words."), (4, "More.")]),
-        ("<div>\nWords.\n</div>", [(1, "Words.")]),
+        ("<div>\nWords.\n</div>", [(2, "Words.")]),
         ("- " * 60 + "Deep.\n\nWords.", [(1, "- " * 40 + "Deep."), (3, "Words.")]),
     ],
 )  # fmt: skip

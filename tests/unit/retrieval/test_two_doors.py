@@ -96,7 +96,7 @@ def test_what_a_draft_cites_or_is_comes_back_in_neither_door() -> None:
     assert found.left_out <= {each.doc_id for each in everything}
     assert "A Language Modeling Approach to Information Retrieval" not in titles
     (note,) = found.notes
-    assert note.startswith("line 8: the text has only stop words")
+    assert note == "no answer for 1 passage with only stop words (line 8)"
     assert [passage.number for passage in found.passages] == [1, 3, 4]
 
 

@@ -1,0 +1,103 @@
+"""An author's .bib files: reading what stands in them, and adding what is new."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from citebed.collection.formats.base import decode, with_newlines
+from citebed.collection.formats.bibtex_scan import scan
+from citebed.drafts.bibfiles import bib_entries
+from citebed.drafts.cite_keys import Bibliography, Work
+from citebed.drafts.entries import entry_to_cite
+from citebed.drafts.files import bytes_of
+from citebed.errors import CitebedError, FormatError
+from citebed.files.writing import whole_files
+from citebed.records import Document, Problem
+
+
+def work_of(document: Document) -> Work:
+    """A document as a bibliography would know it."""
+    title, authors, year = document.title, document.authors, document.year
+    return Work(title, authors, year, document.doi, document.arxiv, document.keys)
+
+
+def read_bibliography(*paths: str | Path) -> Bibliography:
+    """The bibliography in some .bib files."""
+    return Bibliography(entry for path in paths for entry in bib_entries(_bytes_of(Path(path))))
+
+
+def _bytes_of(path: Path) -> bytes:
+    if path.suffix.lower() not in (".bib", ".bibtex"):
+        raise CitebedError(f"{path}: expected a BibTeX file, whose name ends in .bib")
+    if not path.exists():
+        raise CitebedError(f"{path}: no such file; expected a .bib file of yours")
+    return bytes_of(path)
+
+
+# --- Adding -----------------------------------------------------------------------------------
+
+
+def append_new(
+    path: str | Path, wanted: Iterable[tuple[str, Document]], *, full: bool = False
+) -> tuple[str, ...]:
+    """Add to a .bib file the documents that it does not have, each under the key that is wanted
+    or one like it; the keys. A file that is not there is made."""
+    path = Path(path)
+    data = _bytes_of(path) if path.exists() or path.suffix.lower() != ".bib" else b""
+    mine = Bibliography(bib_entries(data))
+    added: dict[str, str] = {}
+    for key, document in wanted:
+        if mine.find(work_of(document)) is None:
+            free = mine.take_key(key)
+            added[free] = entry_to_cite(document, free, full=full)
+            mine.add(bib_entries(added[free].encode()))
+    if added:
+        _replace(path, data, data + _behind(path, data, list(added.values())), len(added))
+    return tuple(added)
+
+
+def _replace(path: Path, data: bytes, whole: bytes, added: int) -> None:
+    """Put the file in place, if what is read from it then are its entries and the new ones."""
+    before, after = ([*scan(with_newlines(decode(each)[0]), 1, {})] for each in (data, whole))
+    last = before[-1] if before else None
+    if isinstance(last, Problem) or (last and last.broken) or len(after) != len(before) + added:
+        line = last.line if last else 1
+        what = "the last entry does not close, so nothing can be added behind it. Mend it first."
+        raise FormatError(path, line, what)
+    with whole_files(path) as (draft,):
+        draft.write_bytes(whole)
+        if data != (_bytes_of(path) if path.exists() else b""):
+            raise CitebedError(f"{path} was changed by another program just now; try again")
+
+
+def _behind(path: Path, data: bytes, entries: Sequence[str]) -> bytes:
+    """Entries as bytes to put behind what a file holds: after a blank line, in its encoding and
+    with its line ends."""
+    text = "\n\n".join(entry.strip() for entry in entries) + "\n"
+    before = decode(data)[0]
+    if before.strip():
+        text = ("\n" if before.endswith(("\n", "\r")) else "\n\n") + text
+    if "\r\n" in before:
+        text = text.replace("\n", "\r\n")
+    encoding = _encoding(data)
+    try:
+        return text.encode(encoding)
+    except UnicodeEncodeError as error:
+        found = f"{path} is not UTF-8, and its encoding has no '{text[error.start]}'"
+        raise CitebedError(f"{found}; save it as UTF-8 first") from error
+
+
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def _encoding(data: bytes) -> str:
+    """The encoding of a file, as it is read, for what is added to it."""
+    marked = next((name for mark, name in _MARKS if data.startswith(mark)), None)
+    return marked or ("cp1252" if decode(data)[1] else "utf-8")

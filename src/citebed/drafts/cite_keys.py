@@ -1,0 +1,111 @@
+"""The keys that an author types in a ``\\cite``: those of entries that are there, and new ones."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from citebed.collection.formats.fields import made_up_id
+from citebed.drafts.records import Entry
+from citebed.text.function_words import FUNCTION_WORDS
+from citebed.text.names import family_name
+
+
+class Work(NamedTuple):
+    """A document as a bibliography would know it; ``keys`` are those that it came with."""
+
+    title: str
+    authors: tuple[str, ...] = ()
+    year: int | None = None
+    doi: str | None = None
+    arxiv: str | None = None
+    keys: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """What to type in a ``\\cite``: the key that it came with, else one of author and year."""
+        return self.keys[0] if self.keys else author_year_key(self)
+
+
+_LETTERS = str.maketrans(
+    {"ß": "ss", "ø": "o", "ł": "l", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
+)
+
+
+def author_year_key(work: Work) -> str:
+    """``lavrenko2001relevance``: first author, year and first telling word of the title."""
+    words = re.findall(r"[^\W\d_]{3,}", work.title)
+    telling = next((word for word in words if word.lower() not in FUNCTION_WORDS), "")
+    made = made_up_id(work.authors, work.year, telling).translate(_LETTERS)
+    plain = unicodedata.normalize("NFKD", made).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]", "", plain) or "unnamed"
+
+
+_FEWEST_WORDS = 3
+"""A shorter title ("Editorial") says too little by itself."""
+
+
+class Bibliography:
+    """The entries of .bib files: whether they hold a work, and which keys are free."""
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self._known: dict[str, Entry] = {}
+        self._by_key: dict[str, Entry] = {}
+        self._by_title: dict[str, list[Entry]] = {}
+        self._taken: set[str] = set()
+        self.add(entries)
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Entries that are in it from now on."""
+        given = list(entries)
+        if not given:
+            return
+        from citebed.drafts.matching import plain_titles  # with the reader of BibTeX
+
+        for entry, plain in zip(given, plain_titles([e.title for e in given]), strict=True):
+            for name in (entry.doi, entry.arxiv):
+                self._known.setdefault(name or "", entry)
+            self._by_key.setdefault(entry.key, entry)
+            self._by_title.setdefault(plain, []).append(entry)
+            self._taken.add(entry.key.casefold())
+        self._known.pop("", None)
+        self._by_title.pop("", None)
+
+    def find(self, work: Work) -> Entry | None:
+        """The entry of a work: by its DOI or arXiv id, a key of it, or its title and year."""
+        if not self._by_key:
+            return None
+        from citebed.drafts.matching import may_be, plain_titles
+
+        for name in (work.doi, work.arxiv):
+            if name and name in self._known:
+                return self._known[name]
+        for key in work.keys:
+            if (entry := self._by_key.get(key)) and may_be(entry, work.title, work.doi):
+                return entry
+        alike = self._by_title.get(plain_titles([work.title])[0], ())
+        untitled = self._by_key.get(work.key) if not work.title else None
+        return next((entry for entry in alike if _is_same(entry, work)), untitled)
+
+    def take_key(self, wanted: str) -> str:
+        """The wanted key if it is free, else one like it; nobody else gets it afterwards.
+
+        To BibTeX keys that differ in case only are the same.
+        """
+        key, number = wanted, 1
+        while key.casefold() in self._taken:
+            number += 1
+            key = f"{wanted}-{number}"
+        self._taken.add(key.casefold())
+        return key
+
+
+def _is_same(entry: Entry, work: Work) -> bool:
+    """Whether an entry of the same title is of this work: by the year and, where the title says
+    little, by the first author too."""
+    if len(work.title.split()) >= _FEWEST_WORDS:
+        return None in (entry.year, work.year) or entry.year == work.year
+    named = not work.authors or family_name(work.authors[0]) in entry.text
+    return named and entry.year == work.year

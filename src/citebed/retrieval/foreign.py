@@ -1,0 +1,85 @@
+"""Whether a text is in a language that a collection has: if not, what it finds is chance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+
+from citebed.collection import Collection
+from citebed.retrieval.index.index import Index
+from citebed.text.function_words import FUNCTION_WORDS
+from citebed.text.languages import SMALL_WORDS, language_name, language_of
+
+_WORDS = {**SMALL_WORDS, "en": FUNCTION_WORDS}
+_ENOUGH = 5000
+"""So many characters tell the language of a text."""
+_SAMPLE = 500
+_LEAST_SHARE = 0.02
+"""Of so many titles in a language, the collection has that language."""
+_OURS, _HARDLY_OURS = 0.2, 0.05
+"""With this share of our function words a text is ours; with this, in a language of no name here,
+it is not."""
+_FEWEST_WORDS = 8
+_KNOWN_WORDS = 0.3
+# No stop words of the analyser, so that they are in the index; an English abstract has several.
+_ENGLISH = ("we", "our", "from", "which", "can", "has", "have", "its", "between", "more")
+_ENGLISH_SHARE = 0.1
+
+
+def function_words(text: str) -> frozenset[str]:
+    """The function words of a text's language; English ones where that is not known."""
+    return _WORDS.get(language_of(None, None, text[:_ENOUGH]) or "", FUNCTION_WORDS)
+
+
+class Languages:
+    """The languages of a collection."""
+
+    def __init__(self, collection: Collection, index: Index) -> None:
+        self._collection, self._index = collection, index
+
+    def foreign(self, text: str) -> str:
+        """The name of the language of a text that the collection does not have, else nothing."""
+        text = text[:_ENOUGH]
+        code = language_of(None, None, text)
+        if (code == "en" and self._shows_english) or code in self.codes:
+            return ""
+        ours = frozenset().union(*(_WORDS[known] for known in self.codes if known in _WORDS))
+        words = self._index.analyser.words(text)
+        share = sum(word in ours for word in words) / max(len(words), 1)
+        if not ours or share >= (_HARDLY_OURS if code is None else _OURS):
+            return ""
+        if code is not None:
+            return language_name(code)
+        is_known = [self._times(word) > 0 for word in words]
+        strange = len(words) >= _FEWEST_WORDS and sum(is_known) < _KNOWN_WORDS * len(words)
+        return "another language" if strange else ""
+
+    @cached_property
+    def codes(self) -> frozenset[str]:
+        """The codes of its languages, by a sample of its titles; none where these do not tell."""
+        titles = self._collection.scan_documents().select("language", "title").collect()
+        rows = titles.gather_every(max(1, titles.height // _SAMPLE)).iter_rows()
+        found = Counter(filter(None, (_language_of(stated, title or "") for stated, title in rows)))
+        enough = _LEAST_SHARE * found.total()
+        return frozenset(code for code, many in found.items() if many >= enough)
+
+    @cached_property
+    def _shows_english(self) -> bool:
+        """Whether the index tells that much of the collection is English: sooner than titles."""
+        return sum(map(self._times, _ENGLISH)) > _ENGLISH_SHARE * len(self._index.ids)
+
+    def _times(self, word: str) -> int:
+        """How many documents have a word."""
+        number = self._index.term_number(self._index.analyser.term(word) or "")
+        first, after = self._index.offsets[number : number + 2] if number >= 0 else (0, 0)
+        return int(after - first)
+
+
+def _language_of(stated: str | None, title: str) -> str | None:
+    """The language of a title: as stated, by its script, or by very few small words."""
+    if stated or not title.isascii():
+        return language_of(stated, title, None)
+    words = title.lower().split()
+    many = Counter({code: sum(word in own for word in words) for code, own in _WORDS.items()})
+    (best, most), (_, second) = many.most_common(2)
+    return best if most > second else None

@@ -1,0 +1,332 @@
+"""An author with a draft: every form of an answer, keys, places, a .bib file, and silence."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import citebed
+from citebed.cli.app import main
+
+pybtex_database = pytest.importorskip("pybtex.database")
+
+# As authors have it: a library of their own, a publisher's export, references from Zotero.
+LIBRARY = r"""@article{oak-mine, title={Oak Trees and Their Growth in Old Forests},
+  author={Ash, Ann and B{\"o}hm, Bo}, year={2001}, journal={J. of Trees}, doi={10.5072/oak},
+  abstract={Oaks grow in forests with other trees, and we show how.}, file={:oak.pdf:PDF}}
+@misc{elm-mine, title={On the Elms of the City}, author={Chen, Chi}, year={2005},
+  eprint={1810.04805}, archivePrefix={arXiv}}
+"""
+EXPORT = r"""@inproceedings{10.5072/salt, title={The Salt of the Sea and Its Use},
+  author={Dow, Dee and Roe, Rob and Ray, Ron and Moe, Mia}, year={2010}, numpages={7},
+  booktitle={Proceedings of the Conference on Salt}, doi={10.5072/salt}, publisher={ACM},
+  abstract={Salt is taken from the sea by the sun.}, keywords={salt, sea}}
+@article{10.5072/oak, title={Oak Trees and Their Growth in Old Forests}, year={2001},
+  author={Ash, Ann and B{\"o}hm, Bo}, doi={10.5072/oak}, publisher={ACM}}
+"""
+ZOTERO = [
+    {"id": "http://zotero.org/users/1/items/AB", "type": "article-journal", "DOI": "10.5072/whale",
+     "citation-key": "moe2015whales", "title": "Whales of the northern sea and their songs",
+     "author": [{"family": "Moe", "given": "Mia"}], "issued": {"date-parts": [[2015]]}},
+    {"id": "2", "type": "article-journal", "title": "The songs of birds in the city",
+     "author": [{"family": "Roe", "given": "Rob"}], "issued": {"date-parts": [[2016]]}},
+]  # fmt: skip
+PAPER = r"""\documentclass{article}
+\newcommand{\trees}{old forests}
+\begin{document}
+\section{Introduction}
+Much is known of cities. Elms grow in the city~\cite{elm-mine}, and
+  oaks in \trees{} with other trees \cite{}.
+
+\input{parts/sea}
+
+\begin{figure}\caption{Oaks, elms and the salt of the sea.}\end{figure}
+\bibliography{refs}
+\end{document}
+"""
+SEA = """% the second part
+Salt comes from the sea. Whales of the
+  sea have songs~\\citep{}. \\emph{Birds} have songs in the city.
+"""
+REFS = """% my references, as they are
+@string{me = "Me"}
+@Article{elm-mine, title = {On the elms of the city}, year = 2005}
+
+@article{Roe16, author = {Rob Roe}, title = {The {Songs} of Birds in the City}, year = 2016}
+"""
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run the command line in the folder of the draft."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/library.bib").write_text(LIBRARY)
+    (tmp_path / "in/export.bib").write_text(EXPORT)
+    (tmp_path / "in/zotero.json").write_text(json.dumps(ZOTERO))
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "paper.tex").write_text(PAPER)
+    (tmp_path / "parts/sea.tex").write_text(SEA)
+    (tmp_path / "refs.bib").write_text(REFS)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        code = main(arguments)
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return code, out, err
+
+    assert call("import", "c", "in", "-q")[0] == 0
+    assert call("index", "c", "-q")[0] == 0
+    return call
+
+
+def answers(run: Run, *words: str) -> list[dict[str, Any]]:
+    code, out, _ = run("recommend", "c", *words, "--json")
+    assert code == 0
+    rows: list[dict[str, Any]] = json.loads(out)
+    return rows
+
+
+PLACES = {
+    ("oak-mine", "paper.tex", 5, 26, False),
+    ("dow2010salt", "parts/sea.tex", 2, 1, False),
+    ("moe2015whales", "parts/sea.tex", 2, 26, False),
+    ("Roe16", "parts/sea.tex", 3, 34, True),
+}
+
+
+def test_rows_have_keys_and_places(run: Run) -> None:
+    rows = answers(run, "paper.tex")
+    names = ("key", "file", "line", "column", "in_bib")
+    found = {tuple(row[name] for name in names) for row in rows}
+    assert found >= PLACES
+    assert {row["key"] for row in rows} == {"oak-mine", "dow2010salt", "moe2015whales", "Roe16"}
+    (oak,) = [row for row in rows if row["key"] == "oak-mine" and row["file"] == "paper.tex"]
+    assert oak["sentence"] == "Elms grow in the city, and oaks in old forests with other trees."
+    assert oak["section"] == "Introduction"
+    table = citebed.recommend("c", Path("paper.tex")).table
+    assert table.select(names).rows() == [tuple(row[name] for name in names) for row in rows]
+
+
+def test_the_answer_to_a_person(run: Run) -> None:
+    code, out, err = run("recommend", "c", "paper.tex")
+    assert code == 0
+    assert "── Introduction · line 5: Much is known of cities." in out
+    assert "── Introduction · parts/sea.tex:2: Salt comes" in out
+    lines = [line.strip() for line in out.splitlines()]
+    assert "cite as: oak-mine" in lines
+    assert "cite as: Roe16 (in your .bib)" in lines
+    assert "Dee Dow and 3 others · 2010 · Proceedings of the Conference on Salt" in out
+    assert "Ann Ash, Bo Böhm · 2001 · J. of Trees" in out
+    assert err.splitlines() == [
+        "note: line 6: \\cite{} has no key yet",
+        "note: parts/sea.tex:3: \\citep{} has no key yet",
+        "note: no answer for 1 caption (line 10)",
+        "left out 1 that the text cites already or is itself: elm-mine",
+    ]
+
+
+def test_lines_for_editors(run: Run) -> None:
+    out = run("recommend", "c", "paper.tex", "--format", "lines")[1]
+    lines = out.splitlines()
+    assert all(
+        re.fullmatch(r"[\w./]+:\d+:\d+: cite [\w-]+( \(in your \.bib\))?: .+", line)
+        for line in lines
+    )
+    start = "parts/sea.tex:2:26: cite moe2015whales: Whales of the northern sea and their songs "
+    (whales,) = [line for line in lines if line.startswith(start)]
+    assert whales.startswith(f"{start}(Mia Moe, 2015); because of ")
+    assert run("recommend", "c", "Whales have songs.", "--format", "lines")[1].startswith(
+        "-:1:1: cite"
+    )
+
+
+def test_csv(run: Run) -> None:
+    out = run("recommend", "c", "paper.tex", "--csv")[1]
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert {(row["key"], row["file"], row["line"], row["column"]) for row in rows} >= {
+        (key, file, str(line), str(column)) for key, file, line, column, _ in PLACES
+    }
+    assert {row["authors"] for row in rows} >= {"Ash, Ann; Böhm, Bo"}
+
+
+def entries(text: str) -> dict[str, Any]:
+    return dict(pybtex_database.parse_string(text, bib_format="bibtex").entries)
+
+
+def test_bibtex_is_short_and_under_keys_to_type(run: Run) -> None:
+    out = run("recommend", "c", "paper.tex", "--bibtex")[1]
+    found = entries(out)
+    assert set(found) == {"oak-mine", "dow2010salt", "moe2015whales", "Roe16"}
+    assert set(found["dow2010salt"].fields) == {"title", "booktitle", "publisher", "year", "doi"}
+    assert found["oak-mine"].fields["doi"] == "10.5072/oak"
+    assert "% in your .bib already\n@article{Roe16," in out
+    full = entries(run("recommend", "c", "paper.tex", "--bibtex", "--full")[1])
+    assert set(full) == set(found)
+    assert {"abstract", "numpages", "keywords"} <= set(full["dow2010salt"].fields)
+
+
+def test_append_adds_what_is_new_and_nothing_the_second_time(run: Run, tmp_path: Path) -> None:
+    code, out, err = run("recommend", "c", "paper.tex", "--append", "refs.bib")
+    assert code == 0
+    assert "cite as: dow2010salt\n" in out
+    assert "added 3 entries to refs.bib: " in err
+    path = tmp_path / "refs.bib"
+    after = path.read_bytes()
+    assert after.startswith(REFS.encode())
+    assert set(entries(path.read_text())) == {
+        "elm-mine", "Roe16", "oak-mine", "dow2010salt", "moe2015whales",
+    }  # fmt: skip
+    code, out, err = run("recommend", "c", "paper.tex", "--append", "refs.bib", "--json")
+    assert code == 0
+    assert "nothing new for refs.bib" in err
+    assert path.read_bytes() == after
+    rows = json.loads(out)
+    assert {row["key"] for row in rows} == {"oak-mine", "dow2010salt", "moe2015whales", "Roe16"}
+    assert all(row["in_bib"] for row in rows)
+
+
+@pytest.mark.usefixtures("run")
+def test_append_in_python(tmp_path: Path) -> None:
+    found = citebed.recommend("c", "Salt comes from the sea.", 1)
+    assert found.append_to(tmp_path / "new.bib") == ("dow2010salt",)
+    assert found.append_to(tmp_path / "new.bib") == ()
+    assert (tmp_path / "new.bib").read_text() == f"{found.bibtex()}\n"
+
+
+def test_a_bib_file_that_the_draft_does_not_name(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("Birds have songs in the city.\n")
+    (first, *_) = answers(run, "notes.md", "-k", "1")
+    assert (first["key"], first["in_bib"]) == ("roe2016songs", False)
+    (first, *_) = answers(run, "notes.md", "-k", "1", "--bib", "refs.bib")
+    assert (first["key"], first["in_bib"]) == ("Roe16", True)
+    code, _, err = run("recommend", "c", "notes.md", "--bib", "gone.bib")
+    assert code == 1
+    assert "gone.bib: no such file" in err
+
+
+@pytest.mark.parametrize(
+    "cited",
+    [
+        r"\cite{moe2015whales}",
+        r"as in \url{https://arxiv.org/abs/1810.04805v2}",
+        r"arXiv:1810.04805",
+        r"\cite{e}. \begin{thebibliography}{1}\bibitem{e} arXiv:1810.04805\end{thebibliography}",
+    ],
+)
+def test_what_is_cited_by_a_key_of_zotero_or_an_arxiv_id(
+    run: Run, tmp_path: Path, cited: str
+) -> None:
+    text = f"Whales have songs, and elms are in the city, {cited}."
+    (tmp_path / "cited.tex").write_text(text)
+    keys = {row["key"] for row in answers(run, "cited.tex")}
+    everything = {row["key"] for row in answers(run, "cited.tex", "--keep-cited")}
+    missing = "moe2015whales" if "whales}" in cited else "elm-mine"
+    assert everything - keys == {missing}
+
+
+def test_an_entry_with_an_eprint_is_the_same_paper(run: Run, tmp_path: Path) -> None:
+    bib = "@misc{c05, title={Elms}, eprint={1810.04805v3}, eprinttype={arxiv}}"
+    (tmp_path / "other.bib").write_text(bib)
+    (tmp_path / "cited.tex").write_text(r"Elms are in the city \cite{c05}. \bibliography{other}")
+    assert "elm-mine" not in {row["key"] for row in answers(run, "cited.tex")}
+    (tmp_path / "cited.tex").write_text(r"Elms are in the city. \bibliography{other}")
+    (first, *_) = answers(run, "cited.tex")
+    assert (first["doc_id"], first["key"], first["in_bib"]) == ("elm-mine", "c05", True)
+
+
+# --- Silence ------------------------------------------------------------------------------------
+
+SILENT = {
+    "caption.tex": r"\begin{figure}\caption{Oaks and elms in the forests of the city.}\end{figure}",
+    "table.md": "Table: Oaks and elms in the forests of the city.\n",
+    "figure.txt": "Figure 2. Oaks and elms in the forests of the city.\n",
+    "image.md": "![Oaks and elms in the forests of the city.](oaks.png)\n",
+    "list.tex": r"\begin{itemize}\item old forests\item salt of the sea;\item whales\end{itemize}",
+    "heading.md": "## Oaks in forests\n\n**Elms in the city**\n",
+    "heading.txt": "Oaks in old forests\n",
+    "keywords.md": "Keywords: oaks, elms, forests, the city, salt, the sea.\n",
+    "thanks.tex": r"\section*{Acknowledgements} We thank the city for its elms and its forests.",
+    "german.tex": "Die Eichen wachsen in den Wäldern, und das Salz kommt von den Songs der Stadt, "
+    "wie es in der Literatur für die Oaks und die Elms beschrieben ist.",
+    "french.md": "Les forêts sont dans la ville, et nous avons des oaks pour les elms du city, une "
+    "chose que les auteurs ont vue avec le sel de la mer.",
+    "spanish.txt": "Los oaks y las elms se encuentran en la ciudad, y el salt es del mar, como se "
+    "describe en los trabajos que se hicieron para el bosque.",
+    "polish.txt": "Dęby rosną w starych lasach, wiązy zaś w mieście, oaks, co opisano już dawniej "
+    "przez wielu autorów zajmujących się drzewami.",
+    "chinese.md": "橡树生长在古老的森林中，榆树生长在城市里，这在许多研究中都有描述 oaks。\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_a_draft_that_asks_for_nothing_gets_no_answer(run: Run, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(SILENT[name])
+    code, out, err = run("recommend", "c", name, "--json")
+    assert (code, json.loads(out)) == (0, [])
+    assert re.search(r"^note: no answer for \d ", err, re.MULTILINE)
+    for form in ("text", "lines", "bibtex"):
+        assert run("recommend", "c", name, "--format", form)[:2] == (0, "")
+
+
+def test_english_prose_is_answered_whatever_its_words(run: Run, tmp_path: Path) -> None:
+    for text in (
+        "As a baseline, a forest has a tree as a feature, as do a city and a sea.",
+        "Oaks, elms, whales, birds, salt, forests, trees.",
+        "Do as a Roman: no song, no city, a sea as a city.",
+        "We follow Da Silva e Costa, Dos Santos, De la Cruz and Van de Berg on the songs of birds.",
+    ):
+        (tmp_path / "prose.txt").write_text(text)
+        assert answers(run, "prose.txt"), text
+
+
+def test_words_that_hold_a_sentence_together_are_no_reason(run: Run) -> None:
+    rows = answers(run, "We say how they have been, and which of these were oaks with others.")
+    assert [row["key"] for row in rows] == ["oak-mine"], "not those that only have 'and its'"
+    assert rows[0]["terms"] == ["oaks"]
+
+
+# --- What is no draft ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["refs.bib", "in/zotero.json", "in/export.bib"])
+def test_records_are_no_draft(run: Run, name: str) -> None:
+    code, out, err = run("recommend", "c", name)
+    assert (code, out) == (1, "")
+    assert f"{name}: this is a bibliography" in err
+    assert f"citebed import COLLECTION {name}" in err
+    assert (f"--bib {name}" in err) == name.endswith(".bib")
+
+
+def test_records_from_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(REFS.encode())))
+    code, _, err = run("recommend", "c", "-")
+    assert code == 1
+    assert "standard input: this is a bibliography (BibTeX" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (["oaks", "--format", "xml"], "unknown form of answers 'xml'"),
+        (["oaks", "--format", "lines", "--csv"], "--csv and --format lines were given"),
+        (["oaks", "--full"], "--full is for BibTeX"),
+        (["oaks", "--append", "paper.tex"], "expected a BibTeX file"),
+        (["oaks", "--append", "parts"], "expected a BibTeX file"),
+        (["gone.bib"], "there is no file 'gone.bib'"),
+    ],
+)
+def test_recommend_refuses(run: Run, arguments: list[str], what: str) -> None:
+    code, out, err = run("recommend", "c", *arguments)
+    assert (code, out) == (1, "")
+    assert what in err
