@@ -16,6 +16,7 @@ import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from multiprocessing import get_context
 
 import numpy as np
 from scipy.special import stdtrit
@@ -70,7 +71,8 @@ def table(streams: int) -> tuple[list[str], bool]:
     """The lines of the table, and whether ours are all within 93 and 97."""
     lines = [f"| weeks | weights | {' | '.join(KINDS)} |", "|---" * (2 + len(KINDS)) + "|"]
     fine = True
-    with ProcessPoolExecutor(2) as pool:
+    # Polars has threads of its own, which a forked process would lack.
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         for weeks, ours in OURS.items():
             same = weeks == "the same"
             fixed = week_effects(np.random.default_rng((SEED, 2))) if same else None
