@@ -80,12 +80,19 @@ def true_scores(weeks: np.ndarray | None, queries: int) -> dict[str, float]:
 class Held(NamedTuple):
     """How many of some streams' intervals held the truth, by weighting: of scores, of differences.
 
-    ``alarms`` is how many t-tests found a difference at 5%, where there is none.
+    ``by_query`` is how many of the scores' intervals over queries alone did. ``alarms`` is how
+    many t-tests found a difference at 5%, where there is none.
     """
 
     scores: dict[str, float]
+    by_query: dict[str, float]
     differences: dict[str, float]
     alarms: dict[str, float]
+
+
+def _holding(table: pl.DataFrame, truth: dict[str, float]) -> dict[str, bool]:
+    rows = table.filter(run="one").select("weight", "low", "high").iter_rows()
+    return {weight: low <= truth[weight] <= high for weight, low, high in rows}
 
 
 def coverage(units: str, streams: int, many: int = 20_000, seed: int = 0) -> Held:
@@ -99,10 +106,10 @@ def coverage(units: str, streams: int, many: int = 20_000, seed: int = 0) -> Hel
             stream(rng, week_effects(rng) if fixed is None else fixed), units, seed=number
         )
         compared = found.compare(units=units)
-        one = found.table.filter(run="one").rows(named=True)
         held.append(
             {
-                "scores": {r["weight"]: r["low"] <= truth[r["weight"]] <= r["high"] for r in one},
+                "scores": _holding(found.table, truth),
+                "by_query": _holding(found.intervals("queries"), truth),
                 "differences": {of.weight: of.low <= 0 <= of.high for of in compared},
                 "alarms": {of.weight: of.p < 0.05 for of in compared},
             }
