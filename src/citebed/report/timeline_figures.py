@@ -132,7 +132,8 @@ def volume_picture(cells: Cells, query: str | None, names: FileNames) -> Picture
         f"{day_name(found.bounds[0])} to {day_name(found.bounds[-1] - 1)}, at most "
         f"{found.counts[top]}, {since} {day_name(found.bounds[top])}. Cut into "
         f"{count(len(cut.relevant), 'slice')}, {int((cut.relevant == 0).sum()):,} of them without "
-        "relevant documents."
+        "relevant documents"
+        f"{'; the last is partial' if cells.slices.partial[-1] else ''}."
     )
 
     def make() -> Figure:
@@ -163,6 +164,8 @@ def scores_picture(runs: Sequence[StreamScores], measure: Measure, names: FileNa
         f"{scores.run} from {of[0]:.3f} in the first slice to {of[-1]:.3f} in the last"
         for scores, of in zip(runs, known, strict=True)
     )
+    if runs[0].cells.slices.partial[-1]:
+        said += "; the last slice is partial"
     joined = series[0].joined
     title = f"{measure} over time"
     if joined > 1:

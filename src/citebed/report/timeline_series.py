@@ -110,7 +110,7 @@ def cut_of(cells: Cells, query: str | None = None) -> Cut:
     if query is not None:
         kept = cells.query == cells.query_number(query)
     relevant = np.bincount(cells.slice[kept], cells.relevant[kept], len(cells.slices))
-    return Cut(cells.slices.bounds, relevant.astype(np.int64))
+    return Cut(cells.slices.filled, relevant.astype(np.int64))
 
 
 # --- scores ---------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ class Steps(NamedTuple):
 
 def steps(scores: StreamScores, measure: Measure) -> Steps:
     """A system's mean over queries in each slice, nan in slices without relevant documents."""
-    values, bounds = scores.by_slice(measure), scores.cells.slices.bounds
+    values, bounds = scores.by_slice(measure), scores.cells.slices.filled
     joined = math.ceil(len(values) / _MOST_SLICES)
     starts = np.arange(0, len(values), joined)
     known = ~np.isnan(values)
@@ -187,7 +187,7 @@ def areas(
         share = np.where(cells.query == cells.query_number(query), share, 0.0)
     weights = np.bincount(cells.slice, share, len(cells.slices))
     parts = np.bincount(cells.slice, share * scores.of(measure), len(cells.slices))
-    bounds = cells.slices.bounds
+    bounds = cells.slices.filled
     if over == "time":
         kept, widths = np.arange(len(weights)), np.diff(bounds) / (bounds[-1] - bounds[0])
     else:

@@ -81,8 +81,8 @@ class Slices:
 
     @property
     def middles(self) -> Floats:
-        """The middle of each slice."""
-        return (self.starts + self.ends) / 2
+        """The middle of each slice, of a partial one of what there is of it."""
+        return np.asarray((self.filled[:-1] + self.filled[1:]) / 2)
 
     @cached_property
     def labels(self) -> list[str]:
@@ -153,10 +153,20 @@ class Range:
         """Where slices start."""
         return self.first // DAY * DAY if self.start is None else self.start
 
-    @property
+    @cached_property
     def until(self) -> int:
-        """Where slices end: unless asked otherwise, midnight after the last judged document."""
-        return (self.last // DAY + 1) * DAY if self.end is None else self.end
+        """Where slices end: unless asked otherwise, midnight after the last judged document.
+
+        Documents of which only years or months are known are dated by their first day; where all
+        are so, it is the end of that year or month.
+        """
+        if self.end is not None:
+            return self.end
+        times = np.append(self.relevant, (self.first, self.last)).astype("datetime64[s]")
+        for months, unit in ((12, "Y"), (1, "M")):
+            if (times == times.astype(f"datetime64[{unit}]")).all():
+                return months_after(self.last, months)
+        return (self.last // DAY + 1) * DAY
 
     @property
     def length(self) -> int:

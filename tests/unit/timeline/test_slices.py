@@ -80,6 +80,19 @@ def test_a_last_slice_that_the_stream_does_not_fill_is_partial() -> None:
     assert not slices_of("equal:1", over(START, START + DAY, START)).partial.any()
 
 
+def test_documents_known_by_year_fill_their_year() -> None:
+    """A year counts from its first day, so the last one would look like a day."""
+    years = [parse_time(f"{year}-01-01", utc=True) for year in (1957, 1990, 2023)]
+    slices = slices_of("1y", over(years[0], years[-1], *years))
+    assert (len(slices), slices.stops) == (67, None)
+    may = parse_time("2023-05-01", utc=True)
+    assert slices_of("1y", over(years[0], may, *years, may)).notes() == [
+        "the last slice is partial: 151 days of 1y, from 2023-01-01T00:00:00Z on"
+    ]
+    late = may + HOUR
+    assert format_time(over(years[0], late, *years, late).until) == "2023-05-02T00:00:00Z"
+
+
 @pytest.mark.parametrize(
     ("days", "usual"),
     [(1, "1h"), (5, "6h"), (30, "1d"), (86, "7d"), (365, "7d"), (730, "1mo"), (3653, "1y"),
