@@ -28,7 +28,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     app = typer.Typer()
     app.command("timeline")(timeline.timeline)
     files = [str(folder / name) for name in ("j.qrels", "<i>all.run", "half.run")]
-    to = ["--report", str(folder / "out.html"), "--samples", "100"]
+    to = ["--report", str(folder / "out.html"), "--samples", "100", "--slice", "7d"]
     result = CliRunner().invoke(app, [*files, *to])
     assert result.exit_code == 0, result.exception
     return folder / "out.html"
@@ -42,6 +42,21 @@ def test_nothing_is_loaded_run_or_refused(browser: Any, page: Path, width: int) 
     assert browser.complaints() == []
     assert browser.run("return window.hacked") is None
     assert browser.run("return document.documentElement.scrollWidth") <= width
+
+
+def test_what_does_not_fit_says_that_it_scrolls(browser: Any, page: Path) -> None:
+    """On a phone; where all fits nothing is said, and on paper nothing scrolls."""
+    said = "return getComputedStyle(arguments[0], '::before').content"
+    wide = "return arguments[0].scrollWidth > arguments[0].clientWidth + 1"
+    browser.open(page, width=390)
+    boxes = [box for box in browser.all(".box") if box.is_displayed()]
+    told = [browser.run(said, box) != "none" for box in boxes]
+    assert told == [browser.run(wide, box) for box in boxes]
+    assert [told[0], told.count(True) > 3] == [True, True]
+    browser.open(page, width=1400)
+    assert browser.all("#data .scrolls, #scores .scrolls") == []
+    browser.open(page, width=390, media="print")
+    assert {browser.run(said, box) for box in browser.all(".box")} == {"none"}
 
 
 def test_pictures_have_their_names_as_text(browser: Any, page: Path) -> None:
