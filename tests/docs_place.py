@@ -160,6 +160,10 @@ def _stream(folder: Path) -> None:
     lines = [line.split() for line in judged.read_text().splitlines()]
     known = [(q, f"{times[doc]:010d}-{doc}", grade) for q, _, doc, grade in lines if doc in times]
     (folder / "kba.qrels").write_text("".join(f"{q} 0 {doc} {grade}\n" for q, doc, grade in known))
+    (folder / "kba").mkdir()
+    for team, model in (("ours", "names"), ("theirs", "relevance_model")):
+        words = ("--topics", folder / "topics.jsonl", "--model", model, "--team", team, "--quiet")
+        run("filter", folder / "stream.jsonl", *words, "-o", folder / "kba" / f"{model}.run")
     (folder / "judged.txt").write_text("".join(f"{q} {doc} 1000 2 1\n" for q, doc, _ in known))
     shutil.copy(folder / "paragraphs.qrels", folder / "big.qrels")
     (folder / "big.run.gz").write_bytes(gzip.compress((folder / "bm25.run").read_bytes()))

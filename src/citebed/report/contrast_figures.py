@@ -25,7 +25,7 @@ from citebed.runs.tables import Floats
 from citebed.wording import count
 
 ENDINGS = ("svg", "png")
-_SIZES = (0.25, 0.45), (2.75, 2.75)
+_SIZES = (0.25, 0.8), (2.75, 2.75)
 _DOT = 16.0
 _LARGEST_DOT = 420.0
 _NUMBERED = 6
@@ -103,7 +103,9 @@ def _run_figure(contrast: Contrast, run: str, measures: Sequence[Measure]) -> Fi
         axes.set_xlabel(f"under {second}")
     grid[0].set_ylabel(f"under {first}")
     queries = count(len(x.query_ids), "query")
-    figure.suptitle(f"{run}, {queries}\nbelow the diagonal: higher under {second}", fontsize=8)
+    figure.suptitle(
+        f"{label(run)}, {queries}\nbelow the diagonal: higher under {second}", fontsize=8
+    )
     return figure
 
 
@@ -121,7 +123,7 @@ def _pair_figure(contrast: Contrast, first: str, second: str) -> Figure:
             axes.set_title(f"{measure} under {evaluation.qrels}")
             axes.set_xlabel(label(second))
         row[0].set_ylabel(label(first))
-    figure.suptitle(f"below the diagonal: {label(second)} is better", fontsize=8)
+    figure.suptitle(f"below the diagonal:\n{label(second)} is better", fontsize=8)
     return figure
 
 
