@@ -25,7 +25,7 @@ def read_bibliographies(findings: Findings, neighbours: Neighbours) -> None:
     for name in findings.bibliographies:
         found = neighbours.read(name, (".bib",))
         if isinstance(found, str):
-            missing.append(f"bibliography {name}: {found}; its keys stand for themselves only")
+            missing.append((f"{found}; its keys stand for themselves only", f"bibliography {name}"))
         else:
             findings.library += bib_entries(found.data)
     cited = frozenset(findings.cited_names())
@@ -33,8 +33,8 @@ def read_bibliographies(findings: Findings, neighbours: Neighbours) -> None:
         entry for entry in findings.library if findings.every_entry or entry.key in cited
     ]
     if missing and (findings.entries or not _read_bbl(findings, neighbours)):
-        for what in missing:
-            findings.note(what)
+        for what, name in missing:
+            findings.note(what, name)
     elif findings.bibliographies and not missing:
         _tell_of_unknown(findings)
 

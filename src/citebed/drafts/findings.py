@@ -56,7 +56,7 @@ class Findings:
     library: list[Entry] = field(default_factory=list)
     numbers: dict[int, None] = field(default_factory=dict)
     every_entry: bool = False
-    _notes: dict[str, list[Place]] = field(default_factory=dict)
+    _notes: dict[str, list[Place | str]] = field(default_factory=dict)
 
     def cite(self, names: Iterable[str]) -> str:
         """A place to put into the text for a citation of these keys or identifiers."""
@@ -70,9 +70,9 @@ class Findings:
             if full:
                 self.bibliographies.setdefault(full)
 
-    def note(self, what: str, place: Place | None = None) -> None:
-        """Something to tell the user; said once, with all the places that it is true of."""
-        self._notes.setdefault(what, []).extend([place] if place else [])
+    def note(self, what: str, about: Place | str | None = None) -> None:
+        """Something to tell the user; said once, with all the places or files it is true of."""
+        self._notes.setdefault(what, []).extend([about] if about else [])
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -91,13 +91,20 @@ class Findings:
 _SHOWN = 5
 
 
-def lines_of(places: Sequence[Place]) -> str:
-    """``line 3``, ``lines 3, 9 and 12 more``; those of included files as ``a.tex:4``."""
-    named = unique(f"{p.source}:{p.line}" if p.source else str(p.line) for p in places)
+def lines_of(places: Sequence[Place | str]) -> str:
+    """``line 3``, ``lines 3, 9 and 12 more``; those of included files as ``a.tex:4``, and names
+    as they are."""
+    named = unique(map(_named, places))
     shown = ", ".join(named[:_SHOWN])
     more = f" and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
     word = "lines " if len(named) > 1 else "line "
     return f"{word if named[0].isdecimal() else ''}{shown}{more}"
+
+
+def _named(place: Place | str) -> str:
+    if isinstance(place, str):
+        return place
+    return f"{place.source}:{place.line}" if place.source else str(place.line)
 
 
 def is_key(name: str) -> bool:

@@ -17,9 +17,9 @@ from typing import NamedTuple
 from citebed.drafts.records import Place
 
 _RUN = re.compile(r"[^\W_]+")
-_SKIPS, _SIZES = (0, 8, 16, 32), (24, 12, 7)
+_SIZES, _SKIPS = (24, 12, 7), (8, 16, 32)
 """What is looked for of a sentence: so many letters, after so many that a command may have made."""
-_FAR, _FAR_WORDS = 5000, 100
+_FAR, _FAR_WORDS = 5000, 50
 """No markup between two sentences has more letters or words than this."""
 
 
@@ -88,17 +88,19 @@ class _Letters:
         Markers may stand between any two of them, and a command may have made some letters.
         """
         own = "".join(words)
-        for skip in _SKIPS:
-            for size in _SIZES:
-                part = own[skip : skip + size]
-                if len(part) < min(len(own), _SIZES[-1]):
-                    break
-                found = self.text.find(part, at, at + _FAR)
-                if found >= 0:
-                    return max(at, found - skip)
+        for size in _SIZES:
+            found = self.text.find(own[:size], at, at + _FAR)
+            if found >= 0:
+                return found
         first = bisect_left(self._before, at)
-        near = range(first, min(first + _FAR_WORDS, len(self._words)))
-        return next((self._before[n] for n in near if self._words[n] == words[0]), at)
+        for number in range(first, min(first + _FAR_WORDS, len(self._words))):
+            if self._words[number] == words[0]:
+                return self._before[number]
+        for skip in _SKIPS:
+            found = self.text.find(own[skip : skip + _SIZES[-1]], at, at + _FAR)
+            if found >= 0 and len(own) >= skip + _SIZES[-1]:
+                return max(at, found - skip)
+        return at
 
 
 def places_of(raw: Raw, sentences: Sequence[str]) -> tuple[Place, ...]:
@@ -108,6 +110,13 @@ def places_of(raw: Raw, sentences: Sequence[str]) -> tuple[Place, ...]:
     for sentence in sentences:
         words = _RUN.findall(sentence)
         at = letters.find(words, at) if words else at
-        places.append(raw.place(letters.position(at)))
+        places.append(raw.place(_with_lead(raw.text, letters.position(at), sentence)))
         at += sum(map(len, words))  # raw text has all the letters of the words, and some of markup
     return tuple(places)
+
+
+def _with_lead(text: str, at: int, sentence: str) -> int:
+    """Where a sentence begins whose first letter is at ``at``: at its bracket or quotation mark."""
+    first = _RUN.search(sentence)
+    lead = sentence[: first.start()] if first else ""
+    return at - len(lead) if lead and text.endswith(lead, 0, at) else at

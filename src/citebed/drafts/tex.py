@@ -325,9 +325,10 @@ class TexReader:
         name = "/".join(part.strip() for part in match.groups() if part is not None)
         found = self._neighbours.read(name, (".tex", ".ltx", ".bbl"), cursor.source)
         if isinstance(found, str):
-            self._findings.note(f"\\{command}{{{name}}}: {found}")
+            self._findings.note(found, f"\\{command}{{{name}}}")
         elif found.path in (self._neighbours.draft, *(c.path for c in self._cursors)):
-            self._findings.note(f"\\{command}{{{name}}}: not read again, since it includes itself")
+            what = "not read again, since it includes itself"
+            self._findings.note(what, f"\\{command}{{{name}}}")
         else:
             text = without_places(with_newlines(decode(found.data)[0]))
             self._macros.allow(len(text))

@@ -34,6 +34,7 @@ from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.schema import authorships, papers, people, references
 from citebed.records import Document, Problem
 from citebed.text.latex import latex_to_text
+from citebed.text.names import display_name
 from citebed.text.normalise import fold, year_in
 from citebed.wording import printable
 
@@ -121,15 +122,10 @@ def _from_bibtex(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, str]
                 "year": str(document.year or ""),
                 "url": document.url or "",
                 "online": entry.fields.get("online", "").strip(),
-                "authors": "; ".join(f"{_display(name)} <{mail}>" for name, mail in pairs),
+                "authors": "; ".join(f"{display_name(name)} <{mail}>" for name, mail in pairs),
                 "references": latex_to_text(entry.fields.get("references", "")),
             },
         )
-
-
-def _display(name: str) -> str:
-    family, _, given = name.partition(", ")
-    return f"{given} {family}".strip()
 
 
 def _paper(path: Path, line: int, row: Mapping[str, str], lookup: Lookup) -> SourcePaper:
@@ -229,7 +225,7 @@ class Lookup:
 def entry_of(number: int, document: Document) -> Entry:
     """How a form shows a document."""
     link = document.url or (f"https://doi.org/{document.doi}" if document.doi else None)
-    authors = ", ".join(_display(name) for name in document.authors)
+    authors = ", ".join(display_name(name) for name in document.authors)
     return Entry(number, document.title, authors, document.year, link)
 
 

@@ -44,9 +44,12 @@ class Reasons:
         self._terms, self._places = np.array(found, np.int64).reshape(-1, 2).T
         # A term's share goes to the sentences that have it, in parts.
         self._often = np.bincount(self._terms, minlength=len(ids))[self._terms]
-        passed_at = [at for at, word in self._spelled.items() if word in passed]
-        self._telling = np.ones(len(ids), bool)
-        self._telling[passed_at] = False
+        self._passed, self._telling = passed, np.ones(len(ids), bool)
+        self._pass()
+
+    def _pass(self) -> None:
+        passed = [at for at, word in self._spelled.items() if word in self._passed]
+        self._telling[passed] = False
 
     def _read(self, text: str) -> Iterable[tuple[int, str]]:
         """The terms of a text that are the question's, and the words that they are there."""
@@ -65,6 +68,7 @@ class Reasons:
         for text in texts:
             for at, word in self._read(text):
                 self._spelled.setdefault(at, word)
+        self._pass()
 
     def _best(self, shares: NDArray[np.float64]) -> list[int]:
         telling = shares * self._telling

@@ -99,12 +99,14 @@ def test_sentences_of_markdown() -> None:
 
 def test_sentences_of_plain_text() -> None:
     text = "First words. Second\r\nwords [1]. Third (Smith et al., 2019) words.\r\n\r\n"
-    text += "  Fourth one.\r\n"
+    text += "  Fourth one. (Fifth words.) “Sixth words.”\r\n"
     assert found(draft_of(text.encode(), "draft")) == [
         ("First words.", "", 1, 1),
         ("Second words.", "", 1, 14),
         ("Third words.", "", 2, 12),
         ("Fourth one.", "", 4, 3),
+        ("(Fifth words.)", "", 4, 15),
+        ("“Sixth words.”", "", 4, 30),
     ]
 
 

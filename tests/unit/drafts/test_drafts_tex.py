@@ -198,6 +198,14 @@ def test_broken_latex_is_read_as_text(tex: str, text: str, note: str | None) -> 
     assert bool(draft.notes) == (note is not None)
 
 
+def test_what_is_wrong_in_several_places_is_one_note() -> None:
+    draft = parse_draft("A \\cite{} $5.\n\nB \\cite{} $5.\n\nC \\cite{} word.\n", "tex")
+    assert draft.notes == (
+        "\\cite{} has no key yet (lines 1, 3, 5)",
+        "a $ without its partner; read as text (lines 1, 3)",
+    )
+
+
 def test_unknown_commands_are_said() -> None:
     draft = parse_draft(r"\foo{A} \baz{word} \foo{here}.", "tex")
     assert draft.notes == (
@@ -245,8 +253,7 @@ def test_included_files_are_read_where_they_stand(tmp_path: Path) -> None:
     assert draft.cited.keys == ("k",)
     assert draft.notes == (
         "\\input{paper}: not read again, since it includes itself",
-        "\\include{gone}: not found",
-        "\\input{/etc/passwd}: not found",
+        "not found (\\include{gone}, \\input{/etc/passwd})",
     )
 
 
