@@ -17,6 +17,8 @@ def run() -> None:
     os.environ["MPLBACKEND"] = "agg"  # pictures are files; a name it does not know is an error
     if os.environ.get("POLARS_MAX_THREADS") == "0":  # at which polars panics
         del os.environ["POLARS_MAX_THREADS"]
+    if not os.environ.get("CITEBED_DEBUG"):  # a panic is told in a line, without its stack
+        os.environ["RUST_BACKTRACE"] = "0"
     _open_streams()
     from citebed.cli.app import main
 

@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is None and verb in WITHOUT_MATRICES:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        result = build(verb)(args=given, standalone_mode=False)
+        result = build(verb)(args=given, prog_name="citebed", standalone_mode=False)
         sys.stdout.flush()
     except typer.Exit as stop:
         return stop.exit_code

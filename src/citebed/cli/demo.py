@@ -42,9 +42,9 @@ def demo(
     from citebed.collection.demo import import_demo
 
     folder = str(collection)
-    _say(f"citebed import {folder} landmarks.bib papers/")
     with progress_bar(quiet=False) as progress:
         report = import_demo(collection, progress)
+    _say(f"citebed import {folder} landmarks.bib papers/")
     print_report(report)
     _run("index", folder)
     said = f'citebed recommend {folder} -k 3 \\\n    "{QUESTION}"'
@@ -54,19 +54,21 @@ def demo(
         _stream(collection)
         _campaign(collection)
     else:
-        _next(folder)
+        _next()
 
 
-def _next(folder: str) -> None:
+def _next() -> None:
     """Where to look after the first answer."""
-    typer.echo(
-        "\nNext:\n"
-        "  citebed import mine/ library.bib       a collection of your own papers; then index it\n"
-        "  citebed recommend mine/ draft.tex      what each paragraph of a draft should cite\n"
-        f"  citebed stats {folder:<22}  what is in a collection\n"
-        "  citebed demo --full                   compare models, filter a stream, judge, look\n"
-        "  citebed --help                        all verbs, each with an example"
-    )
+    verbs = {
+        "import mine/ library.bib": "a collection of your own papers; then citebed index mine/",
+        "recommend mine/ draft.tex": "what each paragraph of a draft should cite",
+        "demo --full": "compare models, filter a stream, judge, look",
+        "--help": "all verbs, each with an example",
+    }
+    width = max(map(len, verbs)) + 2
+    typer.echo("Next:")
+    for words, what in verbs.items():
+        typer.echo(f"  citebed {words:<{width}}{what}")
 
 
 def _compare(collection: Path) -> None:

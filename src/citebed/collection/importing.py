@@ -94,7 +94,7 @@ def import_sources(
         with all_or_nothing(folder), store.locked(folder), store.staging(folder) as staging:
             return _Import(folder, staging, options, progress).run(given)
     finally:
-        if made and not (folder / store.MANIFEST).exists():
+        if made and folder.is_dir() and not (folder / store.MANIFEST).exists():
             (folder / ".lock").unlink(missing_ok=True)
             if not any(folder.iterdir()):
                 folder.rmdir()

@@ -18,8 +18,11 @@ from pathlib import Path
 
 import pytest
 
+import citebed
 from citebed.cli.app import main
+from citebed.cli.demo import QUESTION
 from citebed.collection import open_collection
+from citebed.errors import CollectionError
 
 BIB = """@article{a, title={On Reading}, author={Ash, Ann}, year={2001}, journal={J. of Tests},
   abstract={Reading is hard.}, doi={10.5072/a}}
@@ -148,12 +151,40 @@ def test_fetch_from_a_mirror_and_the_command_it_prints(run: Run, tmp_path: Path)
     assert "Did you mean 'cacm'?" in err
 
 
-def test_demo_makes_a_collection_and_tells_about_it(run: Run) -> None:
+@pytest.mark.parametrize("width", ["80", "100"])
+def test_the_demo_fits_one_screen(width: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", width)
     code, out, _ = run("demo")
     assert code == 0
+    lines = out.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 100
     assert "demo-collection: 153 documents" in out
-    assert "15 paragraphs" in out
+    assert QUESTION in out
+    assert " 1. Relevance Based Language Models" in out
+    assert lines[lines.index("Next:") + 1].startswith("  citebed import")
     assert run("lint", "demo-collection")[0] == 0
+    assert len(run("demo")[1].splitlines()) <= 40
+
+
+def test_the_demo_leaves_the_work_of_others_alone(run: Run) -> None:
+    assert run("import", "mine", "in/refs.bib")[0] == 0
+    before = open_collection("mine").documents
+    for folder, held in (("mine", "the collection 'mine'"), ("in", "files")):
+        code, out, err = run("demo", folder)
+        assert (code, out) == (1, "")
+        assert f"'{folder}' holds {held} already" in err
+        assert "citebed demo demo-collection-2" in err
+    assert open_collection("mine").documents.equals(before)
+    assert not Path("in/citebed.toml").exists()
+    with pytest.raises(CollectionError, match="holds the collection"):
+        citebed.demo("mine")
+
+
+def test_the_whole_demo(run: Run) -> None:
+    code, out, _ = run("demo", "--full")
+    assert code == 0
+    assert "15 paragraphs" in out
     stream = Path("demo-collection/reports/stream.html").read_text("utf-8")
     for model in ("names", "relevance_model", "incremental"):
         assert f"{model}.run" in stream
@@ -173,6 +204,16 @@ def test_demo_makes_a_collection_and_tells_about_it(run: Run) -> None:
         (["import", "c", "in", "--front-matter", "dorp"], "Did you mean 'drop'?"),
         (["import", "c", "in", "--exclude", "nowhere.txt"], "no such file: nowhere.txt"),
         (["imprt"], "Did you mean 'import'?"),
+        (["import", "c", "in", "--types", "articel"], "Did you mean 'article'?"),
+        (
+            ["import", "c", "in", "--types", "book"],
+            "of 3 records none would be kept: type article 2",
+        ),
+        (["import", "c", "in", "--only", "*.ris"], "nothing was imported: no record is in what"),
+        (["import", "c", "in", "--workers", "x"], "'x' is not a whole number."),
+        (["lint", "c", "--examples", "x"], "'x' is not a whole number."),
+        (["lint", "c", "--examples", "-1"], "-1 is too small; the least is 0."),
+        (["lint", "c", "--examples", "-1"], "Run 'citebed lint --help'"),
         (["import", "c", "in", "--tpyes", "article"], "No such option"),
         (["stats", "nowhere"], "there is no collection at 'nowhere'"),
         (["stats", "in"], "is not a collection"),
@@ -192,7 +233,7 @@ def test_wrong_things_get_a_clear_message_and_exit_code_1(
 
 
 def test_every_verb_shows_a_working_example(run: Run) -> None:
-    for verb in ("import", "stats", "lint", "export", "fetch", "demo"):
+    for verb in ("import", "forget", "stats", "lint", "export", "fetch", "demo"):
         code, out, _ = run(verb, "--help")
         assert code == 0
         assert f"Example: citebed {verb}" in out

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from citebed.collection import import_sources, open_collection
+from citebed.collection.building.merging import canonical_records, merge
+from citebed.collection.formats.base import Chunk
+from citebed.collection.formats.bibtex import BIBTEX
+from citebed.collection.tables import frames_of
 
 TITLE = "Attention Is Not All You Need"
 
@@ -84,3 +89,22 @@ def test_a_key_that_only_one_source_calls_so(tmp_path: Path) -> None:
 def test_a_short_title_says_too_little(tmp_path: Path) -> None:
     files = (entry("doe", title="Editorial", pages="1"), entry("doe", 2020, title="Editorial"))
     assert merged(tmp_path, *files) == [["doe"], ["doe"]]
+
+
+def test_tables_in_many_chunks_some_of_them_empty() -> None:
+    text = "".join(
+        (
+            entry("doe", 2020),
+            entry("doe"),
+            entry("doe", title="Quite Another Paper", ids="a,b"),
+            entry("x", 2001, title="A Third One"),
+            entry("x", 2002, title="A Fourth One", doi="10.5072/x"),
+            entry("y", title="On arXiv at Last", eprint="1810.04805"),
+        )
+    )
+    documents = list(BIBTEX.parse(Chunk(text.encode(), "x.bib")))
+    whole = canonical_records(frames_of([("x.bib", documents)])["records"])
+    parts = [whole[at : at + size] for at, size in ((0, 0), (0, 1), (1, 0), (1, 3), (4, 2), (6, 0))]
+    for made, expected in zip(merge(pl.concat(parts, rechunk=False)), merge(whole), strict=True):
+        assert made.equals(expected)
+    assert merge(whole)[0]["doc_id"].to_list() == ["doe", "doe-2", "x", "x-2", "y"]

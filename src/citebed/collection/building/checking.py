@@ -36,8 +36,8 @@ def check_yield(report: ImportReport, frames: Frames, named: Collection[str]) ->
     """Documents that are all left out, or files in which there is nothing, are an error."""
     if report.records and not report.documents:
         reasons = "; ".join(f"{why} {number:,}" for why, number in report.set_aside.items())
-        kept = f"none of {count(report.records, 'record')} would be kept ({reasons})"
-        raise CitebedError(f"{kept}. Nothing was changed; give other rules.")
+        what = f"of {count(report.records, 'record')} none would be kept: {reasons}"
+        raise CitebedError(f"{what}. Nothing was changed; give other rules.")
     sources = frames[f"{IMPORT}/sources"]
     useful = set(sources.filter(pl.col("records") > 0)["source"])
     if not useful:

@@ -132,8 +132,7 @@ def merge(records: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The documents, and the records that were merged into one of them."""
     numbered = records.with_columns(identities(records)).with_row_index("row")
     sizes = pl.len().over("identity")
-    single = numbered.filter(sizes == 1).with_columns(
-        aliases=pl.col("keys").list.set_difference(pl.concat_list("doc_id")),
+    single = _with_other_keys(numbered.filter(sizes == 1)).with_columns(
         records=pl.lit(1, dtype=pl.Int32),
         read_as=pl.lit(None, dtype=pl.String),
     )
@@ -143,6 +142,17 @@ def merge(records: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     merged, parts = _merge_groups(several)
     documents = pl.concat([single.select(*DOCUMENTS, "row"), merged], how="vertical").sort("row")
     return _unique_ids(documents), parts
+
+
+def _with_other_keys(single: pl.DataFrame) -> pl.DataFrame:
+    """The documents with those of their keys that are not the id as ``aliases``."""
+    keys = single.select("row", "doc_id", aliases="keys").explode("aliases")
+    others = keys.filter(pl.col("aliases") != pl.col("doc_id"))
+    lists = others.group_by("row", maintain_order=True).agg("aliases")
+    none = pl.lit([], dtype=pl.List(pl.String))
+    return single.join(lists, on="row", how="left", maintain_order="left").with_columns(
+        pl.col("aliases").fill_null(none)
+    )
 
 
 def _merge_groups(several: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:

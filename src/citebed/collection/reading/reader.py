@@ -36,7 +36,7 @@ def all_or_nothing(folder: Path) -> Iterator[None]:
             "there is not enough memory for this import. Nothing was imported; "
             "try fewer workers, or fewer sources at once."
         ) from error
-    except Exception as error:
+    except BaseException as error:  # polars tells of a full disk in panic, too
         found = system_error(error)
         if found is None:
             raise

@@ -9,7 +9,7 @@ import polars as pl
 
 from citebed.wording import count, printable
 
-_MOST_FILES = 5
+_MOST_FILES = 3
 
 
 @dataclass(frozen=True)
@@ -40,18 +40,19 @@ class ImportReport:
     def lines(self) -> list[tuple[str, str]]:
         """The report for people: a label and a sentence a line; nothing is left unsaid."""
         new, same = self.files - self.unchanged, self.unchanged
-        files = f"{new:,} new or changed files, {same:,} unchanged"
+        files = f"{count(new, 'new or changed file')}, {same:,} unchanged"
+        merged = count(self.merged, "record")
         lines = [
-            ("read", f"{self.records:,} records; {files}"),
+            ("read", f"{count(self.records, 'record')}; {files}"),
             *self._outcome_lines(),
-            ("kept", f"{self.documents:,} documents, {self.merged:,} records merged into others"),
+            ("kept", f"{count(self.documents, 'document')}, {merged} merged into others"),
         ]
         if self.set_aside:
             total = sum(self.set_aside.values())
             parts = "; ".join(f"{reason} {count:,}" for reason, count in self.set_aside.items())
             lines.append(("set aside", f"{total:,}: {parts}"))
         if self.papers:
-            lines.append(("citing", f"{self.papers:,} papers"))
+            lines.append(("citing", count(self.papers, "paper")))
         if self.outside:
             lines.append(("outside", f"{self.outside:,} citing paragraphs of other sections"))
         if self.queries:

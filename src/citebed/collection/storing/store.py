@@ -166,7 +166,8 @@ def locked(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
     except OSError as error:
-        raise CollectionError(f"cannot write to '{printable(folder)}': {why_not(error)}") from None
+        why = f"cannot write to '{printable(folder)}': {why_not(error)}"
+        raise CollectionError(f"{why}. Get leave to write there, or work on a copy.") from None
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
