@@ -217,6 +217,7 @@ def recommend(
 
     Example: citebed recommend acm-cr/ "BM25 is hard to beat." -k 5
     """
+    from citebed.retrieval.pipeline import pipeline_of
     from citebed.retrieval.queries import checked_date
     from citebed.retrieval.recommending import Recommender
 
@@ -228,9 +229,11 @@ def recommend(
         checked_date(before)
     draft, unit = _draft_to_ask(text)
     mine = [*(bib or ()), *([append] if append and append.exists() else ())]
-    found = Recommender(opened, its_index, model, fields).recommend_for(
-        draft, k, each=each or unit, before=before, keep_cited=keep_cited, bib=mine
-    )
+    pipeline = pipeline_of(model)
+    with progress_bar(quiet=pipeline.stage is None, unit="texts") as progress:
+        found = Recommender(opened, its_index, pipeline, fields, progress=progress).recommend_for(
+            draft, k, each=each or unit, before=before, keep_cited=keep_cited, bib=mine
+        )
     added = None if append is None else found.append_to(append, full=full)
     _print(found, shown, full)
     if append is not None:

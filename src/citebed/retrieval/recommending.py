@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from citebed.collection import Collection, open_collection
+from citebed.collection.progress import SILENT, Progress
 from citebed.drafts.cite_keys import Bibliography, Work
 from citebed.drafts.records import Place
 from citebed.errors import CitebedError
@@ -59,6 +60,7 @@ class Recommender:
         fields: str | Fields = DEFAULT_FIELDS,
         *,
         warm: bool = False,
+        progress: Progress = SILENT,
     ) -> None:
         self.collection = open_collection(collection)
         self.index = index or open_index(self.collection, verified=True)
@@ -69,7 +71,7 @@ class Recommender:
                 "the first documents found"
             )
         options = RunOptions(fields=fields_of(fields) if isinstance(fields, str) else fields)
-        self._runner = Runner(self.collection, self.index, self.pipeline, options)
+        self._runner = Runner(self.collection, self.index, self.pipeline, options, progress)
         self._few_cards: dict[str, dict[str, Any]] = {}
         if warm:
             self.prepare()

