@@ -279,7 +279,7 @@ def test_evaluate_and_compare_read_kba(call: Call) -> None:
         (["high.txt", "kba.txt"], "these are KBA's judgements, where a run should stand"),
         (["kba.txt", "twice.txt"], "document '1317945600-a' is retrieved twice for query 'e'"),
         (["kba.txt", "bad.txt"], "bad.txt:2: the confidence '0' is not a number above 0"),
-        (["kba.txt", "nothing.txt"], "'nothing' are empty"),
+        (["kba.txt", "nothing.txt"], "the run 'nothing' is empty"),
     ],
 )
 def test_kba_files_that_evaluate_cannot_take(call: Call, words: list[str], told: str) -> None:

@@ -104,6 +104,14 @@ def scored(
     }
 
 
+def judgements_of(truth: Truth) -> list[Judgement]:
+    judged = truth.judged
+    queries = judged.query_ids.gather(judged.query)
+    grades = judged.relevance.tolist()
+    rows = zip(queries, judged.doc_ids, truth.times.tolist(), grades, strict=True)
+    return [Judgement(*row) for row in rows]
+
+
 def test_the_judgements_are_those_of_the_track(kba_2012: Path) -> None:
     """The figures that the data's own description gives."""
     truth = read_truth(kba_2012)
@@ -112,18 +120,16 @@ def test_the_judgements_are_those_of_the_track(kba_2012: Path) -> None:
     # All lines are of positives, so what assessors differ in is central against relevant.
     assert (truth.ledger.pairs, truth.ledger.disagree, truth.ledger.differ) == (8486, 0, 347)
     assert len(truth.judged.query_ids) == 29
+    rows = [line.split() for line in kba_2012.read_text("utf-8").splitlines()]
+    lines = [Judgement(q, doc, int(doc.split("-")[0]), int(grade)) for q, doc, _, grade, _ in rows]
+    assert sorted(judgements_of(truth)) == sorted(reference.merged(lines, "any-dissent-negative"))
 
 
 @pytest.mark.parametrize(("slicing", "graded"), [("7d", None), ("7d", True), ("1d", None)])
 def test_scores_agree_with_plain_loops(
     truth: Truth, systems: dict[str, pl.DataFrame], slicing: str, graded: bool | None
 ) -> None:
-    judged = truth.judged
-    rows = zip(
-        judged.query_ids.gather(judged.query), judged.doc_ids, truth.times.tolist(),
-        judged.relevance.tolist(), strict=True,
-    )  # fmt: skip
-    judgements = reference.shown_to("nDCG", [Judgement(*row) for row in rows], graded)
+    judgements = reference.shown_to("nDCG", judgements_of(truth), graded)
     length = {"7d": WEEK, "1d": DAY}[slicing]
     slices = reference.uniform_slices(judgements, length)
     for name, found in scored(truth, systems, slicing, graded).items():

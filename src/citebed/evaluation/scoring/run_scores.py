@@ -144,7 +144,7 @@ def _matched(judged: PreparedQrels, ranked: Ranked) -> Rankings:
 
 def _nothing_shared(judged: PreparedQrels, run: str, query_ids: pl.Series) -> str:
     if not len(query_ids) or not len(judged.query_ids):
-        return f"the {'judgements' if len(query_ids) else f'run {run!r}'} are empty."
+        return "the judgements are empty." if len(query_ids) else f"the run '{run}' is empty."
     ours, theirs = (
         ", ".join(f"'{x}'" for x in ids.head(3)) for ids in (judged.query_ids, query_ids)
     )
