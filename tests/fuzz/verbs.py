@@ -63,6 +63,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--citing": ("@contexts",),
     "--cluster": ("@clusters", "!paper", "!no"),
     "--queries": ("@queries-jsonl", "c/queries/topics.jsonl"),
+    "--bib": ("@draft-bib", "@papers-bib", "!nowhere.bib"),
     "--teams": ("@teams",),
     "--times": ("@times", "@stream", "@c"),
     "--topics": ("@filter-topics",),
@@ -82,6 +83,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--figures": (">figures",),
     "--report": (">page.html",),
     "--skipped": (">skipped.txt",),
+    "--append": (">refs.bib", ">new/out.bib", "!>out.txt"),
     "report --output": (">page.html", "!>new/page.html"),
     "filter --output": (">out.run", ">out.run.gz"),
     # words
@@ -98,6 +100,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "filter --model": ("names", "names(common=0.01)", "relevance_model(buckets=1024)",
                        "incremental(buckets=1024,least=0.2)", "!no"),
     "--fields": ("title", "title=2,abstract,citing=0.5", "fulltext", "!no=1", "!title=0"),
+    "--format": ("text", "json", "csv", "lines", "bibtex", "!no"),
     "--each": ("paragraph", "sentence", "text", "!no"),
     "--before": ("2019", "2019-07-31", "0001", "!9999-99", "!x"),
     "--measure": _MEASURES,
