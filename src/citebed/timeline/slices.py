@@ -99,7 +99,8 @@ class Slices:
         if self.stops is None:
             return []
         start = int(self.starts[-1])
-        had = format_span(self.stops - start)
+        days = (self.stops - start) / DAY
+        had = f"{days / 365.25:.2g} years" if days > 730 else format_span(self.stops - start)
         return [f"the last slice is partial: {had} of {self.kind}, from {format_time(start)} on"]
 
     def of(self, times: Ints) -> Ints:

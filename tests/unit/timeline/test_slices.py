@@ -89,6 +89,7 @@ def test_documents_known_by_year_fill_their_year() -> None:
     assert slices_of("1y", over(years[0], may, *years, may)).notes() == [
         "the last slice is partial: 151 days of 1y, from 2023-01-01T00:00:00Z on"
     ]
+    assert "3.4 years of 10y" in slices_of("10y", over(years[1], may, *years[1:], may)).notes()[0]
     late = may + HOUR
     assert format_time(over(years[0], late, *years, late).until) == "2023-05-02T00:00:00Z"
 
