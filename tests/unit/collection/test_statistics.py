@@ -8,6 +8,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from tests.unit.retrieval.index.making import write_collection
 
 from citebed.collection import Collection, ImportOptions, Rules, import_sources, open_collection
 from citebed.collection.building.venues import venue_series
@@ -181,7 +182,7 @@ def test_full_text_under_the_id_a_merge_gave_up(tmp_path: Path) -> None:
 
 
 def test_an_empty_collection_has_nothing_of_anything(tmp_path: Path) -> None:
-    made = statistics(collect(tmp_path, x_bib="% nothing here\n"))
+    made = statistics(open_collection(write_collection(tmp_path, ())))
     assert made.documents.count == 0
     assert made.documents.words is None
     assert made.documents.years == made.documents.venues == made.passages == made.query_sets == ()
