@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from citebed.errors import UnknownName
 from citebed.files.writing import several_files
+from citebed.report.grid import text_width
 
 INK, MARK, LIGHT, RULE = "#222222", "#27415f", "#b4c3d3", "#9a9a9a"
 
@@ -88,6 +89,28 @@ def label(text: str, at_most: int = 30) -> str:
     """A name as a figure can show it: no control characters, not too long."""
     plain = "".join(c if c.isprintable() else "\ufffd" for c in text)
     return plain if len(plain) <= at_most else f"{plain[: at_most - 1]}…"
+
+
+def lines_of(name: str, across: int, most: int = 4) -> str:
+    """A name whole, over as many lines as it needs; past ``most`` its middle is left out.
+
+    ``across`` is how many letters of usual width have room in a line.
+    """
+    plain = label(name, len(name) + 1)
+    lines = _wrapped(plain, across)
+    if len(lines) > most:
+        head = most // 2
+        lines = [*lines[:head], "…" + lines[head][1:], *lines[len(lines) - most + head + 1 :]]
+    return "\n".join(lines)
+
+
+def _wrapped(text: str, across: int) -> list[str]:
+    lines = [""]
+    for letter in text:
+        if text_width(lines[-1] + letter) > across:
+            lines.append("")
+        lines[-1] += letter
+    return lines
 
 
 class FileNames:

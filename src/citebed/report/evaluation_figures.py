@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.comparing import shared_queries
 from citebed.evaluation.scoring.run_scores import RunScores, Summary
-from citebed.report.drawing import INK, LIGHT, MARK, RULE, FileNames, label, svg
+from citebed.report.drawing import INK, LIGHT, MARK, RULE, FileNames, label, lines_of, svg
 from citebed.runs.tables import Floats
 from citebed.wording import count
 
@@ -48,7 +48,9 @@ def interval_svg(measure: str, means: Sequence[Mean], baseline: str | None = Non
 
 
 def _interval_figure(measure: str, means: Sequence[Mean], baseline: str | None) -> Figure:
-    figure = Figure(figsize=(_WIDTH, 0.75 + 0.24 * len(means)), layout="constrained")
+    names = [lines_of(mean.run, 32) for mean in means]
+    row = 0.12 * (1 + max(name.count("\n") + 1 for name in names))
+    figure = Figure(figsize=(_WIDTH, 0.75 + row * len(means)), layout="constrained")
     axes = figure.subplots()
     for place, mean in enumerate(means):
         base = mean.run == baseline
@@ -61,7 +63,7 @@ def _interval_figure(measure: str, means: Sequence[Mean], baseline: str | None) 
         if base:
             axes.axvline(mean.value, color=RULE, linewidth=0.8, linestyle=":", zorder=1)
     axes.set_ylim(len(means) - 0.4, -0.6)
-    axes.set_yticks(range(len(means)), [label(mean.run) for mean in means])
+    axes.set_yticks(range(len(means)), names)
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.set_title(measure)
@@ -103,7 +105,7 @@ def _differences_figure(
         f"mean {mean:+.4f} (dashed)"
     )
     axes.set_ylabel(f"difference in {measure}")
-    axes.set_title(f"{label(run)} less {label(base)}")
+    axes.set_title(lines_of(f"{run} less {base}", 70))
     _name_bars(axes, ids)
     axes.spines[["top", "right", "bottom"]].set_visible(False)
     return figure

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from citebed.report.drawing import INK, LIGHT, MARK, RULE, label
+from citebed.report.drawing import INK, LIGHT, MARK, RULE, lines_of
 from citebed.report.grid import text_width
 from citebed.report.timeline_series import WINDOW, Cut, Volume
 from citebed.runs.tables import Floats
@@ -109,28 +109,6 @@ def draw_slices(axes: Axes, cut: Cut, counted: bool = True) -> None:
 
 
 # --- names ----------------------------------------------------------------------------------
-
-
-def lines_of(name: str, across: int, most: int = 4) -> str:
-    """A name whole, over as many lines as it needs; past ``most`` its middle is left out.
-
-    ``across`` is how many letters of usual width have room in a line.
-    """
-    plain = label(name, len(name) + 1)
-    lines = _wrapped(plain, across)
-    if len(lines) > most:
-        head = most // 2
-        lines = [*lines[:head], "…" + lines[head][1:], *lines[len(lines) - most + head + 1 :]]
-    return "\n".join(lines)
-
-
-def _wrapped(text: str, across: int) -> list[str]:
-    lines = [""]
-    for letter in text:
-        if text_width(lines[-1] + letter) > across:
-            lines.append("")
-        lines[-1] += letter
-    return lines
 
 
 def legend_below(figure: Figure, keys: Sequence[Any], **how: Any) -> None:

@@ -19,7 +19,17 @@ from matplotlib.lines import Line2D
 
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.run_scores import run_called
-from citebed.report.drawing import INK, LIGHT, MARK, RULE, FileNames, drawn, panels, svg
+from citebed.report.drawing import (
+    INK,
+    LIGHT,
+    MARK,
+    RULE,
+    FileNames,
+    drawn,
+    lines_of,
+    panels,
+    svg,
+)
 from citebed.report.timeline_areas import AreasPlot, Pair, score_limits
 from citebed.report.timeline_axes import (
     WIDTH,
@@ -29,7 +39,6 @@ from citebed.report.timeline_axes import (
     draw_volume,
     legend_below,
     line_key,
-    lines_of,
 )
 from citebed.report.timeline_series import (
     Over,

@@ -9,7 +9,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from citebed.evaluation.measures.base import Measure
-from citebed.report.drawing import label
 from citebed.runs.tables import Flags, Floats, Ints
 from citebed.runs.times import DAY
 from citebed.timeline.scoring.query_slices import Cells
@@ -21,15 +20,6 @@ WINDOW = 7
 
 _MOST_POINTS = 800
 _MOST_SLICES = 500
-
-
-def short(name: str, at_most: int) -> str:
-    """A name that fits: what is left out is in its middle, for the ends of names differ most."""
-    plain = label(name, len(name) + 1)
-    if len(plain) <= at_most:
-        return plain
-    tail = at_most // 2 - 1
-    return f"{plain[: at_most - tail - 1]}…{plain[-tail:]}"
 
 
 def day_name(seconds: float) -> str:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from citebed.errors import CitebedError, UnknownName
+from citebed.report.drawing import lines_of
 from citebed.report.timeline_areas import Pair
-from citebed.report.timeline_axes import lines_of
 from citebed.report.timeline_figures import best_pairs, timeline_pictures
 from citebed.report.timeline_series import (
     areas,
@@ -23,7 +23,6 @@ from citebed.report.timeline_series import (
     cut_of,
     day_name,
     moving_average,
-    short,
     steps,
     volume,
 )
@@ -210,12 +209,6 @@ def test_the_slices_and_their_relevant_documents() -> None:
     assert cut_of(cells).bounds.tolist() == [START + day * DAY for day in range(5)]
 
 
-def test_names_are_cut_in_the_middle() -> None:
-    assert short("system-of-a-long-name-12", 12) == "system…me-12"
-    assert len(short("x" * 50, 20)) == 20
-    assert short("a\x07b", 9) == "a\ufffdb"
-
-
 def test_a_query_without_relevant_documents_is_an_error() -> None:
     with pytest.raises(UnknownName, match="nobody"):
         volume(made(RELEVANT, RUNS)[0].cells, "nobody")
@@ -315,6 +308,7 @@ def test_a_name_past_all_measure_loses_its_middle() -> None:
     lines = lines_of("a" * 40 + "x" * 900 + "z" * 40, 40).split("\n")
     assert (lines[0], lines[-1], len(lines)) == ("a" * 40, "z" * 20, 4)
     assert lines[2].startswith("…")
+    assert lines_of("a\x07b", 9) == "a\ufffdb"
     assert [len(line) for line in lines_of("名" * 30, 40).split("\n")] == [20, 10]
 
 
