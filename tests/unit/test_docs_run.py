@@ -34,7 +34,8 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 STREAMS = {"timeline.md", "timeline-report.md"}
 """Pages whose ``*.run`` are filter runs; those of search are made on its page."""
 NOT_OURS = re.compile(
-    r"\s*(make|pip|hf|pdftotext|python bench/|citebed (fetch|serve|campaign organiser))\b"
+    r"\s*(make|pipx?|uv|source|hf|pdftotext|python bench/"
+    r"|citebed (fetch|serve|campaign organiser))\b"
 )
 """Other programs, and what needs a network, serves without end, or asks for a password."""
 NEEDS_A_DOWNLOAD = (

@@ -30,7 +30,7 @@ def papers_inside(subject: Subject) -> pl.DataFrame:
     "duplicate-papers",
     "error",
     "citing papers that were read twice",
-    "Keep one of the two files and import again with --prune.",
+    "Keep one of the two, and take out the other with citebed forget.",
 )
 def duplicate_papers(subject: Subject) -> pl.DataFrame:
     numbered = subject.collection.papers.with_columns(first=place().first().over("paper_id"))
