@@ -10,6 +10,7 @@ import polars as pl
 from citebed.report.grid import Grid
 from citebed.timeline.scoring.stream_scores import StreamScores
 from citebed.timeline.scoring.trends import Stability, Trend, stability
+from citebed.timeline.scoring.uncertainty import mean_texts
 from citebed.wording import count
 
 
@@ -20,17 +21,10 @@ def systems_grid(runs: Sequence[StreamScores], weights: Sequence[str], means: pl
     """
     heads = ["run", "queries", *_heads(runs[0], weights)]
     rows = [
-        [scores.run, str(len(scores.cells.queries)), *_means(means.filter(run=scores.run))]
+        [scores.run, str(len(scores.cells.queries)), *mean_texts(means.filter(run=scores.run))]
         for scores in runs
     ]
     return with_teams(Grid(heads, rows), {scores.run: scores.team for scores in runs})
-
-
-def _means(of: pl.DataFrame) -> list[str]:
-    """``0.2950 [0.2571, 0.3336]``."""
-    rows = of.select("value", "low", "high").rows()
-    limits = ["" if low is None else f" [{low:.4f}, {high:.4f}]" for _, low, high in rows]
-    return [f"{_score(row[0])}{limit}" for row, limit in zip(rows, limits, strict=True)]
 
 
 def with_teams(grid: Grid, teams: Mapping[str, str]) -> Grid:

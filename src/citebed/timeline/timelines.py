@@ -157,11 +157,15 @@ class Timeline(Shown):
         return [*none_judged_notes(ledgers), *told, *empty_notes(ledgers, self.runs[0].measures)]
 
     def shown(self) -> pl.DataFrame:
-        """Runs down, measures and weightings across."""
-        named = self.table.with_columns(pl.format("{}, {}", "measure", "weight").alias("of"))
+        """Runs down, measures and weightings across, each mean with its interval."""
+        from citebed.timeline.scoring.uncertainty import mean_texts
+
+        named = self.table.with_columns(
+            pl.format("{}, {}", "measure", "weight").alias("of"),
+            pl.Series("mean", mean_texts(self.table)),
+        )
         names = [name for name in ("team", "run") if name in named.columns]
-        wide = named.pivot("of", index=names, values="value")
-        return wide.with_columns(pl.col(pl.Float64).round(4))
+        return named.pivot("of", index=names, values="mean")
 
 
 def _stacked(tables: Iterable[pl.DataFrame]) -> pl.DataFrame:

@@ -104,6 +104,14 @@ def _limits_of(
     return scores.systems(weights).hstack(added)
 
 
+def mean_texts(table: pl.DataFrame) -> list[str]:
+    """Each row as tables show it, ``0.2950 [0.2571, 0.3336]``; without limits the mean alone."""
+    return [
+        f"{mean:.4f}" if low is None else f"{mean:.4f} [{low:.4f}, {high:.4f}]"
+        for mean, low, high in table.select("value", "low", "high").iter_rows()
+    ]
+
+
 # --- paired tests ---------------------------------------------------------------------------
 
 

@@ -60,6 +60,11 @@ def test_an_interval_holds_its_mean(found: Timeline) -> None:
         assert 0 <= row["low"] < row["value"] < row["high"] <= 1
 
 
+def test_a_notebook_shows_them(found: Timeline) -> None:
+    first = found.table.row(0, named=True)
+    assert f"{first['value']:.4f} [{first['low']:.4f}, {first['high']:.4f}]" in repr(found)
+
+
 def test_over_both_it_is_that_of_the_cells_by_plain_loops(drawn: Stream, found: Timeline) -> None:
     judged = [reference.Judgement(*row) for row in drawn.qrels.iter_rows()]
     lines = [reference.Line(*row) for row in drawn.runs["one"].iter_rows()]
