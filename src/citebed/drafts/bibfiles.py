@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from citebed.collection.formats.base import decode, with_newlines
 from citebed.collection.formats.bibtex import document_of
@@ -16,7 +18,7 @@ _NAMES_SHOWN = 5
 
 
 def read_bibliographies(findings: Findings, neighbours: Neighbours) -> None:
-    """Add the entries of the files that the draft names, and which of them it cites.
+    """Add the files that the draft names, and the entries in them that it cites.
 
     Where a file is missing but LaTeX left its list of references beside the draft (``.bbl``,
     all that a submission often has), that is read. Notes tell of missing files and keys.
@@ -27,11 +29,9 @@ def read_bibliographies(findings: Findings, neighbours: Neighbours) -> None:
         if isinstance(found, str):
             missing.append((f"{found}; its keys stand for themselves only", f"bibliography {name}"))
         else:
-            findings.library += bib_entries(found.data)
-    cited = frozenset(findings.cited_names())
-    findings.entries += [
-        entry for entry in findings.library if findings.every_entry or entry.key in cited
-    ]
+            findings.library.append(with_newlines(decode(found.data)[0]))
+    cited = None if findings.every_entry else frozenset(findings.cited_names())
+    findings.entries += [entry for text in findings.library for entry in _cited(text, cited)]
     if missing and (findings.entries or not _read_bbl(findings, neighbours)):
         for what, name in missing:
             findings.note(what, name)
@@ -62,17 +62,36 @@ def _tell_of_unknown(findings: Findings) -> None:
         findings.note(f"cited but not in the bibliography: {shown}{more}")
 
 
-def bib_entries(data: bytes) -> Iterator[Entry]:
-    """The entries of a .bib file, in order; what is broken in it is passed over."""
-    macros: dict[str, str] = {}
-    carry(data, macros)
-    for raw in scan(with_newlines(decode(data)[0]), 1, macros):
+# --- Entries ------------------------------------------------------------------------------------
+
+# Of a large file (all papers of a field) only those entries are parsed that are asked for.
+_HEAD = re.compile(r"@[ \t]*([A-Za-z]+)\s*[{(]\s*([^\s,{}\"#%=]+)\s*,")
+# An abstract takes longer to read than all the rest.
+_LEFT_UNREAD = frozenset(("abstract", "keywords", "annote", "file", "editor", "publisher"))
+
+
+def bib_entries(text: str, macros: dict[str, str] | None = None) -> Iterator[Entry]:
+    """The entries of BibTeX, in order; what is broken in it is passed over."""
+    for raw in scan(text, 1, {} if macros is None else macros):
         if isinstance(raw, RawEntry):
             yield _entry(raw)
 
 
-# An abstract takes longer to read than all the rest, and a library has thousands.
-_LEFT_UNREAD = frozenset(("abstract", "keywords", "annote", "file", "editor", "publisher"))
+def _cited(text: str, wanted: frozenset[str] | None) -> Iterator[Entry]:
+    """The entries whose keys are wanted; all, for ``None``."""
+    macros: dict[str, str] = {}
+    carry(text.encode("utf-8", "surrogatepass"), macros)
+    parts = [text] if wanted is None else [part for key, part in parts_of(text) if key in wanted]
+    for part in parts:
+        entries = bib_entries(part, macros)
+        yield from (entry for entry in entries if wanted is None or entry.key in wanted)
+
+
+def parts_of(text: str) -> Iterator[tuple[str, str]]:
+    """The pieces of a file that begin with an entry, up to the next one, and its key."""
+    heads = [(head.start(), head[2]) for head in _HEAD.finditer(text)]
+    for (start, key), (end, _) in pairwise([*heads, (len(text), "")]):
+        yield key, text[start:end]
 
 
 def _entry(raw: RawEntry) -> Entry:

@@ -6,12 +6,17 @@ import codecs
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import polars as pl
+
+from citebed.collection.building.merging import plain_title
 from citebed.collection.formats.base import decode, with_newlines
 from citebed.collection.formats.bibtex_scan import scan
-from citebed.drafts.bibfiles import bib_entries
+from citebed.drafts.bibfiles import bib_entries, parts_of
 from citebed.drafts.cite_keys import Bibliography, Work
 from citebed.drafts.entries import entry_to_cite
 from citebed.drafts.files import bytes_of
+from citebed.drafts.matching import plain_titles
+from citebed.drafts.records import Entry
 from citebed.errors import CitebedError, FormatError
 from citebed.files.writing import whole_files
 from citebed.records import Document, Problem
@@ -23,9 +28,43 @@ def work_of(document: Document) -> Work:
     return Work(title, authors, year, document.doi, document.arxiv, document.keys)
 
 
-def read_bibliography(*paths: str | Path) -> Bibliography:
-    """The bibliography in some .bib files."""
-    return Bibliography(entry for path in paths for entry in bib_entries(_bytes_of(Path(path))))
+def bib_text(path: str | Path) -> str:
+    """The text of a .bib file."""
+    return with_newlines(decode(_bytes_of(Path(path)))[0])
+
+
+def bibliography_for(works: Sequence[Work], texts: Iterable[str]) -> Bibliography:
+    """The bibliography in .bib files, given as their texts, as far as it matters for some works."""
+    found = Bibliography()
+    for text in texts:
+        parts = list(parts_of(text))
+        found.add(_entries_like(works, text, [part for _, part in parts]))
+        found.reserve(key for key, _ in parts)
+    return found
+
+
+_MANY = 2000
+"""Of a file of more entries (all papers of a field) only those are parsed that are likely."""
+_TITLE = r"(?i)[\s,{(]title\s*=\s*[{\"]+\s*(.{1,60})"
+_START = 8
+
+
+def _entries_like(works: Sequence[Work], text: str, parts: list[str]) -> list[Entry]:
+    """The entries of a text, cut into parts, that may be of these works; of a few, all.
+
+    Likely is what has a key or an identifier of a work in it, or begins its title as a work does,
+    in letters and digits.
+    """
+    if len(parts) <= _MANY:
+        return list(bib_entries(text))
+    names = {name for each in works for name in (*each.keys, each.doi, each.arxiv) if name}
+    starts = {plain[:_START] for plain in plain_titles([each.title for each in works])}
+    table = pl.DataFrame({"part": pl.Series(parts, dtype=pl.String)})
+    part = pl.col("part")
+    is_named = part.str.contains_any(sorted(names), ascii_case_insensitive=True) if names else False
+    start = plain_title(part.str.extract(_TITLE)).str.head(_START)
+    likely = table.filter(start.is_in(sorted(starts)).fill_null(value=False) | is_named)
+    return [entry for each in likely["part"] for entry in bib_entries(each)]
 
 
 def _bytes_of(path: Path) -> bytes:
@@ -40,19 +79,20 @@ def _bytes_of(path: Path) -> bytes:
 
 
 def append_new(
-    path: str | Path, wanted: Iterable[tuple[str, Document]], *, full: bool = False
+    path: str | Path, wanted: Sequence[tuple[str, Document]], *, full: bool = False
 ) -> tuple[str, ...]:
     """Add to a .bib file the documents that it does not have, each under the key that is wanted
     or one like it; the keys. A file that is not there is made."""
     path = Path(path)
     data = _bytes_of(path) if path.exists() or path.suffix.lower() != ".bib" else b""
-    mine = Bibliography(bib_entries(data))
+    works = [work_of(document) for _, document in wanted]
+    mine = bibliography_for(works, [with_newlines(decode(data)[0])])
     added: dict[str, str] = {}
     for key, document in wanted:
         if mine.find(work_of(document)) is None:
             free = mine.take_key(key)
             added[free] = entry_to_cite(document, free, full=full)
-            mine.add(bib_entries(added[free].encode()))
+            mine.add(bib_entries(added[free]))
     if added:
         _replace(path, data, data + _behind(path, data, list(added.values())), len(added))
     return tuple(added)

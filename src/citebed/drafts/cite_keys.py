@@ -73,6 +73,10 @@ class Bibliography:
         self._known.pop("", None)
         self._by_title.pop("", None)
 
+    def reserve(self, keys: Iterable[str]) -> None:
+        """Keys that are taken, whatever they stand for."""
+        self._taken.update(map(str.casefold, keys))
+
     def find(self, work: Work) -> Entry | None:
         """The entry of a work: by its DOI or arXiv id, a key of it, or its title and year."""
         if not self._by_key:

@@ -42,8 +42,8 @@ class Findings:
     """The blocks of a draft, its citations by number, its own bibliography, and notes.
 
     What is cited ``nowhere`` is cited where no prose is: in a table, or by ``\\nocite``.
-    ``every_entry`` is set where the draft cites all that its files hold (``\\nocite{*}``), which
-    are the ``library``.
+    ``every_entry`` is set where the draft cites all that its files hold (``\\nocite{*}``), whose
+    texts are the ``library``.
     """
 
     blocks: list[Block] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Findings:
     title: str = ""
     authors: tuple[str, ...] = ()
     bibliographies: dict[str, None] = field(default_factory=dict)
-    library: list[Entry] = field(default_factory=list)
+    library: list[str] = field(default_factory=list)
     numbers: dict[int, None] = field(default_factory=dict)
     every_entry: bool = False
     _notes: dict[str, list[Place | str]] = field(default_factory=dict)

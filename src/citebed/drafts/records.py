@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -84,8 +84,8 @@ STUB = "heading or stub"
 class Draft:
     """A text in the making, read; ``notes`` say what could not be read, for the user.
 
-    ``file`` is where it was read from, as it was given (``""`` for a text); ``library`` are all
-    entries of its .bib files, whether it cites them or not.
+    ``file`` is where it was read from, as it was given (``""`` for a text); ``library`` are the
+    texts of its .bib files.
     """
 
     passages: tuple[Passage, ...]
@@ -95,7 +95,7 @@ class Draft:
     bibliography_files: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     file: str = ""
-    library: tuple[Entry, ...] = ()
+    library: tuple[str, ...] = field(default=(), repr=False)
 
     def file_of(self, place: Place) -> str:
         """The file in which something stands, to be opened from where the draft was."""

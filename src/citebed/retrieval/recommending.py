@@ -97,9 +97,7 @@ class Recommender:
         """
         before = None if before is None else checked_date(before)
         found = self._found(text, k, exclude=exclude, before=before, sentences=sentences)
-        return Recommendations(
-            self._keyed([one for one, _ in found], Bibliography()), collection=self.collection
-        )
+        return Recommendations(self._keyed([one for one, _ in found]), collection=self.collection)
 
     def recommend_for(  # noqa: PLR0913 - the options of the command, by name
         self,
@@ -124,16 +122,15 @@ class Recommender:
         from citebed.retrieval.questions import questions_of
 
         before = None if before is None else checked_date(before)
-        mine = _bibliography([bib] if isinstance(bib, str | Path) else bib)
+        libraries = _texts_of([bib] if isinstance(bib, str | Path) else bib)
         asked = [
             questions_of(self.collection, given, each, keep_cited=keep_cited)
             for given in ([texts] if isinstance(texts, str | Path | Draft) else texts)
         ]
-        for questions in asked:
-            mine.add(questions.draft.library)
+        libraries += [text for questions in asked for text in questions.draft.library]
         if sum(len(questions.passages) for questions in asked) >= _WARM_FROM:
             self.prepare()
-        return self._answered(asked, k, before, frozenset(exclude), mine)
+        return self._answered(asked, k, before, frozenset(exclude), libraries)
 
     def _answered(
         self,
@@ -141,7 +138,7 @@ class Recommender:
         k: int,
         before: str | None,
         exclude: frozenset[str],
-        mine: Bibliography,
+        libraries: Sequence[str],
     ) -> Recommendations:
         from citebed.retrieval.questions import silence_notes
 
@@ -169,7 +166,7 @@ class Recommender:
             ]
         notes = [note for questions in asked for note in questions.notes] + silence_notes(silent)
         left_out = frozenset().union(*(questions.left_out for questions in asked))
-        keyed = self._keyed(found, mine)
+        keyed = self._keyed(found, libraries)
         return Recommendations(keyed, tuple(passages), left_out, tuple(notes), self.collection)
 
     def _foreign(self, text: str) -> str:
@@ -235,17 +232,15 @@ class Recommender:
         return found
 
     def _keyed(
-        self, found: Sequence[Recommendation], mine: Bibliography
+        self, found: Sequence[Recommendation], libraries: Sequence[str] = ()
     ) -> tuple[Recommendation, ...]:
         """The recommendations with the keys to type: those of the author's own entries, else those
         that the records came with, else made of author and year; each of one work only."""
         names = list(dict.fromkeys(each.doc_id for each in found))
+        works = list(map(_work_of, self._cards_of(names)))
+        mine = _bibliography_for(works, libraries)
         keys: dict[str, tuple[str, bool]] = {}
-        for name, card in zip(names, self._cards_of(names), strict=True):
-            work = Work(
-                card["title"], card["authors"], card["year"], card["doi"] or None,
-                card["arxiv"], card["keys"],
-            )  # fmt: skip
+        for name, work in zip(names, works, strict=True):
             entry = mine.find(work)
             keys[name] = (mine.take_key(work.key), False) if entry is None else (entry.key, True)
         return tuple(
@@ -296,12 +291,25 @@ _SHOWN = ("doc_id", "title", "authors", "year", "venue", "doi")
 """What a recommendation says of its document."""
 
 
-def _bibliography(paths: Sequence[str | Path]) -> Bibliography:
-    if not paths:
-        return Bibliography()
-    from citebed.drafts.bibliography import read_bibliography  # with the reader of BibTeX
+def _work_of(card: dict[str, Any]) -> Work:
+    doi = card["doi"] or None
+    return Work(card["title"], card["authors"], card["year"], doi, card["arxiv"], card["keys"])
 
-    return read_bibliography(*paths)
+
+def _texts_of(paths: Sequence[str | Path]) -> list[str]:
+    if not paths:
+        return []
+    from citebed.drafts.bibliography import bib_text  # with the reader of BibTeX
+
+    return list(map(bib_text, paths))
+
+
+def _bibliography_for(works: Sequence[Work], libraries: Sequence[str]) -> Bibliography:
+    if not libraries:
+        return Bibliography()
+    from citebed.drafts.bibliography import bibliography_for
+
+    return bibliography_for(works, libraries)
 
 
 def _placed(

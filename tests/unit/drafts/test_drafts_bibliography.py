@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from citebed.drafts import Entry
-from citebed.drafts.bibliography import append_new, read_bibliography, work_of
+from citebed.drafts.bibfiles import bib_entries
+from citebed.drafts.bibliography import append_new, bibliography_for, work_of
 from citebed.drafts.cite_keys import Bibliography, Work, author_year_key
 from citebed.drafts.entries import entry_to_cite
 from citebed.errors import CitebedError
@@ -76,6 +77,31 @@ def test_a_key_is_given_once_whatever_its_case() -> None:
 
 def test_the_key_that_a_record_came_with_is_the_first() -> None:
     assert Work("Oaks", ("Ash, Ann",), 2001, keys=("mine", "theirs")).key == "mine"
+
+
+def test_a_large_file_is_searched_as_a_small_one_is_read() -> None:
+    """Of many entries only likely ones are parsed; a work is found in them all the same."""
+    titles = [f"{{T}}he {word} Num{{b}}er {n} of {word}s" for n in range(900) for word in
+              ("Tree", "Forest", "Ocean")]  # fmt: skip
+    ways = ("", ", doi={{10.5072/{}}}", ", eprint={{1810.{:05}}}, archiveprefix={{arXiv}}")
+    text = "".join(
+        f"@misc{{k{n}, title={{{title}}}, year={1900 + n % 90}{ways[n % 3].format(n)}}}\n"
+        for n, title in enumerate(titles)
+    )
+    everything = list(bib_entries(text))
+    works = [
+        *(Work(e.title, year=e.year) for e in everything[::301]),
+        *(Work("Nothing", doi=e.doi, arxiv=e.arxiv) for e in everything[1::301]),
+        *(Work(e.title, keys=(e.key,)) for e in everything[2::301]),
+        *(Work("No Such Tree at All", year=1900 + n) for n in range(5)),
+    ]
+    slow, quick = Bibliography(everything), bibliography_for(works, [text])
+    assert [quick.find(work) for work in works] == [slow.find(work) for work in works]
+    assert sum(quick.find(work) is not None for work in works) >= 20
+    titled = [work for work in works if not (work.doi or work.arxiv or work.keys)]
+    quick = bibliography_for(titled, [text])
+    assert [quick.find(work) for work in titled] == [slow.find(work) for work in titled]
+    assert quick.take_key("K2699") == "K2699-2", "the keys of all entries are taken"
 
 
 # --- Entries ------------------------------------------------------------------------------------
@@ -159,7 +185,8 @@ def test_a_file_that_is_not_there_is_made(tmp_path: Path) -> None:
     assert not path.exists()
     assert append_new(path, NEW[:1]) == ("oak",)
     assert path.read_text().startswith("@article{oak,\n")
-    assert read_bibliography(path).find(work_of(OAK)) is not None
+    work = work_of(OAK)
+    assert bibliography_for([work], [path.read_text()]).find(work) is not None
 
 
 def test_a_key_that_is_taken_by_another_work(tmp_path: Path) -> None:
