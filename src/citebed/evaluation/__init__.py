@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     )
     from citebed.evaluation.contrasts.pool import PoolOptions as PoolOptions
     from citebed.evaluation.contrasts.pool_bias import PoolBias as PoolBias, pool_bias as pool_bias
+    from citebed.evaluation.judgements.describing import describe as describe
+    from citebed.evaluation.judgements.sets import difference as difference, merge as merge
     from citebed.evaluation.measures import MEASURES as MEASURES, Measure as Measure
     from citebed.evaluation.measures.grammar import measure as measure
     from citebed.evaluation.scoring.comparing import (

@@ -36,6 +36,8 @@ VERBS = [
     "qrels subset j.qrels --queries X -o out",
     "qrels subset j.qrels --documents X -o out",
     "qrels subset j.qrels X --depth 5 -o out",
+    "qrels difference j.qrels X -o out",
+    "qrels stats j.qrels --documents X",
     "qrels merge j.qrels X --rule max -o out",
     "qrels expand X --cocited pairs -o out",
     "qrels expand j.qrels --cocited X -o out",

@@ -49,6 +49,7 @@ VERBS = (
     Verb(FUSE, "out.parquet"),
     Verb("qrels sample j.qrels --share 1 -o OUT", "out.qrels"),
     Verb("qrels subset j.qrels --min-relevance 1 -o OUT", "out.parquet"),
+    Verb("qrels difference j.qrels k.qrels -o OUT", "out.qrels"),
     Verb("qrels merge j.qrels k.qrels --rule max -o OUT", "out.gz"),
     Verb("qrels expand j.qrels --cocited c --at-least 1 -o OUT", "out.qrels"),
     Verb("report j.qrels one.run two.run -m AP --samples 100 -o OUT", "out.html"),
