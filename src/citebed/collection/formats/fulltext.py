@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from citebed.collection.formats.fields import links_to
@@ -86,7 +86,7 @@ _SHARED = ("doi", "title", "abstract", "year", "date", "line")
 
 
 def _text(block: Element, how: FullText) -> str:
-    return join_hyphens("".join(map(str, pieces_of(block, how.skip))))
+    return _plain("".join(map(str, pieces_of(block, how.skip))))
 
 
 # --- Divisions ------------------------------------------------------------------------------
@@ -161,9 +161,10 @@ def _sentences(paragraph: Element, marks: Marks, how: FullText) -> tuple[Sentenc
     text, places = _placed(paragraph, marks, how)
     texts = split_sentences(_plain(text)) or [""]
     starts = list(accumulate(map(_solid, texts[:-1]), initial=0))
+    before = accumulate(_solid(fold(text[a:b])) for a, b in pairwise((0, *places)))
     cites: list[list[str]] = [[] for _ in texts]
-    for place, cited in zip(places, marks.values(), strict=True):
-        cites[bisect_right(starts, _solid(_plain(text[:place]))) - 1] += cited
+    for place, cited in zip(before, marks.values(), strict=True):
+        cites[bisect_right(starts, place) - 1] += cited
     return tuple(Sentence(t, tuple(own), None) for t, own in zip(texts, cites, strict=True))
 
 
