@@ -10,7 +10,7 @@ import typer
 from citebed.cli.output import AsCsv, AsJson
 from citebed.cli.scoring_options import print_rows, style_of
 from citebed.errors import CitebedError
-from citebed.wording import printable
+from citebed.wording import for_terminal, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +95,11 @@ def _sources_grid(found: Sequence[JudgementStatistics]) -> Grid:
 
     head = ["judgements a query", "from", "judged", "relevant", "not relevant"]
     rows = [
-        [one.name, source, *(f"{value:.2f}" for value in tally.per_query(one.queries).values())]
+        [
+            one.name,
+            for_terminal(source),
+            *(f"{value:.2f}" for value in tally.per_query(one.queries).values()),
+        ]
         for one in found
         for source, tally in {"all": one.total, **one.sources}.items()
         if one.sources

@@ -104,6 +104,8 @@ def test_stats_by_source(call: Call) -> None:
     _, out, _ = call("qrels", "stats", "s.qrels", "--json")
     rows = {row["figure"]: row["value"] for row in json.loads(out)}
     assert rows["cited: relevant per query, mean"] == 0.5
+    Path("odd.qrels").write_text("q1 \x1b[31mred a 1\n")
+    assert r"\x1b[31mred" in call("qrels", "stats", "odd.qrels")[1]
 
 
 # --- difference ---

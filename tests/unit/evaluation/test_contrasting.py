@@ -291,22 +291,6 @@ def test_queries_of_one_cluster_count_together() -> None:
     assert found.conclusions[0].fate == "none"
 
 
-def test_the_summary_by_hand() -> None:
-    """One run rises and one falls; of their three queries one rises from 0, one falls from 1."""
-    runs = {"up": {"q1": ranking("a", "b"), "q2": ranking("y")}, "down": {"q1": ranking("a")}}
-    (found,) = contrast(J1, J12, runs, ["AP"]).summary
-    # up: 1 and 0, then 1 and 1/2; down: 1, then 1/2, and it lacks q2.
-    assert found.row() == {
-        "measure": "AP", "runs": 2, "change": pytest.approx((1 / 4 - 1 / 2) / 2),
-        "rose": 1, "fell": 1, "queries_rose": pytest.approx(1 / 3),
-        "queries_fell": pytest.approx(1 / 3), "from_best": 1, "from_0": 1,
-        "systems_kendall": pytest.approx(-1), "queries_kendall": pytest.approx(1),
-        "survive": 0, "vanish": 0, "appear": 0, "turn_round": 0,
-    }  # fmt: skip
-    (none,) = contrast(J1, J12, runs, ["GMAP"]).summary
-    assert none.row()["queries_rose"] is None
-
-
 def test_a_single_run_has_no_conclusions_and_no_correlation_of_systems() -> None:
     found = contrast(J1, J12, RUN, ["AP"])
     assert found.conclusions == ()
