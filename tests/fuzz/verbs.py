@@ -129,6 +129,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--weight": ("uniform", "burst", "recency:30d", "recency:1h", "!recency", "!no"),
     "--assessors": ("any-dissent-negative", "any", "majority", "max", "!no"),
     "--focus": ("Anna_Muster", "!no"),
+    "timeline --pair": ("one", "two", "!no"),
     "--feedback-delay": ("0", "12h", "7d", "!99999999999999999999d", "!x"),
     "simulate --documents": ("10", "10,20", "!0", "!x", "!1,2,3"),
     "--relevant": ("D/2", "D/10,1", "!D/0", "5", "!x"),
@@ -185,6 +186,7 @@ class Parameter(NamedTuple):
     choices: tuple[str, ...]
     several: bool
     required: bool
+    wants: int = 1
 
 
 @cache
@@ -213,6 +215,7 @@ def _parameter(given: Any) -> Parameter:
         choices=tuple(getattr(given.type, "choices", None) or ()),
         several=bool(getattr(given, "multiple", False)) or given.nargs == -1,
         required=bool(given.required),
+        wants=max(1, given.nargs),
     )
 
 
@@ -299,7 +302,8 @@ class _Drawn:
             word = self.value(spelled)
             if self.rng.random() < 0.01 and not parameter.name.startswith(_STEADY):
                 word = self.rng.choice(WORDS).replace("\0", "").replace("/etc", "etc")
-            words += [parameter.name, word] if parameter.is_option else [word]
+            more = [self.value(self.rng.choice(known)) for _ in range(parameter.wants - 1)]
+            words += [parameter.name, word, *more] if parameter.is_option else [word]
         return words
 
 

@@ -208,6 +208,10 @@ def timeline(
     read = [qrels, *runs, times, sliced]
     look = look_of(context, (report, plots), runs, (pair, areas), read)
     design = design_of(context, runs, baseline, (test, correct), alpha)
+    if design and shown.machine and (per_query or per_slice or trends):
+        raise CitebedError(
+            "paired tests are rows of their own: leave out --per-query, --per-slice and --trend."
+        )
     with opened_runs(runs, ahead=times is None and not official) as opened:
         # The first run is being read while this is loaded.
         from citebed.timeline.timelines import timeline as scored_timeline

@@ -171,21 +171,30 @@ def areas(
     it is P(i|q) wide and m(d_i,q) high. For all of Q queries contributions and weights are the
     means over queries. The area is the score either way, also where many slices are joined.
     """
-    cells, queries = scores.cells, len(scores.cells.queries)
-    share = weights_of(weight, cells) / (queries if query is None else 1)
-    if query is not None:
-        share = np.where(cells.query == cells.query_number(query), share, 0.0)
-    weights = np.bincount(cells.slice, share, len(cells.slices))
-    parts = np.bincount(cells.slice, share * scores.of(measure), len(cells.slices))
-    bounds = cells.slices.filled
+    weights, parts = _by_slice(scores, measure, weight, query)
+    slices, bounds = scores.cells.slices, scores.cells.slices.filled
     if over == "time":
         kept, widths = np.arange(len(weights)), np.diff(bounds) / (bounds[-1] - bounds[0])
     else:
         kept, widths = np.flatnonzero(weights > 0), weights
     at = np.arange(0, len(kept), math.ceil(len(kept) / _MOST_SLICES))
     wide, high, weighs = (np.add.reduceat(of[kept], at) for of in (widths, parts, weights))
-    starts = cells.slices.starts[kept[at]]
+    starts = slices.starts[kept[at]]
     edges = np.concatenate(([0.0], np.cumsum(wide)))
     if over == "time":
         edges = np.append(starts, bounds[-1]) / DAY
     return Areas(starts, edges, wide, high / wide, weighs == 0)
+
+
+def _by_slice(
+    scores: StreamScores, measure: Measure, weight: str, query: str | None
+) -> tuple[Floats, Floats]:
+    """Each slice's weight and what it contributes, of one query or as means over all."""
+    cells, slices = scores.cells, scores.cells.slices
+    share = weights_of(weight, cells) / (len(cells.queries) if query is None else 1)
+    if query is not None:
+        share = np.where(cells.query == cells.query_number(query), share, 0.0)
+    parts = share * scores.of(measure)
+    return np.bincount(cells.slice, share, len(slices)), np.bincount(
+        cells.slice, parts, len(slices)
+    )
