@@ -190,11 +190,11 @@ def _by_slice(
     scores: StreamScores, measure: Measure, weight: str, query: str | None
 ) -> tuple[Floats, Floats]:
     """Each slice's weight and what it contributes, of one query or as means over all."""
-    cells, slices = scores.cells, scores.cells.slices
+    cells = scores.cells
     share = weights_of(weight, cells) / (len(cells.queries) if query is None else 1)
     if query is not None:
         share = np.where(cells.query == cells.query_number(query), share, 0.0)
-    parts = share * scores.of(measure)
-    return np.bincount(cells.slice, share, len(slices)), np.bincount(
-        cells.slice, parts, len(slices)
-    )
+    weights, parts = np.zeros((2, len(cells.slices)))
+    np.add.at(weights, cells.slice, share)
+    np.add.at(parts, cells.slice, share * scores.of(measure))
+    return weights, parts
