@@ -1,7 +1,9 @@
 """One BibTeX file with all documents, each under a key of its own.
 
 An entry that was read from BibTeX is written as it was. All others are written from the
-document's fields, and read back at once: what differs then is counted and told.
+document's fields, and read back at once: what differs then is counted and told. Where the id is
+nothing to type (a DOI, a number) but the document has a cite key, the entry stands under that;
+further keys stand in BibLaTeX's ``ids``.
 """
 
 from __future__ import annotations
@@ -12,11 +14,19 @@ import polars as pl
 
 from citebed.collection.collection import Collection
 from citebed.collection.exporting.base import BIBLIOGRAPHIC, Exporter, Output, write_lines
-from citebed.collection.formats.bibtex import document_of, entry_of, write_entry
+from citebed.collection.formats.bibtex import (
+    document_of,
+    entry_of,
+    fields_of,
+    with_fields,
+    write_entry,
+)
 from citebed.collection.formats.bibtex_scan import RawEntry, scan
 from citebed.collection.formats.fields import FreeIds
 from citebed.collection.tables import document_of_row
 from citebed.records import Document
+from citebed.text.latex import text_to_latex
+from citebed.text.normalise import unique
 from citebed.wording import count
 
 FILE = "documents.bib"
@@ -28,7 +38,7 @@ def write_bibtex(collection: Collection, output: Output) -> None:
     documents = collection.documents
     ready = documents.select(_is_ready(collection).alias("ready")).to_series()
     entries = _Entries(documents["doc_id"])
-    others = documents.filter(~ready).select("doc_id", "bibtex", *BIBLIOGRAPHIC)
+    others = documents.filter(~ready).select("doc_id", "bibtex", "keys", *BIBLIOGRAPHIC)
     rows = (row for part in others.iter_slices(10_000) for row in part.iter_rows(named=True))
     made = [entries.add(document_of_row(row)) for row in rows]
     others = others.select("doc_id", made=pl.Series(made, dtype=pl.String))
@@ -68,13 +78,13 @@ class _Entries:
 
     def add(self, document: Document) -> str:
         """The entry of one more document."""
-        entry = entry_of(document)
+        entry = _with_keys(entry_of(document), document)
         read = _read(entry)
         own = document.doc_id
         fits = read is not None and not _differences(document, read[1])
         if read is None or not fits or not self._keys.is_free(read[0], owner=own):
             self._rewritten += document.bibtex is not None
-            entry = write_entry(document)
+            entry = _with_keys(write_entry(document), document)
             read = _read(entry)
         if read is None:
             self._differs["entry"] += 1
@@ -94,6 +104,18 @@ class _Entries:
             given = f"the given entry of {count(self._rewritten, 'document')}"
             told.append(f"{given} did not fit the fields; written from the fields")
         return told
+
+
+def _with_keys(entry: str, document: Document) -> str:
+    """The entry with all keys of the document, under one of them if the id is none."""
+    read = _read(entry)
+    missing = [key for key in document.keys if read and key not in read[1].keys]
+    if not missing:
+        return entry
+    key = None if document.doc_id in document.keys else missing.pop(0)
+    ids = unique([*fields_of(entry).get("ids", "").replace(",", " ").split(), *missing])
+    named = {"citebed-id": text_to_latex(document.doc_id)} if key else {}
+    return with_fields(entry, {**named, "ids": ", ".join(ids)}, key=key)
 
 
 def _read(entry: str) -> tuple[str, Document] | None:

@@ -89,3 +89,25 @@ def test_keys_that_would_collide(tmp_path: Path) -> None:
     text = (tmp_path / "out.bib").read_text("utf-8")
     keys = [line.partition("{")[2] for line in text.splitlines() if line.startswith("@")]
     assert len(set(keys)) == len(ids)
+
+
+def test_entries_stand_under_the_keys_that_authors_type(tmp_path: Path) -> None:
+    """Where the id is a DOI or a number, a cite key is the key; all keys come back."""
+    entry = "@article{10.5072/oak, title = {Oak Trees of the North}, year = {2001}}"
+    documents = [
+        Document("10.5072/oak", "article", "Oak Trees of the North", year=2001, bibtex=entry,
+                 doi="10.5072/oak", keys=("oak-mine", "oak-theirs")),
+        Document("17", "article", "Elms of the South", year=2005, keys=("elm",)),
+        Document("ash", "article", "Ashes of the West", year=2007, keys=("ash", "ashes")),
+        Document("10.5072/fir", "article", "Firs of the East", year=2009, doi="10.5072/fir"),
+    ]  # fmt: skip
+    first = collection_of(documents, tmp_path)
+    report = export(first, "bibtex", tmp_path / "out.bib")
+    text = (tmp_path / "out.bib").read_text("utf-8")
+    heads = [line.partition("{")[2].rstrip(",") for line in text.splitlines() if line[:1] == "@"]
+    assert heads == ["oak-mine", "elm", "ash", "10.5072/fir"]
+    again = imported(tmp_path / "again", tmp_path / "out.bib")
+    names = ("doc_id", "keys", "doi", "title", "year")
+    given = {row[0]: row for row in first.documents.select(names).iter_rows()}
+    assert given == {row[0]: row for row in again.documents.select(names).iter_rows()}
+    assert not any("reads back" in note for note in report.notes)
