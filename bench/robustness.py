@@ -138,7 +138,7 @@ def hostile(study: Study, root: Path, megabytes: int) -> None:
         folder = root / "hostile" / re.sub(r"\W", "-", item.name)
         source = folder / "in"
         source.mkdir(parents=True)
-        item.write(source, megabytes)
+        item.put(source, megabytes)
         one_hostile(study, item, folder / "collection", source)
         shutil.rmtree(folder)
     print()

@@ -35,8 +35,14 @@ class Hostile(NamedTuple):
     records: int | None
     says: str
 
+    def put(self, folder: Path, megabytes: int) -> None:
+        """Write it beside a harmless file: an import in which there is nothing at all is refused."""
+        self.write(folder, megabytes)
+        (folder / "beside.ris").write_text("TY  - JOUR\nTI  - A Harmless Neighbour\nER  - \n")
+
     def gives(self, records: int) -> bool:
-        """Whether an import gave as many records as it must."""
+        """Whether an import gave as many records as it must, and that of the neighbour."""
+        records -= 1
         if "cut short" in self.name and self.records:
             return records >= self.records
         return self.records in (None, records)

@@ -23,7 +23,7 @@ from citebed.cli.app import main
 from citebed.collection import ImportOptions, Rules, import_sources
 from citebed.collection.reading import parsing
 from citebed.collection.reading import reader as reading
-from citebed.collection.storing import store
+from citebed.collection.storing import store, table_files
 
 EARLIER, NEW = 250, 160
 """How many documents the collection has, and how many an import adds."""
@@ -150,7 +150,7 @@ def _noted(steps: list[str]) -> Iterator[None]:
     """Write down which step of an import has begun."""
     watched: list[tuple[Any, str]] = [
         (reading, "parse_all"),
-        (store, "write_table"),
+        (table_files, "write_table"),
         (store.Manifest, "to_toml"),
         (store, "commit"),
     ]

@@ -41,7 +41,7 @@ def test_damaged_files_are_all_accounted_for(tmp_path: Path) -> None:
 def test_a_hostile_file_does_no_harm(tmp_path: Path, item: Hostile) -> None:
     source = tmp_path / "in"
     source.mkdir()
-    item.write(source, MEGABYTES)
+    item.put(source, MEGABYTES)
     ran = import_twice(tmp_path / "c", source)
     said = list(accounting.table(tmp_path / "c", "import/problems")["what"])
     assert item.gives(ran.value("records")), said[:3]

@@ -74,8 +74,9 @@ class SourceNames:
 
         The same file has one name, whatever path or link leads to it.
         """
-        whole, real = os.path.abspath(path), os.path.realpath(path)
+        whole = os.path.abspath(path)
         linked = os.path.join(os.path.realpath(os.path.dirname(whole)), os.path.basename(whole))
+        real = os.path.realpath(path) if os.path.exists(path) else linked
         inside = linked if _is_below(linked, self._home) else real
         is_inside = _is_below(inside, self._home)
         found = _named(real, self._here.get) or _named(linked, self._here.get)
