@@ -88,6 +88,9 @@ _FAR = 90
 
 Span = tuple[int, int]
 
+_SIGNS = re.compile(r"[(\[\\⁰¹²³⁴-⁹]|\bet\b|\band (?:co|others)")
+"""Without one of these nobody is cited."""
+
 
 def anonymise(text: str, mask: str | None = None) -> str:
     """The text without the names of those whom it cites; see above for what counts as a name.
@@ -95,6 +98,8 @@ def anonymise(text: str, mask: str | None = None) -> str:
     With a ``mask``, a citation by name and year is replaced whole: ``Smith (2019) says`` is
     ``[CIT] says``, and a lone year is not taken for a date or a term. Numbers and keys stay.
     """
+    if _SIGNS.search(text) is None:
+        return text
     pieces, at = [], 0
     for start, end in sorted(
         {*_teams(text, mask), *_named(text, mask), *_inside_brackets(text, mask)}

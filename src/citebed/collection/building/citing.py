@@ -191,7 +191,11 @@ def query_sets(citing: Citing, documents: pl.DataFrame, rules: Rules) -> dict[st
     """The query sets ``paragraphs`` and ``sentences``."""
     if citing.papers.is_empty():
         return {}
-    contexts = passages(citing.contexts, rules)
+    asking = citing.contexts.filter(pl.col("cited").list.len() > 0)
+    whole = citing.contexts.join(
+        asking, on=["paper_id", "context_id"], how="semi", maintain_order="left"
+    )
+    contexts = passages(whole, rules)
     paragraphs = contexts.group_by("paper_id", "context_id", maintain_order=True).agg(
         pl.col("section").first(),
         pl.col("text").str.join(" "),
