@@ -59,7 +59,7 @@ def make_place(folder: Path) -> None:
     """Fill ``folder``: collections, runs, judgements, drafts, a stream and its topics."""
     import_demo(folder / "mine")
     run("index", folder / "mine")
-    for name in ("acm-cr", "demo-collection"):
+    for name in ("acm-cr", "acm-cr-collection", "demo-collection"):
         shutil.copytree(folder / "mine", folder / name)
     (folder / "other.jsonl").write_text(f"{json.dumps(_paper(folder))}\n")
     run("import", folder / "acm-cr", folder / "other.jsonl")

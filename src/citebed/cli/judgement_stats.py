@@ -69,9 +69,11 @@ def _documents(given: str | None, qrels: Path) -> int | None:
             f"--documents takes a number or the folder of a collection; found "
             f"'{printable(folder)}', which is neither."
         )
+    import polars as pl
+
     from citebed.collection import open_collection
 
-    return open_collection(folder).documents.height
+    return int(open_collection(folder).scan_documents().select(pl.len()).collect().item())
 
 
 def _figures_grid(found: Sequence[JudgementStatistics]) -> Grid:
