@@ -70,6 +70,12 @@ class _Shown:
         return self.style in ("json", "csv")
 
 
+def _a_score(value: float | None) -> float | None:
+    if value is not None and not math.isfinite(value):
+        raise CitebedError(f"the threshold {value} is no score.")
+    return value
+
+
 def timeline(
     context: typer.Context,
     qrels: Annotated[
@@ -120,7 +126,9 @@ def timeline(
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(help="Measures of sets (SetP, SetR, SetF, SU) look above this score."),
+        typer.Option(
+            callback=_a_score, help="Measures of sets (SetP, SetR, SetF, SU) look above this score."
+        ),
     ] = None,
     per_query: Annotated[
         bool, typer.Option("--per-query", "-q", help="Every query's scores too.")
@@ -197,8 +205,6 @@ def timeline(
     """
     style = style_of(format, as_json, as_csv)
     _check_options(context, official, drawn=bool(report or plots))
-    if threshold is not None and not math.isfinite(threshold):
-        raise CitebedError(f"the threshold {threshold} is no score.")
     shown = _shown_of(style, per_query, per_slice, trends)
     from citebed.timeline.streams.stream_runs import opened_runs
 
