@@ -17,7 +17,7 @@ from typing import ClassVar
 from citebed.errors import CitebedError, UnknownName
 from citebed.grammar import Call, Spec, SpecError, Spelled, choice, integer, number, parse, path
 from citebed.retrieval.feedback import FEEDBACK, Feedback, retrieval_of
-from citebed.retrieval.models import Model
+from citebed.retrieval.models import MODELS, Model
 
 SHORT_NAMES: dict[str, tuple[str, str | None]] = {
     "scibert": ("allenai/scibert_scivocab_uncased", None),
@@ -105,6 +105,9 @@ class Pipeline:
 def pipeline_of(text: str) -> Pipeline:
     """The pipeline that a text describes."""
     parts = parse(text).parts
+    name = parts[0].name
+    if short_name(name) in (*SHORT_NAMES, *FEEDBACK, *STAGES):
+        raise UnknownName("model", name, MODELS, f"'{name}' comes after one: bm25+{name}.")
     cut = 2 if len(parts) > 1 and parts[1].name.lower() in FEEDBACK else 1
     model, feedback = retrieval_of(Spec(parts[:cut]))
     if len(parts) > cut + 1:

@@ -66,6 +66,8 @@ def test_a_pipeline_reads_back_as_it_prints(pipeline: Pipeline) -> None:
         ("bm25+rm3+rm3+rm3", "is one part too many"),
         ("bm25+minilm(top=0)", "top=0 is not an integer from 1"),
         ("minilm+bm25", "unknown model 'minilm'"),
+        ("MiniLM", r"'MiniLM' comes after one: bm25\+MiniLM"),
+        ("rm3", r"'rm3' comes after one: bm25\+rm3"),
         ("bm25++minilm", "."),
         ("bm25(", "."),
     ],
