@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from citebed.drafts.reading import Form as Form, draft_of as draft_of, guess_form as guess_form
     from citebed.drafts.reading import parse_draft as parse_draft, read_draft as read_draft
     from citebed.drafts.records import Cited as Cited, Draft as Draft, Entry as Entry
-    from citebed.drafts.records import Passage as Passage, Unit as Unit, pieces as pieces
+    from citebed.drafts.records import Passage as Passage, Place as Place
+    from citebed.drafts.records import Unit as Unit, pieces as pieces
 
 __getattr__, __dir__ = names_on_first_use(__name__)

@@ -134,7 +134,7 @@ def _whole(draft: Draft) -> Passage:
         source=first.source,
         column=first.column,
         places=tuple(place for passage in passages for place in passage.places),
-        silent="" if asking else first.silent,
+        silent="" if asking or not draft.file else first.silent,  # what is typed is meant
     )
 
 

@@ -269,14 +269,14 @@ SILENT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SILENT)
-def test_a_draft_that_asks_for_nothing_gets_no_answer(run: Run, tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_text(SILENT[name])
-    code, out, err = run("recommend", "c", name, "--json")
-    assert (code, json.loads(out)) == (0, [])
-    assert re.search(r"^note: no answer for \d ", err, re.MULTILINE)
-    for form in ("text", "lines", "bibtex"):
-        assert run("recommend", "c", name, "--format", form)[:2] == (0, "")
+def test_drafts_that_ask_for_nothing_get_no_answer(run: Run, tmp_path: Path) -> None:
+    for name, text in SILENT.items():
+        (tmp_path / name).write_text(text)
+        code, out, err = run("recommend", "c", name, "--json")
+        assert (code, json.loads(out)) == (0, []), name
+        assert re.search(r"^note: no answer for \d ", err, re.MULTILINE), name
+        for form in ("text", "lines", "bibtex"):
+            assert run("recommend", "c", name, "--format", form)[:2] == (0, ""), name
 
 
 def test_english_prose_is_answered_whatever_its_words(run: Run, tmp_path: Path) -> None:
@@ -288,6 +288,11 @@ def test_english_prose_is_answered_whatever_its_words(run: Run, tmp_path: Path) 
     ):
         (tmp_path / "prose.txt").write_text(text)
         assert answers(run, "prose.txt"), text
+
+
+def test_what_is_typed_is_meant(run: Run) -> None:
+    for text in ("oaks", "Keywords: oaks, elms", "Figure 1: The oaks of the city", "Oaks."):
+        assert answers(run, text), text
 
 
 def test_words_that_hold_a_sentence_together_are_no_reason(run: Run) -> None:

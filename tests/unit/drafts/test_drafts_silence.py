@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from citebed.drafts import parse_draft, pieces
@@ -48,8 +50,9 @@ def test_what_is_silent(form: str, text: str, silent: list[str]) -> None:
 def test_within_a_whole_text_stubs_ask_and_captions_do_not() -> None:
     (whole,) = pieces(parse_draft(f"Query expansion\n\n{FIGURE}\n\nIt adds words.", "tex"), "text")
     assert (whole.text, whole.silent) == ("Query expansion\n\nIt adds words.", "")
-    (whole,) = pieces(parse_draft(FIGURE, "tex"), "text")
-    assert whole.silent == "caption"
+    alone = parse_draft(FIGURE, "tex")
+    assert [each.silent for each in pieces(alone, "text")] == [""], "what is typed is meant"
+    assert [each.silent for each in pieces(replace(alone, file="a.tex"), "text")] == ["caption"]
 
 
 def test_sentences_are_silent_with_their_passage() -> None:
