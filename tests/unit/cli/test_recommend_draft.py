@@ -210,6 +210,9 @@ def test_a_bib_file_that_the_draft_does_not_name(run: Run, tmp_path: Path) -> No
     assert (first["key"], first["in_bib"]) == ("roe2016songs", False)
     (first, *_) = answers(run, "notes.md", "-k", "1", "--bib", "refs.bib")
     assert (first["key"], first["in_bib"]) == ("Roe16", True)
+    (tmp_path / "front.md").write_text("---\nbibliography: refs.bib\n---\nBirds in the city.\n")
+    (first, *_) = answers(run, "front.md", "-k", "1")
+    assert (first["key"], first["in_bib"], first["line"]) == ("Roe16", True, 4)
     code, _, err = run("recommend", "c", "notes.md", "--bib", "gone.bib")
     assert code == 1
     assert "gone.bib: no such file" in err
