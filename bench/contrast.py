@@ -30,6 +30,7 @@ from citebed.report.contrast_figures import draw_contrast
 from citebed.report.contrast_table import (
     agreements_grid,
     changes_grid,
+    digests_grid,
     fates_grid,
     sets_grid,
 )
@@ -355,6 +356,7 @@ def tables(
     return {
         "sets": sets_grid(found.sets.facts).markdown(),
         "table 5": changes_grid(found.changes).markdown(),
+        "summary": digests_grid(found.summary).markdown(),
         "correlations": agreements_grid(systems).markdown(),
         "fates": fates_grid(found.conclusions).markdown(),
         "moves": moves(found, "kl").markdown(),

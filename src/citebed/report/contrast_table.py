@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
@@ -130,14 +131,19 @@ def digests_grid(found: Sequence[Digest]) -> Grid:
     rows = [
         [
             of.measure, f"{of.change:+.4f}", f"{of.rose}/{of.fell}",
-            f"{number(of.queries_rose, '.0%')}/{number(of.queries_fell, '.0%')}",
-            f"{of.from_best}/{of.from_0}",
+            *_by_query(of),
             number(of.systems_kendall, ".3f"), number(of.queries_kendall, ".3f"),
             *map(str, (of.survive, of.vanish, of.appear, of.turn_round)),
         ]
         for of in found
     ]  # fmt: skip
     return Grid(head, rows)
+
+
+def _by_query(of: Digest) -> tuple[str, str]:
+    if math.isnan(of.queries_rose):
+        return "–", "–"
+    return f"{of.queries_rose:.0%}/{of.queries_fell:.0%}", f"{of.from_best}/{of.from_0}"
 
 
 def directions_grid(changes: Sequence[Change]) -> Grid:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from citebed.evaluation.contrasts.changes import Agreement, Change, Conclusion, Mover
 from citebed.evaluation.contrasts.digest import Digest
@@ -38,6 +39,8 @@ def test_a_measure_in_a_row() -> None:
     assert tables.digests_grid([digest]).rows == [
         ["AP", "+0.0400", "7/1", "60%/25%", "3/14", "0.500", "–", "20", "1", "2", "3"]
     ]
+    without = replace(digest, queries_rose=math.nan, queries_fell=math.nan)
+    assert tables.digests_grid([without]).rows[0][3:5] == ["–", "–"]
 
 
 def test_judgements_by_query() -> None:
