@@ -36,7 +36,7 @@ class Hostile(NamedTuple):
     says: str
 
     def put(self, folder: Path, megabytes: int) -> None:
-        """Write it beside a harmless file: an import in which there is nothing at all is refused."""
+        """Write it beside a harmless file: an import in which there is nothing is refused."""
         self.write(folder, megabytes)
         (folder / "beside.ris").write_text("TY  - JOUR\nTI  - A Harmless Neighbour\nER  - \n")
 

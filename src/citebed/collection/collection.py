@@ -31,6 +31,7 @@ from citebed.records import (
 from citebed.runs import trec_files
 from citebed.runs.tables import Qrels
 from citebed.runs.trec_files import read_own
+from citebed.text.identifiers import arxiv_of
 from citebed.wording import printable
 
 _TRIES = 20
@@ -204,13 +205,14 @@ class Collection:
                 yield _document(row, sections, links)
 
     def document(self, doc_id: str) -> Document:
-        """A document by its id, or by any other name it goes by (DOI, id elsewhere)."""
+        """A document by its id, or any other name it goes by (DOI, arXiv id, key, id elsewhere)."""
         lower = doc_id.lower()
         for test in (
             pl.col("doc_id") == doc_id,
             pl.col("doc_id").str.to_lowercase() == lower,
             pl.col("doi") == lower,
             pl.col("aliases").list.contains(doc_id),
+            pl.col("arxiv") == (arxiv_of(doc_id) or ""),
         ):
             for row in self.documents.filter(test).head(1).iter_rows(named=True):
                 parts = (t.filter(doc_id=row["doc_id"]) for t in (self.sections, self.links))

@@ -98,6 +98,10 @@ def test_a_key_is_what_one_can_type() -> None:
         ("bibtex", "@article{a, journal={CoRR}, volume={abs/1810.04805}, title={T}}"),
         ("bibtex", "@misc{a, howpublished={\\url{https://arxiv.org/abs/1810.04805}}, title={T}}"),
         ("bibtex", "@misc{a, doi={10.48550/arXiv.1810.04805}, title={T}}"),
+        (
+            "bibtex",
+            "@misc{a, journal={arXiv e-prints}, note={ARXIV:1810.04805}, title={T}}",
+        ),
         ("bibtex", "@misc{a, url={https://arxiv.org/pdf/1810.04805v1.pdf}, title={T}}"),
         ("csl-json", '[{"id": "a", "type": "article", "number": "arXiv:1810.04805"}]'),
         (
@@ -170,6 +174,8 @@ def test_keys_come_back_from_json_lines(tmp_path: Path) -> None:
     again = open_collection(tmp_path / "again").documents.select(fields)
     assert again.equals(collection.documents.select(fields))
     assert again["arxiv"].to_list() == [None, "1810.04805"]
+    for name in ("1810.04805", "arXiv:1810.04805v2", "https://arxiv.org/abs/1810.04805"):
+        assert collection.document(name).doc_id == "other"
 
 
 def without_columns(folder: Path, *names: str) -> None:

@@ -77,7 +77,8 @@ def document_of(entry: RawEntry) -> Document:
     tail = latex_to_text(subtitle) if subtitle else ""
     authors = names_of(get("author", ""))
     # A publisher's export uses the DOI as key, and that is the more reliable of the two.
-    doi = normalise_doi(entry.key) or _doi_of(get("doi")) or _doi_of(url)
+    by_key = normalise_doi(entry.key)
+    doi = by_key or _doi_of(get("doi")) or _doi_of(url)
     return Document(
         doc_id=_id_of(entry, authors, date, title),
         type="inproceedings" if entry.type == "conference" else entry.type,
@@ -101,7 +102,7 @@ def document_of(entry: RawEntry) -> Document:
         language=_recurring(get("language") or get("langid")),
         bibtex=None if entry.broken else entry.text,
         crossref=_recurring(get("crossref")),
-        keys=_keys_of(entry),
+        keys=_keys_of(entry, by_key),
         line=entry.line,
     )
 
@@ -115,11 +116,13 @@ def _arxiv_of(fields: Mapping[str, str], doi: str | None) -> str | None:
     return arxiv_id(doi, *named, eprint=eprint)
 
 
-def _keys_of(entry: RawEntry) -> tuple[str, ...]:
-    """The entry's key, and those that BibLaTeX's ``ids`` or a note of Zotero's state."""
+def _keys_of(entry: RawEntry, doi: str | None) -> tuple[str, ...]:
+    """The entry's key unless it is a DOI, and those that BibLaTeX's ``ids`` or a note states."""
     get = entry.fields.get
-    also = get("ids", "").split(",")
-    return cite_keys(map(fold, (entry.key, *also)), notes=(get("note"), get("annote")))
+    also, notes = get("ids"), (get("note"), get("annote"))
+    if doi and not also and not any(notes):
+        return ()
+    return cite_keys((fold(entry.key), *map(fold, (also or "").split(","))), notes=notes)
 
 
 @functools.lru_cache(maxsize=1 << 16)

@@ -64,16 +64,22 @@ def cite_keys(
 
 # A note that begins otherwise ("extends arXiv:…") speaks of another paper.
 _ON_ARXIV = re.compile(
-    r"\W*(?:url\W+)?(?:https?://\S*arxiv|arxiv|corr\b|abs/|e-?print\b|preprint\b)", re.IGNORECASE
+    r"\W*(?:url\W+)?(?:https?://\S*arxiv|arxiv|corr\b|abs/|e-?print\b|preprint\b)"
 )
 
 
 def arxiv_id(doi: str | None, *fields: str | None, eprint: str | None = None) -> str | None:
     """The arXiv id of a record: its ``eprint``, what its DOI says, or the first field that does."""
-    likely = (text for text in fields if text and _ON_ARXIV.match(text))
-    given = arxiv_of(eprint) if eprint else None
-    by_doi = arxiv_of((doi and arxiv_of_doi(doi)) or "")
-    return given or by_doi or next(filter(None, map(arxiv_in, likely)), None)
+    if eprint and (found := arxiv_of(eprint)):
+        return found
+    if doi and (number := arxiv_of_doi(doi)):
+        return arxiv_of(number)
+    for text in fields:
+        lower = text.lower() if text else ""
+        likely = ("arxiv" in lower or "abs/" in lower) and _ON_ARXIV.match(lower)
+        if likely and (found := arxiv_in(lower)):
+            return found
+    return None
 
 
 class FreeIds:
