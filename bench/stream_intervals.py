@@ -4,8 +4,8 @@
 each in weeks of its own (tests/simulated_streams.py), and every kind of interval is counted right
 or wrong.
 
-Run: python bench/stream_intervals.py [--streams N] [--write]. The option puts the table into the
-page.
+Run: python bench/stream_intervals.py [--streams N] [--sizes] [--write]. The last puts the table
+into the page.
 Ends with exit code 1 if an interval that citebed gives holds less than 93% or more than 97%.
 """
 
@@ -43,6 +43,10 @@ QUERY_KINDS = ("percentile", "bca", "t", "studentised")
 KINDS = (*QUERY_KINDS, "t, both", "studentised, both")
 OURS = {"the same": "studentised", "their own": "studentised, both"}
 """What citebed gives: over queries, and over queries and slices."""
+
+
+SIZES = ((20_000, 30, 13), (8000, 10, 13), (8000, 30, 5), (8000, 60, 40))
+"""Queries that the truth is the mean of, then queries and weeks of a stream."""
 
 
 def held(number: int, same: bool, truth: dict[str, float]) -> np.ndarray:
@@ -89,14 +93,16 @@ def main() -> None:
     """Make the table, and put it into the page if asked to."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--streams", type=int, default=1000)
+    parser.add_argument("--sizes", action="store_true", help="streams of other sizes too")
     parser.add_argument("--write", action="store_true", help="put the table into docs/timeline.md")
     arguments = parser.parse_args()
     started = time.perf_counter()
     lines, fine = table(arguments.streams)
     print("\n".join(lines))
-    for units in ("queries", "both"):
-        found = coverage(units, arguments.streams)
-        print(f"differences over {units}: held {found.differences}, false alarms {found.alarms}")
+    for size in SIZES if arguments.sizes else SIZES[:1]:
+        for units in ("queries", "both"):
+            found = coverage(units, arguments.streams, *size)
+            print(f"{size[1]} queries, {size[2]} weeks, over {units}: {found}", flush=True)
     print(f"{arguments.streams:,} streams, {time.perf_counter() - started:.0f} s")
     if arguments.write:
         write_between("timeline.md", "coverage", "\n".join(lines))

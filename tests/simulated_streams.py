@@ -25,25 +25,27 @@ class Stream(NamedTuple):
 
     qrels: pl.DataFrame
     runs: dict[str, pl.DataFrame]
+    weeks: int
 
 
-def week_effects(rng: np.random.Generator, queries: int = 1) -> np.ndarray:
+def week_effects(rng: np.random.Generator, weeks: int = WEEKS, queries: int = 1) -> np.ndarray:
     """How much better or worse systems see in each week, for all queries or each by itself."""
-    return 0.5 * rng.normal(size=(queries, WEEKS))
+    return 0.5 * rng.normal(size=(queries, weeks))
 
 
-def stream(rng: np.random.Generator, weeks: np.ndarray, queries: int = QUERIES) -> Stream:
-    """One stream; ``weeks`` are what `week_effects` drew, for it or for many."""
-    bursts = rng.random((queries, WEEKS)) < 0.08
+def stream(rng: np.random.Generator, effects: np.ndarray, queries: int = QUERIES) -> Stream:
+    """One stream; ``effects`` are what `week_effects` drew, for it or for many."""
+    weeks = effects.shape[1]
+    bursts = rng.random((queries, weeks)) < 0.08
     rate = rng.lognormal(0.2, 0.6, (queries, 1)) * np.where(bursts, 6.0, 1.0)
-    relevant, others = rng.poisson(rate), rng.poisson(4.0, (queries, WEEKS))
-    cell = np.arange(queries * WEEKS)
+    relevant, others = rng.poisson(rate), rng.poisson(4.0, (queries, weeks))
+    cell = np.arange(queries * weeks)
     place = np.concatenate((np.repeat(cell, relevant.ravel()), np.repeat(cell, others.ravel())))
     grade = np.arange(len(place)) < relevant.sum()
-    time = START + place % WEEKS * WEEK + rng.integers(WEEK, size=len(place))
+    time = START + place % weeks * WEEK + rng.integers(WEEK, size=len(place))
     table = pl.DataFrame(
         {
-            "query_id": pl.Series(place // WEEKS).cast(pl.String),
+            "query_id": pl.Series(place // weeks).cast(pl.String),
             "doc_id": pl.Series(np.arange(len(place))).cast(pl.String),
             "time": time,
             "relevance": grade.astype(np.int64),
@@ -51,28 +53,28 @@ def stream(rng: np.random.Generator, weeks: np.ndarray, queries: int = QUERIES) 
     )
     runs = {}
     for name in ("one", "other"):
-        sight = 1.0 + 0.7 * rng.normal(size=(queries, 1)) + weeks + 0.5 * bursts
+        sight = 1.0 + 0.7 * rng.normal(size=(queries, 1)) + effects + 0.5 * bursts
         score = rng.normal(size=len(place)) + grade * sight.ravel()[place]
         runs[name] = table.select("query_id", "doc_id", "time").with_columns(score=pl.Series(score))
-    return Stream(table, runs)
+    return Stream(table, runs, weeks)
 
 
 def scored(of: Stream, units: str = "queries", samples: int = 999, seed: int = 0) -> Timeline:
     """The stream's timeline, week by week."""
-    span = {"start": "2024-01-01", "end": "2024-04-01"}
+    span = {"start": f"{START}", "end": f"{START + of.weeks * WEEK}"}
     return timeline(
         of.qrels, of.runs, slices="7d", weight=WEIGHTS, measures="AP", units=units,
         samples=samples, seed=seed, **span,
     )  # fmt: skip
 
 
-def true_scores(weeks: np.ndarray | None, queries: int) -> dict[str, float]:
+def true_scores(fixed: np.ndarray | None, queries: int, weeks: int = WEEKS) -> dict[str, float]:
     """What a score is a sample of, by weighting: the mean of very many queries.
 
-    With ``weeks`` in those weeks; without, every query has weeks of its own.
+    With ``fixed`` effects in those weeks; without, every query has weeks of its own.
     """
     rng = np.random.default_rng((SEED, 1))
-    effects = week_effects(rng, queries) if weeks is None else weeks
+    effects = week_effects(rng, weeks, queries) if fixed is None else fixed
     table = scored(stream(rng, effects, queries), samples=100).table
     return dict(table.group_by("weight").agg(pl.col("value").mean()).iter_rows())
 
@@ -95,16 +97,17 @@ def _holding(table: pl.DataFrame, truth: dict[str, float]) -> dict[str, bool]:
     return {weight: low <= truth[weight] <= high for weight, low, high in rows}
 
 
-def coverage(units: str, streams: int, many: int = 20_000, seed: int = 0) -> Held:
+def coverage(
+    units: str, streams: int, many: int = 20_000, queries: int = QUERIES, weeks: int = WEEKS
+) -> Held:
     """Draw streams: over queries all in the same weeks, over both each in weeks of its own."""
-    fixed = week_effects(np.random.default_rng((SEED, 2))) if units == "queries" else None
-    truth = true_scores(fixed, many)
+    fixed = week_effects(np.random.default_rng((SEED, 2)), weeks) if units == "queries" else None
+    truth = true_scores(fixed, many, weeks)
     held: list[dict[str, dict[str, float]]] = []
     for number in range(streams):
-        rng = np.random.default_rng((SEED, 3, seed, number))
-        found = scored(
-            stream(rng, week_effects(rng) if fixed is None else fixed), units, seed=number
-        )
+        rng = np.random.default_rng((SEED, 3, 0, number))
+        effects = week_effects(rng, weeks) if fixed is None else fixed
+        found = scored(stream(rng, effects, queries), units, seed=number)
         compared = found.compare(units=units)
         held.append(
             {
