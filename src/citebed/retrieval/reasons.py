@@ -61,6 +61,8 @@ class Reasons:
 
     def unspelled(self, shares: NDArray[np.float64]) -> bool:
         """Whether a word is missing of a term among the best reasons for some document."""
+        if len(self._spelled) == len(self._at):  # as always without feedback
+            return False
         return any(at not in self._spelled for row in shares for at in self._best(row))
 
     def spell(self, texts: Iterable[str]) -> None:
