@@ -108,3 +108,12 @@ def test_tables_in_many_chunks_some_of_them_empty() -> None:
     for made, expected in zip(merge(pl.concat(parts, rechunk=False)), merge(whole), strict=True):
         assert made.equals(expected)
     assert merge(whole)[0]["doc_id"].to_list() == ["doe", "doe-2", "x", "x-2", "y"]
+
+
+def test_an_arxiv_id_typed_for_another_paper(tmp_path: Path) -> None:
+    files = (
+        entry("doe", 1997, eprint="quant-ph/9611025"),
+        entry("poe", 1997, eprint="quant-ph/9611025", author="Poe, Ed", title="Of Another Sort"),
+        entry("new", 1998, eprint="quant-ph/9611025v2", title="Renamed Since It Appeared"),
+    )
+    assert merged(tmp_path, *files) == [["doe", "new"], ["poe"]]

@@ -1,12 +1,12 @@
 """One record for one document, from however many sources it was read.
 
 Two records are the same document when they have the same DOI; or, when at least one of them
-has none, the same arXiv id, or the same title (letters and digits only), first author's family
-name and year. A title of one or two words ("Editorial") must agree in venue, volume and pages too.
-Where the year is unknown, key, title and all surnames must be the same; failing that, or where
-the author is unknown, the abstract. Two different DOIs are two documents, however alike they look;
-so are two ids in one file of a curated collection (anything but a BibTeX file, where the same
-paper under two keys is an everyday slip).
+has none, the same arXiv id and first author, or the same title (letters and digits only), first
+author's family name and year. A title of one or two words ("Editorial") must agree in venue,
+volume and pages too. Where the year is unknown, key, title and all surnames must be the same;
+failing that, or where the author is unknown, the abstract. Two different DOIs are two documents,
+however alike they look; so are two ids in one file of a curated collection (anything but a
+BibTeX file, where the same paper under two keys is an everyday slip).
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ def identities(records: pl.DataFrame) -> pl.Series:
     itself = pl.concat_str([pl.lit("itself:"), pl.int_range(pl.len()).cast(pl.String)])
     curated = pl.col("bibtex").is_null()
     told_apart = curated & (curated.sum().over("same", "source") > 1)
+    # With its author: ids typed by hand are another paper's now and then.
+    named = pl.col("arxiv") + "|" + _first_author()
     by_arxiv = pl.when(pl.col("number").is_not_null())
     return (
         _undated_settled(records.with_columns(same=_alike()))
@@ -66,7 +68,7 @@ def identities(records: pl.DataFrame) -> pl.Series:
         )
         .with_columns(
             known=pl.col("doi").drop_nulls().first().over("same"),
-            number=pl.coalesce("arxiv", pl.col("arxiv").drop_nulls().first().over("same")),
+            number=pl.coalesce(named, named.drop_nulls().first().over("same")),
         )
         .with_columns(lent=by_arxiv.then(pl.col("doi").drop_nulls().first().over("number")))
         .select(
@@ -89,7 +91,7 @@ def _alike() -> pl.Expr:
     return pl.concat_str(
         [
             plain_title(pl.col("title")),
-            plain_title(_family(pl.col("authors").list.first().fill_null(""))),
+            _first_author(),
             pl.col("year").cast(pl.String).fill_null(""),
             pl.when(_FEW_WORDS).then(_details("venue", "volume", "pages")).otherwise(pl.lit("")),
             pl.when(vague).then(_details("abstract", "venue", "pages")).otherwise(pl.lit("")),
@@ -118,6 +120,11 @@ def _undated_settled(records: pl.DataFrame) -> pl.DataFrame:
         .join(found, on="row", how="left", maintain_order="left")
         .with_columns(same=pl.coalesce("other", "same"))
     )
+
+
+def _first_author() -> pl.Expr:
+    """The family name of the first author, empty where there is none."""
+    return plain_title(_family(pl.col("authors").list.first().fill_null("")))
 
 
 def _family(name: pl.Expr) -> pl.Expr:
