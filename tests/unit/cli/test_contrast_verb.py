@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 from citebed.cli import contrasting
@@ -114,6 +115,12 @@ def test_tables_for_people(invoke: Invoke) -> None:
 
 
 @pytest.fixture
+def blank(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are made, but nothing is drawn: only which ones there are is looked at."""
+    monkeypatch.setattr(Figure, "savefig", lambda _, file, **__: file.write(b"<svg/>"))
+
+
+@pytest.fixture
 def eight(invoke: Invoke) -> tuple[str, ...]:  # noqa: ARG001 - the files go into its folder
     """Eight runs over twenty queries, of which half have further judgements in the second set."""
     queries = [f"q{n:02}" for n in range(20)]
@@ -133,6 +140,7 @@ def eight(invoke: Invoke) -> tuple[str, ...]:  # noqa: ARG001 - the files go int
     return ("contrast", "j1.qrels", "j12.qrels", *(f"run{at}.run" for at in range(8)))
 
 
+@pytest.mark.usefixtures("blank")
 def test_eight_runs_fit_on_a_screen_and_the_rest_is_on_request(
     invoke: Invoke, eight: tuple[str, ...]
 ) -> None:
@@ -160,6 +168,7 @@ def test_rows_for_programs_have_everything_without_asking(
     assert {"shift", "shift_p"} <= short[-1].keys() | {k for row in short for k in row}
 
 
+@pytest.mark.usefixtures("blank")
 def test_the_runs_that_are_drawn_are_those_asked_for(
     invoke: Invoke, eight: tuple[str, ...]
 ) -> None:
