@@ -44,6 +44,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "collection": ("@c", "!>new", "!@qrels"),
     "import collection": ("@c", ">new", ">new", "!@qrels"),
     "sources": (*_SOURCES, "!c", "!nowhere"),
+    "forget sources": ("sources", "sources", "!nowhere"),
     "target": (">out", ">out.bib", "!>c", ">new/out"),
     "text": _TEXTS,
     "qrels": _QRELS,
@@ -353,6 +354,7 @@ def _following(command: list[str], rng: random.Random) -> list[list[str]]:
         [["stats", folder, "--json"], ["stats", folder, "--plot", "x.svg"]],
         [["lint", folder]],
         [command],
+        [["forget", folder, "sources"], command],
         [["export", folder, "out", "--to", form], ["import", "again", "out"]],
         [["export", folder, "out", "--to", "ir_datasets"]],
         [index, ["search", folder, "--queries", "topics", "-o", "x.run", "--threads", "1"]],
@@ -365,7 +367,7 @@ def _following(command: list[str], rng: random.Random) -> list[list[str]]:
 
 def _written_anyway(verb: str, command: list[str]) -> list[str]:
     """What a verb changes though no option says so."""
-    if verb in ("import", "index"):
+    if verb in ("import", "forget", "index"):
         return [word for word in command[1:2] if word in ("c", "new")]
     if verb == "search":
         return ["c/runs"]
