@@ -135,6 +135,15 @@ def test_a_read_only_folder_is_called_so(
     assert "work on a copy" in err
 
 
+def test_recommending_from_a_read_only_folder_without_an_index(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # noqa: ARG005
+    code, _, err = run("recommend", "c", "reading")
+    assert code == 1
+    assert "c has no index yet. The folder is read-only: build one in a copy of it" in err
+
+
 def test_a_folder_that_may_not_be_made_is_told_of(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,7 +73,10 @@ def read_description(folder: Path) -> Description:
     path = folder / DESCRIPTION
     if not os.path.lexists(path):
         name = printable(folder.parent)
-        raise CollectionError(f"{name} has no index yet. Build it with: citebed index {name}")
+        how = f"Build it with: citebed index {name}"
+        if not os.access(folder.parent, os.W_OK):
+            how = "The folder is read-only: build one in a copy of it, with citebed index"
+        raise CollectionError(f"{name} has no index yet. {how}")
     try:
         _check_kind(path)
         values = json.loads(read_small(path))
