@@ -54,21 +54,21 @@ def demo(
         _stream(collection)
         _campaign(collection)
     else:
-        _next()
+        _next(folder)
 
 
-def _next() -> None:
+def _next(folder: str) -> None:
     """Where to look after the first answer."""
     verbs = {
         "import mine/ library.bib": "a collection of your own papers; then citebed index mine/",
         "recommend mine/ draft.tex": "what each paragraph of a draft should cite",
-        "demo --full": "compare models, filter a stream, judge, look",
+        f"demo {folder} --full": "compare models, filter a stream, judge, look",
         "--help": "all verbs, each with an example",
     }
     width = max(map(len, verbs)) + 2
     typer.echo("Next:")
     for words, what in verbs.items():
-        typer.echo(f"  citebed {words:<{width}}{what}")
+        typer.echo(f"  citebed {printable(words):<{width}}{what}")
 
 
 def _compare(collection: Path) -> None:

@@ -220,3 +220,6 @@ def forget(
         print_json(report.rows())
     elif not quiet:
         print_report(report)
+        if (collection / "index").exists():
+            name = printable(collection)
+            typer.echo(f"note: the index still has them; run: citebed index {name}", err=True)

@@ -133,12 +133,21 @@ def test_in_python_the_open_collection_is_then_what_it_has_become(home: Path) ->
     ]
 
 
+def test_an_index_that_still_has_them_is_told_of(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    citebed.open(home / "c").index(quiet=True)
+    assert main(["forget", str(home / "c"), "b.bib"]) == 0
+    assert f"the index still has them; run: citebed index {home / 'c'}" in capsys.readouterr().err
+
+
 def test_the_verb(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["forget", str(home / "c"), "b.bib"]) == 0
     out = capsys.readouterr().out
     assert "1 document\n" in out
     assert "forgot" in out
     assert "b.bib" in out
+    assert "citebed index" not in out
     assert main(["forget", str(home / "c"), "b.bib"]) == 1
     assert "unknown source 'b.bib'" in capsys.readouterr().err
 

@@ -41,6 +41,7 @@ class ImportReport:
         """The report for people: a label and a sentence a line; nothing is left unsaid."""
         new, same = self.files - self.unchanged, self.unchanged
         files = f"{count(new, 'new or changed file')}, {same:,} unchanged"
+        files = files if self.files else "no file was named"
         merged = count(self.merged, "record")
         lines = [
             ("read", f"{count(self.records, 'record')}; {files}"),
