@@ -167,8 +167,10 @@ class _Import:
         remove = self._write(prepared)
         store.commit(self.folder, remove)
         (self.folder / "runs").mkdir(exist_ok=True)
-        missing = [] if prune else gone
-        return replace(report, missing=missing, forgotten=sorted(pruned))
+        if prune:
+            elsewhere = self.earlier.elsewhere(given)
+            return replace(report, forgotten=sorted(pruned), elsewhere=elsewhere)
+        return replace(report, missing=gone, forgotten=sorted(pruned))
 
     def forget(self, sources: Iterable[str | Path]) -> ImportReport:
         return self.run([], self.earlier.named(sources))

@@ -187,7 +187,9 @@ def test_a_source_elsewhere_is_pruned_where_it_is_named(tmp_path: Path) -> None:
     collection = tmp_path / "here" / "c"
     imported(collection, tmp_path / "there" / "x.bib", tmp_path / "there" / "y.bib")
     (tmp_path / "there" / "y.bib").unlink()
-    assert imported(collection, tmp_path / "there" / "x.bib", prune=True).forgotten == []
+    report = imported(collection, tmp_path / "there" / "x.bib", prune=True)
+    assert (report.forgotten, report.elsewhere) == ([], ["y.bib"])
+    assert "not known whether there: y.bib" in dict(report.lines())["elsewhere"]
     assert imported(collection, tmp_path / "there" / "y.bib", prune=True).forgotten == ["y.bib"]
 
 

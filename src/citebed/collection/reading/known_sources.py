@@ -52,6 +52,11 @@ class KnownSources:
             )
         return [path for path in paths if path not in gone]
 
+    def elsewhere(self, given: list[str]) -> list[str]:
+        """Sources of whose place only a hash is known, and that are not under a path given."""
+        named = {name for root in given for name in self.under(root)}
+        return [n for n in self.sources if n not in named and self.names.where(n) is None]
+
     def gone(self, here: set[str], given: list[str], *, prune: bool) -> list[str]:
         """Sources that are no longer there: under a path given now, or (with ``prune``) wherever
         that can be told."""

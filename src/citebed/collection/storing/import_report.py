@@ -18,7 +18,8 @@ class ImportReport:
     ``outside`` the citing paragraphs of sections that the rules make no queries of.
 
     ``outcomes`` says what became of each file that is new or has changed; ``new_problems`` are
-    those of the ``problems`` that no earlier import has told of.
+    those of the ``problems`` that no earlier import has told of. Sources ``elsewhere`` were not
+    named, so that pruning could not tell whether they are still there.
     """
 
     folder: Path
@@ -33,6 +34,7 @@ class ImportReport:
     problems: pl.DataFrame
     missing: list[str] = field(default_factory=list)
     forgotten: list[str] = field(default_factory=list)
+    elsewhere: list[str] = field(default_factory=list)
     outcomes: list[tuple[str, str]] = field(default_factory=list)
     new_problems: pl.DataFrame = field(default_factory=pl.DataFrame)
     outside: int = 0
@@ -61,6 +63,9 @@ class ImportReport:
             lines.append(("queries", ", ".join(sets)))
         if self.forgotten:
             lines.append(("forgot", _some(self.forgotten)))
+        if self.elsewhere:
+            unknown = f"not known whether there: {_some(self.elsewhere)}"
+            lines.append(("elsewhere", f"{unknown}; name such a path to prune it, or forget it"))
         if self.missing:
             gone = f"no longer there: {_some(self.missing)}"
             lines.append(("gone", f"{gone}; --prune forgets such sources"))
