@@ -131,9 +131,8 @@ class _Import:
         )
         self.rules = self.manifest.rules if options.rules is None else options.rules
         self.known = self.read(f"{IMPORT}/sources")
-        if not table_files.is_complete(
-            folder, "documents"
-        ):  # an earlier version kept less: read it again
+        self.is_old = not table_files.is_complete(folder, "documents")
+        if self.is_old:  # an earlier version kept less: read it again
             self.known = self.known.with_columns(sha256=pl.lit(""))
         workers = options.workers or os.cpu_count() or 1
         self.names = SourceNames(folder, self.manifest.sources, absolute=options.absolute)
@@ -207,10 +206,9 @@ class _Import:
     def _earlier_records(self) -> pl.DataFrame:
         """All records as they were read: a merged document is taken apart again."""
         documents = self.read("documents").filter(pl.col("records") == 1)
-        # One that was renamed since another document had its id goes by its own again; where no
-        # version before this one kept that, it was the only alias.
-        other = pl.when(pl.col("keys").list.len() == 0).then(pl.col("aliases").list.first())
-        own = pl.coalesce("read_as", other, "doc_id")
+        # One that was renamed since another document had its id goes by its own again.
+        renamed = pl.col("aliases").list.first() if self.is_old else pl.col("read_as")
+        own = pl.coalesce(renamed, "doc_id")
         single = documents.with_columns(doc_id=own).select(list(tables.RECORD))
         aside = self.read(f"{IMPORT}/set_aside").select(list(tables.RECORD))
         if aside.is_empty():

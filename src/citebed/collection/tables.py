@@ -166,14 +166,24 @@ def check_values(table: pl.DataFrame, name: str) -> None:
             raise ValueError(f"its column '{column}' lacks values")
 
 
+_ENTRY_KEY = r'^\s*@\s*[A-Za-z]+\s*[{(]\s*([^\s,{}="]+)\s*,'
+_DOI_KEY = r"^10\.\d{4,9}/"
+
+
 def with_added(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    """The table with the columns that an earlier version did not write, in the stated order."""
+    """The table with the columns that an earlier version did not write, in the stated order.
+
+    Keys are those of the BibTeX entries; of other formats they were not kept.
+    """
     lacking = schema.keys() - set(table.columns)
-    empty_columns = (
-        pl.lit([] if schema[name] == _LIST else None, dtype=schema[name]).alias(name)
-        for name in lacking
-    )
-    return table.with_columns(empty_columns).select(list(schema)) if lacking else table
+    if not lacking:
+        return table
+    key = pl.col("bibtex").str.extract(_ENTRY_KEY)
+    none = pl.lit([], dtype=_LIST)
+    keys = pl.when(~key.str.contains(_DOI_KEY)).then(pl.concat_list(key)).otherwise(none)
+    unknown = (pl.lit(None, dtype=schema[name]).alias(name) for name in lacking - {"keys"})
+    added = table.with_columns(*unknown, *([keys.alias("keys")] if "keys" in lacking else []))
+    return added.select(list(schema))
 
 
 _SEPARATOR = "\x1f"
