@@ -14,6 +14,7 @@ from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from citebed.collection.formats.fields import links_to
+from citebed.collection.formats.outline import Outline
 from citebed.collection.formats.xml import (
     Element,
     attribute,
@@ -91,7 +92,7 @@ def _text(block: Element, how: FullText) -> str:
 
 # --- Divisions ------------------------------------------------------------------------------
 
-_NUMBERED = re.compile(r"\s*(\d+(?:\.\d+)*)\.?(?!\d)")
+_A_WORD = re.compile(r"\s*[A-Z]+\s")
 
 
 def _parts(body: Element, how: FullText) -> list[_Part]:
@@ -102,10 +103,11 @@ def _parts(body: Element, how: FullText) -> list[_Part]:
     parts = []
     left_out = {"", how.division, how.heading, *how.skip}
     sections: dict[Element | str, str] = {}
+    outline = Outline()
     for part in (body, *below(body, how.division)):
         parent = part.getparent()
         if part is body or (parent is not None and local(parent) in (how.division, local(body))):
-            heading, number = text_at(part, how.heading), _number(part, how)
+            heading, number = text_at(part, how.heading), outline.place(_label(part, how))
             above = sections.get(parent, "") if parent is not None else ""
             if not above and "." in number:  # GROBID writes 2.1 beside 2, not inside it
                 above = sections.get(number.rpartition(".")[0], "")
@@ -116,12 +118,17 @@ def _parts(body: Element, how: FullText) -> list[_Part]:
     return [part for part in parts if part.blocks]
 
 
-def _number(part: Element, how: FullText) -> str:
-    """The number of a division (``2.1``), from its heading or the label before it, or ``""``."""
+def _label(part: Element, how: FullText) -> str:
+    """The number of a division as it is written: beside its heading, or at the start of it."""
     heading = child(part, how.heading)
-    given = "" if heading is None else attribute(heading, "n") or inner_text(heading)
-    found = _NUMBERED.match(given)
-    return found[1] if found else ""
+    if heading is None:
+        return ""
+    return attribute(heading, "n") or _written(inner_text(heading))
+
+
+def _written(heading: str) -> str:
+    """A heading, unless it begins with a word that would pass for a number (``A Method``)."""
+    return "" if _A_WORD.match(heading) else heading
 
 
 def _kind(part: Element) -> str:
