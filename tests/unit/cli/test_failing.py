@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import os
+
 import polars as pl
 import pytest
 
+from citebed import cli
 from citebed.cli.app import main
 
 PANIC = pl.exceptions.PanicException
@@ -54,3 +58,19 @@ def test_everything_else_is_a_bug_of_ours(
     assert f"citebed: a bug of ours: {kind.__name__}: index out of bounds\n" in err
     assert "frame" not in err
     assert "CITEBED_DEBUG" in err
+
+
+@pytest.mark.parametrize(("debug", "stack"), [("", "0"), ("1", "1")])
+def test_a_panic_shows_its_stack_only_to_who_asks(
+    debug: str, stack: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUST_BACKTRACE", "1")
+    monkeypatch.setenv("CITEBED_DEBUG", debug)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    told: list[str] = []
+    monkeypatch.setattr("citebed.cli.app.main", lambda: told.append(os.environ["RUST_BACKTRACE"]))
+    monkeypatch.setattr("citebed.cli._leave", lambda _: None)
+    threshold = gc.get_threshold()
+    cli.run()
+    gc.set_threshold(*threshold)
+    assert told == [stack]
