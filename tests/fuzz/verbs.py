@@ -92,6 +92,8 @@ VALUES: dict[str, tuple[str, ...]] = {
     "filter --output": (">out.run", ">out.run.gz"),
     # words
     "--types": ("article,misc", "all", "!no", "!"),
+    "--sections": ("introduction,related-work", "abstract", "!,", "!"),
+    "--source": ("cited", "0", "!"),
     "--front-matter": ("keep", "drop", "sessions", "!no"),
     "--reviews": ("keep", "drop", "!no"),
     "--languages": ("en", "en,de", "all", "!x"),
