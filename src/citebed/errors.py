@@ -71,5 +71,10 @@ def import_extra(extra: str, package: str) -> Any:
         raise MissingExtra(extra, package) from error
 
 
+def is_interrupt(error: BaseException) -> bool:
+    """Whether a library's panic is Ctrl-C, which came while the library called Python."""
+    return not isinstance(error, Exception) and "<class 'KeyboardInterrupt'>" in str(error)
+
+
 class CollectionError(CitebedError):
     """A collection folder that is missing, locked, broken or of another version."""

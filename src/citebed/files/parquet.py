@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from citebed.errors import FormatError
+from citebed.errors import FormatError, is_interrupt
 from citebed.files.limits import BOMB_RATIO, FILE_BYTES, limit
 from citebed.files.packed import Bomb
 from citebed.files.reading import at_hand
@@ -30,5 +30,7 @@ def read_parquet(path: Path) -> pl.DataFrame:
                 raise FormatError(path, None, str(Bomb()))
             return scan.collect()
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            if is_interrupt(error):
+                raise KeyboardInterrupt from None
             reason = str(error).partition("\n")[0]
             raise FormatError(path, None, f"not a Parquet file, or damaged ({reason}).") from None

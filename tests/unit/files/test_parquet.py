@@ -54,3 +54,12 @@ def test_far_too_many_rows_are_refused(whole: Path, monkeypatch: pytest.MonkeyPa
         read_parquet(whole)
     monkeypatch.setenv(limits.VARIABLE, "1G")
     assert read_parquet(whole).height == 1 << 18
+
+
+def test_ctrl_c_within_polars_is_ctrl_c(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise pl.exceptions.PanicException("PyErr { type: <class 'KeyboardInterrupt'>, value: … }")
+
+    monkeypatch.setattr(pl, "scan_parquet", fail)
+    with pytest.raises(KeyboardInterrupt):
+        read_parquet(whole)

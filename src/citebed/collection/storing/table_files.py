@@ -20,7 +20,7 @@ from citebed.collection.tables import (
     empty,
     with_added,
 )
-from citebed.errors import CitebedError, CollectionError
+from citebed.errors import CitebedError, CollectionError, is_interrupt
 from citebed.files.reading import at_hand
 from citebed.wording import printable
 
@@ -58,12 +58,15 @@ def read_table(folder: Path, name: str, schema: Schema) -> pl.DataFrame:
 
 @contextlib.contextmanager
 def damage_told(path: Path) -> Iterator[None]:
-    """Whatever polars says of a file of the collection, also in panic, is told as damage."""
+    """Whatever polars says of a file of the collection, also in panic, is told as damage; but for
+    Ctrl-C and a machine without memory."""
     try:
         yield
-    except CitebedError:
+    except (CitebedError, MemoryError):
         raise
     except (Exception, pl.exceptions.PanicException) as error:
+        if is_interrupt(error):
+            raise KeyboardInterrupt from None
         reason = str(error).partition("\n")[0]
         raise CollectionError(f"{printable(path)} is damaged ({reason}). {mending(path)}") from None
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from citebed.errors import CitebedError, FormatError
+from citebed.errors import CitebedError, FormatError, is_interrupt
 from citebed.files.reading import file_hash, read_text
 from citebed.retrieval.rerank.architectures import positions
 
@@ -100,6 +100,8 @@ def blaming(folder: ModelFolder) -> Iterator[None]:
     except (CitebedError, MemoryError):
         raise
     except BaseException as error:
+        if is_interrupt(error):
+            raise KeyboardInterrupt from None
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         reason = str(error).strip().partition("\n")[0] or type(error).__name__

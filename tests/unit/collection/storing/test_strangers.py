@@ -181,6 +181,30 @@ def test_a_damaged_file_is_told(collection: Path, name: str) -> None:
         _ = (opened.documents, opened.qrels("cats").table, opened.queries("cats"))
 
 
+CTRL_C = "called `Result::unwrap()` on an `Err` value: PyErr { type: <class 'KeyboardInterrupt'> }"
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [(pl.exceptions.PanicException(CTRL_C), KeyboardInterrupt), (MemoryError(), MemoryError)],
+)
+def test_what_is_no_fault_of_a_file_is_not_told_as_damage(
+    collection: Path,
+    error: BaseException,
+    expected: type[BaseException],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    opened = open_collection(collection)
+    monkeypatch.setattr(pl, "read_parquet", fail)
+    with pytest.raises(expected):
+        _ = opened.documents
+    monkeypatch.undo()
+    assert opened.documents.height == 1
+
+
 @pytest.mark.parametrize(
     ("name", "line"),
     [
