@@ -17,7 +17,9 @@ from typing import Any
 import typer
 from typer.exceptions import TyperException
 
-from citebed.errors import CitebedError
+from citebed.cli.pairs import VERBS as PAIRED
+from citebed.cli.pairs import in_two_words
+from citebed.errors import CitebedError, is_interrupt
 from citebed.files.network import VARIABLE as OFFLINE
 from citebed.wording import for_terminal, printable
 
@@ -106,7 +108,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is None and verb in WITHOUT_MATRICES:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
-        result = build(verb)(args=given, prog_name="citebed", standalone_mode=False)
+        words = in_two_words(given) if verb in PAIRED else given
+        result = build(verb)(args=words, prog_name="citebed", standalone_mode=False)
         sys.stdout.flush()
     except typer.Exit as stop:
         return stop.exit_code
@@ -121,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         typer.echo(f"citebed: {for_terminal(str(error))}", err=True)
         return 1
     except BaseException as error:  # a library written in Rust panics with no Exception
-        return _failed(error)
+        return _interrupted() if is_interrupt(error) else _failed(error)
     if result == INTERRUPTED:  # how typer passes Ctrl-C on
         return _interrupted()
     return result if isinstance(result, int) else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -54,8 +54,8 @@ def contrast(
         ),
     ] = None,
     pair: Annotated[
-        str | None,
-        typer.Option(metavar="RUN,RUN", help="With --plots: these two against each other too."),
+        tuple[str, str] | None,
+        typer.Option(metavar="RUN RUN", help="With --plots: these two against each other too."),
     ] = None,
     largest: Annotated[
         int, typer.Option(min=0, help="How many of the largest moves, each way, are named.")
@@ -93,9 +93,14 @@ def contrast(
     from citebed.report.contrast_table import contrast_grids, contrast_lines
 
     style = options.style_of(format, as_json, as_csv)
-    two = _pair(pair, plots)
+    if pair and plots is None:
+        raise typer.BadParameter("--pair is drawn with --plots FOLDER.")
     if drawn_runs and plots is None:
         raise typer.BadParameter("--draw needs --plots FOLDER.")
+    two, drawn_runs = (
+        given and [options.run_named(run, runs, "run to picture") for run in given]
+        for given in (pair, drawn_runs)
+    )
     how = contrasting.ContrastOptions(
         settings=options.settings_of(complete, scores),
         design=Design(test=test, correction=correct, alpha=alpha),
@@ -114,22 +119,10 @@ def contrast(
     _say_more(part, full, style, "correlations, differences between runs, queries that move")
 
 
-def _pair(given: str | None, plots: Path | None) -> tuple[str, ...] | None:
-    """The two runs that are drawn against each other."""
-    if given is None:
-        return None
-    if plots is None:
-        raise typer.BadParameter("--pair is drawn with --plots FOLDER.")
-    two = tuple(name.strip() for name in given.split(","))
-    if len(two) != 2:
-        raise typer.BadParameter(f"--pair takes two runs, RUN,RUN; found '{given}'.")
-    return two
-
-
 def _draw(
     found: Contrast,
     folder: Path | None,
-    pair: tuple[str, ...] | None,
+    pair: Sequence[str] | None,
     runs: list[str] | None,
     full: bool,
 ) -> list[str]:

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 from citebed.cli import contrasting
+from citebed.cli.pairs import in_two_words
 from citebed.errors import CitebedError
 
 Invoke = Callable[..., tuple[int, str, str]]
@@ -42,7 +43,7 @@ def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     app.command("pool-bias")(contrasting.pool_bias)
 
     def run(*words: str) -> tuple[int, str, str]:
-        result = CliRunner().invoke(app, list(words))
+        result = CliRunner().invoke(app, in_two_words(words))
         if isinstance(result.exception, CitebedError):
             return 1, result.stdout, str(result.exception)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
@@ -177,7 +178,7 @@ def test_the_runs_that_are_drawn_are_those_asked_for(
     assert {path.stem for path in Path("f").iterdir()} == {"run3", "run5", "systems"}
     code, _, err = invoke(*eight, "--plots", "g", "--draw", "run9")
     assert (code, Path("g").exists()) == (1, False)
-    assert "there is no run 'run9'" in err
+    assert "unknown run to picture 'run9'" in err
 
 
 def test_pool_bias_lists_few_doubts_unless_asked(invoke: Invoke, eight: tuple[str, ...]) -> None:
@@ -213,6 +214,15 @@ def test_plots(invoke: Invoke) -> None:
     assert "GMAP has no scores of its own" in out
 
 
+@pytest.mark.parametrize("pair", [("one,two",), ("one", "two"), ("one.run", "./two.run")])
+def test_a_pair_is_written_in_two_ways(invoke: Invoke, pair: tuple[str, ...]) -> None:
+    code, _, err = invoke(
+        *CONTRAST, "-m", "AP", "--plots", "f", "--draw", "one.run", "--pair", *pair
+    )
+    assert code == 0, err
+    assert {path.stem for path in Path("f").iterdir()} == {"one", "one-two", "systems"}
+
+
 def test_pool_bias_as_rows(invoke: Invoke) -> None:
     code, out, _ = invoke(*BIAS, "-m", "P@1", "--depth", "1", "--part", "falls", "--json")
     assert code == 0
@@ -245,7 +255,8 @@ def test_cutoffs_of_unjudged_documents(invoke: Invoke) -> None:
         ((*CONTRAST, "--test", "z"), "unknown test 'z'"),
         ((*CONTRAST, "one.run"), "the file 'one.run' is given twice"),
         ((*CONTRAST, "--plots", "j1.qrels"), "is a file; name a folder"),
-        ((*CONTRAST, "--plots", "f", "--pair", "one,three"), "there is no run 'three'"),
+        ((*CONTRAST, "--plots", "f", "--pair", "one,three"), "unknown run to picture 'three'"),
+        ((*CONTRAST, "--plots", "f", "--draw", "tow"), "Did you mean 'two'?"),
         ((*BIAS, "--correct", "tukey"), "Correct with holm"),
         (("pool-bias", "j12.qrels", "one.run"), "found one run"),
     ],
@@ -260,7 +271,6 @@ def test_what_a_user_can_fix_is_said(invoke: Invoke, words: tuple[str, ...], mes
     ("words", "message"),
     [
         (("--pair", "one,two"), "--pair is drawn with --plots"),
-        (("--pair", "one", "--plots", "f"), "--pair takes two runs"),
         (("--draw", "one"), "--draw needs --plots"),
     ],
 )
