@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -20,12 +20,17 @@ from matplotlib.figure import Figure
 
 from citebed.evaluation.contrasts.contrasting import Contrast
 from citebed.evaluation.measures.base import Measure
-from citebed.report.drawing import MARK, RULE, FileNames, drawn, label, panels, write_files
+from citebed.report.drawing import MARK, RULE, FileNames, drawn, lines_of, panels, write_files
 from citebed.runs.tables import Floats
 from citebed.wording import count
 
 ENDINGS = ("svg", "png")
 _SIZES = (0.25, 0.8), (2.75, 2.75)
+_ACROSS = 34
+"""How many letters of usual width stand beside a panel, or below it."""
+_BESIDE = 20
+_LINES = 16
+"""How many letters a line has beside the ends of slopes, and how many lines a usual panel."""
 _DOT = 16.0
 _LARGEST_DOT = 420.0
 _NUMBERED = 6
@@ -38,7 +43,7 @@ Made = tuple[str, Callable[[], Figure]]
 def draw_contrast(
     contrast: Contrast,
     folder: str | Path,
-    pair: tuple[str, ...] | None = None,
+    pair: Sequence[str] | None = None,
     *,
     runs: Sequence[str] | None = None,
     full: bool = False,
@@ -75,7 +80,7 @@ def telling_runs(contrast: Contrast) -> list[str]:
 
 
 def _figures(
-    contrast: Contrast, pair: tuple[str, ...] | None, runs: Sequence[str] | None, full: bool
+    contrast: Contrast, pair: Sequence[str] | None, runs: Sequence[str] | None, full: bool
 ) -> Iterator[Made]:
     names = FileNames()
     every = [scores.run for scores in contrast.before.runs]
@@ -96,17 +101,24 @@ def _figures(
 def _run_figure(contrast: Contrast, run: str, measures: Sequence[Measure]) -> Figure:
     figure, grid = panels(len(measures), len(measures), *_SIZES)
     x, y = contrast.before[run], contrast.after[run]
-    first, second = label(contrast.sets.before.name), label(contrast.sets.after.name)
+    first, second = contrast.sets.before.name, contrast.sets.after.name
     for axes, measure in zip(grid, measures, strict=True):
         scatter(axes, y.of(measure), x.of(measure), measure.RANGE)
         axes.set_title(str(measure))
-        axes.set_xlabel(f"under {second}")
-    grid[0].set_ylabel(f"under {first}")
-    queries = count(len(x.query_ids), "query")
-    figure.suptitle(
-        f"{label(run)}, {queries}\nbelow the diagonal: higher under {second}", fontsize=8
+        axes.set_xlabel(lines_of(f"under {second}", _ACROSS))
+    grid[0].set_ylabel(lines_of(f"under {first}", _ACROSS))
+    said = (
+        f"{run}, {count(len(x.query_ids), 'query')}",
+        f"below the diagonal: higher under {second}",
     )
+    _entitle(figure, said, len(measures))
     return figure
+
+
+def _entitle(figure: Figure, said: Sequence[str], columns: int) -> None:
+    """Sentences over all panels, as broad as these are together."""
+    lines = (lines_of(sentence, _ACROSS * columns + 8) for sentence in said)
+    figure.suptitle("\n".join(lines), fontsize=8)
 
 
 def _pair_figure(contrast: Contrast, first: str, second: str) -> Figure:
@@ -120,10 +132,10 @@ def _pair_figure(contrast: Contrast, first: str, second: str) -> Figure:
         for axes, measure in zip(row, contrast.by_query, strict=True):
             at = contrast.measures.index(measure)
             scatter(axes, y[at], x[at], measure.RANGE)
-            axes.set_title(f"{measure} under {evaluation.qrels}")
-            axes.set_xlabel(label(second))
-        row[0].set_ylabel(label(first))
-    figure.suptitle(f"below the diagonal:\n{label(second)} is better", fontsize=8)
+            axes.set_title(lines_of(f"{measure} under {evaluation.qrels}", _ACROSS))
+            axes.set_xlabel(lines_of(second, _ACROSS))
+        row[0].set_ylabel(lines_of(first, _ACROSS))
+    _entitle(figure, ("below the diagonal:", f"{second} is better"), columns)
     return figure
 
 
@@ -186,33 +198,43 @@ def _limits(x: Floats, y: Floats, limits: tuple[float, float]) -> tuple[float, f
 def _systems_figure(contrast: Contrast) -> Figure:
     """Per measure a line a run from its mean under the first set to that under the second."""
     columns = min(3, len(contrast.measures))
-    figure, grid = panels(len(contrast.measures), columns, (0.3, 0.3), (3.1, 2.8))
+    names = {scores.run: lines_of(scores.run, _BESIDE) for scores in contrast.before.runs}
+    most = max(name.count("\n") + 1 for name in names.values())
+    lines = max(_LINES, most * len(names))
+    figure, grid = panels(len(contrast.measures), columns, (0.3, 0.3), (3.1, 2.8 * lines / _LINES))
     for axes, measure in zip(grid, contrast.measures, strict=True):
-        _slopes(axes, contrast, measure)
+        _slopes(axes, contrast, measure, names, most / lines)
     return figure
 
 
-def _slopes(axes: Axes, contrast: Contrast, measure: Measure) -> None:
-    runs = [scores.run for scores in contrast.before.runs]
+def _slopes(
+    axes: Axes, contrast: Contrast, measure: Measure, names: Mapping[str, str], apart: float
+) -> None:
+    """A panel of them; names stand ``apart``, as a share of its height."""
+    runs = list(names)
     ends = [(c.before, c.after) for c in (contrast.change(run, measure) for run in runs)]
     for before, after in ends:
         axes.plot([0, 1], [before, after], color=MARK, linewidth=0.9, marker="o", markersize=3)
     least, most = min(map(min, ends)), max(map(max, ends))
     room = 0.06 * ((most - least) or 1.0)
     axes.set(xlim=(-0.12, 1.85), ylim=(least - room, most + room))
-    axes.set_xticks([0, 1], [contrast.sets.before.name, contrast.sets.after.name])
+    sets = contrast.sets.before.name, contrast.sets.after.name
+    axes.set_xticks([0, 1], [lines_of(name, _BESIDE) for name in sets])
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_title(str(measure))
-    heights = spread([after for _, after in ends], (most - least + 2 * room) / 16, least)
+    heights = spread([after for _, after in ends], (most - least + 2 * room) * apart, least, most)
     for run, (_, after), height in zip(runs, ends, heights, strict=True):
         axes.plot([1.04, 1.12], [after, height], color=RULE, linewidth=0.5)
-        axes.text(1.14, height, run if len(run) <= 22 else f"{run[:21]}…", fontsize=7, va="center")
+        axes.text(1.14, height, names[run], fontsize=7, va="center", linespacing=1)
 
 
-def spread(heights: Sequence[float], apart: float, least: float) -> list[float]:
+def spread(
+    heights: Sequence[float], apart: float, least: float, most: float = math.inf
+) -> list[float]:
     """Heights moved so that they are that far apart, in the same order, and near where they were.
 
-    Neighbours that are too close become a block around their mean, not below ``least``.
+    Neighbours that are too close become a block around their mean, not below ``least`` and, where
+    there is room for all, not above ``most``.
     """
     blocks: list[tuple[float, list[int]]] = []
     for at in sorted(range(len(heights)), key=lambda place: (heights[place], -place)):
@@ -224,7 +246,8 @@ def spread(heights: Sequence[float], apart: float, least: float) -> list[float]:
             blocks.pop()
             members = others + members
             centre = sum(heights[place] for place in members) / len(members)
-            centre = max(centre, least + apart * (len(members) - 1) / 2)
+            reach = apart * (len(members) - 1) / 2
+            centre = max(min(centre, most - reach), least + reach)
         blocks.append((centre, members))
     moved = [0.0] * len(heights)
     for centre, members in blocks:

@@ -183,6 +183,25 @@ def test_labels_are_spread_apart_in_their_order(heights: list[float]) -> None:
         assert all(at < other for y, other in zip(heights, moved, strict=True) if x < y)
 
 
+@given(HEIGHTS)
+def test_labels_stay_within_the_panel_where_there_is_room(heights: list[float]) -> None:
+    moved = spread(heights, 2.0, 0.0, 50.0)
+    assert all(b - a >= 2.0 - 1e-9 for a, b in pairwise(sorted(moved)))
+    assert -1e-9 <= min(moved) <= max(moved) <= 50 + 1e-9
+
+
+def test_long_names_of_runs_are_whole(tmp_path: Path) -> None:
+    long = {"one": "a" * 25 + "b" * 25, "two": "a" * 25 + "c" * 25}
+    sets = as_qrels({"q1": {"a": 1}}, "d" * 50), as_qrels({"q1": {"a": 1, "b": 1}}, "e" * 50)
+    runs = {name: {"q1": {"a": 3.0, "b": 1.0}} for name in long.values()}
+    for path in draw_contrast(contrast(*sets, runs, ["AP"]), tmp_path, list(runs)):
+        if path.suffix == ".svg":
+            drawn = "".join(etree.parse(path).xpath("//*[local-name()='text']//text()"))
+            letters = "".join(drawn.split())
+            wanted = {"systems": [*runs, "d" * 50, "e" * 50]}.get(path.stem, ["d" * 50, "e" * 50])
+            assert all(name in letters for name in wanted), path.stem
+
+
 def test_labels_that_are_far_apart_stay_where_they_are() -> None:
     assert spread([0.0, 10.0, 5.0], 2.0, -1.0) == [0.0, 10.0, 5.0]
     assert spread([4.0, 4.0], 2.0, 0.0) == [5.0, 3.0]
