@@ -13,12 +13,22 @@ from citebed.wording import count
 if TYPE_CHECKING:
     import polars as pl
 
+    from citebed.report.grid import Grid
     from citebed.timeline.scoring.official import OfficialTimeline
 
 
-def best_once(found: OfficialTimeline) -> dict[str, pl.DataFrame]:
+def best_once(found: OfficialTimeline) -> dict[str, Grid]:
     """The best cut-offs for people, who need not be told twice."""
-    return {by: found.once(table) for by, table in found.best.items()}
+    from citebed.report.timeline_table import official_grid, with_teams
+
+    return {
+        by: with_teams(official_grid(found.once(table)), _teams(found))
+        for by, table in found.best.items()
+    }
+
+
+def _teams(found: OfficialTimeline) -> dict[str, str]:
+    return {scores.run: scores.team for scores in found.runs}
 
 
 def print_official(found: OfficialTimeline, style: str, all_cutoffs: bool, per_query: bool) -> None:
@@ -27,7 +37,7 @@ def print_official(found: OfficialTimeline, style: str, all_cutoffs: bool, per_q
 
     whole = {"": found.table} if all_cutoffs else found.best
     entities = {by: found.entities(by) for by in whole} if per_query else {}
-    teams = {scores.run: scores.team for scores in found.runs}
+    teams = _teams(found)
     if style in ("json", "csv"):
         print_rows(_official_rows([entities, whole], teams), style)
     else:

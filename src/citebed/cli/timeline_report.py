@@ -16,9 +16,8 @@ from citebed.errors import CitebedError
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from citebed.cli.timeline_comparing import Compared
+    from citebed.report.grid import Grid
     from citebed.report.timeline_figures import Picture
     from citebed.timeline.timelines import Timeline
 
@@ -113,7 +112,7 @@ def _pair(pair: tuple[str, str], runs: Sequence[Path]) -> tuple[str, str]:
 def write_look(
     look: Look,
     found: Timeline,
-    official: Mapping[str, pl.DataFrame],
+    official: Mapping[str, Grid],
     compared: Compared | None = None,
 ) -> None:
     """Draw and write; notes of what was written go to standard error."""

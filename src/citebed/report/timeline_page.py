@@ -8,12 +8,11 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.comparing import Design
 from citebed.report.evaluation_page import comparison_table
-from citebed.report.grid import p_text
+from citebed.report.grid import Grid, p_text
 from citebed.report.html.inline_svg import Figure, figure_of
 from citebed.report.html.page import (
     Cell,
@@ -29,11 +28,7 @@ from citebed.report.html.page import (
 from citebed.report.timeline_comparisons import stream_comparison_notes
 from citebed.report.timeline_figures import Picture
 from citebed.report.timeline_series import Over
-from citebed.report.timeline_table import (
-    official_grid,
-    stability_sentences,
-    trend_sentence,
-)
+from citebed.report.timeline_table import stability_sentences, trend_sentence
 from citebed.runs.times import format_time
 from citebed.timeline.scoring.ledger import judged_ledger
 from citebed.timeline.scoring.stream_scores import StreamScores
@@ -68,7 +63,7 @@ class Extras(NamedTuple):
     paired tests by ``design``; slices in pictures of two systems are as wide as ``over`` says.
     """
 
-    official: Mapping[str, pl.DataFrame] = MappingProxyType({})
+    official: Mapping[str, Grid] = MappingProxyType({})
     compared: Sequence[StreamComparison] = ()
     design: Design = Design()
     over: Over = "time"
@@ -266,10 +261,9 @@ def _slice_table(runs: Sequence[StreamScores], measure: Measure) -> Table:
 # --- official scores and ledger -------------------------------------------------------------
 
 
-def _official(tables: Mapping[str, pl.DataFrame]) -> list[Table]:
+def _official(tables: Mapping[str, Grid]) -> list[Table]:
     found = []
-    for name, scores in tables.items():
-        grid = official_grid(scores)
+    for name, grid in tables.items():
         columns = [Column(head, number=at not in grid.left) for at, head in enumerate(grid.head)]
         caption = f"Official scores, best cut-offs by {name}"
         found.append(Table(caption, columns, _number_rows(grid.rows, grid.left)))

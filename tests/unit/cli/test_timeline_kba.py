@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from lxml import html
 
 import citebed
 from citebed.cli.app import main
@@ -236,6 +237,18 @@ def test_what_is_the_same_for_all_entities_is_printed_once(call: Call) -> None:
     _, out, _ = call("timeline", "kba.txt", "other.txt", *words)
     assert out.count("all, each with positives") == 2 * 3  # z has nothing central
     assert len(re.findall("central  +with positives", out)) == 2 * 3
+
+
+def test_official_scores_of_a_page_name_teams(call: Call) -> None:
+    """Of runs too that --teams leaves out of the slices."""
+    runs = ["high.txt", "low.txt", "other.txt"]
+    words = ["--official", "--cutoff-step", "500", "--teams", "--report", "out.html"]
+    assert call("timeline", "kba.txt", *runs, *words)[0] == 0
+    page = html.document_fromstring(Path("out.html").read_text())
+    (table, *_) = page.xpath("//section[@id='official']//table")
+    assert [cell.text_content() for cell in table.xpath("./thead/tr/*")][:2] == ["team", "run"]
+    named = {(row[0].text_content(), row[1].text_content()) for row in table.xpath("./tbody/tr")}
+    assert named == {("north", "high"), ("north", "low"), ("south", "other")}
 
 
 # --- the same question once -----------------------------------------------------------------
