@@ -45,10 +45,13 @@ def stats(
     from citebed.evaluation.judgements.labels import read_labelled_sets
 
     style = style_of(None, as_json, as_csv)
+    read = read_labelled_sets(files)
     found = [
         describe(one, rel, _documents(documents, path))
-        for path, one in zip(files, read_labelled_sets(files), strict=True)
+        for path, one in zip(files, read, strict=True)
     ]
+    for note in (note for one in read for note in one.notes):
+        typer.echo(f"note: {note}", err=True)
     if style != "table":
         print_rows([row for one in found for row in one.rows()], style)
         return

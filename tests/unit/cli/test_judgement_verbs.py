@@ -54,6 +54,19 @@ def read(path: str) -> list[tuple[str, str, int]]:
 # --- stats ---
 
 
+def test_stats_of_kba_judgements(call: Call) -> None:
+    """A pair once, as ``evaluate`` reads them; the second field is a document, and no source."""
+    ratings = [("a", 2), ("a", 1), ("b", -1), ("c", 1)]
+    lines = (f"e {1317945600}-{doc} 1000 {rating} 1\n" for doc, rating in ratings)
+    Path("kba.txt").write_text("".join(lines))
+    code, out, err = call("qrels", "stats", "kba.txt", "--json")
+    rows = {row["figure"]: row["value"] for row in json.loads(out)}
+    assert (code, rows["judgements"], rows["grade 1"], rows["grade 0"]) == (0, 3, 2, 1)
+    assert "note: kba: read as KBA's judgements, 3 pairs from 4 lines" in err
+    code, _, _ = call("qrels", "difference", "kba.txt", "a.qrels", "-o", "left.qrels")
+    assert (code, len(read("left.qrels"))) == (0, 3)
+
+
 def test_stats(call: Call) -> None:
     code, out, _ = call("qrels", "stats", "a.qrels", "b.qrels", "--json")
     rows = {(row["qrels"], row["figure"]): row["value"] for row in json.loads(out)}

@@ -16,6 +16,7 @@ import polars as pl
 
 from citebed.files.parquet import read_parquet
 from citebed.files.reading import at_hand
+from citebed.runs.kba_files import kba_form
 from citebed.runs.reading import as_qrels, distinct_names, name_of, read_qrels
 from citebed.runs.tables import Qrels, is_parquet
 from citebed.runs.trec_files import QRELS, read_coded
@@ -39,6 +40,8 @@ def read_labelled(path: str | Path) -> Qrels:
 
 def _labels(file: Path) -> pl.Series | None:
     if not is_parquet(file):
+        if kba_form(file) is not None:
+            return None  # KBA's have a document in the second field
         return read_coded(file, _SECOND)["iteration"]
     table = read_parquet(file)
     # A column of that name alone is PyTerrier's, and holds the relevance.
