@@ -166,6 +166,17 @@ def test_differences_in_gmap_are_of_gmap_and_not_of_logarithms() -> None:
     assert found.shift == pytest.approx(found.after_difference - found.before_difference)
 
 
+def test_a_shift_of_gmap_that_turns_round_on_logarithms_is_told() -> None:
+    """AP 1/2 against 0.1, then 1 against 0.35: farther apart, but 5 times, then 2.9 times."""
+    before, after = {"q": {"a": 1}}, {"q": {"a": 1, "b": 1}}
+    runs = {"low": {"q": ranking("n", "b", *"opqrstu", "a")}, "high": {"q": ranking("b", "a")}}
+    found = contrast(before, after, runs, ["GMAP"])
+    (one,) = found.conclusions
+    assert (one.before_difference, one.after_difference) == pytest.approx((0.4, 0.65))
+    assert one.shift == pytest.approx(0.25)
+    assert any("as ratios, in which 1 shift goes the other way" in note for note in found.notes())
+
+
 def test_every_query_under_both_sets() -> None:
     rows = contrast(J1, J12, RUN, ["AP"]).query_rows()
     assert rows == [

@@ -7,6 +7,7 @@ papers that others found (J1+2).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -121,6 +122,7 @@ class Contrast(Parts):
         notes += [
             f"{measure} has no scores of its own by query (they are AP's): it has no query "
             "correlations, movers or scatter plot; its differences are tested on logarithms"
+            f"{self._otherwise_on_logarithms(measure)}"
             for measure in self.measures
             if not is_by_query(measure)
         ]
@@ -131,6 +133,16 @@ class Contrast(Parts):
             for run, number in missing.items()
         ]
         return notes
+
+    def _otherwise_on_logarithms(self, measure: Measure) -> str:
+        """That shifts of a geometric mean go the other way where they are tested, if some do."""
+        turned = 0
+        for of in (of for of in self.conclusions if of.measure == str(measure)):
+            run, base = self.change(of.run, measure), self.change(of.base, measure)
+            tested = math.log(run.after / base.after) - math.log(run.before / base.before)
+            turned += of.shift * tested < 0
+        ratios = f"{count(turned, 'shift')} {'goes' if turned == 1 else 'go'} the other way"
+        return f", as ratios, in which {ratios}" if turned else ""
 
 
 def contrast(

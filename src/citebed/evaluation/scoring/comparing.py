@@ -31,6 +31,7 @@ from citebed.frames import FlatRow, Shown, frame_of
 from citebed.runs.tables import Floats
 
 SIGNIFICANT = 0.05
+ON_LOGARITHMS = "difference and interval are of logarithms"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +61,8 @@ class Design:
 class Comparison(FlatRow):
     """A run against another under one measure, over the queries that both have.
 
-    ``difference`` is ``value`` less ``base_value``, with its interval ``low`` to ``high``.
+    ``difference`` is ``value`` less ``base_value`` (of geometric means, of their logarithms, as
+    ``note`` says), with its interval ``low`` to ``high``.
     ``effect`` is the standardised difference, ``smallest`` the smallest mean difference that
     this many queries can show (two-sided t-test, 5% level, 80% power). ``p`` is the test's,
     ``p_adjusted`` after the correction. ``clusters`` is the number of independent units, and
@@ -101,9 +103,13 @@ class Comparisons(Shown, tuple[Comparison, ...]):
         return frame_of(self)
 
     def shown(self) -> pl.DataFrame:
-        """What one asks first: the two means, the difference with its interval, and p."""
+        """What one asks first: the two means, the difference with its interval, and p.
+
+        A note says where the difference is not that of the two means.
+        """
         names = "measure", "base", "run", "base_value", "value", "difference", "low", "high"
-        return self.table.select(*names, "p_adjusted", "significant").with_columns(
+        said = ["note"] if any(ON_LOGARITHMS in of.note for of in self) else []
+        return self.table.select(*names, "p_adjusted", "significant", *said).with_columns(
             pl.col(pl.Float64).round(4)
         )
 
@@ -222,7 +228,7 @@ def _tested(
 def _note(note: str, measure: Measure) -> str:
     if measure.SUMMARY != "geometric mean":
         return note
-    return "; ".join(filter(None, (note, "difference and interval are of logarithms")))
+    return "; ".join(filter(None, (note, ON_LOGARITHMS)))
 
 
 def corrected(group: Sequence[Comparison], design: Design) -> list[Comparison]:

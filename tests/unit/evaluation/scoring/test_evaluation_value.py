@@ -54,6 +54,15 @@ def test_every_query_is_a_row(scores: Evaluation) -> None:
     assert scores.per_query.filter(run="good", measure="AP")["value"].to_list() == [1.0] * 12
 
 
+def test_differences_of_logarithms_say_so_where_they_are_shown(scores: Evaluation) -> None:
+    """GMAP's is no difference of the two values beside it."""
+    found = citebed.evaluate(QRELS, RUNS, ["AP", "GMAP"]).compare()
+    assert found.shown()["note"].str.contains(
+        "difference and interval are of logarithms"
+    ).to_list() == [False, True]
+    assert "note" not in scores.compare().shown().columns
+
+
 def test_comparisons_have_a_table(scores: Evaluation) -> None:
     found = scores.compare(baseline="good", correction="holm")
     same = citebed.compare(scores, Design(baseline="good", correction="holm"))
