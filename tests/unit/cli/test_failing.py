@@ -60,6 +60,14 @@ def test_everything_else_is_a_bug_of_ours(
     assert "CITEBED_DEBUG" in err
 
 
+def test_ctrl_c_that_a_library_turned_into_a_panic_is_no_bug(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    panic = PANIC("called `Result::unwrap()`: PyErr { type: <class 'KeyboardInterrupt'>, value: ")
+    assert fail_with(panic, monkeypatch) == 130
+    assert capsys.readouterr().err == "citebed: interrupted; what was stored is whole\n"
+
+
 @pytest.mark.parametrize(("debug", "stack"), [("", "0"), ("1", "1")])
 def test_a_panic_shows_its_stack_only_to_who_asks(
     debug: str, stack: str, monkeypatch: pytest.MonkeyPatch
