@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from citebed.collection.formats.bibtex import fields_of, with_fields, write_entry
 from citebed.collection.formats.bibtex_scan import head_of
 from citebed.records import Document
 from citebed.text.latex import text_to_latex
+from citebed.text.normalise import ENTITY_PATTERN, entity_to_text
 
 _SHORT = (
     *("author", "editor", "title", "subtitle", "booktitle", "journal", "journaltitle", "series"),
@@ -26,12 +29,32 @@ def entry_to_cite(document: Document, key: str, *, full: bool = False) -> str:
     head = head_of(bibtex) if bibtex else None
     kind = document.type if head is None else head.opening.strip("@{( \t\n").lower()
     given = fields_of(bibtex or write_entry(document))
-    fields = {name: " ".join(given[name].split()) for name in _SHORT if given.get(name)}
+    fields = {name: _typeset(name, given[name]) for name in _SHORT if given.get(name)}
     if document.year and not {"year", "date"} & fields.keys():
         fields["year"] = str(document.year)
-    if document.doi:
-        fields.setdefault("doi", text_to_latex(document.doi))
+    if document.doi and not (bibtex and "doi" in fields):
+        fields["doi"] = _verbatim(document.doi)
     if {"doi", "eprint"} & fields.keys():
         fields.pop("url", None)
     lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items() if value)
     return f"@{kind}{{{key},\n{lines}}}"
+
+
+_ADDRESSES = frozenset(("doi", "eprint", "url"))
+_BARE = re.compile(rf"(?<!\\)(?:{ENTITY_PATTERN}|[&#%])")
+
+
+def _typeset(name: str, raw: str) -> str:
+    """A field that LaTeX can print: publishers leave ``&amp;`` and bare ``&`` in theirs.
+
+    Addresses are printed as they stand.
+    """
+    value = " ".join(raw.split())
+    if name in _ADDRESSES or "\\url" in value or "\\href" in value:
+        return value
+    return _BARE.sub(lambda found: text_to_latex(entity_to_text(found[0])), value)
+
+
+def _verbatim(doi: str) -> str:
+    """A DOI as packages for references want it: without LaTeX, but for what ends the field."""
+    return text_to_latex(doi) if re.search(r"[{}\\%]", doi) else doi

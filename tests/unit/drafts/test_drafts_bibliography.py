@@ -146,6 +146,35 @@ def test_an_entry_of_a_record_that_came_from_elsewhere() -> None:
     assert "keywords = {elms}" in full
 
 
+@pytest.mark.parametrize(
+    ("raw", "printed"),
+    [
+        ("Wiley &amp; Sons", r"Wiley \& Sons"),
+        (r"A & B, 50% of \#1 and #2, \& more", r"A \& B, 50\% of \#1 and \#2, \& more"),
+        ("Romance&gt;Memoir &#233;t&eacute; &x", r"Romance>Memoir été \&x"),
+        (r"At \url{https://example.org/a%20b?c&d#e}", r"At \url{https://example.org/a%20b?c&d#e}"),
+    ],
+)
+def test_latex_can_print_what_publishers_write(raw: str, printed: str) -> None:
+    given = f"@misc{{a, howpublished = {{{raw}}}, doi = {{10.5072/a_b&c}}}}"
+    short = entry_to_cite(Document("a", "misc", "A", doi="10.5072/a_b&c", bibtex=given), "a")
+    assert f"  howpublished = {{{printed}}},\n  doi = {{10.5072/a_b&c}},\n" in short
+
+
+@pytest.mark.parametrize(
+    ("doi", "written"),
+    [
+        ("10.5072/978-3_43", "10.5072/978-3_43"),
+        ("10.5072/(sici)41:6<391::aid>3.0.co;2-9", "10.5072/(sici)41:6<391::aid>3.0.co;2-9"),
+        ("10.5072/a%b", r"10.5072/a\%b"),
+    ],
+)
+def test_a_doi_is_written_as_packages_link_it(doi: str, written: str) -> None:
+    short = entry_to_cite(Document("a", "misc", "A", doi=doi), "a")
+    assert f"  doi = {{{written}}},\n" in short
+    assert next(iter(bib_entries(short))).doi == doi
+
+
 # --- Adding -------------------------------------------------------------------------------------
 
 OAK = Document("oak", "article", "Oak Trees of the North", ("Ash, Ann",), year=2001,
