@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 from citebed.collection.formats.base import decode, with_newlines
@@ -78,13 +79,26 @@ def bib_entries(text: str, macros: dict[str, str] | None = None) -> Iterator[Ent
 
 
 def _cited(text: str, wanted: frozenset[str] | None) -> Iterator[Entry]:
-    """The entries whose keys are wanted; all, for ``None``."""
+    """The entries whose keys or aliases (BibLaTeX's ``ids``) are wanted, under the wanted name;
+    all, for ``None``."""
     macros: dict[str, str] = {}
     carry(text.encode("utf-8", "surrogatepass"), macros)
-    parts = [text] if wanted is None else [part for key, part in parts_of(text) if key in wanted]
-    for part in parts:
-        entries = bib_entries(part, macros)
-        yield from (entry for entry in entries if wanted is None or entry.key in wanted)
+    if wanted is None:
+        yield from bib_entries(text, macros)
+        return
+    for key, part in parts_of(text):
+        if not wanted.isdisjoint(names := {key, *_aliases(part)}):
+            for entry in bib_entries(part, macros):
+                own = names if entry.key == key else {entry.key}
+                yield from (replace(entry, key=name) for name in sorted(own & wanted))
+
+
+_IDS = re.compile(r"[\s,]ids\s*=\s*[{\"]([^{}\"]*)", re.IGNORECASE)
+
+
+def _aliases(part: str) -> list[str]:
+    found = _IDS.search(part) if "ids" in part else None
+    return found[1].replace(",", " ").split() if found else []
 
 
 def parts_of(text: str) -> Iterator[tuple[str, str]]:

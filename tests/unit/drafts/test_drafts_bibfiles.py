@@ -35,6 +35,15 @@ def test_keys_are_looked_up_in_the_file(tmp_path: Path) -> None:
     assert draft.notes == ()
 
 
+def test_an_alias_of_an_entry_is_looked_up_too(tmp_path: Path) -> None:
+    bib = BIB + "@article{new, ids = {old, older}, title={Solids in Grids}, doi={10.5072/new}}\n"
+    tex = r"Words \cite{older,smith2019} and \cite{gone}. \bibliography{refs}"
+    draft = read_draft(_write(tmp_path, tex, refs_bib=bib))
+    assert [entry.key for entry in draft.cited.entries] == ["smith2019", "older"]
+    assert draft.cited.dois == ("10.1145/abc.1", "10.5072/new")
+    assert draft.notes == ("cited but not in the bibliography: gone",)
+
+
 def test_nocite_star_cites_all(tmp_path: Path) -> None:
     path = _write(tmp_path, r"Words. \nocite{*} \bibliography{refs}", refs_bib=BIB)
     assert len(read_draft(path).cited.entries) == 4
