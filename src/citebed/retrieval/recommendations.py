@@ -61,7 +61,8 @@ class Recommendations(Shown, Sequence[Recommendation]):
     """What a text should cite, best first; of a draft, passage after passage.
 
     ``passages`` are those of a draft that asked, ``left_out`` the documents that it cites already
-    or is itself, ``notes`` what else there is to say.
+    or is itself, ``notes`` what else there is to say, ``libraries`` the texts of the author's .bib
+    files.
     """
 
     found: tuple[Recommendation, ...]
@@ -69,6 +70,7 @@ class Recommendations(Shown, Sequence[Recommendation]):
     left_out: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     collection: Collection | None = None
+    libraries: Sequence[str] = ()
 
     @overload
     def __getitem__(self, at: int) -> Recommendation: ...
@@ -135,10 +137,13 @@ class Recommendations(Shown, Sequence[Recommendation]):
 
     @property
     def left_out_keys(self) -> tuple[str, ...]:
-        """The documents that are ``left_out``, by what one types in a ``\\cite``."""
-        from citebed.drafts.bibliography import work_of
+        """The documents that are ``left_out``, by what one types in a ``\\cite``: first of all the
+        keys of the author's own entries."""
+        from citebed.drafts.bibliography import bibliography_for, work_of
 
-        return tuple(sorted(work_of(each).key for each in self._documents(self.left_out).values()))
+        works = [work_of(each) for each in self._documents(self.left_out).values()]
+        mine = bibliography_for(works, self.libraries)
+        return tuple(sorted((mine.find(work) or work).key for work in works))
 
     def _once(self) -> list[tuple[Recommendation, Document]]:
         """Each document, at its first recommendation."""

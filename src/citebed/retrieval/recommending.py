@@ -167,7 +167,9 @@ class Recommender:
         notes = [note for questions in asked for note in questions.notes] + silence_notes(silent)
         left_out = frozenset().union(*(questions.left_out for questions in asked))
         keyed = self._keyed(found, libraries)
-        return Recommendations(keyed, tuple(passages), left_out, tuple(notes), self.collection)
+        return Recommendations(
+            keyed, tuple(passages), left_out, tuple(notes), self.collection, tuple(libraries)
+        )
 
     def _foreign(self, text: str) -> str:
         language = self._languages.foreign(text)

@@ -118,6 +118,12 @@ def test_rows_have_keys_and_places(run: Run) -> None:
     assert table.select(names).rows() == [tuple(row[name] for name in names) for row in rows]
 
 
+def test_what_is_left_out_is_named_by_the_author_s_own_key(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "paper.tex").write_text(PAPER.replace(r"\cite{}", r"\cite{Roe16}"))
+    _, _, err = run("recommend", "c", "paper.tex")
+    assert err.endswith("left out 2 that the text cites already or is itself: Roe16, elm-mine\n")
+
+
 def test_the_answer_to_a_person(run: Run) -> None:
     code, out, err = run("recommend", "c", "paper.tex")
     assert code == 0
