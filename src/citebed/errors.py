@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,21 +35,28 @@ class FormatError(CitebedError):
 class UnknownName(CitebedError):
     """A name that is not in a table of ours; suggests the nearest one.
 
-    ``more`` ends the message.
+    ``more`` ends the message; ``usual`` are names from elsewhere, with what they mean here.
     """
 
-    def __init__(self, kind: str, name: str, known: Iterable[str], more: str = "") -> None:
+    def __init__(
+        self,
+        kind: str,
+        name: str,
+        known: Iterable[str],
+        more: str = "",
+        usual: Mapping[str, str] | None = None,
+    ) -> None:
         self.name = name
         self.known = sorted(known)
-        self.did_you_mean = _nearest(name, self.known)
+        self.did_you_mean = _nearest(name, self.known, usual or {})
         hint = f" Did you mean '{self.did_you_mean[0]}'?" if self.did_you_mean else ""
         known = f"Known: {', '.join(self.known)}." if self.known else "There is none."
         super().__init__(f"unknown {kind} '{name}'.{hint} {known} {more}".rstrip())
 
 
-def _nearest(name: str, known: Iterable[str]) -> list[str]:
+def _nearest(name: str, known: Iterable[str], usual: Mapping[str, str]) -> list[str]:
     """The known name that is most like a name, in whatever case; none where none is like it."""
-    lower = {each.lower(): each for each in known}
+    lower = {**usual, **{each.lower(): each for each in known}}
     return [lower[each] for each in difflib.get_close_matches(name.lower(), lower, n=1)]
 
 

@@ -154,6 +154,10 @@ def test_numbers_without_end_in_trec_eval_s_names_are_refused(text: str) -> None
         ("b-pref", "Bpref"),
         ("11pt", "ElevenPoint"),
         ("gm-map", "GMAP"),
+        ("P(5)", "P@5"),
+        ("NDCG(10)", "nDCG@10"),
+        ("NDCG_cut_10", "nDCG@10"),
+        ("p_5", "P@5"),
     ],
 )
 def test_names_that_people_type(written: str, meant: str) -> None:
@@ -170,6 +174,12 @@ def test_names_that_people_type(written: str, meant: str) -> None:
         ("F1@10", "takes no cut-off"),
         ("NDGC@10", "Did you mean 'nDCG'?"),
         ("gmpa", "Did you mean 'GMAP'?"),
+        ("MAPP", "Did you mean 'AP'?"),
+        ("Mpa", "Did you mean 'AP'?"),
+        ("RCO-AUC", "Did you mean 'AUC'?"),
+        ("R-percision", "Did you mean 'Rprec'?"),
+        ("f-mesure", "Did you mean 'SetF'?"),
+        ("P(5", "cannot read the measure"),
         ("F10", "unknown measure 'F10'"),
         ("P0", "a whole number from 1"),
     ],

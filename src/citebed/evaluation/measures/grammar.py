@@ -10,7 +10,7 @@ from typing import Any
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures import MEASURES, Measure
 from citebed.evaluation.measures.trec_names import from_trec_name
-from citebed.evaluation.measures.usual_names import from_usual_name, usual_kind
+from citebed.evaluation.measures.usual_names import USUAL_NAMES, from_usual_name, usual_kind
 from citebed.grammar import Call, SpecError, Value, parse_call, value_text
 
 
@@ -76,7 +76,7 @@ def kind_of(name: str) -> type[Measure]:
         return MEASURES[name]
     if (found := usual_kind(name)) is not None:
         return found
-    raise UnknownName("measure", name, MEASURES)
+    raise UnknownName("measure", name, MEASURES, usual=USUAL_NAMES)
 
 
 def _cutoff(text: str | None) -> dict[str, Any]:

@@ -16,17 +16,19 @@ _WITH_CUTOFF = {
     "P": "P", "recall": "R", "map_cut": "AP", "ndcg_cut": "nDCG", "success": "Success",
     "iprec_at_recall": "IPrec", "set_F": "SetF",
 }  # fmt: skip
+_LOWER = {name.lower(): known for name, known in _PLAIN.items()}
+_LOWER_WITH_CUTOFF = {name.lower(): known for name, known in _WITH_CUTOFF.items()}
 _FORM = re.compile(r"(?P<name>[A-Za-z][A-Za-z_]*?)[_.](?P<cutoff>[0-9]{1,18}(?:\.[0-9]{1,18})?)")
 
 
 def from_trec_name(text: str) -> Measure | None:
     """The measure behind a name such as ``ndcg_cut_10`` or ``ndcg_cut.10``; ``None`` if none."""
-    if text in _PLAIN:
-        return MEASURES[_PLAIN[text]]()
+    if text.lower() in _LOWER:
+        return MEASURES[_LOWER[text.lower()]]()
     match = _FORM.fullmatch(text)
-    if not match or match["name"] not in _WITH_CUTOFF:
+    if not match or match["name"].lower() not in _LOWER_WITH_CUTOFF:
         return None
-    kind, behind = MEASURES[_WITH_CUTOFF[match["name"]]], match["cutoff"]
+    kind, behind = MEASURES[_LOWER_WITH_CUTOFF[match["name"].lower()]], match["cutoff"]
     if kind is SetF:
         return SetF(beta=float(behind))
     if kind.NAME == "IPrec":

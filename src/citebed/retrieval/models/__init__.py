@@ -46,6 +46,6 @@ def model_from(call: Call) -> Model:
     plain = plain_name(call.name)
     meant = only_call(USUAL_NAMES[plain], "model") if plain in USUAL_NAMES else Call(plain)
     if meant.name not in MODELS:
-        raise UnknownName("model", call.name, MODELS)
+        raise UnknownName("model", call.name, MODELS, usual=USUAL_NAMES)
     params = {**dict(meant.params), **dict(call.params)}
     return MODELS[meant.name].from_call(Call(meant.name, tuple(params.items())))

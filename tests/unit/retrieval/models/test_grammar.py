@@ -241,3 +241,14 @@ def test_everything_explains_itself(kind: type[Model]) -> None:
 def test_names_that_people_type(written: str, meant: str) -> None:
     assert model_of(written) == model_of(meant)
     assert str(model_of(written)) == str(model_of(meant))
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("inidri", "ql"), ("LMD", "ql"), ("tdidf", "cosine"), ("KLdiv", "kl"), ("bm52", "bm25")],
+)
+def test_names_that_are_misspelt_lead_to_the_right_one(written: str, meant: str) -> None:
+    """Those from elsewhere too."""
+    with pytest.raises(UnknownName) as caught:
+        model_of(written)
+    assert caught.value.did_you_mean == [meant]
