@@ -70,6 +70,8 @@ def slices_grid(scores: StreamScores) -> Grid:
 
 # --- trends ---------------------------------------------------------------------------------
 
+_MOST_DIGITS = 6
+_MOST_TIMES = 10
 _ONE_WAY = {True: "gains", False: "loses"}
 
 
@@ -102,7 +104,8 @@ def _p_value(found: Trend) -> str:
 
 def _verdict(found: Trend, alpha: float) -> str:
     """Whether there is a trend, by the test; and what the interval says, if it differs."""
-    significant, one_sided = found.significant(alpha), found.low > 0 or found.high < 0
+    low, high = (round(limit, _digits(found)) for limit in (found.low, found.high))
+    significant, one_sided = found.significant(alpha), low > 0 or high < 0  # as they are written
     verdict = f"{'' if significant else 'not '}significant {_p_value(found)}"
     if significant == one_sided:
         return verdict
@@ -110,9 +113,16 @@ def _verdict(found: Trend, alpha: float) -> str:
 
 
 def _digits(found: Trend) -> int:
-    """As many decimals as show two figures of the slope or of its interval's width."""
+    """As many decimals as show two figures of the slope or of its interval's width.
+
+    And more where a limit that is not 0 would be written as 0.
+    """
     scale = max(abs(found.slope), (found.high - found.low) / 2)
-    return min(max(2, 1 - math.floor(math.log10(scale))), 5) if scale else 2
+    digits = min(max(2, 1 - math.floor(math.log10(scale))), _MOST_DIGITS) if scale else 2
+    limits = [limit for limit in (found.low, found.high) if limit]
+    while digits < _MOST_DIGITS and not all(round(limit, digits) for limit in limits):
+        digits += 1
+    return digits
 
 
 def _limits(found: Trend) -> str:
@@ -134,8 +144,8 @@ def _ends(found: Trend) -> str:
     if first == last:
         return ""
     said = f"; along that line from {_plain(found.first, 3)} to {_plain(found.last, 3)}"
-    if abs(found.first) < 0.0005 or round(abs(found.drop), 2) == 0:  # a share of next to nothing
-        return said
+    if abs(found.first) < 0.0005 or not 0.005 < abs(found.drop) < _MOST_TIMES:
+        return said  # a share of next to nothing, or next to no share
     return f"{said}, {'down' if found.drop > 0 else 'up'} {abs(found.drop):.0%}"
 
 

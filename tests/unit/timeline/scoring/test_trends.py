@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -167,11 +168,14 @@ def test_means_may_go_up_where_the_trend_goes_down() -> None:
     assert sentence.endswith(f"from {found.first:.3f} to {found.last:.3f}, down {found.drop:.0%}")
 
 
-@given(SERIES, st.sampled_from([1, 7, 30]), st.sampled_from([0.01, 0.05, 0.3]), st.integers(0, 9))
+@given(
+    SERIES, st.sampled_from([1, 1e-2, 1e-4]), st.sampled_from([1, 7, 30]),
+    st.sampled_from([0.01, 0.05, 0.3]), st.integers(0, 9),
+)  # fmt: skip
 def test_a_sentence_never_contradicts_itself(
-    values: list[float], days: int, alpha: float, seed: int
+    values: list[float], scale: float, days: int, alpha: float, seed: int
 ) -> None:
-    found = trend(days * DAY * np.arange(len(values), dtype=float), np.array(values),
+    found = trend(days * DAY * np.arange(len(values), dtype=float), scale * np.array(values),
                   samples=100, seed=seed)  # fmt: skip
     sentence = trend_sentence("me", "AP", found, alpha)
     words = set(re.findall(r"\b(?:loses|gains|keeps|as a rule|down|up)\b", sentence))
@@ -184,16 +188,39 @@ def test_a_sentence_never_contradicts_itself(
         assert way * found.slope > 0
         assert way * found.test.s >= 0
         assert found.low <= found.slope <= found.high
-        first, last = _numbers(r"from (\S+) to (\S+?)(?:,|$)", sentence) or (0.0, way)
+        first, last = _numbers(r"line from (\S+) to (\S+?)(?:,|$)", sentence) or (0.0, way)
         assert way * (last - first) > 0
-        one_sided = found.low > 0 or found.high < 0
+        low, high = _numbers(r"interval (\S+) to (\S+)\)", sentence) or (0.0, 0.0)
+        one_sided = low > 0 or high < 0  # as it is written
         assert ("though the interval" in sentence) == (one_sided != found.significant(alpha))
     if words:
         assert bool(re.search("not? significant", sentence)) != found.significant(alpha)
 
 
+@pytest.mark.parametrize(
+    ("slope", "low", "high", "written"),
+    [
+        (0.022, 0.0004, 0.039, "gains 0.0220 AP per week (95% interval 0.0004 to 0.0390)"),
+        (1.6e-5, 2e-6, 3e-5, "gains 0.000016 AP per week (95% interval 0.000002 to 0.000030)"),
+        (-0.1, -0.2, -0.004, "loses 0.100 AP per week (95% interval 0.004 to 0.200)"),
+    ],
+)
+def test_a_limit_that_is_not_0_is_not_written_as_0(
+    slope: float, low: float, high: float, written: str
+) -> None:
+    found = trend(7 * DAY * np.arange(13.0), np.array(SKEWED))
+    sentence = trend_sentence("me", "AP", replace(found, slope=slope, low=low, high=high), 0.05)
+    assert sentence.startswith(f"me {written}")
+
+
+def test_a_share_of_next_to_nothing_is_not_told() -> None:
+    found = trend(7 * DAY * np.arange(13.0), np.linspace(0.01, 0.8, 13))
+    sentence = trend_sentence("me", "AP", found, 0.05)
+    assert sentence.endswith("; along that line from 0.010 to 0.800")
+
+
 def _numbers(pattern: str, text: str) -> tuple[float, ...] | None:
-    found = re.search(pattern, text[text.find(";") :])
+    found = re.search(pattern, text)
     return tuple(float(number.replace("−", "-")) for number in found.groups()) if found else None
 
 
