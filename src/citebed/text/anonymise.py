@@ -46,7 +46,7 @@ _NOBLE = rf"(?:(?:{SURNAME}{_GAP})?+(?=[a-z]){PARTICLE}{_GAP}{SURNAME})"
 _PERSON = rf"(?>{_SIGNED}|{_NOBLE}|{_BARE})"
 _PEOPLE = rf"(?<!\w){_PERSON}(?:\s?,\s?(?:{_PERSON}|{INITIALS})){{0,8}}+"
 
-_ET_AL = compiled(rf"\s{ET_AL}{_POSSESSIVE}[\s~]*+")
+_ET_AL = compiled(rf"\s{ET_AL}{_POSSESSIVE}(?:,(?=\s?{YEARS}))?+[\s~]*+")
 _TEAM = compiled(rf"{_PEOPLE}(?:\s?,?\s{AND}\s{_PERSON})?+\s?,?$")
 _SEVERAL = compiled(rf"{_PEOPLE}\s?,?\s(?P<and>{AND})\s{_PERSON}{_POSSESSIVE}{_AT_END}")
 _KNOWN = compiled(rf"(?<!\w)(?:{_SIGNED}|{_NOBLE}){_POSSESSIVE}{_AT_END}")
@@ -170,7 +170,7 @@ def _longer(before: str, found: re.Match[str]) -> bool:
 
 
 _BRACKETS = compiled(r"[(\[]([^()\[\]]*+)[)\]]")
-_NAMES = compiled(rf"(?:(?<=[(\[;])|(?<=[;,:] )|(?<=\w ))\s?{AUTHORS}\s?,?\s?(?={YEARS})")
+_NAMES = compiled(rf"(?:(?<=[(\[;])|(?<=[;,:.] )|(?<=\w ))\s?{AUTHORS}\s?,?\s?(?={YEARS})")
 
 
 def _inside_brackets(text: str, mask: str | None) -> Iterator[Span]:

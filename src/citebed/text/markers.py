@@ -43,8 +43,10 @@ _LOCATOR = (
     rf"\s{{0,2}}+[\dA-Z][\w.]{{0,8}}+(?:\s?{_DASH}\s?[\dA-Z][\w.]{{0,8}}+)?"
 )
 _CUE = (
-    r"(?:see(?: also)?|cf\.?|e\.?\s?g\.?|i\.?\s?e\.?|for (?:example|instance|a (?:review|survey))"
-    r"|such as|inter alia|among others|also|as in|following|based on|cited (?:in|by)|compare)"
+    r"(?:(?:but )?see(?: also)?|cf\.?|e\.?\s?g\.?|i\.?\s?e\.?|for (?:example|instance)"
+    r"|for (?:a )?(?:recent )?(?:review|survey|overview)s?|such as|inter alia|among others|also"
+    r"|as in|following|based on|adapted from|compare|(?:as )?(?:cited|reviewed|summari[sz]ed"
+    r"|surveyed|discussed|described|shown|proposed|reported) (?:in|by))"
 )
 _CUES = compiled(rf"\s*+(?:{_CUE}(?!\w)\.?+[,:]?+\s++){{0,3}}+", re.IGNORECASE)
 _NUMBER = re.compile(rf"(\d{{1,4}})[a-z]?(?:\s{{0,2}}{_DASH}{{1,2}}\s{{0,2}}(\d{{1,4}})[a-z]?)?")

@@ -46,6 +46,11 @@ from citebed.text.markers import markers
         ("Smith [2019] says", "[2019] says"),
         ("(Smith, 2019; see Jones and Lee 2020a,b)", "(2019; see 2020a,b)"),
         ("[Smith et al., 2019]", "[2019]"),
+        ("(cf. Smith 2019)", "(cf. 2019)"),
+        ("(reviewed in Smith et al., 2019; Lee and Kim, 2020)", "(reviewed in 2019; 2020)"),
+        ("(but see Smith et al., 2019 and Lee, 2020)", "(but see 2019 and 2020)"),
+        ("(for recent reviews, see Lee, 2020)", "(for recent reviews, see 2020)"),
+        ("see Smith et al., 2019, for more", "see 2019, for more"),
         (r"Smith et al.~\cite{a} and Smith \cite{b} argued", r"\cite{a} and \cite{b} argued"),
     ],
 )
