@@ -90,6 +90,16 @@ def test_what_comes_back_is_what_was(home: Path) -> None:
     assert open_collection(home / "c").documents.equals(before)
 
 
+def test_many_sources_are_listed_by_their_folders(tmp_path: Path) -> None:
+    (tmp_path / "many").mkdir()
+    for number in range(30):
+        bib = f"@misc{{n{number}, title={{Number {number}}}}}"
+        (tmp_path / f"many/{number}.bib").write_text(bib)
+    imported(tmp_path / "c", tmp_path / "many")
+    with pytest.raises(UnknownName, match=r"^unknown source 'c\.bib'\. Known: many\.$"):
+        forget_sources(tmp_path / "c", ["c.bib"])
+
+
 def test_an_unknown_source_is_an_error_and_changes_nothing(home: Path) -> None:
     with pytest.raises(UnknownName, match=r"unknown source 'c\.bib'.*Known: a\.bib"):
         forget_sources(home / "c", ["a.bib", "c.bib"])

@@ -11,6 +11,8 @@ from citebed.collection.reading.sources import SourceNames
 from citebed.errors import CitebedError, UnknownName
 from citebed.wording import printable
 
+_MOST_LISTED = 20
+
 
 @dataclass(frozen=True)
 class KnownSources:
@@ -36,9 +38,14 @@ class KnownSources:
         for source in given:
             under = self.under(str(source).rstrip("/")) or self.under(self.names.of(source))
             if not under:
-                raise UnknownName("source", printable(source), self.sources)
+                raise UnknownName("source", printable(source), self._listed())
             found += under
         return found
+
+    def _listed(self) -> Iterable[str]:
+        """All sources or, where they are many, the folders and files at the top."""
+        few = len(self.sources) <= _MOST_LISTED
+        return self.sources if few else {name.partition("/")[0] for name in self.sources}
 
     def still_there(self, paths: list[str | Path], *, prune: bool) -> list[str | Path]:
         """The paths to read; one that was imported before and is gone can only be pruned."""
