@@ -297,6 +297,8 @@ def test_what_a_token_is() -> None:
         ("arXiv hep-th/9901001", "arXiv hep-th/9901001"),
         ("ISO/IEC 2382:2015", "ISO/IEC 2382:2015"),
         ("Report 10.2004/5", "Report 10.2004/5"),
+        ("R&D Letters", "R&D Letters"),
+        ("Trees & Seas", "Trees and Seas"),
         ("SIGIR-2015", "SIGIR"),
         ("Journal of Tests 2004.", "Journal of Tests"),
         ("", ""),

@@ -24,7 +24,7 @@ _CLEANING = (
     (r"\b(\w+ Conference on) \1\b", r"\1"),  # a slip in hundreds of the ACM's records
     (r"\bon Conference\b", "Conference"),
     (r"(?i)\bthe the\b", "the"),
-    (r"\s*&\s*", " and "),
+    (r"\s+&\s*|&\s+", " and "),  # but "R&D"
     (r"\(\s*\)", ""),
     (r"\s+", " "),
     (r"(?i)^(?:\W*\bthe\b)+|^[ ,;:–-]+|[ ,;:–-]+\.?$", ""),
