@@ -10,6 +10,7 @@ import typer
 
 from citebed.cli import scoring_options as options
 from citebed.cli.output import AsCsv, AsJson
+from citebed.cli.pairs import check_pair
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def contrast(
         given and [options.run_named(run, runs, "run to picture") for run in given]
         for given in (pair, drawn_runs)
     )
+    check_pair(two)
     how = contrasting.ContrastOptions(
         settings=options.settings_of(complete, scores),
         design=Design(test=test, correction=correct, alpha=alpha),

@@ -28,6 +28,12 @@ def in_two_words(given: Sequence[str]) -> list[str]:
     return words
 
 
+def check_pair(pair: Sequence[str] | None) -> None:
+    """A pair is two runs, once it is known which they are."""
+    if pair and len(set(pair)) < len(pair):
+        raise CitebedError(f"{OPTION} names '{pair[0]}' twice; a pair is two runs.")
+
+
 def _named(word: str, given: Sequence[str], at: int) -> list[str]:
     """What stands behind the option: two runs, or the first of them."""
     runs, after = _parted(word, given), next(iter(given[at + 1 :]), "--")

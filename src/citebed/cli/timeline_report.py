@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from citebed.cli.output import check_page, is_given, typed
+from citebed.cli.pairs import check_pair
 from citebed.cli.scoring_options import run_named
 from citebed.errors import CitebedError
 from citebed.wording import count, printable
@@ -104,8 +105,7 @@ def look_of(
 
 def _pair(pair: tuple[str, str], runs: Sequence[Path]) -> tuple[str, str]:
     first, second = (run_named(name, runs, "run to picture") for name in pair)
-    if first == second:
-        raise CitebedError(f"--pair names '{printable(first)}' twice; a pair is two runs.")
+    check_pair((first, second))
     return first, second
 
 

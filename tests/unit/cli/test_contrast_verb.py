@@ -256,6 +256,7 @@ def test_cutoffs_of_unjudged_documents(invoke: Invoke) -> None:
         ((*CONTRAST, "one.run"), "the file 'one.run' is given twice"),
         ((*CONTRAST, "--plots", "j1.qrels"), "is a file; name a folder"),
         ((*CONTRAST, "--plots", "f", "--pair", "one,three"), "unknown run to picture 'three'"),
+        ((*CONTRAST, "--plots", "f", "--pair", "one", "one.run"), "names 'one' twice"),
         ((*CONTRAST, "--plots", "f", "--draw", "tow"), "Did you mean 'two'?"),
         ((*BIAS, "--correct", "tukey"), "Correct with holm"),
         (("pool-bias", "j12.qrels", "one.run"), "found one run"),

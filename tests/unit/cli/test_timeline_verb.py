@@ -203,7 +203,7 @@ def test_times_from_a_collection(run: Run) -> None:
         (["t.qrels", "me.run", "--weight", "bursty"], "unknown weighting 'bursty'"),
         (["t.qrels", "me.run", "-m", "AP(rel=2)"], "--rel 2"),
         (["t.qrels", "me.run", "--assessors", "vote"], "unknown rule for several assessors"),
-        (["t.qrels", "me.run", "--rel", "2"], "no slice has a relevant document"),
+        (["t.qrels", "me.run", "--rel", "2"], "the lowest grade that is relevant (--rel)"),
         (["me.run", "t.qrels"], "a run where judgements should stand"),
         (["t.qrels", "t.qrels"], "where a run should stand"),
         (["t.qrels", "gone.run"], "gone.run"),

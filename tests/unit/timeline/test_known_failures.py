@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,6 +11,7 @@ import pytest
 from tests.reference import timeline as reference
 from tests.reference.timeline import DAY, Judgement, Line
 
+from citebed.runs.tables import Ints
 from citebed.timeline.scoring.measuring import slice_measures
 from citebed.timeline.scoring.stream_scores import StreamScores, measured_cells, score_stream
 from citebed.timeline.scoring.trends import stability, trend
@@ -52,6 +54,16 @@ def systems(truth: Truth) -> dict[str, pl.DataFrame]:
     return made_systems(truth)
 
 
+def in_bursts(truth: Truth, query: Ints, times: Ints) -> Any:
+    """Whether each document comes in a burst of its entity."""
+    judged, start = truth.judged, int(truth.times.min()) // DAY * DAY
+    week = (truth.times - start) // WEEK
+    counts = np.zeros((len(judged.query_ids), week.max() + 1))
+    np.add.at(counts, (judged.query, week), judged.relevance > 0)
+    average = counts.sum(axis=1) / np.maximum((counts > 0).sum(axis=1), 1)
+    return (counts > 1.2 * average[:, None])[query, (times - start) // WEEK]
+
+
 def made_systems(truth: Truth) -> dict[str, pl.DataFrame]:
     """Each judged document comes with three others of its entity and week.
 
@@ -62,16 +74,13 @@ def made_systems(truth: Truth) -> dict[str, pl.DataFrame]:
     rng = np.random.default_rng(SEED)
     judged, start = truth.judged, int(truth.times.min()) // DAY * DAY
     week = (truth.times - start) // WEEK
-    counts = np.zeros((len(judged.query_ids), week.max() + 1))
-    np.add.at(counts, (judged.query, week), judged.relevance > 0)
-    average = counts.sum(axis=1) / np.maximum((counts > 0).sum(axis=1), 1)
     noise_times = start + np.tile(week, NOISE) * WEEK + rng.integers(0, WEEK, NOISE * len(week))
     query = np.tile(judged.query, NOISE + 1)
     times = np.concatenate((truth.times, noise_times))
     ids = [*judged.doc_ids, *(f"{time}-noise{at}" for at, time in enumerate(noise_times))]
     relevant = np.concatenate((judged.relevance > 0, np.zeros(len(noise_times), bool)))
     age = (times - start) / (times.max() - start)
-    in_burst = (counts > 1.2 * average[:, None])[query, (times - start) // WEEK]
+    in_burst = in_bursts(truth, query, times)
     sights = {
         "noisy": np.full(len(query), 1.2),
         "degrading": 3 * (1 - age),
@@ -153,6 +162,22 @@ def test_the_scores_that_the_docs_give(kba_2012: Path) -> None:
         found = tuple(round(each.mean(measure, "uniform"), 4) for each in (binary, graded))
         assert found == expected
         assert measure == "AP" or f"nDCG@R {expected[0]} binary and {expected[1]} graded" in PAGE
+
+
+def test_silence_is_no_order_at_random(kba_2012: Path) -> None:
+    """What the page of robustness says of a system that sees well in bursts only."""
+    truth = read_truth(kba_2012)
+    whole = made_systems(truth)["bursts only"]
+    query = np.tile(truth.judged.query, NOISE + 1)
+    silent = whole.filter(pl.Series(in_bursts(truth, query, whole["time"].to_numpy())))
+    cells = measured_cells(truth, slices_of("7d", truth.range()))
+    measures = slice_measures(["RescaledAUC", "RescaledAUC(empty=0)"])
+    found = [
+        round(score_stream(run_of(table, "system"), cells, measures).mean(str(each), "uniform"), 3)
+        for table in (whole, silent)
+        for each in measures
+    ]
+    assert found == [0.286, 0.286, -0.402, 0.298]
 
 
 def test_weightings_order_the_systems_as_designed(

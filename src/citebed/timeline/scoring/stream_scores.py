@@ -157,6 +157,11 @@ def score_stream(
 def measured_cells(truth: Truth, slices: Slices) -> Cells:
     """The cells to score, of which there must be one."""
     cells = cells_of(truth, slices)
+    if not (truth.judged.relevance > 0).any():
+        raise CitebedError(
+            f"{truth.judged.name}: no slice has a relevant document: none is judged to be of the "
+            "lowest grade that is relevant (--rel) or above."
+        )
     if not len(cells):
         raise CitebedError(
             f"{truth.judged.name}: no slice has a relevant document. Judged documents are from "
