@@ -101,12 +101,13 @@ def test_rules_can_be_changed_without_the_sources(tmp_path: Path) -> None:
     made = collect(tmp_path, TEI, PAPER)
     assert len(texts(made, "paragraphs")) == 3
     report = import_sources(tmp_path / "c", (), ImportOptions(rules=Rules(anonymise=False)))
-    assert report.outside == 0
+    assert report.outside == {}
     assert texts(open_collection(tmp_path / "c"), "sentences")[0].startswith("Smith et al. [1]")
     assert len(texts(open_collection(tmp_path / "c"), "paragraphs")) == 4
     report = import_sources(tmp_path / "c", (), ImportOptions(rules=Rules(sections=("method",))))
-    assert report.outside == 3
-    assert ("outside", "3 citing paragraphs of other sections") in report.lines()
+    assert report.outside == {"Introduction": 1, "Related Work": 1, "Related Work / Of elms": 1}
+    told = "3 citing paragraphs of other sections: Introduction 1, Related Work 1, "
+    assert ("outside", f"{told}Related Work / Of elms 1") in report.lines()
     assert texts(open_collection(tmp_path / "c"), "paragraphs") == ["We use an axe [1]."]
 
 

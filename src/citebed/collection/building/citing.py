@@ -181,10 +181,11 @@ def _outside(contexts: pl.DataFrame, rules: Rules) -> pl.Series:
     return ~sections.is_in([name for name in sections.unique() if is_under(name, rules.sections)])
 
 
-def paragraphs_outside(contexts: pl.DataFrame, rules: Rules) -> int:
-    """How many citing paragraphs make no query since they stand in another section."""
-    left_out = contexts.filter(_outside(contexts, rules))
-    return left_out.select("paper_id", "context_id").n_unique()
+def paragraphs_outside(contexts: pl.DataFrame, rules: Rules) -> dict[str, int]:
+    """How many citing paragraphs make no query since their section is another; most first."""
+    left_out = contexts.filter(_outside(contexts, rules)).unique(["paper_id", "context_id"])
+    sections = left_out["section"].fill_null("").value_counts(name="paragraphs")
+    return dict(sections.sort("paragraphs", "section", descending=[True, False]).iter_rows())
 
 
 def query_sets(citing: Citing, documents: pl.DataFrame, rules: Rules) -> dict[str, QuerySet]:

@@ -15,7 +15,7 @@ _MOST_FILES = 3
 @dataclass(frozen=True)
 class ImportReport:
     """What an import read, kept and left out; ``records`` counts the document records of all files,
-    ``outside`` the citing paragraphs of sections that the rules make no queries of.
+    ``outside`` the citing paragraphs of each section that the rules make no queries of.
 
     ``outcomes`` says what became of each file that is new or has changed; ``new_problems`` are
     those of the ``problems`` that no earlier import has told of. Sources ``elsewhere`` were not
@@ -37,7 +37,7 @@ class ImportReport:
     elsewhere: list[str] = field(default_factory=list)
     outcomes: list[tuple[str, str]] = field(default_factory=list)
     new_problems: pl.DataFrame = field(default_factory=pl.DataFrame)
-    outside: int = 0
+    outside: dict[str, int] = field(default_factory=dict)
 
     def lines(self) -> list[tuple[str, str]]:
         """The report for people: a label and a sentence a line; nothing is left unsaid."""
@@ -57,7 +57,7 @@ class ImportReport:
         if self.papers:
             lines.append(("citing", count(self.papers, "paper")))
         if self.outside:
-            lines.append(("outside", f"{self.outside:,} citing paragraphs of other sections"))
+            lines.append(("outside", self._sections_outside()))
         if self.queries:
             sets = (f"{count:,} {name}" for name, count in self.queries.items())
             lines.append(("queries", ", ".join(sets)))
@@ -70,6 +70,14 @@ class ImportReport:
             gone = f"no longer there: {_some(self.missing)}"
             lines.append(("gone", f"{gone}; --prune forgets such sources"))
         return lines + self._problem_lines()
+
+    def _sections_outside(self) -> str:
+        """How many paragraphs, and of which sections: one may have been misspelt."""
+        paragraphs = count(sum(self.outside.values()), "citing paragraph")
+        sections = [
+            f"{printable(name) or 'none'} {number:,}" for name, number in self.outside.items()
+        ]
+        return f"{paragraphs} of other sections: {_some(sections)}"
 
     def _outcome_lines(self) -> list[tuple[str, str]]:
         """A line a file, where these are few; what was wrong in a file is told further below."""
@@ -102,7 +110,7 @@ class ImportReport:
             ("kept", "documents", self.documents),
             ("kept", "merged records", self.merged),
             ("kept", "papers", self.papers),
-            *((("outside", "paragraphs", self.outside),) if self.outside else ()),
+            *((("outside", "paragraphs", sum(self.outside.values())),) if self.outside else ()),
             *(("set aside", reason, count) for reason, count in self.set_aside.items()),
             *(("queries", name, count) for name, count in self.queries.items()),
             *(("problems", kind, count) for kind, count in counted(self.problems["kind"]).items()),
