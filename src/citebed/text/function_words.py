@@ -21,8 +21,10 @@ FUNCTION_WORDS = frozenset(
     wherever when whenever why how once now
     very quite rather really almost nearly enough well further else perhaps maybe indeed namely e.g
     i.e etc vs cf et al eg ie
+    re co
     isn't aren't wasn't weren't don't doesn't didn't haven't hasn't hadn't can't couldn't won't
     wouldn't shouldn't it's that's there's let's
     """.split()  # noqa: SIM905
 )
-"""Articles, pronouns, auxiliaries, prepositions, conjunctions and adverbs of no subject."""
+"""Articles, pronouns, auxiliaries, prepositions, conjunctions and adverbs of no subject; and what
+hyphens cut off ("re-ranking")."""

@@ -49,6 +49,16 @@ def test_what_only_function_words_find_is_no_answer(folder: Path) -> None:
     assert [set(each.terms) for each in found] == [{"languages", "use"}, {"languages"}]
 
 
+def test_what_a_hyphen_cut_off_is_no_reason(tmp_path: Path) -> None:
+    documents = (
+        {"doc_id": "1", "title": "Re-ranking of co-citations"},
+        {"doc_id": "2", "title": "Re: co"},
+    )
+    build(write_collection(tmp_path / "c", documents))
+    (found,) = recommend(tmp_path / "c", "We do re-ranking by co-citation.")
+    assert (found.doc_id, set(found.terms)) == ("1", {"ranking", "citation"})
+
+
 def test_no_stem_is_a_reason_whatever_the_model(folder: Path) -> None:
     for model in ("bm25+rm3", "bm25+rocchio(docs=1)", "kl+mixture"):
         for each in recommend(folder, "The language of a query.", model=model):
