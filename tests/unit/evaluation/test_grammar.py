@@ -155,6 +155,8 @@ def test_numbers_without_end_in_trec_eval_s_names_are_refused(text: str) -> None
         ("11pt", "ElevenPoint"),
         ("gm-map", "GMAP"),
         ("P(5)", "P@5"),
+        ("R-P", "Rprec"),
+        ("T11SU", "SU"),
         ("NDCG(10)", "nDCG@10"),
         ("NDCG_cut_10", "nDCG@10"),
         ("p_5", "P@5"),

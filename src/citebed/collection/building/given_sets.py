@@ -89,7 +89,8 @@ def _qrels(judgements: pl.DataFrame, rules: Rules) -> tuple[pl.DataFrame, list[P
     elif codes == {-1, 1, 2, 3, 4}:
         what = (
             "codes -1 and 1 to 4 look like Cranfield's, where 1 is the best; they are kept as they "
-            "are. Import with --profile cranfield to turn them so that higher is better"
+            "are. Import with --profile cranfield, which turns them so that higher is better and "
+            "counts queries as Cranfield's judgements do, not as its file of queries numbers them"
         )
         problems.append(Problem(1, what, "mended"))
     best = table.sort("relevance", descending=True, maintain_order=True)

@@ -19,13 +19,13 @@ _USUAL = {
     "P": "precision prec",
     "R": "recall rec",
     "RBP": "rankbiasedprecision",
-    "Rprec": "rprecision",
+    "Rprec": "rp rprecision",
     "RR": "mrr reciprank reciprocalrank meanreciprocalrank",
     "SetF": "f f1 fmeasure fscore f1score setfmeasure",
     "SetP": "setprecision",
     "SetR": "setrecall",
     "Success": "hit hits hitrate hitratio hr s",
-    "SU": "scaledutility",
+    "SU": "scaledutility t11su",
 }
 USUAL_NAMES = {usual: name for name, names in _USUAL.items() for usual in names.split()}
 _LOWER = {name.lower(): name for name in MEASURES}
