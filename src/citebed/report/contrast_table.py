@@ -112,7 +112,7 @@ def changes_grid(changes: Sequence[Change], with_change: bool = True) -> Grid:
     cells = (
         (
             of.run, of.measure,
-            f"{of.before:.4f} → {of.after:.4f}" + (f" {of.change:+.4f}" if with_change else ""),
+            f"{of.before:.4f} → {of.after:.4f}" + (f" {of.change:+z.4f}" if with_change else ""),
         )
         for of in changes
     )  # fmt: skip
@@ -130,7 +130,7 @@ def digests_grid(found: Sequence[Digest]) -> Grid:
     ]  # fmt: skip
     rows = [
         [
-            of.measure, f"{of.change:+.4f}", f"{of.rose}/{of.fell}",
+            of.measure, f"{of.change:+z.4f}", f"{of.rose}/{of.fell}",
             *_by_query(of),
             number(of.systems_kendall, ".3f"), number(of.queries_kendall, ".3f"),
             *map(str, (of.survive, of.vanish, of.appear, of.turn_round)),
@@ -182,9 +182,9 @@ def conclusions_grid(found: Sequence[Conclusion], every: bool = False) -> Grid:
     rows = [
         [
             of.measure, of.base, of.run,
-            f"{of.before_difference:+.4f}", p_text(of.before_p),
-            f"{of.after_difference:+.4f}", p_text(of.after_p),
-            of.fate, number(of.shift, "+.4f"), p_text(of.shift_p),
+            f"{of.before_difference:+z.4f}", p_text(of.before_p),
+            f"{of.after_difference:+z.4f}", p_text(of.after_p),
+            of.fate, number(of.shift, "+z.4f"), p_text(of.shift_p),
         ]
         for of in found
         if every or of.fate not in ("survives", "none")
@@ -203,7 +203,7 @@ def movers_grid(found: Sequence[Mover], shown: int | None = None) -> Grid:
     rows = [
         [
             of.measure, of.run, of.query_id,
-            f"{of.before:.4f}", f"{of.after:.4f}", f"{of.change:+.4f}",
+            f"{of.before:.4f}", f"{of.after:.4f}", f"{of.change:+z.4f}",
             f"{of.before_relevant} → {of.after_relevant}",
             _MOVES.get(of.move, ""),
         ]
@@ -258,7 +258,7 @@ def falls_grid(found: Sequence[Fall]) -> Grid:
         [
             of.team, of.run, str(of.unique), str(of.unique_relevant), of.measure,
             f"{of.before:.4f}", f"{of.after:.4f}",
-            f"{of.change:+.4f} ({number(100 * of.share, '+.1f')}%)",
+            f"{of.change:+z.4f} ({number(100 * of.share, '+.1f')}%)",
             f"{of.before_rank} → {of.after_rank}",
         ]
         for of in found
@@ -289,7 +289,7 @@ def bounds_grid(found: Sequence[Bound]) -> Grid:
     rows = [
         [
             of.measure, of.winner, of.loser, f"{of.winner_unjudged}/{of.loser_unjudged}",
-            f"{of.difference:+.4f}", p_text(of.p), f"{of.worst:+.4f}", p_text(of.worst_p),
+            f"{of.difference:+z.4f}", p_text(of.p), f"{of.worst:+z.4f}", p_text(of.worst_p),
             of.verdict,
         ]
         for of in found

@@ -304,3 +304,17 @@ def test_files_of_one_name_are_told_apart(invoke: Invoke) -> None:
     assert [row["run"] for row in rows if row["part"] == "changes"] == ["old/one", "new/one"]
     rows = json.loads(invoke("pool-bias", "j12.qrels", *runs, "--part", "falls", "--json")[1])
     assert {row["run"] for row in rows} == {"old/one", "new/one"}
+
+
+def test_no_difference_has_no_sign_of_a_loss(invoke: Invoke) -> None:
+    """Nor has what rounding leaves of it: 0.4 + 0.6 + 0.2 is less than 0.2 + 0.4 + 0.6."""
+    lines = [f"q{at} 0 a 1\nq{at} 0 b 1\nq{at} 0 c 1\n" for at in range(3)]
+    for name in ("k1.qrels", "k12.qrels"):
+        Path(name).write_text("".join(lines))
+    write_run(Path("x.run"), {"q0": "a", "q1": "ab", "q2": "abc"})
+    write_run(Path("y.run"), {"q0": "ab", "q1": "abc", "q2": "a"})
+    _, out, _ = invoke(
+        "contrast", "k1.qrels", "k12.qrels", "x.run", "y.run", "-m", "P@5", "--part", "conclusions"
+    )
+    assert "P@5" in out
+    assert "-0.0000" not in out

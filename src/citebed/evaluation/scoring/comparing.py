@@ -108,7 +108,8 @@ class Comparisons(Shown, tuple[Comparison, ...]):
         A note says where the difference is not that of the two means.
         """
         names = "measure", "base", "run", "base_value", "value", "difference", "low", "high"
-        said = ["note"] if any(ON_LOGARITHMS in of.note for of in self) else []
+        notes = [ON_LOGARITHMS if ON_LOGARITHMS in of.note else "" for of in self]
+        said = [pl.Series("note", notes)] if any(notes) else []
         return self.table.select(*names, "p_adjusted", "significant", *said).with_columns(
             pl.col(pl.Float64).round(4)
         )
