@@ -230,7 +230,7 @@ class _Import:
         self.progress.step("citing", 0)
         read = citing.Citing(**{name: state[name] for name in citing.Citing._fields})
         known = ("doc_id", "doi", "year", "date")
-        ours = documents.select(*known, "aliases", kept=pl.lit(value=True))
+        ours = documents.select(*known, "aliases", "title", kept=pl.lit(value=True))
         others = by_rule.select(*known, kept=pl.lit(value=False))
         cited = citing.resolve(read, pl.concat([ours, others], how="diagonal"), self.rules)
         sets = citing.query_sets(cited, documents, self.rules)

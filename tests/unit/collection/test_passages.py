@@ -140,3 +140,34 @@ def test_a_collection_survives_its_export(tmp_path: Path) -> None:
     for name in ("paragraphs", "sentences"):
         assert texts(again, name) == texts(made, name)
     assert again.contexts["cites"].to_list() == made.contexts["cites"].to_list()
+
+
+NAMELESS = """<TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader><fileDesc><titleStmt>
+<title type="main">On trees</title></titleStmt></fileDesc></teiHeader><text><body><div>
+<head>Introduction</head><p>Trees grow <ref type="bibr" target="#b0">[1]</ref>.</p></div></body>
+<back><listBibl>{}</listBibl></back></text></TEI>"""
+TITLES = ("How trees grow", "On the fall of trees!", "Forest rot", "Of fires in woods")
+
+
+@pytest.mark.parametrize(
+    ("references", "found"), [("tolerant", [True, True, False, False]), ("exact", [False] * 4)]
+)
+def test_a_reference_with_nothing_but_its_title(
+    tmp_path: Path, references: str, found: list[bool]
+) -> None:
+    """Two papers are called alike, and one title is too short to tell anything."""
+    items = "".join(
+        f'<biblStruct xml:id="b{n}"><analytic><title>{title.upper()}</title></analytic>'
+        "</biblStruct>"
+        for n, title in enumerate(TITLES)
+    )
+    (tmp_path / "paper.xml").write_text(NAMELESS.format(items))
+    papers = [*TITLES, TITLES[-1]]
+    entries = (
+        f"@misc{{k{n}, title = {{{title}}}, year = {n + 2001}}}" for n, title in enumerate(papers)
+    )
+    (tmp_path / "a.bib").write_text("\n".join(entries))
+    import_sources(tmp_path / "c", [tmp_path], ImportOptions(rules=Rules(references=references)))
+    named = open_collection(tmp_path / "c").references["doc_id"]
+    assert named.is_not_null().to_list() == found
+    assert named.to_list()[:2] == (["k0", "k1"] if references == "tolerant" else [None, None])

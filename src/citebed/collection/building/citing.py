@@ -12,11 +12,15 @@ from typing import NamedTuple
 
 import polars as pl
 
+from citebed.collection.building.merging import plain_title
 from citebed.collection.rules import Rules
 from citebed.collection.tables import CONTEXTS, PAPERS, QUERIES, REFERENCES
 from citebed.runs.times import is_later
 from citebed.text.anonymise import anonymise
 from citebed.text.headings import is_under
+
+_FEWEST_WORDS = 3
+"""Titles of so many words tell papers apart, as in merging."""
 
 
 class QuerySet(NamedTuple):
@@ -54,9 +58,11 @@ def resolve(read: Citing, records: pl.DataFrame, rules: Rules) -> Citing:
     ``records`` are all documents and those set aside, with ``kept`` telling which: a citing
     paper that was excluded still lends its year.
     """
-    names = lookup_table(records.filter("kept"))
-    references = _resolve_references(_with_lists(read), names)
-    if rules.references == "exact":
+    kept = records.filter("kept")
+    references = _resolve_references(_with_lists(read), lookup_table(kept))
+    if rules.references != "exact":
+        references = _resolve_titles(references, kept)
+    else:
         to_the_letter = (
             pl.col("raw").is_null()
             | (pl.col("raw") == pl.col("doc_id"))
@@ -102,6 +108,30 @@ def _resolve_references(references: pl.DataFrame, names: pl.DataFrame) -> pl.Dat
         .join(by_doi, on="doi", how="left", maintain_order="left")
         .join(by_id, on="lower", how="left", maintain_order="left")
         .with_columns(doc_id=pl.coalesce("by_doi", "by_id"))
+        .select(list(REFERENCES))
+    )
+
+
+def _resolve_titles(references: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+    """A reference without DOI and id is the document of its title, if just one has that title.
+
+    A title of one or two words ("Information Retrieval") tells no paper from another.
+    """
+    nameless = pl.all_horizontal(pl.col("doc_id", "doi", "target").is_null())
+    telling = pl.col("title").str.count_matches(r"[\p{L}\p{N}]+") >= _FEWEST_WORDS
+    plain = plain_title(pl.col("title"))
+    references = references.with_columns(plain=pl.when(nameless & telling).then(plain))
+    asked = references["plain"].drop_nulls().unique()
+    if asked.is_empty():
+        return references.drop("plain")
+    titles = (
+        documents.select("doc_id", plain=plain)
+        .filter(pl.col("plain").is_in(asked.implode()) & pl.col("plain").is_unique())
+        .rename({"doc_id": "by_title"})
+    )
+    return (
+        references.join(titles, on="plain", how="left", maintain_order="left")
+        .with_columns(doc_id=pl.coalesce("doc_id", "by_title"))
         .select(list(REFERENCES))
     )
 
