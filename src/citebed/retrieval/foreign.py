@@ -7,7 +7,7 @@ from functools import cached_property
 
 from citebed.collection import Collection
 from citebed.retrieval.index.index import Index
-from citebed.text.function_words import FUNCTION_WORDS
+from citebed.text.function_words import FUNCTION_WORDS, PREFIXES
 from citebed.text.languages import SMALL_WORDS, language_name, language_of
 
 _WORDS = {**SMALL_WORDS, "en": FUNCTION_WORDS}
@@ -27,8 +27,8 @@ _ENGLISH_SHARE = 0.1
 
 
 def function_words(text: str) -> frozenset[str]:
-    """The function words of a text's language; English ones where that is not known."""
-    return _WORDS.get(language_of(None, None, text[:_ENOUGH]) or "", FUNCTION_WORDS)
+    """The function words of a text's language (English where that is not known), and prefixes."""
+    return _WORDS.get(language_of(None, None, text[:_ENOUGH]) or "", FUNCTION_WORDS) | PREFIXES
 
 
 class Languages:

@@ -21,10 +21,11 @@ FUNCTION_WORDS = frozenset(
     wherever when whenever why how once now
     very quite rather really almost nearly enough well further else perhaps maybe indeed namely e.g
     i.e etc vs cf et al eg ie
-    re co
     isn't aren't wasn't weren't don't doesn't didn't haven't hasn't hadn't can't couldn't won't
     wouldn't shouldn't it's that's there's let's
     """.split()  # noqa: SIM905
 )
-"""Articles, pronouns, auxiliaries, prepositions, conjunctions and adverbs of no subject; and what
-hyphens cut off ("re-ranking")."""
+"""Articles, pronouns, auxiliaries, prepositions, conjunctions and adverbs of no subject."""
+
+PREFIXES = frozenset(("re", "co"))
+"""What hyphens cut off ("re-ranking"): of no subject either, but words of other languages."""
