@@ -43,7 +43,8 @@ def downloaded(browser: Any, sheet: Sheet) -> Answers:
     browser.run("document.getElementById('save').click()")
     path = browser.downloads / f"{sheet.code}.answers.json"
     until = time.monotonic() + 20
-    while not path.exists() and time.monotonic() < until:
+    # The browser takes the name with an empty file before the whole one is there.
+    while not (path.exists() and path.stat().st_size) and time.monotonic() < until:
         time.sleep(0.05)
     text = path.read_text("utf-8")
     path.unlink()
