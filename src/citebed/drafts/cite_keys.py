@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from citebed.collection.formats.fields import made_up_id
 from citebed.drafts.records import Entry
+from citebed.text.free_ids import FreeIds
 from citebed.text.function_words import FUNCTION_WORDS
 from citebed.text.names import family_name
 
@@ -54,7 +55,7 @@ class Bibliography:
         self._known: dict[str, Entry] = {}
         self._by_key: dict[str, Entry] = {}
         self._by_title: dict[str, list[Entry]] = {}
-        self._taken: set[str] = set()
+        self._keys = FreeIds(fold=str.casefold)
         self.add(entries)
 
     def add(self, entries: Iterable[Entry]) -> None:
@@ -69,13 +70,13 @@ class Bibliography:
                 self._known.setdefault(name or "", entry)
             self._by_key.setdefault(entry.key, entry)
             self._by_title.setdefault(plain, []).append(entry)
-            self._taken.add(entry.key.casefold())
+        self._keys.add(entry.key for entry in given)
         self._known.pop("", None)
         self._by_title.pop("", None)
 
     def reserve(self, keys: Iterable[str]) -> None:
         """Keys that are taken, whatever they stand for."""
-        self._taken.update(map(str.casefold, keys))
+        self._keys.add(keys)
 
     def find(self, work: Work) -> Entry | None:
         """The entry of a work: by its DOI or arXiv id, a key of it, or its title and year."""
@@ -98,12 +99,7 @@ class Bibliography:
 
         To BibTeX keys that differ in case only are the same.
         """
-        key, number = wanted, 1
-        while key.casefold() in self._taken:
-            number += 1
-            key = f"{wanted}-{number}"
-        self._taken.add(key.casefold())
-        return key
+        return self._keys.take(wanted)
 
 
 def _is_same(entry: Entry, work: Work) -> bool:

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from citebed.errors import UnknownName
 from citebed.files.writing import several_files
 from citebed.report.grid import text_width
+from citebed.text.free_ids import FreeIds
 
 INK, MARK, LIGHT, RULE = "#222222", "#27415f", "#b4c3d3", "#9a9a9a"
 
@@ -117,17 +118,12 @@ class FileNames:
     """File names from names that may hold anything, each once, whatever the letters' case."""
 
     def __init__(self) -> None:
-        self._seen: set[str] = set()
+        self._names = FreeIds(fold=str.lower)
 
     def __call__(self, *parts: str) -> str:
         each = (re.sub(r"[^\w.+@=-]+", "-", part).strip("-.") for part in parts)
         plain = "_".join(filter(None, each))[:120] or "figure"
-        name, number = plain, 1
-        while name.lower() in self._seen:
-            number += 1
-            name = f"{plain}-{number}"
-        self._seen.add(name.lower())
-        return name
+        return self._names.take(plain)
 
 
 def picture_ending(path: str | Path, endings: Sequence[str]) -> str:

@@ -11,10 +11,10 @@ from pathlib import PurePosixPath
 import polars as pl
 
 from citebed.collection.building.citing import QuerySet
-from citebed.collection.formats.fields import FreeIds
 from citebed.collection.rules import Rules
 from citebed.collection.tables import QRELS, QUERIES
 from citebed.records import Problem
+from citebed.text.free_ids import FreeIds
 
 _RESERVED = ("paragraphs", "sentences")
 _NAME_LENGTH = 40  # of characters; four bytes each and an ending are a file's name

@@ -22,8 +22,8 @@ from citebed.collection.formats.bibtex import (
     write_entry,
     write_names,
 )
-from citebed.collection.formats.fields import FreeIds
 from citebed.collection.tables import DOCUMENTS, SET_ASIDE, document_of_row
+from citebed.text.free_ids import FreeIds
 from citebed.text.latex import text_to_latex
 from citebed.text.normalise import unique
 

@@ -22,9 +22,9 @@ from citebed.collection.formats.bibtex import (
     write_entry,
 )
 from citebed.collection.formats.bibtex_scan import RawEntry, scan
-from citebed.collection.formats.fields import FreeIds
 from citebed.collection.tables import document_of_row
 from citebed.records import Document
+from citebed.text.free_ids import FreeIds
 from citebed.text.latex import text_to_latex
 from citebed.text.normalise import unique
 from citebed.wording import count

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
 from citebed.collection.formats.dois import add_reference
-from citebed.collection.formats.fields import FreeIds
 from citebed.collection.formats.xml import (
     Element,
     attribute,
@@ -21,6 +20,7 @@ from citebed.collection.formats.xml import (
     text_at,
 )
 from citebed.records import CitingPaper, Context, Problem, Record, Reference, Sentence
+from citebed.text.free_ids import FreeIds
 from citebed.text.identifiers import normalise_doi
 from citebed.text.normalise import fold, iso_date, unique, year_in
 

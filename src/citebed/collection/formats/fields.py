@@ -82,33 +82,6 @@ def arxiv_id(doi: str | None, *fields: str | None, eprint: str | None = None) ->
     return None
 
 
-class FreeIds:
-    """Gives out each id once: the second ``a`` is ``a-2``, the third ``a-3``.
-
-    ``reserved`` ids are given out to their owners only.
-    """
-
-    def __init__(self, reserved: Iterable[str] = ()) -> None:
-        self._reserved, self._given = frozenset(reserved), set[str]()
-        self._copies: dict[str, int] = {}
-
-    def take(self, wanted: str, owner: str | None = None, stem: str | None = None) -> str:
-        """The wanted id if it is free (or reserved for ``owner``), else the next copy that is.
-
-        Copies are made of ``stem``, the wanted id itself where none is given.
-        """
-        name, stem = wanted, stem or wanted
-        while not self.is_free(name, owner):
-            self._copies[stem] = self._copies.get(stem, 1) + 1
-            name = f"{stem}-{self._copies[stem]}"
-        self._given.add(name)
-        return name
-
-    def is_free(self, name: str, owner: str | None = None) -> bool:
-        """Whether an id can be taken as it is."""
-        return name not in self._given and (name == owner or name not in self._reserved)
-
-
 # --- Names ----------------------------------------------------------------------------------
 
 _SUFFIX = re.compile(r"(?:jn?r|sr|ii|iii|iv|esq|ph\.?d|m\.?d)\.?", re.IGNORECASE)

@@ -16,7 +16,6 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from citebed.collection.formats.base import MAX_RECORD_BYTES, Chunk, Format
-from citebed.collection.formats.fields import FreeIds
 from citebed.collection.formats.jsonfiles import cut_lines_or_document, json_records
 from citebed.collection.formats.jsonkinds import is_kind
 from citebed.collection.formats.jsonvalues import (
@@ -40,6 +39,7 @@ from citebed.records import (
     Section,
     Sentence,
 )
+from citebed.text.free_ids import FreeIds
 from citebed.text.identifiers import arxiv_of
 from citebed.text.normalise import date_in, fold, iso_date
 

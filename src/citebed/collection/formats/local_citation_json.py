@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from citebed.collection.formats.base import Chunk, Format
-from citebed.collection.formats.fields import FreeIds
 from citebed.collection.formats.jsonfiles import Member, json_document
 from citebed.collection.formats.jsonkinds import is_kind
 from citebed.collection.formats.jsonvalues import JsonObject, reference_to
 from citebed.records import CitingPaper, Context, Document, Problem, Record, Reference, Sentence
+from citebed.text.free_ids import FreeIds
 from citebed.text.normalise import fold
 
 _TARGET = re.compile(r"\[TARGETCIT\]|TARGETCIT")

@@ -8,7 +8,6 @@ import pytest
 
 from citebed.collection.formats.base import NOT_UTF8, Chunk, cut_after, read_text, with_newlines
 from citebed.collection.formats.fields import (
-    FreeIds,
     is_organisation,
     is_suffix,
     made_up_id,
@@ -37,21 +36,6 @@ def test_ids_of_one_word_and_numbers() -> None:
 )
 def test_made_up_ids(names: list[str], year: int | str | None, title: str, made: str) -> None:
     assert made_up_id(names, year, title) == made
-
-
-def test_each_id_is_given_out_once() -> None:
-    ids = FreeIds()
-    assert [ids.take(name) for name in ("a", "a", "a-2", "a", "b", "a-2")] == [
-        *("a", "a-2", "a-2-2", "a-3", "b", "a-2-3")
-    ]
-
-
-def test_reserved_ids_go_to_their_owners() -> None:
-    ids = FreeIds(["a", "a-2", "b"])
-    wanted = ("a", "a", "a-2", "a", "b", "c")
-    assert [ids.take(name, owner=name) for name in wanted] == ["a", "a-3", "a-2", "a-4", "b", "c"]
-    assert [ids.take("b", owner="other"), ids.take("x-given", stem="x")] == ["b-2", "x-given"]
-    assert ids.take("x-given", stem="x") == "x-2"
 
 
 def test_names() -> None:
