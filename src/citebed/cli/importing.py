@@ -74,6 +74,12 @@ _Only = Annotated[
     list[str] | None,
     typer.Option(help="Read only names like this, e.g. '*/papers/*.xml'; may be repeated."),
 ]
+_Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format", help="Read all sources in this format, whatever they look like, e.g. ris."
+    ),
+]
 _Prune = Annotated[
     bool,
     typer.Option(
@@ -108,6 +114,7 @@ def import_(
     anonymise: _Anonymise = None,
     name: _Name = None,
     only: _Only = None,
+    format: _Format = None,
     prune: _Prune = False,
     strict: _Strict = False,
     absolute_paths: _Absolute = False,
@@ -117,8 +124,9 @@ def import_(
 ) -> None:
     """Read bibliographies, papers and judgements into a collection.
 
-    Formats are recognised by content, archives are read as they are, unchanged files are
-    skipped. Rules that are given replace the collection's own.
+    Formats are recognised by content, and by names where content leaves a doubt; archives are
+    read as they are, unchanged files are skipped. Rules that are given replace the collection's
+    own.
 
     Example: citebed import acm-cr/ acm-dl.tar.xz papers/ --profile acm-cr --exclude blacklist.txt
     """
@@ -145,6 +153,7 @@ def import_(
         prune=prune,
         absolute=absolute_paths,
         workers=workers,
+        format=format,
     )
     with progress_bar(quiet or as_json) as progress:
         report = import_sources(collection, sources or (), options, progress)

@@ -45,7 +45,8 @@ class ImportOptions:
 
     ``only`` holds patterns (``*`` matches anything): files, and members of archives, whose
     name matches none of them are passed over. Sources are called by their names, or from the
-    folder that holds the collection; with ``absolute`` by their whole paths.
+    folder that holds the collection; with ``absolute`` by their whole paths. ``format`` is the
+    name of the format that all sources are read in; without it each file's is recognised.
     """
 
     rules: Rules | None = None
@@ -55,6 +56,7 @@ class ImportOptions:
     prune: bool = False
     absolute: bool = False
     workers: int = 0
+    format: str | None = None
 
 
 DEFAULTS = ImportOptions()
@@ -138,7 +140,7 @@ class _Import:
         self.names = SourceNames(folder, self.manifest.sources, absolute=options.absolute)
         self.earlier = KnownSources(folder, self.names, tuple(self.known["source"]))
         only = tuple(map(printable, options.only))
-        self.reader = Reader(self.known, self.parts, only, workers, progress)
+        self.reader = Reader(self.known, self.parts, only, workers, progress, options.format)
 
     def read(self, name: str) -> pl.DataFrame:
         return table_files.read_table(self.folder, name, tables.TABLES[name])

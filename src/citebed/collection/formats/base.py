@@ -46,7 +46,7 @@ class Format:
     a format without ``cut`` is parsed whole. ``carry`` takes from a piece what later pieces of
     the same file need to know (BibTeX's strings). ``or_whole``: a file in which no place to cut
     is found may be one document, and is then parsed whole. ``limit``: how many bytes are parsed
-    whole at most.
+    whole at most. ``leaves_doubt``: whether a head that is recognised fits another format, too.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Format:
     carry: Callable[[bytes, dict[str, str]], None] | None = None
     or_whole: bool = False
     limit: int = MAX_WHOLE_FILE_BYTES
+    leaves_doubt: Callable[[str], bool] = lambda _: False
 
 
 # --- Text -----------------------------------------------------------------------------------

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
 from citebed.collection.formats.acl_xml import ACL_XML
 from citebed.collection.formats.annotation_xml import ANNOTATION_XML
 from citebed.collection.formats.base import Format
@@ -18,6 +22,7 @@ from citebed.collection.formats.semantic_scholar import SEMANTIC_SCHOLAR
 from citebed.collection.formats.smart import SMART_DOCUMENTS, SMART_QUERIES
 from citebed.collection.formats.tei import TEI
 from citebed.collection.formats.trec import TREC_DOCUMENTS, TREC_QRELS, TREC_TOPICS
+from citebed.errors import UnknownName
 
 FORMATS = {
     format.name: format
@@ -48,6 +53,79 @@ FORMATS = {
 
 
 def recognise(head: str) -> Format | None:
-    """The format of a file, judged by its first few kilobytes; its name does not count."""
+    """The format of a file, judged by its first few kilobytes alone."""
     head = head.removeprefix("\ufeff")
     return next((format for format in FORMATS.values() if format.sniff(head)), None)
+
+
+# --- In doubt -------------------------------------------------------------------------------
+
+_OF_DOCUMENTS = re.compile(r"corpus|collection|doc|\.all\b|passages", re.IGNORECASE)
+_OF_QUERIES = re.compile(r"quer|topic|\.qry\b|\.que\b|questions", re.IGNORECASE)
+_PAIRS = ((BEIR_CORPUS, BEIR_QUERIES), (SMART_DOCUMENTS, SMART_QUERIES))
+"""Formats of documents and of queries that can hold the very same text."""
+
+
+class Taken(NamedTuple):
+    """The format that a file was taken for, and why, where its content fits another as well."""
+
+    format: Format
+    why: str = ""
+
+
+class Recogniser:
+    """Says which format a file has: the one ``forced`` on it, else the one its content shows.
+
+    Where the content fits documents as well as queries the file's own name decides, then the
+    names of the files beside it (one says ``queries``, so this one holds the documents), and
+    the more likely of the two where no name helps.
+    """
+
+    def __init__(self, forced: str | None = None, names: Iterable[str] = ()) -> None:
+        if forced is not None and forced not in FORMATS:
+            raise UnknownName("format", forced, FORMATS)
+        self._forced = FORMATS[forced] if forced is not None else None
+        self._beside: dict[str, set[str]] = {}
+        for name in names:
+            self._note(name)
+
+    def of(self, name: str, head: str) -> Taken | None:
+        """What a file is taken for; ``None`` where it is in no format that is known."""
+        if self._forced is not None:
+            return Taken(self._forced)
+        found = recognise(head)
+        self._note(name)
+        for pair in _PAIRS:
+            if found in pair and found is not None and found.leaves_doubt(head):
+                return self._decided(pair, found, name)
+        return Taken(found) if found else None
+
+    def _note(self, name: str) -> None:
+        folder, own = _split(name)
+        self._beside.setdefault(folder, set()).add(own)
+
+    def _decided(self, pair: tuple[Format, Format], likely: Format, name: str) -> Taken:
+        folder, own = _split(name)
+        if (named := _named(own)) is not None:
+            return Taken(pair[named])
+        said = {_named(other) for other in self._beside[folder] - {own}} - {None}
+        by = "the names beside it" if len(said) == 1 else "what is likely"
+        taken = pair[1 - said.pop()] if len(said) == 1 else likely  # type: ignore[operator]
+        other = pair[taken is pair[0]]
+        return Taken(
+            taken,
+            f"taken for {taken.title} by {by}; its content fits {other.title} as well: "
+            f"--format {other.name} reads it as that",
+        )
+
+
+def _split(name: str) -> tuple[str, str]:
+    """The folder or archive that a file is in, and its own name."""
+    *folder, own = re.split(r"[/!]", name)
+    return "/".join(folder), own
+
+
+def _named(own: str) -> int | None:
+    """0 for the name of a file of documents, 1 for one of queries; ``None`` for any other."""
+    documents, queries = _OF_DOCUMENTS.search(own), _OF_QUERIES.search(own)
+    return None if bool(documents) == bool(queries) else int(bool(queries))

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import polars as pl
 
-from citebed.collection.formats import FORMATS, recognise
+from citebed.collection.formats import FORMATS
 from citebed.collection.formats.base import (
     MAX_RECORD_BYTES,
     MAX_WHOLE_FILE_BYTES,
@@ -25,6 +25,7 @@ from citebed.collection.formats.base import (
     Format,
     decode,
 )
+from citebed.collection.formats.recognising import Recogniser
 from citebed.collection.reading.sources import BAD_DATA, Member
 from citebed.collection.reading.workers import Died, Run, run_all
 from citebed.collection.tables import Frames, fitting, frames_of
@@ -50,10 +51,10 @@ class Piece(NamedTuple):
     chunk: Chunk
 
 
-def pieces(member: Member) -> Iterator[Piece | Problem]:
+def pieces(member: Member, recogniser: Recogniser | None = None) -> Iterator[Piece | Problem]:
     """The pieces of a stream, in order, and what could not be read of it."""
     stream = _Patient(member.stream)
-    yield from _pieces(member.name, stream)
+    yield from _pieces(member.name, stream, recogniser or Recogniser())
     if stream.error is not None:
         yield Problem(1, f"could not be read to the end: {stream.error}")
 
@@ -81,7 +82,7 @@ class _Patient:
         return b"".join(blocks)
 
 
-def _pieces(name: str, stream: _Patient) -> Iterator[Piece | Problem]:
+def _pieces(name: str, stream: _Patient, recogniser: Recogniser) -> Iterator[Piece | Problem]:
     head = stream.read(_HEAD_BYTES)
     if not head.strip():
         if stream.error is None:
@@ -93,10 +94,14 @@ def _pieces(name: str, stream: _Patient) -> Iterator[Piece | Problem]:
             limit = MAX_WHOLE_FILE_BYTES >> 20
             yield Problem(1, f"UTF-16 and UTF-32 are read up to {limit} MiB; the rest was not")
         head, stream = decode(wide)[0].encode("utf-8", "replace"), _Patient(io.BytesIO())
-    format = recognise(decode(head[:_HEAD_BYTES])[0])
-    if format is None:
+    taken = recogniser.of(name, decode(head[:_HEAD_BYTES])[0])
+    if taken is None:
         yield Problem(1, "not in a format that citebed reads", "ignored")
-    elif format.cut is None:
+        return
+    if taken.why:
+        yield Problem(1, taken.why, "mended")
+    format = taken.format
+    if format.cut is None:
         yield from _whole(name, format, head, stream)
     else:
         yield from _cut(name, format, head, stream)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
+from citebed.collection.formats.recognising import Recogniser
 from citebed.collection.progress import Progress
 from citebed.collection.reading.parsing import Piece, parse_all, pieces, read_tables
 from citebed.collection.reading.sources import BAD_DATA, Member, SourceFile, members, told
@@ -52,7 +53,8 @@ class Reader:
 
     ``known`` are the sources read before, with their hashes. After reading, ``sources`` has a
     row for each file that was read, ``problems`` what there is to say, by source, and ``copies``
-    the files that were not read since another is equal to them.
+    the files that were not read since another is equal to them. ``forced`` is the format that
+    all files are read in, whatever they look like.
     """
 
     known: pl.DataFrame
@@ -60,12 +62,16 @@ class Reader:
     only: tuple[str, ...]
     workers: int
     progress: Progress
+    forced: str | None = None
     sources: list[dict[str, object]] = field(default_factory=list)
     problems: list[tuple[str, Problem]] = field(default_factory=list)
     copies: list[tuple[str, str]] = field(default_factory=list)
 
     def read(self, files: list[SourceFile], pruned: set[str]) -> Frames:
         """The tables of the files that are new or have changed; ``pruned`` ones do not count."""
+        rows = self.known.select("source", "sha256", "format").rows()
+        self._before = {source: (sha256, format) for source, sha256, format in rows}
+        self._recogniser = Recogniser(self.forced, (file.name for file in files))
         total = sum(_size(file) for file in files)
         self.progress.step("reading", total)
         # A name of its own: a worker that outlives an import that was killed writes nowhere else.
@@ -117,12 +123,19 @@ class Reader:
             self.sources.append({**row, "format": ", ".join(formats)})
 
     def _digest(self, file: SourceFile) -> str:
-        """The hash of what is read of a file: with ``only``, it is of the patterns too."""
+        """The hash of what is read of a file: of the patterns and the forced format, too.
+
+        A file that was read in a forced format stays so until it changes.
+        """
         with told(file.path):
             digest = file_hash(file.path)
-        if not self.only:
-            return digest
-        return hashlib.sha256("\n".join([digest, *sorted(self.only)]).encode()).hexdigest()
+        known, format = self._before.get(file.name, ("", ""))
+        again = self._digest_of(digest, format)
+        return again if again == known and not self.forced else self._digest_of(digest, self.forced)
+
+    def _digest_of(self, digest: str, format: str | None) -> str:
+        how = sorted(self.only) + ([f"format {format}"] if format else [])
+        return hashlib.sha256("\n".join([digest, *how]).encode()).hexdigest() if how else digest
 
     def _pieces_of(self, file: SourceFile, formats: dict[str, None]) -> Iterator[Piece]:
         try:
@@ -139,7 +152,7 @@ class Reader:
         return not self.only or any(fnmatch.fnmatchcase(name, f"*{only}") for only in self.only)
 
     def _pieces_of_member(self, member: Member, formats: dict[str, None]) -> Iterator[Piece]:
-        for piece in pieces(member):
+        for piece in pieces(member, self._recogniser):
             if isinstance(piece, Problem):
                 self.problems.append((member.name, piece))
             else:
