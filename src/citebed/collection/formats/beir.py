@@ -1,6 +1,6 @@
 """BEIR's three files: ``corpus.jsonl``, ``queries.jsonl`` and the ``qrels`` tables.
 
-Corpus and queries are told apart by content: a query line has no ``title``.
+A query line has no ``title``, and a corpus may have none either: then the file's name decides.
 See https://github.com/beir-cellar/beir.
 """
 
@@ -20,7 +20,7 @@ from citebed.collection.formats.base import (
     starts_as,
 )
 from citebed.collection.formats.jsonfiles import json_lines
-from citebed.collection.formats.jsonkinds import json_format
+from citebed.collection.formats.jsonkinds import is_untitled, json_format
 from citebed.collection.formats.jsonvalues import JsonObject, as_int
 from citebed.records import Document, Judgement, Problem, Query, Record
 from citebed.text.normalise import fold
@@ -74,6 +74,14 @@ def _parse_qrels(chunk: Chunk) -> Iterator[Record]:
             yield _judgement(line, row)
 
 
-BEIR_CORPUS = json_format("beir-corpus", "BEIR corpus", json_lines, _document, cut=cut_lines)
-BEIR_QUERIES = json_format("beir-queries", "BEIR queries", json_lines, _query, cut=cut_lines)
+BEIR_CORPUS = json_format(
+    *("beir-corpus", "a BEIR corpus", json_lines, _document),
+    cut=cut_lines,
+    leaves_doubt=is_untitled,
+)
+BEIR_QUERIES = json_format(
+    *("beir-queries", "BEIR queries", json_lines, _query),
+    cut=cut_lines,
+    leaves_doubt=is_untitled,
+)
 BEIR_QRELS = Format("beir-qrels", "BEIR judgements", starts_as(_HEADER), _parse_qrels, cut_lines)

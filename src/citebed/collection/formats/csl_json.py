@@ -1,41 +1,25 @@
 """CSL-JSON, as Zotero, Pandoc and the Crossref API write it.
 
-Arrays of items, ``{"items": […]}``, a single work, ``{"message": {"items": […]}}`` and JSON
-Lines are all understood. See https://docs.citationstyles.org/ and https://api.crossref.org/.
+Arrays of items, ``{"items": […]}``, a single work, ``{"message": {"items": […]}}``, JSON Lines
+and items under their ids (``{"muster2010": {…}}``) are all understood.
+See https://docs.citationstyles.org/ and https://api.crossref.org/.
 """
 
 from __future__ import annotations
 
 import re
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
+from citebed.collection.formats.base import Chunk, decode
+from citebed.collection.formats.entry_types import bibtex_type
 from citebed.collection.formats.fields import arxiv_id, cite_keys, links_to, page_range
-from citebed.collection.formats.jsonfiles import json_records
-from citebed.collection.formats.jsonkinds import json_format
+from citebed.collection.formats.jsonfiles import Member, json_document, json_records
+from citebed.collection.formats.jsonkinds import is_keyed, json_format, keys_in
 from citebed.collection.formats.jsonvalues import JsonObject, as_int, as_object, as_text, name_of
 from citebed.records import Document, Problem
 from citebed.text.names import name_from_parts
 from citebed.text.normalise import date_in, html_to_text, iso_date
-
-_TYPES = {
-    "article": "article article-journal article-magazine article-newspaper journal-article review "
-    "review-book letter editorial erratum peer-review",
-    "inproceedings": "paper-conference proceedings-article",
-    "proceedings": "proceedings conference",
-    "incollection": "chapter book-chapter book-section book-part book-track entry "
-    "entry-encyclopedia entry-dictionary reference-entry",
-    "book": "book monograph edited-book reference-book book-set book-series",
-    "phdthesis": "thesis dissertation",
-    "techreport": "report report-component report-series standard",
-    "unpublished": "manuscript",
-}
-_BIBTEX = {name: bibtex for bibtex, names in _TYPES.items() for name in names.split()}
-
-
-def bibtex_type(name: str | None) -> str:
-    """The BibTeX entry type of a CSL, Crossref or OpenAlex type; ``misc`` for all others."""
-    return _BIBTEX.get((name or "").lower(), "misc")
 
 
 def _type(item: JsonObject) -> str:
@@ -84,7 +68,8 @@ _HEADING = re.compile(
 )
 
 
-def _record(item: JsonObject) -> Document | Problem:
+def csl_record(item: JsonObject) -> Document | Problem:
+    """The document of a CSL item, whatever syntax it was written in."""
     doi = item.doi("DOI", "doi")
     doc_id = item.text("id") or doi or item.text("DOI", *_KEYS)
     if doc_id is None:
@@ -115,5 +100,23 @@ def _record(item: JsonObject) -> Document | Problem:
     )
 
 
-_ITEMS = partial(json_records, into=frozenset({"items", "message"}))
-CSL_JSON = json_format("csl-json", "CSL-JSON and Crossref works", _ITEMS, _record)
+_HEAD_BYTES = 16 << 10
+
+
+def _items(chunk: Chunk) -> Iterator[JsonObject | Problem]:
+    keys = keys_in(decode(chunk.data[:_HEAD_BYTES])[0])
+    if keys is not None and is_keyed(keys):
+        return (
+            item if isinstance(item, Problem) else _named(item) for item in json_document(chunk)
+        )
+    return json_records(chunk, into=frozenset({"items", "message"}))
+
+
+def _named(member: Member) -> JsonObject | Problem:
+    """An item that stands under its id."""
+    if isinstance(member.value, dict):
+        return JsonObject(member.line, {"id": member.key, **member.value})
+    return Problem(member.line, f"expected a CSL-JSON item under the id '{member.key}'")
+
+
+CSL_JSON = json_format("csl-json", "CSL-JSON and Crossref works", _items, csl_record)

@@ -114,8 +114,14 @@ def _parts(body: Element, how: FullText) -> list[_Part]:
             section = BELOW.join(filter(None, (above, heading or _kind(part))))
             sections |= {part: section, number or part: section}
             blocks = [kid for kid in part if local(kid) not in left_out]
-            parts.append(_Part(heading, section, blocks))
+            parts.append(_Part(heading, section, [part] if _is_text(part, how) else blocks))
     return [part for part in parts if part.blocks]
+
+
+def _is_text(part: Element, how: FullText) -> bool:
+    """Whether a division has text of its own, beside what is in it (patents, training files)."""
+    own = (part.text, *(kid.tail for kid in part))
+    return any(text and not text.isspace() for text in own) and child(part, how.division) is None
 
 
 def _label(part: Element, how: FullText) -> str:

@@ -17,7 +17,10 @@ from citebed.patterns import compiled
 from citebed.records import Problem, Record
 
 _TOKEN = compiled(r'"((?:[^"\\]++|\\.)*+)(?:("\s*:)|"|\\?\Z)|[\[\]{}]', re.DOTALL)
-_WRAPPERS = (("message", "items"), ("message",), ("items",), ("results",), ("data",))
+_WRAPPERS = (
+    *(("message", "items"), ("message",), ("items",), ("results",)),
+    *(("data",), ("recommendedPapers",)),
+)
 _CSL_TYPE = re.compile(r'"type"\s*:\s*"(?:[a-z]+-[a-z-]+|chapter|thesis|report)"')
 _OPENALEX_ID = re.compile(r'"id"\s*:\s*"https?://(?:api\.)?openalex\.org/(?:works/)?W\d')
 
@@ -91,8 +94,8 @@ def keys_in(head: str) -> Keys | None:
 _OPENALEX = {"abstract_inverted_index", "authorships", "referenced_works", "primary_location"}
 _SCHOLAR = {"paperId", "corpusid", "corpusId", "externalIds", "externalids", "outbound_citations"}
 _SCHOLAR |= {"outCitations", "paperAbstract", "citedPaper", "citingPaper"}
-_CSL = {"DOI", "URL", "ISSN", "ISBN", "author", "editor", "issued", "container-title"}
-_CSL |= {"citation-key", "title-short", "publisher-place", "accessed"}
+_CSL = {"DOI", "issued", "container-title", "citation-key", "title-short", "publisher-place"}
+_CSL_WITH_TITLE = {"URL", "ISSN", "ISBN", "author", "editor", "accessed"}
 _BEIR = {"_id", "text"}
 _LOCAL = {"masked_text", "citing_id"}
 _TEXT = {"title", "abstract", "authors", "sections", "text"}
@@ -103,7 +106,14 @@ _OWN_PAIRS = ({"citing", "context"}, {"query_id", "text"}, {"query_id", "relevan
 def _is_local(keys: Keys) -> bool:
     if keys.is_list:
         return keys.record >= _LOCAL
-    return keys.is_table and bool((_LOCAL | {"title", "abstract"}) & keys.inner)
+    known = bool((_LOCAL | {"title", "abstract"}) & keys.inner)
+    return keys.is_table and known and not is_keyed(keys)
+
+
+def is_keyed(keys: Keys) -> bool:
+    """Whether a file is an object of CSL items under their ids."""
+    one = bool(_CSL & keys.inner) or (bool(_CSL_WITH_TITLE & keys.inner) and "title" in keys.inner)
+    return keys.is_table and one and not _LOCAL & keys.inner
 
 
 def _is_scholar(keys: Keys) -> bool:
@@ -115,7 +125,9 @@ def _is_csl(keys: Keys) -> bool:
     if _OWN_ONLY & keys.record:
         return False
     plain = keys.is_list and {"id", "type", "title"} <= keys.record
-    return bool(_CSL & keys.record) or plain or _CSL_TYPE.search(keys.head) is not None
+    titled = bool({"title", "id"} & keys.record and _CSL_WITH_TITLE & keys.record)
+    is_one = bool(_CSL & keys.record) or titled or plain or is_keyed(keys)
+    return is_one or _CSL_TYPE.search(keys.head) is not None
 
 
 def _is_own(keys: Keys) -> bool:
@@ -127,11 +139,27 @@ def _is_own(keys: Keys) -> bool:
     )
 
 
+_LONG_TEXT = 300
+_TEXT_MEMBER = compiled(r'"text"\s*:\s*"((?:[^"\\]++|\\.)*+)', re.DOTALL)
+
+
+def _has_long_texts(keys: Keys) -> bool:
+    """Whether the texts are longer on average than those of queries (in characters)."""
+    texts = _TEXT_MEMBER.findall(keys.head)
+    return sum(map(len, texts)) > _LONG_TEXT * len(texts)
+
+
+def is_untitled(head: str) -> bool:
+    """Whether objects with a text have no title, so that they may be documents or queries."""
+    keys = keys_in(head)
+    return keys is not None and "title" not in keys.record
+
+
 _RULES: tuple[tuple[str, Callable[[Keys], bool]], ...] = (
     ("local-citation-json", _is_local),
     ("openalex", lambda k: bool(_OPENALEX & k.record or _OPENALEX_ID.search(k.head))),
     ("semantic-scholar", _is_scholar),
-    ("beir-corpus", lambda k: k.record >= _BEIR and ("title" in k.record or not k.is_whole)),
+    ("beir-corpus", lambda k: k.record >= _BEIR and ("title" in k.record or _has_long_texts(k))),
     ("beir-queries", lambda k: k.record >= _BEIR),
     ("csl-json", _is_csl),
     ("jsonl", _is_own),

@@ -9,7 +9,7 @@ import re
 from functools import partial
 from typing import Any
 
-from citebed.collection.formats.csl_json import bibtex_type
+from citebed.collection.formats.entry_types import bibtex_type
 from citebed.collection.formats.fields import arxiv_id, links_to, page_range
 from citebed.collection.formats.jsonfiles import cut_lines_or_document, json_records
 from citebed.collection.formats.jsonkinds import json_format

@@ -29,7 +29,7 @@ class Outline:
         elif letter and self._at:
             self._at = [self._at[0], letter[1]]
         elif arabic and self._at and "." not in arabic[1]:
-            self._at = [*self._at[:2], arabic[1]]
+            self._at = [*(part for part in self._at[:2] if not part.isdecimal()), arabic[1]]
         else:
             return arabic[1] if arabic else ""
         return ".".join(self._at)

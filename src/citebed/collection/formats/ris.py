@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from citebed.collection.formats.base import Chunk, Format, cut_after, read_text, with_newlines
+from citebed.collection.formats.entry_types import bibtex_type
 from citebed.collection.formats.fields import (
     arxiv_id,
     cite_keys,
@@ -40,11 +41,16 @@ _KNOWN_TAGS = (
     "|P[BPY]|R[INP]|S[ENPTV]|T[123AITY]|U[1-5R]|V[LO]|Y[12]"
 )
 # Where the two blanks of the standard are missing only a known tag is one.
-_TAG = rf"\n([A-Z][A-Z0-9])(?:  |(?<={_KNOWN_TAGS})[ \t]{{1,2}}(?=-[ \t\r\n]|-\Z))-[ \t]*+"
+_ONE_BLANK = rf"(?<={_KNOWN_TAGS})[ \t]{{1,2}}(?=-[ \t\r\n]|-\Z)"
+_TAG = rf"\n(PMC?ID(?=  )|[A-Z][A-Z0-9])(?:  |{_ONE_BLANK})-[ \t]*+"
 _UPPER, _ANY_CASE = compiled(_TAG), compiled(_TAG, re.IGNORECASE)
+_OF_RECORDS = {"TI", "T1", "AU", "A1", "DO", "PY", "Y1"}
 _NEXT_RECORD = re.compile(r"\n(?=(?:TY|ty)(?:  -|[ \t]{1,2}-(?:[ \t\r\n]|\Z)))")
-_TYPE_LINE = re.compile(r"^(?:TY|ty)[ \t]{1,2}-[ \t]*[A-Za-z]{2,8}[ \t]*\r?$", re.MULTILINE)
-_TAG_LINE = re.compile(r"[A-Za-z][A-Za-z0-9][ \t]{1,2}-")
+_TYPE_LINE = re.compile(
+    r"^(?:TY|ty)[ \t]{1,2}-[ \t]*[A-Za-z]{2,20}(?:[ /-][A-Za-z/]{2,20}){0,3}[ \t]*\r?$",
+    re.MULTILINE,
+)
+_TAG_LINE = re.compile(r"[A-Za-z][A-Za-z0-9][ \t]{1,2}-|[A-Z]{2,6}  -")
 _END_LINE = re.compile(rb"(?:^|\n)(?:ER|er)[ \t]{1,2}-[^\n]*\n")
 _PLAIN_NAME = compiled(r"[^\s,;][^,;]*+(?<! ), [^\s,;][^,;]*+")
 _RANGE = re.compile(r"([^\s–—-]+)\s*[-–—]+\s*([^\s–—-]+)")
@@ -109,7 +115,9 @@ def _records(block: str, line: int) -> Iterator[Record]:
     if any(tag != "ER" for tag in tags):
         first = next(at for at, tag in enumerate(tags) if tag != "ER")
         line += block.count("\n") - "\n".join(values[first:]).count("\n")
-        yield Problem(line, f"field {tags[first]} outside of a record: no TY line before it")
+        what = f"field {tags[first]} outside of a record: no TY line before it"
+        # Ovid writes a field or two of a record behind its ER.
+        yield Problem(line, what, "skipped" if _OF_RECORDS & set(tags) else "mended")
 
 
 def _entry(tags: list[str], values: list[str], line: int) -> _Entry:
@@ -139,7 +147,8 @@ def _clean(value: str, is_list: bool) -> str:
 
 def _document(entry: _Entry) -> Document | Problem:
     """The document of a record; one that has no title, author or identifier is skipped."""
-    kind = _TYPES.get(entry.first("TY").partition(" ")[0].upper(), "misc")
+    named = entry.first("TY")
+    kind = _TYPES.get(named.partition(" ")[0].upper()) or bibtex_type(named)
     own_title, in_book = (("BT",), ()) if kind == "book" else ((), ("BT",))
     title = entry.first("TI", "T1", "CT", *own_title, "ST")
     authors = _people(entry.all("AU", "A1"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from citebed.collection.formats.base import Chunk, Format, read_text, with_newlines
@@ -20,7 +20,9 @@ _START = re.compile(r"\.I[ \t]+(\d+)[ \t]*")
 _MARKER = re.compile(r"\.([A-Z])[ \t]*")
 _HEAD = re.compile(r"\s*\.I[ \t]+\d+[ \t]*\r?\n(?:\d+[ \t]*\r?\n)?\.[A-Z][ \t]*\r?\n")
 _HEAD_MARKERS = re.compile(r"^\.([A-Z])[ \t]*\r?$", re.MULTILINE)
+_LONG_TEXT = 600
 _LINKS = {"4": "coupled", "5": "linked", "6": "cocited"}
+_COUNT = re.compile(r"[0-9]{1,6}")
 _LINK_ORDER = ("linked", "coupled", "cocited")
 _DATE_AT_END = re.compile(rf"\b(?:{'|'.join(MONTHS)})[\s,.]*\d{{4}}[\s.]*$", re.IGNORECASE)
 _YEAR = re.compile(r"(?:(?<![^\s,(])|(?<=[a-z]{3}\.))19\d\d(?!\d)")
@@ -41,23 +43,40 @@ class _Entry(NamedTuple):
         return fold(" ".join(self.fields.get(field, ())))
 
 
-def _markers(head: str) -> set[str]:
-    return set(_HEAD_MARKERS.findall(head)) if _HEAD.match(head) else set()
+def _records_in(head: str) -> list[set[str]]:
+    """The fields that each record in a head has; the last record may be cut off."""
+    if not _HEAD.match(head):
+        return []
+    return [set(_HEAD_MARKERS.findall(part)) for part in head.lstrip().split("\n.I ")]
 
 
 def sniff_documents(head: str) -> bool:
-    """Whether the file starts with a SMART record and its records have titles or sources."""
-    markers = _markers(head)
-    return bool(markers & set("TBX")) or ("A" in markers and "W" not in markers)
+    """Whether the file starts with a SMART record and its records have titles or sources.
+
+    Where they have texts alone, as MED's have, they are documents if those are long.
+    """
+    records = _records_in(head)
+    markers = set().union(*records)
+    if "W" not in markers:
+        return bool(markers & set("ATBX"))
+    titled = sum(bool(record & set("TBX")) for record in records)
+    return "X" in markers or 2 * titled > len(records) or len(head) > _LONG_TEXT * len(records)
 
 
 def sniff_queries(head: str) -> bool:
-    """Whether the file starts with a SMART record and has texts but no titles or sources.
+    """Whether the file starts with a SMART record and has short texts, few with titles.
 
     A query may name authors (CACM's do), so ``.A`` does not make it a document.
     """
-    markers = _markers(head)
-    return "W" in markers and not markers & set("TBX")
+    return any("W" in record for record in _records_in(head)) and not sniff_documents(head)
+
+
+def leaves_doubt(head: str) -> bool:
+    """Whether queries may look like this: CISI's have titles and sources now and then."""
+    records = _records_in(head)
+    return not any("X" in record for record in records) and not all(
+        "B" in record for record in records[:-1] or records
+    )
 
 
 def cut(data: bytes) -> int:
@@ -67,8 +86,10 @@ def cut(data: bytes) -> int:
 
 def parse_documents(chunk: Chunk) -> Iterator[Record]:
     """The documents of a SMART file; an empty one is kept, as judgements may name it."""
-    for item in _entries(chunk):
-        yield item if isinstance(item, Problem) else _document(item)
+    items = list(_entries(chunk))
+    counted = _counts_cocitations(item for item in items if isinstance(item, _Entry))
+    for item in items:
+        yield item if isinstance(item, Problem) else _document(item, counted)
 
 
 def parse_queries(chunk: Chunk) -> Iterator[Record]:
@@ -76,8 +97,9 @@ def parse_queries(chunk: Chunk) -> Iterator[Record]:
     for item in _entries(chunk):
         if isinstance(item, Problem):
             yield item
-        elif text := item.text("W"):
-            yield Query(without_zeros(item.number), text, line=item.line)
+        elif text := item.text("W") or item.text("T"):
+            title = item.text("T") or None
+            yield Query(without_zeros(item.number), text, title, line=item.line)
         else:
             yield Problem(item.line, f"query {item.number} has no text (.W)")
 
@@ -138,7 +160,7 @@ def _fields(lines: list[str]) -> tuple[dict[str, list[str]], list[str]]:
     return fields, strays
 
 
-def _document(entry: _Entry) -> Document:
+def _document(entry: _Entry, counted: bool) -> Document:
     doc_id = without_zeros(entry.number)
     venue, date = _source(entry.text("B"))
     keywords = (fold(keyword) for keyword in re.split(r"[,;]", entry.text("K")))
@@ -146,13 +168,13 @@ def _document(entry: _Entry) -> Document:
         doc_id=doc_id,
         type="article",
         title=entry.text("T"),
-        authors=unique(name for line in _author_lines(entry) for name in _names(line)),
+        authors=unique(name for line in _author_lines(entry) for name in names_in(line)),
         year=int(date[:4]) if date else None,
         date=date,
         venue=venue,
         abstract=_abstract(entry),
         keywords=unique(keywords),
-        links=_links(entry.fields.get("X", []), doc_id),
+        links=_links(entry.fields.get("X", []), doc_id, counted),
         line=entry.line,
     )
 
@@ -182,13 +204,29 @@ def _abstract(entry: _Entry) -> str | None:
     return fold_or_none(" ".join(lines))
 
 
-def _links(lines: list[str], doc_id: str) -> tuple[Link, ...]:
-    """Ties of ``target type source`` lines; a repeated line adds to the weight."""
+def _counts_cocitations(entries: Iterable[_Entry]) -> bool:
+    """Whether the middle column of ``.X`` counts co-citations (CISI): then it is seldom one of
+    CACM's three codes."""
+    lines = (line.split() for entry in entries for line in entry.fields.get("X", ()))
+    coded = [parts[1] in _LINKS for parts in lines if len(parts) == 3]
+    return 2 * sum(coded) < len(coded)
+
+
+def _links(lines: list[str], doc_id: str, counted: bool) -> tuple[Link, ...]:
+    """Ties of ``target type source`` lines; a repeated line adds to the weight.
+
+    In ``target count source`` lines the count is the weight.
+    """
     weights: Counter[tuple[str, str]] = Counter()
     for line, times in Counter(lines).items():
         parts = line.split()
-        if len(parts) == 3 and parts[1] in _LINKS and parts[0].isdecimal():
-            weights[_LINKS[parts[1]], without_zeros(parts[0])] += times
+        if len(parts) != 3 or not parts[0].isdecimal():
+            continue
+        target = without_zeros(parts[0])
+        if counted and _COUNT.fullmatch(parts[1]):
+            weights["cocited", target] = max(weights["cocited", target], int(parts[1]))
+        elif not counted and parts[1] in _LINKS:
+            weights[_LINKS[parts[1]], target] += times
     ties = [Link(target, kind, float(n)) for (kind, target), n in weights.items()]
     others = (link for link in ties if link.target != doc_id)
     return tuple(sorted(others, key=lambda link: _LINK_ORDER.index(link.kind)))
@@ -203,7 +241,7 @@ def _author_lines(entry: _Entry) -> list[str]:
     return re.sub(r"\band\n", "and ", text).split("\n")
 
 
-def _names(line: str) -> Iterator[str]:
+def names_in(line: str) -> Iterator[str]:
     """The names in a line such as ``holder,d.w., north,r.j. and chinneck,a.``."""
     for group in re.split(r",? and ", re.sub(r"\s*\bet al\b\.?", "", line)):
         yield from _names_of_parts([*filter(None, map(fold, group.split(",")))])
@@ -245,8 +283,10 @@ def _single_name(name: str) -> str:
 
 
 SMART_DOCUMENTS = Format(
-    "smart", "SMART documents (Cranfield, CACM)", sniff_documents, parse_documents, cut
+    *("smart", "SMART documents (Cranfield, CACM)", sniff_documents, parse_documents, cut),
+    leaves_doubt=leaves_doubt,
 )
 SMART_QUERIES = Format(
-    "smart-queries", "SMART queries (Cranfield, CACM)", sniff_queries, parse_queries, cut
+    *("smart-queries", "SMART queries (Cranfield, CACM)", sniff_queries, parse_queries, cut),
+    leaves_doubt=leaves_doubt,
 )

@@ -1,4 +1,8 @@
-"""GROBID's TEI full text: a document, and a citing paper where the text cites by number or key."""
+"""GROBID's TEI full text: a document, and a citing paper where the text cites by number or key.
+
+What has neither title nor text but a list of references (what GROBID makes of a bibliography, its
+training files, Zotero's export) is a bibliography: a document for each of them.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,9 @@ import re
 from collections.abc import Iterator
 
 from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
-from citebed.collection.formats.fields import page_range
+from citebed.collection.formats.fields import cite_keys, made_up_id, one_word, page_range
 from citebed.collection.formats.fulltext import FullText, Marks, full_text_records
+from citebed.collection.formats.smart import names_in
 from citebed.collection.formats.xml import (
     Element,
     attribute,
@@ -22,7 +27,7 @@ from citebed.collection.formats.xml import (
     root_in,
     text_at,
 )
-from citebed.records import Document, Record, Reference
+from citebed.records import Document, Problem, Record, Reference
 from citebed.text.identifiers import normalise_doi
 from citebed.text.names import name_from_parts
 from citebed.text.normalise import date_in, fold, unique, year_in
@@ -30,15 +35,31 @@ from citebed.text.normalise import date_in, fold, unique, year_in
 _SKIP = frozenset(("figure", "note", "table"))
 
 
+_PAPERS = ("TEI", "TEI.2", "tei")
+_ROOTS = (*_PAPERS, "teiCorpus", "listBibl", "biblStruct")
+
+
 def _parse(chunk: Chunk) -> Iterator[Record]:
-    """The document, then the citing paper if it has one."""
-    root, problems = open_root(chunk, "TEI", "TEI.2")
+    """For each paper the document, then the citing paper if it has one; or a bibliography."""
+    root, problems = open_root(chunk, *_ROOTS)
     yield from problems
-    if root is None:
-        return
-    document, body = _document(root, chunk), child(root, "text", "body")
+    papers = list(below(root, *_PAPERS))
+    for paper in papers:
+        yield from _paper(paper, chunk)
+    if root is not None and not papers:
+        yield from _bibliography(root, root, chunk)
+
+
+def _paper(root: Element, chunk: Chunk) -> Iterator[Record]:
+    document, text = _document(root, chunk), child(root, "text")
+    body = child(text, "body")
     how = FullText("div", "head", _SKIP, _marks)
-    yield from full_text_records(document, body, tuple(_references(root)), how)
+    if body is None or not inner_text(body):  # GROBID's training files have no body
+        body, how = text, how._replace(skip=_SKIP | {"front", "back", "listBibl"})
+    records = list(full_text_records(document, body, tuple(_references(root)), how))
+    kept = next((record for record in records if isinstance(record, Document)), document)
+    head = (kept.title, kept.authors, kept.venue, kept.doi, kept.abstract, kept.keywords)
+    yield from records if any(head) or kept.sections else _bibliography(text, root, chunk)
 
 
 # --- The header -----------------------------------------------------------------------------
@@ -55,7 +76,9 @@ def _document(root: Element, chunk: Chunk) -> Document:
     return Document(
         doc_id=doi or file_stem(chunk.source) or _idno(source, "MD5"),
         type=_type(monograph),
-        title=_title(child(file_desc, "titleStmt")) or _title(child(source, "analytic")),
+        title=_title(child(file_desc, "titleStmt"))
+        or _title(child(source, "analytic"))
+        or first_text(below(child(root, "text"), "docTitle")),
         authors=_authors(source) or _authors(child(file_desc, "titleStmt")),
         year=year_in(date),
         date=date,
@@ -67,11 +90,17 @@ def _document(root: Element, chunk: Chunk) -> Document:
         or text_at(file_desc, "publicationStmt", "publisher")
         or None,
         doi=doi,
-        abstract=inner_text(child(root, "teiHeader", "profileDesc", "abstract"), _SKIP) or None,
+        abstract=_abstract(root),
         keywords=_keywords(root),
         language=next(filter(None, marked), None),
         line=line_of(root, chunk),
     )
+
+
+def _abstract(root: Element) -> str | None:
+    marked = inner_text(child(root, "teiHeader", "profileDesc", "abstract"), _SKIP)
+    front = below(child(root, "text", "front"), "div")
+    return marked or first_text(e for e in front if e.get("type") == "abstract") or None
 
 
 def _title(parent: Element | None) -> str:
@@ -91,7 +120,17 @@ def _type(monograph: Element | None) -> str:
 
 def _authors(parent: Element | None) -> tuple[str, ...]:
     """The authors with a name, in order; GROBID also writes authors that are only an address."""
-    return unique(_name(person) for a in below(parent, "author") for person in below(a, "persName"))
+    return unique(name for author in below(parent, "author") for name in _names(author))
+
+
+def _names(author: Element) -> Iterator[str]:
+    """The names of an author element: marked as persons, in parts, or as a line of text."""
+    if people := list(below(author, "persName")):
+        yield from map(_name, people)
+    elif child(author, "surname") is not None:
+        yield _name(author)
+    elif len(author) == 0:
+        yield from names_in(inner_text(author))
 
 
 def _name(person: Element) -> str:
@@ -107,10 +146,14 @@ def _date(parent: Element | None) -> str | None:
     return next(filter(None, readings), None)
 
 
+_UNITS = {"vol": "volume", "pp": "page", "pages": "page"}
+
+
 def _scope(monograph: Element | None, unit: str) -> str | None:
     """A volume, an issue or pages: the text, or ``from–to``."""
-    for scope in children(child(monograph, "imprint"), "biblScope"):
-        if scope.get("unit") == unit:
+    for scope in below(monograph, "biblScope"):
+        given = scope.get("unit") or scope.get("type") or ""
+        if _UNITS.get(given, given) == unit:
             ends = page_range(attribute(scope, "from"), attribute(scope, "to"))
             return inner_text(scope) or ends
     return None
@@ -147,6 +190,55 @@ def _references(root: Element) -> Iterator[Reference]:
         )
 
 
+# --- Bibliographies -------------------------------------------------------------------------
+
+_COUNTED = re.compile(r"b\d+")
+
+
+def _bibliography(within: Element | None, root: Element, chunk: Chunk) -> Iterator[Record]:
+    """A document for each entry of the references; a problem where there is none."""
+    found = below(within, "biblStruct", "bibl")
+    entries = [e for e in found if next(e.iterancestors("{*}biblStruct", "{*}bibl"), None) is None]
+    for number, entry in enumerate(entries, 1):
+        yield _listed(entry, number, chunk)
+    if not entries:
+        what = "a TEI file without a title, an abstract, a text or a list of references"
+        yield Problem(line_of(root, chunk), what)
+
+
+def _listed(entry: Element, number: int, chunk: Chunk) -> Document | Problem:
+    """A reference as a document; its parts may stand in order or in running text."""
+    monograph = child(entry, "monogr")
+    within = entry if monograph is None else monograph
+    of_level = {t.get("level", ""): inner_text(t) for t in reversed([*below(entry, "title")])}
+    title = of_level.get("a") or _title(child(entry, "analytic")) or of_level.get("m")
+    title = title or _title(within)
+    venue = next(filter(None, (of_level.get("j"), of_level.get("m"), _title(monograph))), None)
+    authors = _authors(entry)
+    date, doi = _date(within), normalise_doi(_idno(entry, "DOI"))
+    key, stem = attribute(entry, "id"), file_stem(chunk.source)
+    own = "" if _COUNTED.fullmatch(key) else key
+    if not (title or authors):
+        return Problem(line_of(entry, chunk), "a reference without a title or an author")
+    made_up = made_up_id(authors, date[:4] if date else None, title)
+    return Document(
+        doc_id=doi or one_word(own) or made_up or f"{stem}-{number}".lstrip("-"),
+        type=_type(within) if venue and venue != title else "misc",
+        title=title,
+        authors=authors,
+        year=year_in(date),
+        date=date,
+        venue=venue if venue != title else None,
+        volume=_scope(within, "volume"),
+        number=_scope(within, "issue"),
+        pages=page_range(_scope(within, "page")),
+        publisher=first_text(below(within, "publisher")) or None,
+        doi=doi,
+        keys=cite_keys(ids=[own]),
+        line=line_of(entry, chunk),
+    )
+
+
 def _marks(element: Element) -> Marks:
     refs = (ref for ref in below(element, "ref") if ref.get("type") == "bibr")
     targets = ((ref, attribute(ref, "target").split()) for ref in refs)
@@ -156,7 +248,7 @@ def _marks(element: Element) -> Marks:
 TEI = Format(
     "tei",
     "GROBID TEI full text",
-    lambda head: root_in(head)[0] in ("TEI", "TEI.2"),
+    lambda head: root_in(head)[0] in _ROOTS,
     _parse,
     limit=MAX_XML_BYTES,
 )

@@ -25,7 +25,10 @@ from citebed.patterns import compiled
 from citebed.records import Document, Judgement, Problem, Query, Record
 from citebed.text.normalise import ENTITY_PATTERN, entities_to_text, fold
 
-_PROLOG = r"\s*+(?:<\?xml[^<>]*>\s*+)?(?:<!--.*?-->\s*+)*+"
+_PROLOG = (
+    r"\s*+(?:<\?xml[^<>]*>\s*+)?"
+    r"(?:<!--.*?-->\s*+|<!DOCTYPE[^<>\[]*+(?:\[[^\]]*+\]\s*+)?>\s*+)*+"
+)
 _ANY_TAG = re.compile(r"</?[A-Za-z!][^<>]*>")
 
 
@@ -50,7 +53,8 @@ def _elements(
     """Each outer element: its line, whether it was closed, and the text of its inner ones.
 
     Closing tags are optional; an inner tag counts once, later ones are text. Attributes of the
-    outer tag stand under ``@`` and text outside of inner elements under ``""``.
+    outer tag stand under ``@`` and text outside of inner elements under ``""``. A language may
+    stand before an inner name (CLEF's ``<EN-title>``).
     """
     parts: dict[str, list[str]] | None = None
     start, current = line, ""
@@ -72,7 +76,8 @@ def _elements(
 def _tags(text: str, line: int, names: frozenset[str]) -> Iterator[tuple[int, re.Match[str], str]]:
     """Each tag of one of these names: its line, itself, and the text up to the next."""
     pattern = "|".join(sorted(names))
-    tags = list(re.finditer(rf"<(/?)({pattern})(\s[^<>]*)?>", text, re.IGNORECASE))
+    pattern = rf"<(/?)(?:[a-z]{{2}}-)?({pattern})(\s[^<>]*)?>"
+    tags = list(re.finditer(pattern, text, re.IGNORECASE))
     place = 0
     for number, tag in enumerate(tags, 1):
         line += text.count("\n", place, tag.start())
@@ -98,14 +103,17 @@ def _joined(parts: dict[str, list[str]]) -> dict[str, str]:
 # --- Topics ---------------------------------------------------------------------------------
 
 _TOPIC = frozenset({"top", "topic"})
-_SGML_FIELDS = frozenset({"num", "title", "desc", "narr", "dom", "smry", "con", "fac", "def"})
-_XML_FIELDS = frozenset({"query", "question", "description", "narrative"})
+_SGML_FIELDS = frozenset(("num", "head", "title", "desc", "narr", "dom", "smry", "con", "fac"))
+_XML_FIELDS = frozenset(("def", "identifier", "query", "question", "description", "narrative"))
+_NUMBERED = r"[^<>]*?\s(?:number|id|num)\s*=[^<>]*+>"
 _TOPIC_HEAD = compiled(
-    rf"{_PROLOG}(?:<top>\s*<num>|<topics\b[^<>]*>\s*<topic\b|<topic\s+number\s*=)",
+    rf"{_PROLOG}(?:<topics\b[^<>]*+>\s*+<topic\b"
+    rf"|(?:<[\w.-]++(?:\s[^<>]*+)?>\s*+)??"
+    rf"<(?:topic{_NUMBERED}|top(?:ic)?\b[^<>]*+>\s*+(?:<head>[^<>]*+)?<(?:num|identifier)>))",
     re.DOTALL | re.IGNORECASE,
 )
 _TOPIC_END = re.compile(rb"</top(?:ic)?\s*>", re.IGNORECASE)
-_TOPIC_START = re.compile(rb"<top>", re.IGNORECASE)
+_TOPIC_START = re.compile(rb"<top(?:ic)?\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\b(?:number|id|num)\s*=\s*[\"']?([^\"'<>]+)", re.IGNORECASE)
 _LABELS = {"num": "Number:", "title": "Topic:", "desc": "Description:"}
 _UNSAFE = re.compile(rf"<(?=[/A-Za-z])|(?={ENTITY_PATTERN})&")
@@ -123,7 +131,8 @@ def parse_topics(chunk: Chunk) -> Iterator[Record]:
     yield from problems
     for line, _, parts in _elements(text, chunk.line, _TOPIC, _SGML_FIELDS | _XML_FIELDS):
         number = _NUMBER.search(parts["@"])
-        found = _labelled(parts, "num") or (number[1] if number else "")
+        found = _labelled(parts, "num") or _labelled(parts, "identifier")
+        found = found or (number[1] if number else "")
         query_id = _identifier(entities_to_text(found))
         title = _topic_text(parts, "title", "query")
         query = _topic_text(parts, "desc", "description", "question") or title
@@ -200,27 +209,37 @@ def write_documents(documents: Iterable[Document]) -> Iterator[str]:
 
 # --- Judgements -----------------------------------------------------------------------------
 
-_RELEVANCE = re.compile(r"[+-]?[0-9]{1,9}")
+_RELEVANCE = re.compile(r"([+-]?[0-9]{1,9})(?:\.0*)?")
 _SMALL_RELEVANCE = re.compile(r"[+-]?[0-9]{1,3}")
+_ZERO = re.compile(r"[+-]?0(?:\.0*)?")
 
 
 def sniff_qrels(head: str) -> bool:
     """Whether (nearly) all lines have three or four columns and a small number at their end.
 
-    The first line must fit and nine of ten must; an unfinished last line does not count.
+    The first line must fit and nine of ten must; an unfinished last line does not count. What
+    has a tab in its midst and nothing but words behind it is text with an id.
     """
-    rows = [row for row in map(_columns, head.split("\n")) if row]
-    if len(rows) > 1 and not head.endswith("\n"):
-        rows.pop()
-    fit = [len(row) in (3, 4) and bool(_SMALL_RELEVANCE.fullmatch(row[-1])) for row in rows]
+    lines = with_newlines(head).split("\n")
+    if len(lines) > 2 and lines[-1]:
+        lines.pop()
+    rows = [(line.strip().count("\t"), row) for line in lines if (row := _columns(line))]
+    fit = [_fits_qrels(tabs, row) for tabs, row in rows]
     return bool(fit) and fit[0] and sum(fit) >= 0.9 * len(fit)
+
+
+def _fits_qrels(tabs: int, row: list[str]) -> bool:
+    if len(row) not in (3, 4) or (tabs == 1 and not _ZERO.fullmatch(row[-1])):
+        return False
+    listed = len(row) == 4 and row[2] == "0" and _ZERO.fullmatch(row[3])
+    return bool(listed or _SMALL_RELEVANCE.fullmatch(row[-1]))
 
 
 def parse_qrels(chunk: Chunk) -> Iterator[Record]:
     """The judgements of ``qid iteration docid relevance`` or ``qid docid relevance`` lines.
 
-    The iteration is not kept. CACM's ``01 1410 0 0`` (columns three and four are 0 throughout)
-    lists relevant documents: relevance 1.
+    The iteration is not kept. CACM's ``01 1410 0 0`` and CISI's ``1 28 0 0.000000`` (columns
+    three and four are 0 throughout) list relevant documents: relevance 1.
     """
     text, problems = read_text(chunk)
     yield from problems
@@ -230,9 +249,9 @@ def parse_qrels(chunk: Chunk) -> Iterator[Record]:
         if not row:
             continue
         query, document = _identifier(row[0]), _identifier(row[1 if pairs_only else -2 :][0])
-        fits = len(row) in (3, 4) and _RELEVANCE.fullmatch(row[-1])
+        fits = _RELEVANCE.fullmatch(row[-1]) if len(row) in (3, 4) else None
         if fits and query and document:  # of an invisible character nothing is left
-            yield Judgement(query, document, 1 if pairs_only else int(row[-1]), line)
+            yield Judgement(query, document, 1 if pairs_only else int(fits[1]), line)
         else:
             found = " ".join(row)[:60]
             yield Problem(line, f"'{found}' is not 'query iteration document relevance'")
@@ -244,9 +263,11 @@ def _columns(line: str) -> list[str]:
 
 
 def _lists_pairs(rows: list[list[str]]) -> bool:
-    """Whether the rows are CACM's; an iteration of 0 tells TREC's from them."""
+    """Whether the rows are CACM's or CISI's; an iteration of 0 tells TREC's from them."""
     full = [row for row in rows if len(row) == 4]
-    return bool(full) and all(row[2:] == ["0", "0"] and row[1] != "0" for row in full)
+    return bool(full) and all(
+        row[2] == "0" and _ZERO.fullmatch(row[3]) and row[1] != "0" for row in full
+    )
 
 
 TREC_TOPICS = Format(

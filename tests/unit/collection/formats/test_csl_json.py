@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from citebed.collection.formats.base import Chunk
-from citebed.collection.formats.csl_json import CSL_JSON, bibtex_type
+from citebed.collection.formats.csl_json import CSL_JSON
+from citebed.collection.formats.entry_types import bibtex_type
 from citebed.records import Document, Link, Problem
 
 ZOTERO = {
@@ -185,3 +186,16 @@ def test_types() -> None:
     assert (
         read([{"id": 1, "type": "thesis", "genre": "Master's thesis"}])[0].type == "mastersthesis"
     )
+
+
+def test_items_under_their_ids() -> None:
+    items = {
+        "muster2010": {"type": "article-journal", "title": "Apples", "DOI": "10.1234/A"},
+        "b": {"id": "own", "type": "book", "title": "Pears", "author": [{"family": "Beispiel"}]},
+        "long": {"type": "book", "title": "x" * 20_000},
+        "c": 3,
+    }
+    first, second, _, problem = read(items)
+    assert (first.doc_id, first.doi, first.keys) == ("muster2010", "10.1234/a", ("muster2010",))
+    assert (second.doc_id, second.authors) == ("own", ("Beispiel",))
+    assert problem == Problem(1, "expected a CSL-JSON item under the id 'c'")

@@ -42,6 +42,12 @@ HEADS: dict[str, list[str]] = {
         '<?xml version="1.0"?>\n<topics task="x">\n<topic number="1">\n<query>q</query>',
         "<TOP>\n\n<NUM>1",
         '<topic number="1" type="x"><query>q</query></topic>',
+        "<top>\n\n<head> Tipster Topic Description\n\n<num> Number:  051\n\n<dom> Domain: X\n",
+        '<!DOCTYPE topics SYSTEM "t.dtd" [<!ENTITY x "y">]>\n<topics>\n<top lang="EN">\n<num>C1',
+        '<top lang="en">\n<num> C041 </num>\n<EN-title> Pesticides </EN-title>\n',
+        '<webtrack2009>\n<topic number="1" type="faceted">\n<query>q</query>',
+        "<topics>\n<topic lang='en'>\n<identifier>10.2452/401-AH</identifier>",
+        "<TOPIC><NUM>0001</NUM><TITLE>T</TITLE></TOPIC>",
     ],
     "trec-documents": [
         "<DOC>\n<DOCNO> A-1 </DOCNO>\n<TEXT>",
@@ -52,15 +58,20 @@ HEADS: dict[str, list[str]] = {
         ".I 1\n.T\nTitle\n.A\nauthor\n.W\ntext\n",
         ".I 1\n.T\nTitle\n.B\nCACM December, 1958\n.X\n1\t5\t1\n",
         ".I 7 \n.A\nauthor\n",
+        ".I 1\n.W\n" + "many words of an abstract\n" * 40 + ".I 2\n.W\n" + "and more\n" * 99,
     ],
     "smart-queries": [
         ".I 001\n.W\nwhat is this\n.I 002\n.W\nand that\n",
         ".I 1\n.W\nwhat\n.A\nauthor\n.N\nnote\n",
+        ".I 1\n.W\nwhat\n.I 2\n.W\nand that\n.I 3\n.T\nTitle\n.A\nauthor\n.W\nwhy\n.B\n(JASIS)\n",
     ],
     "ris": [
         "TY  - JOUR\nAU  - Muster, Anna\n",
         "Provider: x\nContent: text/plain\n\nTY  - CONF\nTI  - T\nER  - \n",
         "TY - JOUR\nTI - T\n",
+        "TY  - Journal Article\nAU  - Muster, Anna\n",
+        "Provider: x\n\nTY  - JOUR\nPMID  - 33355555\nID  - 1\nT1  - T\n",
+        "TY  - Conference Paper or Poster\nT1  - T\n",
     ],
     "dois": [
         "[1] 10.1145/1.2 CHI\n[2] None\n",
@@ -73,6 +84,7 @@ HEADS: dict[str, list[str]] = {
         "1 Q0 d 2\n",
         "# judged by hand\n1\t0\td\t-1\n",
         "1 d 1\n2 e 0\n",
+        "     1     28\t0\t0.000000\n     1     35\t0\t0.000000\n",
     ],
     "openalex": [
         '{"id": "https://openalex.org/W1", "title": "T"}\n',
@@ -84,6 +96,7 @@ HEADS: dict[str, list[str]] = {
         '[\n  {\n    "paperId": "a", "externalIds": {"DOI": "x"}, "title": "T"\n',
         '{"corpusid": 1, "externalids": {"DOI": null}, "title": "T"}\n',
         '{"total": 1, "data": [{"paperId": "a", "title": "T"}]}',
+        '{"recommendedPapers": [{"paperId": "a", "title": "T"}, {"paperId": "b"}]}',
         '{"paper_id": "1", "title": "T", "authors": [{"first": "A", "middle": [], "last": "B"}]}\n',
     ],
     "csl-json": [
@@ -91,6 +104,8 @@ HEADS: dict[str, list[str]] = {
         '{"status": "ok", "message": {"items": [{"DOI": "10.1/x", "title": ["T"]}]}}',
         '{"DOI": "10.1/x", "title": "T", "author": [{"family": "F"}]}',
         '[\n {\n  "id": "a",\n  "issued": {"date-parts": [[2010]]}\n',
+        '{"muster2010": {"type": "article-journal", "title": "T", "author": [{"family": "M"}]}}',
+        '{"a": {"title": "T", "DOI": "10.1/x"}, "b": {"title": "U", "issued": {"date-pa',
     ],
     "local-citation-json": [
         '{"a_b_0": {"masked_text": "x TARGETCIT", "citing_id": "a", "refid": "b"}}',
@@ -100,6 +115,7 @@ HEADS: dict[str, list[str]] = {
     "beir-corpus": [
         '{"_id": "1", "title": "T", "text": "x"}\n{"_id": "2", "title": "U", "text": "y"}\n',
         '{"_id": "1", "title": "", "text": "x", "metadata": {"url": "u"}}\n',
+        '{"_id": "1", "text": "' + "many words " * 99 + '"}\n{"_id": "2", "text": "few"}\n',
     ],
     "beir-queries": [
         '{"_id": "1", "text": "x"}\n',
@@ -138,6 +154,7 @@ NOT_OURS = {
     "\\begin{document}\nApples \\cite{muster2010}.\n\\end{document}\n",
     "roff": ".TH LS 1\n.SH NAME\nls\n",
     "package.json": '{"name": "x", "version": "1.0.0", "dependencies": {"a": "^1"}}',
+    "package.json with an author": '{"name": "x", "version": "1", "author": "A", "license": "X"}',
     "GeoJSON": '{"type": "FeatureCollection", "features": []}',
     "an empty object": "{}",
     "an empty array": "[]",

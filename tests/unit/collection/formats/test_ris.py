@@ -341,3 +341,19 @@ def test_long_input_is_read_to_its_end() -> None:
 
 def test_a_blank_before_the_comma_of_a_name_is_dropped() -> None:
     assert one(record("TI  - A title", "AU  - Muster , Anna")).authors == ("Muster, Anna",)
+
+
+def test_a_type_in_words() -> None:
+    assert one("TY  - Journal Article\nTI  - Apples\nER  - \n").type == "article"
+    assert one("TY  - Conference Paper\nTI  - Apples\nER  - \n").type == "inproceedings"
+
+
+def test_a_longer_tag_after_the_type() -> None:
+    document = one("TY  - JOUR\nPMID  - 33355555\nID  - x\nT1  - Apples\nER  - \n")
+    assert (document.doc_id, document.type, document.title) == ("x", "article", "Apples")
+
+
+def test_a_field_behind_the_end_is_told_and_a_whole_record_is_lost() -> None:
+    late = record("TI  - Apples") + "NL  - J Fruit\n\n"
+    assert [p.kind for p in problems(read(late))] == ["mended"]
+    assert [p.kind for p in problems(read(late + "TI  - Pears\nER  - \n"))] == ["skipped"]

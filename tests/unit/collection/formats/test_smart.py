@@ -364,3 +364,23 @@ def test_cacm_queries(shared_data: Path) -> None:
     assert queries[1] == Query(
         "2", "I am interested in articles written either by Prieve or Udo Pooch", line=8
     )
+
+
+def test_queries_with_titles_are_read() -> None:
+    text = ".I 1\n.T\nApples\n.A\nMuster\n.W\nhow are apples sorted\n.B\n(JASIS)\n.I 2\n.T\nPears\n"
+    assert read(SMART_QUERIES, text) == [
+        Query("1", "how are apples sorted", "Apples"),
+        Query("2", "Pears", "Pears", 10),
+    ]
+
+
+def test_counts_of_co_citations_are_no_codes() -> None:
+    lines = ["1\t92\t1", "262\t1\t1", "429\t1\t1", "1131\t5\t1", "1278\t1\t1"]
+    [document] = read(SMART_DOCUMENTS, "\n".join((".I 1", ".T", "T", ".X", *lines)))
+    assert isinstance(document, Document)
+    assert document.links == (
+        Link("262", "cocited"),
+        Link("429", "cocited"),
+        Link("1131", "cocited", 5.0),
+        Link("1278", "cocited"),
+    )

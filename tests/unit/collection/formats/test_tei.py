@@ -157,7 +157,7 @@ def test_no_citing_paper_without_citations() -> None:
     [
         ("<title level='m'>Proc. Zoo</title>", "inproceedings", "Proc. Zoo"),
         ("<meeting>Zoo 2031</meeting>", "inproceedings", "Zoo 2031"),
-        ("", "misc", None),
+        ("<title level='u'>Notes</title>", "misc", "Notes"),
     ],
 )
 def test_type_and_venue(monograph: str, kind: str, venue: str | None) -> None:
@@ -188,3 +188,71 @@ def test_truncated() -> None:
 @pytest.mark.parametrize("data", [b"", b"<article/>", b"\x00\x01"])
 def test_not_ours(data: bytes) -> None:
     assert [type(record) for record in parse(data)] == [Problem]
+
+
+TRAINING = """<tei xml:space="preserve">
+<teiHeader><fileDesc xml:id="0001"/></teiHeader>
+<text xml:lang="en"><front/><back><listBibl>
+<bibl><author>A. Muster, B. Beispiel</author>, <title level="a">Sorting Apples</title>,
+<title level="j">Journal of Fruit</title>, <biblScope type="vol">12</biblScope>
+<biblScope type="pp">3--9</biblScope>, <date>2010</date>.</bibl>
+<bibl><author>Leiter, C. and Hand, E.</author> <title level="m">Pears</title>. <date>2011</date>
+</bibl>
+<bibl>, 2012</bibl>
+</listBibl></back></text></tei>"""
+
+REFERENCES = """<TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader/><text><front/><body/><back><div>
+<listBibl><biblStruct xml:id="b0"><analytic><title level="a">Sorting Apples</title><author>
+<persName><forename>Anna</forename><surname>Muster</surname></persName></author>
+<idno type="DOI">10.1234/A</idno></analytic><monogr><title level="j">Journal of Fruit</title>
+<imprint><biblScope unit="volume">12</biblScope><date type="published" when="2010"/></imprint>
+</monogr></biblStruct></listBibl></div></back></text></TEI>"""
+
+
+def test_a_training_file_of_references_is_a_bibliography() -> None:
+    first, second, problem = parse(TRAINING)
+    assert isinstance(first, Document)
+    assert isinstance(second, Document)
+    assert (first.title, first.authors) == ("Sorting Apples", ("Muster, A.", "Beispiel, B."))
+    assert (first.type, first.venue, first.year) == ("article", "Journal of Fruit", 2010)
+    assert (first.volume, first.pages, first.line) == ("12", "3–9", 4)
+    assert first.doc_id == "muster-2010-sorting"
+    assert (second.title, second.authors) == ("Pears", ("Leiter, C.", "Hand, E."))
+    assert problem == Problem(9, "a reference without a title or an author")
+
+
+def test_references_without_a_paper_are_documents() -> None:
+    (document,) = parse(REFERENCES)
+    assert isinstance(document, Document)
+    assert (document.doc_id, document.title) == ("10.1234/a", "Sorting Apples")
+    assert (document.authors, document.volume, document.year) == (("Muster, Anna",), "12", 2010)
+    listed = REFERENCES[REFERENCES.index("<listBibl>") : REFERENCES.index("</div>")]
+    assert parse(listed) == [document._replace(line=1)]
+    assert TEI.sniff(listed)
+
+
+def test_text_that_stands_in_no_body_and_no_paragraph_is_kept() -> None:
+    xml = "<tei><teiHeader/><text><div>We <hi>sort</hi> apples.<lb/>All of them.</div></text></tei>"
+    (document,) = parse(xml)
+    assert isinstance(document, Document)
+    assert [section.text for section in document.sections] == ["We sort apples. All of them."]
+
+
+def test_a_header_of_a_training_file_gives_title_and_abstract() -> None:
+    front = "<docTitle><titlePart>Apples</titlePart></docTitle><div type='abstract'>We sort.</div>"
+    (document,) = parse(f"<tei><teiHeader/><text><front>{front}</front></text></tei>")
+    assert isinstance(document, Document)
+    assert (document.title, document.abstract) == ("Apples", "We sort.")
+
+
+def test_a_file_with_nothing_in_it_is_told() -> None:
+    what = "a TEI file without a title, an abstract, a text or a list of references"
+    assert parse("<TEI><teiHeader/><text><body/></text></TEI>") == [Problem(1, what)]
+    assert parse("<listBibl/>") == [Problem(1, what)]
+
+
+def test_a_corpus_of_papers() -> None:
+    header = "<fileDesc><titleStmt><title>{}</title></titleStmt></fileDesc>"
+    one = f"<TEI><teiHeader>{header}</teiHeader></TEI>"
+    found = parse(f"<teiCorpus>{one.format('A')}{one.format('B')}</teiCorpus>")
+    assert [getattr(record, "title", "") for record in found] == ["A", "B"]

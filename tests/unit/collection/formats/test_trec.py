@@ -421,3 +421,57 @@ def test_acm_cr_topics_read_back_equal(shared_data: Path) -> None:
     queries = [item._replace(line=1) for item in found if isinstance(item, Query)]
     again = read(TREC_TOPICS, "".join(write_topics(queries)))
     assert [item._replace(line=1) for item in again] == queries
+
+
+TIPSTER = """<top>
+
+<head> Tipster Topic Description
+
+<num> Number:  051
+
+<dom> Domain:  International Economics
+
+<title> Topic:  Apple Subsidies
+
+<desc> Description:
+
+Document will discuss assistance to growers of apples.
+
+</top>
+"""
+
+
+def test_topics_with_a_head() -> None:
+    text = "Document will discuss assistance to growers of apples."
+    assert read(TREC_TOPICS, TIPSTER) == [Query("51", text, "Apple Subsidies", 1)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<!DOCTYPE topics SYSTEM "x.dtd">\n<topics>\n<top lang="EN">\n<num>C41</num>\n'
+        "<EN-title>Apples</EN-title>\n<EN-desc>On apples.</EN-desc></top></topics>",
+        '<topics>\n\n<topic lang="en">\n<identifier>C41</identifier><title>Apples</title>\n'
+        "<description>On apples.</description>\n</topic></topics>",
+    ],
+)
+def test_topics_of_clef(text: str) -> None:
+    assert TREC_TOPICS.sniff(text)
+    assert read(TREC_TOPICS, text) == [Query("C41", "On apples.", "Apples", 3)]
+
+
+def test_qrels_of_cisi_list_relevant_documents() -> None:
+    text = "     1     28\t0\t0.000000\n     1     35\t0\t0.000000\n"
+    assert read(TREC_QRELS, text) == [Judgement("1", "28", 1, 1), Judgement("1", "35", 1, 2)]
+
+
+def test_tipster_topics_51_to_100(shared_data: Path) -> None:
+    queries = load(TREC_TOPICS, shared_data / "formats" / "topics.adhoc.51-100.txt")
+    assert all(isinstance(query, Query) for query in queries)
+    assert [query.query_id for query in queries] == [*map(str, range(51, 101))]  # type: ignore[union-attr]
+    titles = [queries[place].title for place in (0, 25, 49)]  # type: ignore[union-attr]
+    assert titles == [
+        "Airbus Subsidies",
+        "U.S. Constitution - Original Intent",
+        "Controlling the Transfer of High Technology",
+    ]

@@ -1,0 +1,105 @@
+"""Where content leaves a doubt, names decide; what a file was taken for is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from citebed.collection import import_sources
+from citebed.collection.formats.recognising import Recogniser
+
+SHORT = '{"_id": "1", "text": "sorting apples"}\n'
+LONG = '{"_id": "1", "text": "' + "sorting apples and pears " * 30 + '"}\n'
+SMART = ".I 1\n.W\nsorting apples\n.I 2\n.W\nsorting pears\n"
+TITLED = ".I 1\n.T\nApples\n.W\nsorting apples\n.I 2\n.T\nPears\n.W\nsorting pears\n"
+
+
+def taken(head: str, name: str, *beside: str) -> tuple[str, str]:
+    found = Recogniser(names=beside).of(name, head)
+    assert found is not None
+    return found.format.name, found.why
+
+
+@pytest.mark.parametrize(
+    ("head", "name", "format"),
+    [
+        (SHORT, "set/corpus.jsonl", "beir-corpus"),
+        (LONG, "set/queries.jsonl", "beir-queries"),
+        (SHORT, "set.zip!set/corpus.jsonl", "beir-corpus"),
+        (SMART, "MED.ALL", "smart"),
+        (SMART, "med.qry", "smart-queries"),
+        (TITLED, "CISI.QRY", "smart-queries"),
+        (TITLED, "cisi.all", "smart"),
+    ],
+)
+def test_the_name_of_a_file_decides(head: str, name: str, format: str) -> None:
+    assert taken(head, name) == (format, "")
+
+
+@pytest.mark.parametrize(
+    ("head", "beside", "format"),
+    [
+        (SHORT, "set/queries.jsonl", "beir-corpus"),
+        (LONG, "set/corpus.jsonl", "beir-queries"),
+        (SMART, "set/med.qry", "smart"),
+        (SMART, "set/med.all", "smart-queries"),
+    ],
+)
+def test_else_the_names_beside_it_do(head: str, beside: str, format: str) -> None:
+    found, why = taken(head, "set/data", beside)
+    assert found == format
+    assert "by the names beside it" in why
+    assert "--format " in why
+
+
+def test_else_what_is_likely_and_it_is_said() -> None:
+    elsewhere = ("other/queries.jsonl", "set/readme.txt")
+    assert taken(SHORT, "set/a.jsonl", *elsewhere) == (
+        "beir-queries",
+        "taken for BEIR queries by what is likely; its content fits a BEIR corpus as well: "
+        "--format beir-corpus reads it as that",
+    )
+    assert taken(LONG, "set/a.jsonl")[0] == "beir-corpus"
+    assert taken(LONG, "set/a.jsonl", "set/queries.x", "set/corpus.x")[0] == "beir-corpus"
+
+
+def test_where_content_says_it_names_do_not_count() -> None:
+    assert taken('{"_id": "1", "title": "T", "text": "x"}\n', "queries.jsonl") == (
+        "beir-corpus",
+        "",
+    )
+    coupled = ".I 1\n.T\nT\n.W\nx\n.X\n1 5 1\n"
+    assert taken(coupled, "a.qry") == ("smart", "")
+    assert taken("TY  - JOUR\nTI  - T\nER  - \n", "queries.bib") == ("ris", "")
+
+
+def test_a_forced_format_is_taken_whatever_the_content() -> None:
+    found = Recogniser("ris").of("a.bib", "@article{a, title={T}}")
+    assert found is not None
+    assert found.format.name == "ris"
+
+
+def test_an_import_says_what_it_took_a_file_for(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text(SHORT)
+    (tmp_path / "b.ris").write_text("TY  - JOUR\nTI  - T\nER  - \n")
+    report = import_sources(tmp_path / "c", [tmp_path / "a.jsonl", tmp_path / "b.ris"])
+    [row] = report.problems.rows(named=True)
+    assert (row["source"], row["kind"]) == ("a.jsonl", "mended")
+    assert row["what"].startswith("taken for BEIR queries by what is likely")
+
+
+def test_a_folder_of_beir_without_titles_is_read(tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "data.jsonl").write_text(SHORT)
+    (tmp_path / "s" / "queries.jsonl").write_text(SHORT * 2)
+    report = import_sources(tmp_path / "c", [tmp_path / "s"])
+    assert (report.documents, report.queries) == (1, {"queries": 1})
+
+
+@given(st.text(), st.text(), st.lists(st.text(), max_size=3))
+def test_any_names_can_be_asked_about(head: str, name: str, beside: list[str]) -> None:
+    Recogniser(names=beside).of(name, head + SHORT)
+    Recogniser(names=beside).of(name, SHORT)
