@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,10 +22,13 @@ from citebed.errors import CitebedError, CollectionError
 from citebed.files.reading import at_hand
 from citebed.files.writing import own_folder, told, workshop
 from citebed.retrieval.analysis import analyser_of
+from citebed.retrieval.dense.embedder import Embedder
+from citebed.retrieval.dense.static_model import shipped_model
 from citebed.retrieval.index import assembling, counting, layout
 from citebed.retrieval.index.assembling import Gathered
 from citebed.retrieval.index.citing_text import citing_text, names_of
 from citebed.retrieval.index.counting import Counts, Rows, TermNumbers
+from citebed.retrieval.index.embedding import Embedded, Taken, embed
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import FOLDER, Description
 from citebed.retrieval.index.strings import Strings
@@ -45,13 +48,15 @@ _INPUTS = ("documents", "sections", "contexts")
 class IndexOptions:
     """How to index: the analyser, contexts files for the citing text, and how many processes.
 
-    ``rebuild`` counts everything anew even where the old index could be used.
+    ``rebuild`` counts everything anew even where the old index could be used. ``neural`` is an
+    encoder whose vectors of the documents are kept beside those of the static model.
     """
 
     analyser: str = "english"
     citing: tuple[Path, ...] = ()
     workers: int = 0
     rebuild: bool = False
+    neural: Embedder | None = None
 
 
 class IndexReport(NamedTuple):
@@ -82,6 +87,7 @@ def build_index(
         old = None if options.rebuild else _usable(folder / FOLDER, options)
         sources = tuple(os.path.realpath(path) for path in options.citing)
         same = old is not None and old.description.citing_sources == sources
+        same = same and _has_vectors(old, _models(options))
         if old is not None and same and old.is_current():
             return _report(old.description, 0, 0, 0, unchanged=True)
         return _Builder(collection, options, old, progress).build()
@@ -98,6 +104,17 @@ def _usable(folder: Path, options: IndexOptions) -> Index | None:
     return old if same else None
 
 
+def _models(options: IndexOptions) -> dict[str, Embedder]:
+    """The models whose vectors an index is to have, by kind."""
+    neural = {} if options.neural is None else {"encoder": options.neural}
+    return {"static": shipped_model(), **neural}
+
+
+def _has_vectors(index: Index | None, models: Mapping[str, Embedder]) -> bool:
+    found = {} if index is None else {kind: index.vectors(kind) for kind in models}
+    return all(each is not None and each.is_of(models[kind]) for kind, each in found.items())
+
+
 @dataclass
 class _Builder:
     collection: Collection
@@ -108,6 +125,7 @@ class _Builder:
     elsewhere: int = 0
     counted: int = 0
     citing: dict[str, Any] = field(default_factory=dict)
+    taken: tuple[Index, Taken] | None = None
 
     def build(self) -> IndexReport:
         """All of it: find what is new, count, assemble, write."""
@@ -124,14 +142,18 @@ class _Builder:
             if compiling is not None and not compiling.done():
                 self.progress.step("compiling the search, once on this machine", 0)
                 compiling.result()
+        embedded = embed(
+            self.collection, documents, _models(self.options), self.taken, self.progress
+        )
         self.progress.step("writing", 0)
         arrays, final = assembling.assemble(gathered)
         arrays |= self._shares(final, arrays)
         arrays["ids"], arrays["ids.offsets"] = Strings.packed(documents["doc_id"])
         arrays["hashes"] = documents["hash"].to_numpy()
+        arrays |= embedded.arrays
         self.collection.check_unchanged()
         description = layout.write(
-            folder / FOLDER, self._describe(documents.height, arrays, states), arrays
+            folder / FOLDER, self._describe(documents.height, arrays, states, embedded), arrays
         )
         return _report(description, self.counted, self.contexts, self.elsewhere)
 
@@ -203,6 +225,7 @@ class _Builder:
             }
         )
         same = numbered.join(before, on=["doc_id", "hash"], how="inner")
+        self.taken = old, Taken(same["old"].to_numpy(), same["number"].to_numpy())
         to_new = np.full(len(old.ids), -1, np.int64)
         to_new[same["old"].to_numpy()] = same["number"].to_numpy()
         terms = gathered.numbers.of_terms(old.terms)
@@ -276,7 +299,11 @@ class _Builder:
         }
 
     def _describe(
-        self, documents: int, arrays: dict[str, NDArray[Any]], states: dict[str, dict[str, Any]]
+        self,
+        documents: int,
+        arrays: dict[str, NDArray[Any]],
+        states: dict[str, dict[str, Any]],
+        embedded: Embedded,
     ) -> Description:
         return Description(
             analyser=self.options.analyser,
@@ -289,6 +316,7 @@ class _Builder:
             hashing=_HASHING,
             citebed=__version__,
             generation=layout.next_generation(self.collection.folder / FOLDER),
+            vectors=embedded.about,
         )
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from citebed.collection import Collection
 from citebed.retrieval.analysis import Analyser, analyser_of
+from citebed.retrieval.dense.vectors import DocumentVectors
 from citebed.retrieval.index import counting, layout
 from citebed.retrieval.index.columns import Column
 from citebed.retrieval.index.counting import Keys
@@ -81,6 +82,15 @@ class Index:
                 return False
         present = {p.stem for p in self.folder.parent.glob("*.parquet")}
         return present & {"sections", "contexts"} <= set(self.description.sources)
+
+    def vectors(self, kind: str) -> DocumentVectors | None:
+        """The documents' vectors by the model of a kind (``static``, ``encoder``), if there are
+        any."""
+        about = self.description.vectors.get(kind)
+        if about is None:
+            return None
+        rows, scales = (self._arrays[name] for name in layout.array_names(kind))
+        return DocumentVectors(rows, scales, fingerprint=about["fingerprint"], name=about["name"])
 
     def term_number(self, term: str) -> int:
         """The term's number, or -1."""
@@ -199,6 +209,8 @@ def check(arrays: Arrays, description: Description) -> None:
             _check_column(arrays, f"tf.{name}")
     if "papers" in arrays:
         _check_shares(arrays, description)
+    for kind, about in description.vectors.items():
+        _check_vectors(arrays, kind, (documents, about["width"]))
 
 
 def _check_column(arrays: Arrays, name: str) -> None:
@@ -208,6 +220,16 @@ def _check_column(arrays: Arrays, name: str) -> None:
         _check_rises(arrays[f"{name}.at"], np.zeros(0, np.int64), f"{name}.at")
         postings = _numbers(arrays, f"{name}.at", postings, np.uint32)
     _check_length(name, arrays[name], postings, np.unsignedinteger)
+
+
+def _check_vectors(arrays: Arrays, kind: str, shape: tuple[int, int]) -> None:
+    rows, scales = layout.array_names(kind)
+    found = arrays[rows]
+    _require(found.dtype == np.int8, rows, "they are of another type")
+    _require(found.shape == shape, rows, f"they are {found.shape}, not {shape}")
+    _check_length(scales, arrays[scales], shape[0], np.float32)
+    _require(bool((arrays[scales] >= 0).all()), scales, "not all are 0 or more")
+    _require(bool(np.isfinite(arrays[scales]).all()), scales, "not all are finite")
 
 
 def _check_shares(arrays: Arrays, description: Description) -> None:

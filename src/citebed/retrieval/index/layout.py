@@ -66,6 +66,13 @@ class Description:
     generation: int = 1
     format: int = FORMAT
     files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    vectors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The models whose vectors are there, by kind; none in an index of the first versions."""
+
+
+def array_names(kind: str) -> tuple[str, str]:
+    """What the arrays of a kind of vectors are called: the rows', and their scales'."""
+    return f"vectors.{kind}", f"vectors.{kind}.scales"
 
 
 def read_description(folder: Path) -> Description:
@@ -99,6 +106,8 @@ def _checked(folder: Path, description: Description) -> Description:
         int(entry["bytes"]), str.encode(entry["sha256"])
     for state in description.sources.values():
         int(state["bytes"]), int(state["time"]), str.encode(state["sha256"])
+    for about in description.vectors.values():
+        int(about["width"]), str.encode(about["fingerprint"]), str.encode(about["name"])
     if not all(isinstance(name, str) for name in (description.analyser, description.hashing)):
         raise ValueError("it names no analyser")
     return description

@@ -1,0 +1,127 @@
+"""Model files: named arrays and what is to be said of them, in one ``.npz``.
+
+A file may come from a stranger, or be cut short: nothing in it is unpickled, its size is bounded
+before it is read, and an array is taken only if its bytes are those that its header announces.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citebed.errors import CitebedError, FormatError
+from citebed.files.limits import how_to_raise, limit, shown
+from citebed.files.reading import read_small
+from citebed.files.writing import write_whole
+from citebed.wording import printable
+
+FORMAT = 1
+MOST_BYTES = 256 << 20
+"""Of a model file, and of its arrays together."""
+
+_ABOUT = "about"
+_ENDING = ".npy"
+_NO_MODEL = (
+    *(ValueError, TypeError, KeyError, EOFError, SyntaxError, TokenError, RecursionError),
+    *(zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OverflowError),
+)
+"""What zipfile, numpy and json say of bytes that are not theirs."""
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """What a model file holds; ``fingerprint`` is the SHA-256 of all its bytes."""
+
+    path: Path
+    fingerprint: str
+    about: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[Any]]
+
+    def array(self, name: str, kind: str, *shape: int | None) -> NDArray[Any]:
+        """An array of a type (``int8``) and shape; ``None`` is any length."""
+        found = self.arrays.get(name)
+        if found is None:
+            raise damaged(self.path, f"it has no array '{name}'")
+        fits = len(found.shape) == len(shape) and all(
+            wanted in (None, there) for wanted, there in zip(shape, found.shape, strict=True)
+        )
+        if found.dtype != np.dtype(kind) or not fits:
+            what = f"'{name}' is {found.dtype} of {found.shape}, not {kind} of {shape}"
+            raise damaged(self.path, what)
+        return found
+
+
+def damaged(path: Path, what: str) -> FormatError:
+    """The error of a file that is not the model it should be."""
+    told = f"this is no usable model: {printable(what)}. Get the file anew."
+    return FormatError(path, None, told)
+
+
+def read_model(path: Path, kind: str) -> ModelFile:
+    """A model file of a kind (``static``), checked."""
+    data = read_small(path, MOST_BYTES)
+    try:
+        arrays = _arrays(path, data)
+        about = json.loads(bytes(arrays.pop(_ABOUT)))
+        found = about["kind"], about["format"]
+    except _NO_MODEL as error:
+        raise damaged(path, f"{error}" or type(error).__name__) from None
+    if found[0] != kind:
+        raise damaged(path, f"it is of kind {found[0]!r}, not {kind!r}")
+    if found[1] != FORMAT:
+        raise damaged(path, f"it has format {found[1]!r}, this citebed reads {FORMAT}")
+    return ModelFile(path, hashlib.sha256(data).hexdigest(), about, arrays)
+
+
+def _arrays(path: Path, data: bytes) -> dict[str, NDArray[Any]]:
+    with zipfile.ZipFile(io.BytesIO(data)) as packed:
+        members = packed.infolist()
+        most = limit(MOST_BYTES)
+        if sum(member.file_size for member in members) > most:
+            what = f"holds more than {shown(most)}, much for a model. {how_to_raise()}"
+            raise FormatError(path, None, what)
+        named = {each.filename.removesuffix(_ENDING): packed.read(each) for each in members}
+    return {name: _array(name, bare) for name, bare in named.items()}
+
+
+def _array(name: str, data: bytes) -> NDArray[Any]:
+    stream = io.BytesIO(data)
+    version = np.lib.format.read_magic(stream)
+    if version != (1, 0):
+        raise ValueError(f"'{name}' is an array of version {version}")
+    shape, by_columns, kind = np.lib.format.read_array_header_1_0(stream)
+    if kind.hasobject or by_columns:
+        raise ValueError(f"'{name}' is an array of {kind}, by columns: {by_columns}")
+    return np.frombuffer(data, kind, offset=stream.tell()).reshape(shape)
+
+
+def write_model(
+    path: Path, kind: str, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> None:
+    """A model file, whole or not at all; the same model always has the same bytes."""
+    says = {**about, "kind": kind, "format": FORMAT}
+    text = json.dumps(says, ensure_ascii=False, sort_keys=True, indent=1).encode()
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as packed:
+        for name, array in {_ABOUT: np.frombuffer(text, np.uint8), **arrays}.items():
+            whole = io.BytesIO()
+            np.lib.format.write_array(whole, np.ascontiguousarray(array), (1, 0), False)
+            # Vectors hardly become smaller, and are read whenever a command starts.
+            dense = array.dtype == np.int8
+            member = zipfile.ZipInfo(name + _ENDING)  # of a fixed date
+            member.compress_type = zipfile.ZIP_STORED if dense else zipfile.ZIP_DEFLATED
+            packed.writestr(member, whole.getvalue())
+    if stream.tell() > limit(MOST_BYTES):
+        raise CitebedError(f"cannot write {printable(path)}: a model of {stream.tell():,} bytes")
+    write_whole(path, stream.getvalue())
