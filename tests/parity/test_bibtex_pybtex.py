@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from citebed.collection.formats.base import decode, with_newlines
-from citebed.collection.formats.bibtex import names_of
-from citebed.collection.formats.bibtex_scan import RawEntry, scan
+from citebed.collection.formats.bibtex_entry import RawEntry
+from citebed.collection.formats.bibtex_names import names_of
+from citebed.collection.formats.bibtex_scan import scan
 from citebed.text.latex import is_plain
 from citebed.text.normalise import fold, unique
 

@@ -9,7 +9,9 @@ from itertools import pairwise
 
 from citebed.collection.formats.base import decode, with_newlines
 from citebed.collection.formats.bibtex import document_of
-from citebed.collection.formats.bibtex_scan import RawEntry, carry, scan
+from citebed.collection.formats.bibtex_cut import carry
+from citebed.collection.formats.bibtex_entry import RawEntry
+from citebed.collection.formats.bibtex_scan import scan
 from citebed.drafts.files import Neighbours
 from citebed.drafts.findings import Findings, is_key, without_places
 from citebed.drafts.records import Entry
@@ -66,7 +68,7 @@ def _tell_of_unknown(findings: Findings) -> None:
 # --- Entries ------------------------------------------------------------------------------------
 
 # Of a large file (all papers of a field) only those entries are parsed that are asked for.
-_HEAD = re.compile(r"@[ \t]*([A-Za-z]+)\s*[{(]\s*([^\s,{}\"#%=]+)\s*,")
+_HEAD = re.compile(r"@[ \t]*([A-Za-z][\w-]*)\s*[{(]\s*([^\s,{}\"#%=]+)\s*,")
 # An abstract takes longer to read than all the rest.
 _LEFT_UNREAD = frozenset(("abstract", "keywords", "annote", "file", "editor", "publisher"))
 

@@ -23,7 +23,8 @@ from citebed.drafts.tex_output import TexOutput, authors_in
 from citebed.drafts.tex_source import Cursor, Macros
 from citebed.patterns import compiled
 from citebed.text.identifiers import arxiv_in, doi_in
-from citebed.text.latex import DISPLAY_MATHS, INLINE_MATHS, NOTHING, maths_as_text
+from citebed.text.latex import DISPLAY_MATHS, INLINE_MATHS, maths_as_text
+from citebed.text.latex_commands import NOTHING
 
 _TOKEN = compiled(
     r"\\(?:(?P<command>[A-Za-z@]++)\*?|(?P<escaped>.))"

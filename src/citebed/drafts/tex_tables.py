@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from citebed.text.latex import ACCENTS, LETTERS, NOTHING, SYMBOLS
+from citebed.text.latex_commands import ACCENTS, LETTERS, NOTHING, SYMBOLS
 
 RAW = frozenset(
     """

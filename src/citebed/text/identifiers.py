@@ -15,24 +15,57 @@ ARXIV_ADDRESS = rf"(?i)arxiv\.org/(?:abs|pdf|html)/{_ARXIV_ID}"
 """The address of a paper at arXiv, its id as the first group."""
 
 _DOI = re.compile(DOI)
+# Resolvers (doi.org, doi.acm.org, those behind a library's proxy), publishers' pages whose address
+# is a DOI's behind ``/doi/`` or Springer's, and what people write before a DOI.
 _DOI_START = re.compile(
-    r"(?:(?:https?://)?(?:dx\.|www\.)?doi\.org/|https?://dl\.acm\.org/doi/(?:abs/|pdf/|full/)?|doi:?\s*|info:doi/)",
+    r"(?:https?:/{1,3})?(?:www\.)?(?:dx[.-])?doi[.-]org[\w.:-]*/"
+    r"|https?://(?:dx|doi)[.-][\w.:-]+/"
+    r"|https?://[\w.:-]+/doi/(?:(?:abs|full|pdf|epdf|pdfplus|pdfdirect|citedby|suppl)/)?"
+    r"|https?://link[.-]springer[.-]com[\w.:-]*/(?:(?:article|chapter|content/pdf)/)?"
+    r"|https?://[\w.:-]+/[\w./-]{0,60}\?(?:[\w=]{0,40}&)?(?:q?url|doi|doid|id)="
+    r"|doi:?\s*|info:doi/|urn:doi:",
     re.IGNORECASE,
 )
+_PAGE_END = re.compile(
+    r"(?:/(?:abstract|summary|full|fulltext|pdf|epdf|meta|html|references)|\.pdf|\.html)/?$",
+    re.IGNORECASE,
+)
+_QUERY = re.compile(r"[?#&][\w.-]+=.*|;jsessionid=.*|#[\w-]*$", re.IGNORECASE)
+_CODED = re.compile(r"%(?:2[0-9a-f]|3[a-f]|5[bd])", re.IGNORECASE)
+_LONGEST = 2000
+_OPENING = {")": "(", "]": "[", "}": "{", ">": "<"}
+_ANOTHER = re.compile(r"[;,|](?=(?:https?://[\w.-]{1,60}/|doi:?)?10\.\d{4,9}/)", re.IGNORECASE)
 
 
 def normalise_doi(text: str | None) -> str | None:
     """The DOI in ``text``, lower-case and without a resolver, or ``None`` if it is not a DOI.
 
-    Accepts ``10.1145/X``, ``doi:10.1145/X`` and ``https://doi.org/10.1145/X``.
+    Accepts ``10.1145/X``, ``doi:10.1145/X``, ``https://doi.org/10.1145/X``, other resolvers,
+    those behind a proxy, and pages whose address is made of the DOI. Of two the first.
     """
     if not text:
         return None
     text = text.strip() if text.isascii() else fold(text)
     if not text.startswith("10."):
         text = _without_resolver(text)
-    match = _DOI.fullmatch(text.rstrip(".,;"))
+    if not text.startswith("10.") or len(text) > _LONGEST:
+        return None
+    if "%" in text:
+        text = _decoded(text)
+    if text.count("10.") > 1:
+        text = _ANOTHER.split(text, maxsplit=1)[0]
+    text = text.rstrip(".,;")
+    if text[-1] in _OPENING:
+        text = _without_stray_ends(text)
+    match = _DOI.fullmatch(text)
     return match[0].lower() if match else None
+
+
+def _without_stray_ends(text: str) -> str:
+    """Text without closing brackets at its end that close nothing, and points before them."""
+    while text and text.count(text[-1]) > text.count(_OPENING.get(text[-1], text[-1])):
+        text = text[:-1].rstrip(".,;")
+    return text
 
 
 def _without_resolver(text: str) -> str:
@@ -42,9 +75,61 @@ def _without_resolver(text: str) -> str:
         if start is None:
             break
         text = text[start.end() :].lstrip()
-        if "%2" in text:
-            text = unquote(text)
+        if "%" in text:
+            text = _decoded(text)
+        if start[0][:4].lower() == "http":
+            text = _QUERY.sub("", text)
+            if "/doi/" in start[0] or "springer" in start[0]:
+                text = _PAGE_END.sub("", text)
     return text
+
+
+def _decoded(text: str) -> str:
+    """Text without the codes of signs (``%2F``) that addresses hold, coded twice or not."""
+    while len(text) <= _LONGEST and _CODED.search(text):
+        text = unquote(text)
+    return text
+
+
+_DOI_BEGINS = re.compile(r"(?<![\d.])10\.\d{4,9}(?:\.\d+)*/")
+_IN_HTML = re.compile(r"[\"']|</?a\b|&quot;", re.IGNORECASE)
+_SICI_END = re.compile(r"\d\.\d\.co;", re.IGNORECASE)
+_DIGIT_OR_SIGN = re.compile(r"[\d:_]")
+
+
+def doi_of(text: str | None) -> str | None:
+    """The DOI of a field that is meant to hold one, whatever stands around or inside it.
+
+    HTML, an address of any kind, a second DOI and words behind it are passed over; blanks
+    inside (``…(2004)024 [ 0141:…``) are closed. ``None`` where it may have been cut.
+    """
+    if not text or (found := normalise_doi(text)):
+        return found if text else None
+    text = _decoded(fold(text[:_LONGEST]))
+    start = _DOI_BEGINS.search(text)
+    if start is None:
+        return None
+    rest = text[start.start() :]
+    if _IN_HTML.search(text):
+        rest = re.split(r"[\"'<>\s]|&quot;", rest, maxsplit=1)[0]
+    if "://" in text[: start.start()]:
+        rest = _PAGE_END.sub("", _QUERY.sub("", rest))
+    joined = _joined(rest.split())
+    return normalise_doi(_trimmed(joined)) if joined else None
+
+
+def _joined(words: list[str]) -> str:
+    """The DOI that begins the words, blanks inside it closed; nothing where it is not clear."""
+    doi = words[0]
+    for word in words[1:]:
+        is_open = any(doi.count(opening) > doi.count(sign) for sign, opening in _OPENING.items())
+        goes_on = is_open or word[0] in "[<" or doi[-1] in "-/:_."
+        if _DOI_BEGINS.match(word) or (word[0].isalpha() and not is_open):
+            return doi if any(map(str.isdigit, doi.partition("/")[2])) else ""
+        if not (goes_on or (doi[-1] in "]>" and _SICI_END.match(word))):
+            return "" if _DIGIT_OR_SIGN.match(word) else doi
+        doi += word
+    return doi
 
 
 def looks_like_url(text: str) -> bool:
@@ -70,7 +155,6 @@ _ARXIV_DOI = "10.48550/arxiv."
 _URL = re.compile(
     r"<?\b(?:https?|ftp)://[^\s\ue000\ue001<>{}\"]+>?|\bwww\.[^\s\ue000\ue001<>{}\"]+"
 )
-_OPENING = {")": "(", "]": "[", "}": "{"}
 
 
 def _trimmed(doi: str) -> str:

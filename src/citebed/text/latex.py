@@ -11,80 +11,15 @@ import unicodedata
 from collections.abc import Callable
 
 from citebed.patterns import compiled
-from citebed.text.normalise import ENTITY_PATTERN, TAG_PATTERN, entity_to_text, fold, tag_to_text
-
-ACCENTS = {
-    '"': "\u0308", "'": "\u0301", "`": "\u0300", "^": "\u0302", "~": "\u0303", "=": "\u0304",
-    ".": "\u0307", "c": "\u0327", "v": "\u030c", "u": "\u0306", "H": "\u030b", "k": "\u0328",
-    "r": "\u030a", "b": "\u0331", "d": "\u0323", "t": "\u0361",
-}  # fmt: skip
-"""Accent command to the combining character that follows its letter."""
-
-LETTERS = {
-    "ss": "ß", "SS": "SS", "o": "ø", "O": "Ø", "l": "ł", "L": "Ł", "ae": "æ", "AE": "Æ",
-    "oe": "œ", "OE": "Œ", "aa": "å", "AA": "Å", "i": "ı", "j": "ȷ", "dh": "ð", "DH": "Ð",
-    "th": "þ", "TH": "Þ", "dj": "đ", "DJ": "Đ", "ng": "ŋ", "NG": "Ŋ",
-}  # fmt: skip
-"""Letters as commands: the blank after one only ends its name (``S\\o rensen``)."""
-
-SYMBOLS = {
-    # text
-    "textbackslash": "\\", "textbraceleft": "{", "textbraceright": "}", "lbrace": "{",
-    "rbrace": "}", "textasciitilde": "~", "textasciicircum": "^", "textless": "<",
-    "textgreater": ">", "textbar": "|", "textquoteleft": "‘", "textquoteright": "’",
-    "textquotedblleft": "“", "textquotedblright": "”", "textquotesingle": "'",
-    "textquotedbl": '"', "textasciigrave": "`", "textendash": "–", "textemdash": "—",
-    "textellipsis": "…", "textregistered": "®", "texttrademark": "™", "textcopyright": "©",
-    "copyright": "©", "textdegree": "°", "textperiodcentered": "·", "textbullet": "•",
-    "texteuro": "€", "euro": "€", "pounds": "£", "textsterling": "£", "textyen": "¥",
-    "S": "§", "P": "¶", "dag": "†", "ddag": "‡", "textdagger": "†", "textmu": "µ",
-    "texttimes": "×", "textpm": "±", "textonehalf": "½", "ordfeminine": "ª",
-    "textordfeminine": "ª", "textordmasculine": "º", "guillemotleft": "«",
-    "guillemotright": "»", "textunderscore": "_", "textexclamdown": "¡",
-    "textquestiondown": "¿", "textcent": "¢", "textsection": "§", "textsuperscript": "",
-    "LaTeX": "LaTeX", "TeX": "TeX", "dots": "…", "ldots": "…", "cdots": "⋯", "vdots": "⋮",
-    # Greek
-    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ϵ", "varepsilon": "ε",
-    "eps": "ε", "zeta": "ζ", "eta": "η", "theta": "θ", "vartheta": "ϑ", "iota": "ι",
-    "kappa": "κ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π", "varpi": "ϖ",
-    "rho": "ρ", "varrho": "ϱ", "sigma": "σ", "varsigma": "ς", "tau": "τ", "upsilon": "υ",
-    "phi": "ϕ", "varphi": "φ", "chi": "χ", "psi": "ψ", "omega": "ω", "Gamma": "Γ",
-    "Delta": "Δ", "Theta": "Θ", "Lambda": "Λ", "Xi": "Ξ", "Pi": "Π", "Sigma": "Σ",
-    "Upsilon": "Υ", "Phi": "Φ", "Psi": "Ψ", "Omega": "Ω",
-    # mathematics
-    "times": "×", "cdot": "·", "pm": "±", "mp": "∓", "div": "÷", "ast": "∗", "star": "⋆",
-    "circ": "∘", "bullet": "∙", "oplus": "⊕", "otimes": "⊗", "le": "≤", "leq": "≤",
-    "leqslant": "≤", "ge": "≥", "geq": "≥", "geqslant": "≥", "ll": "≪", "gg": "≫",
-    "neq": "≠", "ne": "≠", "equiv": "≡", "approx": "≈", "sim": "∼", "simeq": "≃", "cong": "≅",
-    "propto": "∝", "in": "∈", "notin": "∉", "ni": "∋", "subset": "⊂", "subseteq": "⊆",
-    "supset": "⊃", "supseteq": "⊇", "cup": "∪", "cap": "∩", "setminus": "∖", "emptyset": "∅",
-    "forall": "∀", "exists": "∃", "neg": "¬", "lnot": "¬", "land": "∧", "wedge": "∧",
-    "lor": "∨", "vee": "∨", "to": "→", "rightarrow": "→", "longrightarrow": "→",
-    "leftarrow": "←", "leftrightarrow": "↔", "Rightarrow": "⇒", "Leftarrow": "⇐",
-    "Leftrightarrow": "⇔", "mapsto": "↦", "uparrow": "↑", "downarrow": "↓", "infty": "∞",
-    "partial": "∂", "nabla": "∇", "sum": "∑", "prod": "∏", "int": "∫", "ell": "ℓ",
-    "hbar": "ℏ", "Re": "ℜ", "Im": "ℑ", "aleph": "ℵ", "lfloor": "⌊", "rfloor": "⌋",
-    "lceil": "⌈", "rceil": "⌉", "langle": "⟨", "rangle": "⟩", "mid": "|", "vert": "|",
-    "Vert": "‖", "parallel": "∥", "perp": "⊥", "models": "⊨", "vdash": "⊢", "angle": "∠",
-    "prime": "′", "top": "⊤", "bot": "⊥", "triangle": "△", "rhd": "⊳", "lhd": "⊲",
-    "square": "□", "diamond": "⋄", "checkmark": "✓", "degree": "°", "colon": ":",
-    "lbrack": "[", "rbrack": "]", "backslash": "\\", "quad": " ", "qquad": " ",
-}  # fmt: skip
-"""Symbols: the blank after one is kept, since in running text it was meant (``a \\times b``)."""
-
-NOTHING = frozenset(
-    """
-    emph em it bf rm sf sc tt sl bfseries itshape upshape scshape ttfamily rmfamily sffamily
-    textit textbf textrm textsf textsc texttt textsl textup textnormal text mbox hbox fbox
-    underline uline sout uppercase lowercase MakeUppercase MakeLowercase ensuremath
-    mathit mathbf mathrm mathsf mathtt mathcal cal mathscr mathfrak boldsymbol bm boldmath
-    operatorname left right big Big bigg Bigg bigl bigr Bigl Bigr displaystyle textstyle
-    scriptstyle limits nolimits protect relax noopsort url path nolinkurl href selectlanguage
-    hat bar vec tilde widetilde widehat overline dot ddot small large Large footnotesize tiny
-    normalsize par newline linebreak noindent centering hskip xspace null
-    """.split()  # noqa: SIM905
+from citebed.text.latex_commands import (
+    ACCENT_NUMBERS,
+    ACCENTS,
+    LETTERS,
+    MATHS_ACCENTS,
+    NOTHING,
+    SYMBOLS,
 )
-"""Commands that only change how their argument looks, or nothing at all."""
+from citebed.text.normalise import ENTITY_PATTERN, TAG_PATTERN, entity_to_text, fold, tag_to_text
 
 _SPACES = {
     " ": " ", "\n": " ", "\t": " ", ",": " ", ";": " ", ":": " ", ">": " ", "!": "",
@@ -93,6 +28,7 @@ _SPACES = {
 }  # fmt: skip
 """Escaped characters that are spacing, mathematics delimiters or an accent on nothing."""
 
+_DOTTED = {"ı": "i", "ȷ": "j"}
 _BLACKBOARD = {
     "A": "𝔸", "C": "ℂ", "E": "𝔼", "F": "𝔽", "H": "ℍ", "N": "ℕ", "P": "ℙ", "Q": "ℚ", "R": "ℝ",
     "S": "𝕊", "Z": "ℤ",
@@ -101,21 +37,27 @@ _BLACKBOARD = {
 
 # --- LaTeX to text --------------------------------------------------------------------------
 
-_LETTER = r"\\[ij](?![A-Za-z])|[A-Za-z]"
+_LETTER = r"\\(?:[ijoOlL]|ae|AE|oe|OE|aa|AA)(?![A-Za-z])\s*+|[A-Za-z]"
 _GROUP = r"\{((?:[^{}]++|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+)\}"
 
 # The leading class lets the search skip plain text quickly; each alternative then looks back
 # at the one character that the class took.
 _TOKEN = compiled(
     rf"""[\\{{}}$~&<^_`'-](?:
-    (?P<accent>  (?<=\\) (["'`^~=.]) \s*+ (?: \{{ \s*+ ((?:{_LETTER})?) \s*+ \}} | ({_LETTER}) ) )
-  | (?P<mark>    (?<=\\) ([cvuHkrbdt])
-                 (?: \s*+ \{{ \s*+ ((?:{_LETTER})?) \s*+ \}} | \s++ ({_LETTER}) ) )
+    (?P<accent>  (?<=\\) (["'`^~=.]) \s*+ (?: {_GROUP} | (\\["'`^~=.][A-Za-z]|{_LETTER}) ) )
+  | (?P<mark>    (?<=\\) ([cvuHkrbdt]) (?: \s*+ {_GROUP} | (?=[\\\s]) \s*+ ({_LETTER}) ) )
+  | (?P<above>   (?<=\\) (acute|grave|check|breve|mathring|ddot)
+                 (?: \s*+ {_GROUP} | (?=[\\\s]) \s*+ ({_LETTER}) ) )
+  | (?P<number>  (?<=\\) accent \s*+ ('[0-7]++|"[0-9A-F]++|\d++) \s*+ \{{?+ ({_LETTER}) )
   | (?P<frac>    (?<=\\) [dt]?frac \s*+ {_GROUP} \s*+ {_GROUP} )
   | (?P<sqrt>    (?<=\\) sqrt \s*+ (?:\[[^][{{}}]*+\])? {_GROUP} )
+  | (?P<level>   (?<=\\) s([bp]) (?![A-Za-z]) \s*+ (?: {_GROUP} | (\\[A-Za-z]++|[^\s\\{{}}]) ) )
+  | (?P<first>   (?<=\\) (?:printfirst|htmladdnormallink) \s*+ {_GROUP} \s*+ {_GROUP} )
+  | (?P<second>  (?<=\\) (?:bibinfo|textcolor) \s*+ \{{[^{{}}]*+\}} (?=\{{) )
   | (?P<board>   (?<=\\) (?:mathbb|Bbb) \s*+ \{{? ([A-Za-z]) (?![A-Za-z]) \}}? )
   | (?P<drop>    (?<=\\) (?:
-                     (?:cite[a-z]*+|label|ref|vspace|hspace)\*?
+                     (?:cite[a-z]*+|label|ref|vspace|hspace|[hv]?phantom|noopsort|SortNoop
+                       |begin|end|color|rule\{{[^{{}}]*+\}})\*?
                      (?:\[[^][{{}}]*+\])*+ \{{[^{{}}]*+\}}
                    | href \s*+ \{{[^{{}}]*+\}} (?=\{{) ) )
   | (?P<command> (?<=\\) ([A-Za-z]++) \*? (\s*+\{{\}}|\s++)? )
@@ -126,7 +68,7 @@ _TOKEN = compiled(
   | (?P<tie>     (?<=~) )
   | (?P<script>  (?<=[\^_]) {_GROUP} )
   | (?P<display> (?<=\$) \$ ([^$]*+) \$\$ )
-  | (?P<sign>    (?<=\$) (\\[A-Za-z]++\s*+|[<>=+]) \$ )
+  | (?P<sign>    (?<=\$) (\\[A-Za-z]++\s*+|[<>=+-]) \$ )
   | (?P<math>    (?<=\$) (?=[^\s$]) ((?:[^$\\]++|\\.)*+) (?<=\S) \$ (?!\d) )
   | (?P<entity>  (?<=&) {ENTITY_PATTERN[1:]} )
   | (?P<power>   (?<=<) (?:sup|superscript)> \s*+ ([-+−]?+\d++) \s*+ </(?:sup|superscript)> )
@@ -186,7 +128,20 @@ def latex_to_text(text: str) -> str:
         return fold(text)
     if "&lt;" in text:
         text = _ESCAPED_TAG.sub(r"<\1>", text)
-    return fold(_plain(text))
+    return fold(_plain(in_text_mode(text)))
+
+
+# What stands in it is bounded: one that never ends costs no second look at all that follows.
+_MODE = compiled(
+    r"\\ifmmode(?![A-Za-z])(?:(?!\\else|\\fi).){0,200}+"
+    r"(?:\\else(?![A-Za-z])\s*+((?:(?!\\fi(?![A-Za-z])).){0,200}+))?+\\fi(?![A-Za-z])(?:\{\}|\s++)?+",
+    re.DOTALL,
+)
+
+
+def in_text_mode(tex: str) -> str:
+    """LaTeX without the mathematical half of the APS's ``\\ifmmode … \\else … \\fi``."""
+    return _MODE.sub(lambda match: match[1] or "", tex) if "\\ifmmode" in tex else tex
 
 
 def _replace(match: re.Match[str]) -> str:
@@ -204,10 +159,38 @@ def _in_parentheses(tex: str) -> str:
 
 
 def _accent(match: re.Match[str], at: int) -> str:
-    mark, base = match[at + 1], match[at + 2] or match[at + 3]
+    """The letter with its accent; an accent on nothing is the sign, on a word it is left out."""
+    mark, group, letter = match[at + 1], match[at + 2], match[at + 3]
+    base = _plain(letter if group is None else group).strip()
     if not base:
         return mark if mark in "\"'`^~=." else ""
-    return unicodedata.normalize("NFC", base[-1] + ACCENTS[mark])
+    return _accented(base, mark)
+
+
+def _accented(base: str, mark: str) -> str:
+    parts = unicodedata.normalize("NFD", base)
+    first, marks = parts[0], parts[1:]
+    if not first.isalpha() or not all(map(unicodedata.combining, marks)):
+        return base
+    return unicodedata.normalize("NFC", _DOTTED.get(first, first) + marks + ACCENTS[mark])
+
+
+def _maths_accent(match: re.Match[str], at: int) -> str:
+    base = _plain(match[at + 2] if match[at + 3] is None else match[at + 3]).strip()
+    return _accented(base, MATHS_ACCENTS[match[at + 1]]) if base else ""
+
+
+def _numbered_accent(match: re.Match[str], at: int) -> str:
+    """TeX's ``\\accent23u``, its number in decimal, octal (``'27``) or hexadecimal (``"17``)."""
+    given, base = match[at + 1], _plain(match[at + 2]).strip()
+    number = int(given.strip("'\"")[:4], {"'": 8, '"': 16}.get(given[0], 10))
+    return _accented(base, ACCENT_NUMBERS[number]) if number in ACCENT_NUMBERS else base
+
+
+def _level(match: re.Match[str], at: int) -> str:
+    """TeX's ``\\sb`` and ``\\sp``: an index below or above the line."""
+    tex = match[at + 3] if match[at + 2] is None else match[at + 2]
+    return ("_" if match[at + 1] == "b" else "^") + _in_parentheses(tex)
 
 
 def _command(match: re.Match[str], at: int) -> str:
@@ -215,16 +198,30 @@ def _command(match: re.Match[str], at: int) -> str:
     if (letter := LETTERS.get(name)) is not None:
         return letter
     blank = " " if tail and tail.isspace() else ""
-    if (symbol := SYMBOLS.get(name)) is not None:
+    if (symbol := _symbol(name)) is not None:
         return symbol + blank
     takes_argument = match.string[match.end() : match.end() + 1] == "{"
     return "" if name in NOTHING or takes_argument else name + blank
+
+
+def _symbol(name: str) -> str | None:
+    """What a symbol prints; Greek letters in text (``\\textalpha``, ``\\upmu``) too."""
+    found = SYMBOLS.get(name)
+    if found is None and name.startswith(("text", "up")):
+        greek = SYMBOLS.get(name.removeprefix("text").removeprefix("up"), "")
+        found = greek if "\u0370" <= greek <= "\u03ff" else None
+    return found
 
 
 # Given the match and the number of its alternative's group; what is inside has the next numbers.
 _HANDLERS: dict[str, Callable[[re.Match[str], int], str]] = {
     "accent": _accent,
     "mark": _accent,
+    "above": _maths_accent,
+    "number": _numbered_accent,
+    "level": _level,
+    "first": lambda m, at: _plain(m[at + 1]),
+    "second": lambda _m, _at: "",
     "frac": lambda m, at: f"{_in_parentheses(m[at + 1])}/{_in_parentheses(m[at + 2])}",
     "sqrt": lambda m, at: "√" + _in_parentheses(m[at + 1]),
     "board": lambda m, at: _BLACKBOARD.get(m[at + 1], m[at + 1]),

@@ -12,6 +12,7 @@ from citebed.text.identifiers import (
     arxiv_of,
     arxiv_of_doi,
     doi_in,
+    doi_of,
     doi_of_arxiv,
     looks_like_url,
     normalise_doi,
@@ -37,6 +38,21 @@ from citebed.text.identifiers import (
         ("{10.1145/x}", "10.1145/x"),
         ("<https://doi.org/10.1145/x>", "10.1145/x"),
         ("10.1145/x.,;", "10.1145/x"),
+        ("http://doi.acm.org/10.1145/12.34", "10.1145/12.34"),
+        ("http://doi.ieeecomputersociety.org/10.1109/X.2003.1", "10.1109/x.2003.1"),
+        ("http://dx.doi.org.gate6.example.fr/10.1109/X.1", "10.1109/x.1"),
+        ("http://doi.acm.org.proxy.example.edu:2048/10.1145/12.34", "10.1145/12.34"),
+        ("https://dx-doi-org.proxy.example.edu/10.1145/12.34", "10.1145/12.34"),
+        ("https://login.example.edu/login?url=https%3A%2F%2Fdoi.org%2F10.1145%2F1", "10.1145/1"),
+        ("https://link.springer.com/article/10.1007/s00453-1", "10.1007/s00453-1"),
+        ("https://link.springer.com/book/10.1007/978-3-1", None),
+        ("https://onlinelibrary.example.com/doi/10.1002/asi.1/abstract", "10.1002/asi.1"),
+        ("https://dl.acm.org/doi/pdf/10.1145/12.34?download=true", "10.1145/12.34"),
+        ("http://portal.acm.org/citation.cfm?doid=10.1145/12.34", "10.1145/12.34"),
+        ("10.1016%2Fj.x.2010", "10.1016/j.x.2010"),
+        ("10.1145/1.2;10.1145/3.4", "10.1145/1.2"),
+        ("10.1007/11426639_24}", "10.1007/11426639_24"),
+        ("10.1016/0304-3886(95)00052-6", "10.1016/0304-3886(95)00052-6"),
         ("10.1145/...", None),
         ("10.1145/", None),
         ("10.1145/a b", None),
@@ -52,6 +68,46 @@ from citebed.text.identifiers import (
 )
 def test_doi(text: str | None, doi: str | None) -> None:
     assert normalise_doi(text) == doi
+
+
+@pytest.mark.parametrize(
+    ("text", "doi"),
+    [
+        ("", None),
+        ("10.1145/X.1", "10.1145/x.1"),
+        ("http://proxy.example.edu:2378/10.1145/860575.860634", "10.1145/860575.860634"),
+        ('<a href="https://doi.org/10.1145/1.2">10.1145/1.2</a>', "10.1145/1.2"),
+        ("&lt;a href=&quot;http://dx.doi.org/10.1145/1.2&quot;&gt;x&lt;/a&gt;", "10.1145/1.2"),
+        ("10.1145/1.2; 10.1145/3.4", "10.1145/1.2"),
+        ("10.1145/1.2 and 10.1145/3.4", "10.1145/1.2"),
+        ("DOI 10.1145/1.2 (online)", "10.1145/1.2"),
+        ("10.1109/ABC.12. Epub 2010", "10.1109/abc.12"),
+        # blanks inside
+        ("10.1659/0276(2004)024 [ 0141:AB ] 2.0.CO;2", "10.1659/0276(2004)024[0141:ab]2.0.co;2"),
+        ("10.1659/0276(2004)025 [0035:AB] 2.0.CO;2", "10.1659/0276(2004)025[0035:ab]2.0.co;2"),
+        (
+            "10.1002/(SICI)1(1998)1:1 < 1::AID-S > 3.0.CO;2",
+            "10.1002/(sici)1(1998)1:1<1::aid-s>3.0.co;2",
+        ),
+        ("10.1016/j.cell. 2010.01.005", "10.1016/j.cell.2010.01.005"),
+        # where it may have been cut, there is none
+        ("10.1145/1234 5678", None),
+        ("10.1145/a b", None),
+        ("10.1.1.36.4925, 10.1.1.36.4481(abstract)", None),
+        ("??", None),
+    ],
+)
+def test_a_field_for_a_doi(text: str, doi: str | None) -> None:
+    assert doi_of(text) == doi
+
+
+@pytest.mark.parametrize(
+    "unit", ["10.1145/", "%25", "%2F", "10.1145/( ", "</a>", "https://doi.org/", "?url=", ")]}>"]
+)
+def test_much_of_one_thing_is_looked_at_once(unit: str) -> None:
+    text = unit * ((1 << 18) // len(unit))
+    assert normalise_doi(text) is None
+    assert len(doi_of(text) or "") < len(text)
 
 
 def test_a_megabyte_of_resolvers_is_no_doi() -> None:
@@ -76,8 +132,8 @@ def test_url(text: str, expected: bool) -> None:
 
 @given(text=ANY_TEXT | st.text())
 def test_a_second_time_changes_nothing(text: str) -> None:
-    once = normalise_doi(text)
-    assert once is None or normalise_doi(once) == once
+    for once in (normalise_doi(text), doi_of(text)):
+        assert once is None or normalise_doi(once) == doi_of(once) == once
 
 
 @given(ANY_TEXT)

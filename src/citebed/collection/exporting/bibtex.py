@@ -21,7 +21,8 @@ from citebed.collection.formats.bibtex import (
     with_fields,
     write_entry,
 )
-from citebed.collection.formats.bibtex_scan import RawEntry, scan
+from citebed.collection.formats.bibtex_entry import RawEntry
+from citebed.collection.formats.bibtex_scan import scan
 from citebed.collection.tables import document_of_row
 from citebed.records import Document
 from citebed.text.free_ids import FreeIds
@@ -30,7 +31,7 @@ from citebed.text.normalise import unique
 from citebed.wording import count
 
 FILE = "documents.bib"
-_KEY = r'^@\s*[A-Za-z]+\s*[{(]\s*([^,{}="\n]*?)\s*,'
+_KEY = r'^@\s*[A-Za-z][\w-]*\s*[{(]\s*([^,{}="\n]*?)\s*,'
 
 
 def write_bibtex(collection: Collection, output: Output) -> None:

@@ -7,13 +7,16 @@ import re
 from collections.abc import Iterator, Mapping
 
 from citebed.collection.formats.base import Chunk, Format, read_text, with_newlines
-from citebed.collection.formats.bibtex_scan import RawEntry, carry, cut, head_of, scan
+from citebed.collection.formats.biblatex import is_document, speaks_of_xdata, with_xdata
+from citebed.collection.formats.bibtex_cut import carry, cut, lent_before
+from citebed.collection.formats.bibtex_entry import RawEntry
+from citebed.collection.formats.bibtex_names import names_of, split_outside_braces
+from citebed.collection.formats.bibtex_scan import head_of, scan
 from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, page_range
 from citebed.patterns import compiled
 from citebed.records import Document, Problem, Record
-from citebed.text.identifiers import normalise_doi
+from citebed.text.identifiers import doi_of, normalise_doi
 from citebed.text.latex import is_plain, latex_to_text, text_to_latex
-from citebed.text.names import canonical_name
 from citebed.text.normalise import (
     ENTITY_PATTERN,
     date_in,
@@ -27,13 +30,19 @@ from citebed.text.normalise import (
 
 _SNIFF = re.compile(
     r"^[ \t]*@[ \t]*(?:(?:string|preamble|comment)[ \t]*[{(]"
-    r"|[a-z]+\s*\{\s*[^\s{}=,\"]*\s*,"
-    r"|[a-z]+\s*\(\s*[^\s(){}=,\"]*\s*,\s*[a-z][\w-]*\s*=\s*[{\"\w])",
+    r"|[a-z][\w-]*\s*\{\s*[^\s{}=,\"]*(?:\s*,|\s+[a-z][\w-]*\s*=\s*[{\"\w])"
+    r"|[a-z][\w-]*\s*\(\s*[^\s(){}=,\"]*\s*,\s*[a-z][\w-]*\s*=\s*[{\"\w])",
     re.MULTILINE | re.IGNORECASE,
 )
 _BARE_WORD = compiled(r"[=#]\s*+([A-Za-z][^\s,{}\"#%()=']*+)")
 _ENTITY = re.compile(rf"(?<!\\){ENTITY_PATTERN}")
 _SEMICOLON, _COMMA = re.compile("[{};]"), re.compile("[{},]")
+_WORD_AND = re.compile(r"(?:^|\s)and(?:\s|$)", re.IGNORECASE)
+# A year that is all there is in its field may be of any age: ``1473``, ``ca. 850``.
+_EARLY_YEAR = re.compile(r"\W*(?:ca?\.?|circa|about|um)?\W*(\d{3,4})\W*", re.IGNORECASE)
+_EARLY_DATE = re.compile(r"\s*(0\d{3}|1[0-4]\d\d)(?:-(\d\d)(?:-(\d\d))?)?(?!\d)")
+_EARLIEST = 1500
+_ADDRESSES = ("url", "ee", "bdsk-url-1")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
@@ -41,22 +50,36 @@ def parse(chunk: Chunk) -> Iterator[Record]:
     """The documents of a piece of BibTeX, and what had to be skipped or mended."""
     text, problems = read_text(chunk)
     yield from problems
-    macros = dict(chunk.macros)
-    for entry in scan(with_newlines(text), chunk.line, macros):
+    macros, told = dict(chunk.macros), set[str]()
+    entries = scan(with_newlines(text), chunk.line, macros)
+    if speaks_of_xdata(text):
+        entries = with_xdata(entries, lent_before(macros))
+    for entry in entries:
         if isinstance(entry, Problem):
             yield entry
             continue
-        document = document_of(entry)
-        words = _BARE_WORD.findall(entry.text) if macros and document.bibtex else ()
-        if any(word.lower() in macros for word in words):
-            document = document._replace(bibtex=_rebuilt(entry))
-        if entry.broken:
-            what = f"entry '{entry.key}' does not close; kept the fields that could be read"
+        for word in (word for word in entry.undefined if word.lower() not in told):
+            what = f"no string is called '{word}'; it is kept as it is written"
             yield Problem(entry.line, what, "mended")
-        elif not entry.key or not (entry.key.isprintable() or fold(entry.key)):
-            what = f"an entry without a key; named '{document.doc_id}'"
-            yield Problem(entry.line, what, "mended")
-        yield document
+        told.update(map(str.lower, entry.undefined))
+        if is_document(entry):
+            yield from _read(entry, macros)
+
+
+def _read(entry: RawEntry, macros: Mapping[str, str]) -> Iterator[Record]:
+    """The document of an entry, and what had to be mended in it."""
+    document = document_of(entry)
+    words = _BARE_WORD.findall(entry.text) if macros and document.bibtex else ()
+    borrowed = document.bibtex and speaks_of_xdata(entry.text)
+    if borrowed or any(word.lower() in macros for word in words):
+        document = document._replace(bibtex=_rebuilt(entry))
+    if entry.broken:
+        what = f"entry '{entry.key}' does not close; kept the fields that could be read"
+        yield Problem(entry.line, what, "mended")
+    elif not entry.key or not (entry.key.isprintable() or fold(entry.key)):
+        what = f"an entry without a key; named '{document.doc_id}'"
+        yield Problem(entry.line, what, "mended")
+    yield document
 
 
 def _rebuilt(entry: RawEntry) -> str:
@@ -76,9 +99,8 @@ def document_of(entry: RawEntry) -> Document:
     title, subtitle = latex_to_text(get("title", "")), get("subtitle")
     tail = latex_to_text(subtitle) if subtitle else ""
     authors = names_of(get("author", ""))
-    # A publisher's export uses the DOI as key, and that is the more reliable of the two.
     by_key = normalise_doi(entry.key)
-    doi = by_key or _doi_of(get("doi")) or _doi_of(url)
+    doi = _doi_in(entry, by_key)
     return Document(
         doc_id=_id_of(entry, authors, date, title),
         type="inproceedings" if entry.type == "conference" else entry.type,
@@ -105,6 +127,26 @@ def document_of(entry: RawEntry) -> Document:
         keys=_keys_of(entry, by_key),
         line=entry.line,
     )
+
+
+def _doi_in(entry: RawEntry, by_key: str | None) -> str | None:
+    """The DOI: a publisher's export uses it as key, which is the more reliable of the two.
+
+    But a key cannot hold all its signs: one that is the field's but for these is no other, and
+    neither is one that was made for an id of ours.
+    """
+    get = entry.fields.get
+    stated = _doi_of(get("doi"))
+    if by_key and not (stated and ("citebed-id" in entry.fields or _alike(by_key, stated))):
+        return by_key
+    if not stated and "doi" in (get("eprinttype") or get("archiveprefix") or "").lower():
+        stated = _doi_of(get("eprint"))
+    addresses = (_address_of(raw) for name in _ADDRESSES if (raw := get(name)))
+    return stated or next(filter(None, map(normalise_doi, addresses)), None)
+
+
+def _alike(one: str, other: str) -> bool:
+    return [*filter(str.isalnum, one)] == [*filter(str.isalnum, other)]
 
 
 def _arxiv_of(fields: Mapping[str, str], doi: str | None) -> str | None:
@@ -149,7 +191,11 @@ def _date_of(
 ) -> str | None:
     if (whole := date_in(date)) is not None:
         return whole
+    if (early := _EARLY_DATE.match(date or "")) is not None:
+        return iso_date(*(int(part) if part else None for part in early.groups()))
     number = year_in(year)
+    if number is None and (match := _EARLY_YEAR.fullmatch(year or "")) is not None:
+        number = int(match[1]) if int(match[1]) < _EARLIEST else None
     if number is None:
         return date_in(issue)
     day = (day or "").strip()
@@ -158,7 +204,7 @@ def _date_of(
 
 
 def _doi_of(raw: str | None) -> str | None:
-    return normalise_doi(_address_of(raw)) if raw else None
+    return doi_of(_address_of(raw)) if raw else None
 
 
 def _address_of(raw: str) -> str | None:
@@ -180,78 +226,10 @@ def _keywords_of(raw: str) -> tuple[str, ...]:
         return unique([part.strip() for part in parts])
     if "&" in raw and ";" in raw:
         raw = _ENTITY.sub(lambda m: text_to_latex(entity_to_text(m[0])), raw)
-    parts = _split_outside_braces(raw, _SEMICOLON)
+    parts = split_outside_braces(raw, _SEMICOLON)
     if len(parts) == 1:
-        parts = _split_outside_braces(raw, _COMMA)
+        parts = split_outside_braces(raw, _COMMA)
     return unique(map(latex_to_text, parts))
-
-
-# --- Names: lists joined with ``and``, in three forms, with braces that protect ---------------
-
-_AND = compiled(r"[{}]|(?<!\s)\s++and(?=\s)", re.IGNORECASE)
-_BLANKS = re.compile(r"[{}]|(?<![\\\s~])[\s~]+")
-_WORD_AND = re.compile(r"(?:^|\s)and(?:\s|$)", re.IGNORECASE)
-_WRAPPED = re.compile(r"\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*)\}")
-# ``Family, Given and Family, Given`` in plain letters: most author fields are just that.
-_WORD = r"(?![Aa][Nn][Dd][ ,])[A-Za-z.'-]++"
-_NAME = rf"{_WORD}(?: {_WORD})*+, {_WORD}(?: {_WORD})*+"
-_REGULAR = compiled(rf"{_NAME}(?: and {_NAME})*+")
-_ONE_REGULAR = compiled(_NAME)
-_OTHERS = frozenset(("others", "et al", "et al."))
-
-
-def names_of(raw: str) -> tuple[str, ...]:
-    """The names of an ``author`` field as ``Family, Given``; ``and others`` is left out."""
-    if not raw:
-        return ()
-    if _REGULAR.fullmatch(raw) and "--" not in raw and "''" not in raw:
-        return tuple(dict.fromkeys(raw.split(" and ")))
-    parts = (part.strip() for part in _split_outside_braces(raw, _AND))
-    return unique(
-        part if _ONE_REGULAR.fullmatch(part) and is_plain(part) else _name_of(part)
-        for part in parts
-        if part not in _OTHERS
-    )
-
-
-def _split_outside_braces(raw: str, pattern: re.Pattern[str]) -> list[str]:
-    """What stands between the places that a pattern finds, which must find braces too."""
-    parts, depth, start = [], 0, 0
-    for match in pattern.finditer(raw):
-        if match[0] in "{}":
-            depth += 1 if match[0] == "{" else -1
-        elif depth <= 0:
-            parts.append(raw[start : match.start()])
-            start = match.end()
-    return [*parts, raw[start:]]
-
-
-# Authors publish more than once, and the names that come here are those with accents.
-@functools.lru_cache(maxsize=1 << 15)
-def _name_of(raw: str) -> str:
-    raw = raw.strip()
-    if raw.startswith("{") and (whole := _WRAPPED.fullmatch(raw)):
-        inner = whole[1]
-        if not (inner.startswith("\\") and len(inner) < 6):  # ``{\\'E}`` is a letter, not a name
-            return canonical_name(latex_to_text(inner))
-    if "{" in raw:
-        parts = [latex_to_text(part) for part in _split_outside_braces(raw, _COMMA)]
-        return canonical_name(",".join(parts)) if len(parts) > 1 else _inverted(raw)
-    if "," in raw:
-        return canonical_name(latex_to_text(raw))
-    return _inverted(raw)
-
-
-def _inverted(raw: str) -> str:
-    """``Family, Given`` from ``Given von Family``, by BibTeX's rule for the ``von`` part."""
-    braced = "{" in raw
-    parts = _split_outside_braces(raw, _BLANKS) if braced else raw.replace("~", " ").split()
-    words = [*filter(None, map(latex_to_text, parts))]
-    if len(words) < 2:
-        return canonical_name("".join(words))
-    small = [index for index, word in enumerate(words[:-1]) if word[0].islower()]
-    cut = small[0] if small else len(words) - 1
-    return canonical_name(f"{' '.join(words[cut:])}, {' '.join(words[:cut])}")
 
 
 # --- Writing --------------------------------------------------------------------------------
@@ -275,7 +253,7 @@ def entry_of(document: Document) -> str:
 
 def write_entry(document: Document) -> str:
     """An entry written from the document's fields, which reads back as an equal document."""
-    kind = document.type if re.fullmatch("[a-z]+", document.type) else "misc"
+    kind = document.type if re.fullmatch("[a-z_]+", document.type) else "misc"
     key, fields = _key_fields(document.doc_id, document.doi)
     date = document.date or (str(document.year) if document.year else "")
     year, month, day = (*date.split("-"), "", "")[:3]
@@ -303,11 +281,11 @@ def _key_fields(doc_id: str, doi: str | None) -> tuple[str, dict[str, str]]:
 
     A key that is a DOI is read as the document's, so it is none unless it is the right one.
     """
-    is_right = normalise_doi(doc_id) in (None, doi)
-    if is_right and _SAFE_KEY.fullmatch(doc_id):
+    if normalise_doi(doc_id) in (None, doi) and _SAFE_KEY.fullmatch(doc_id):
         return doc_id, {}
     safe = "-".join(_SAFE_KEY.findall(doc_id)) or "x"
-    return safe if is_right else safe.replace("/", "-"), {"citebed-id": text_to_latex(doc_id)}
+    key = safe if normalise_doi(safe) is None else safe.replace("/", "-")
+    return key, {"citebed-id": text_to_latex(doc_id)}
 
 
 def write_names(names: tuple[str, ...]) -> str:

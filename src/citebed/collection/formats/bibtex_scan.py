@@ -2,11 +2,10 @@
 
 There are three readers, each exact in what it accepts, tried in this order:
 
-1. ``_read_export``: an entry as programs write it, fields in braces, one after another on
-   lines of their own. Cut with plain string methods, several times as fast as any pattern.
+1. ``read_export``: an entry as programs write it (``bibtex_quick``).
 2. ``_read_pattern``: one regular expression for any entry with braces or quotes, a few levels deep.
-3. ``_scan_carefully``: everything else (parentheses, ``#``, deep nesting, broken braces); it
-   finds the place to go on from when an entry never ends.
+3. ``_scan_carefully``: everything else (parentheses, ``#``, deep nesting, broken braces, and
+   ``%`` comments, which biber allows); it finds the place to go on from when an entry never ends.
 """
 
 from __future__ import annotations
@@ -15,24 +14,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from citebed.collection.formats.base import MAX_RECORD_BYTES, decode, with_newlines
+from citebed.collection.formats.base import MAX_RECORD_BYTES
+from citebed.collection.formats.bibtex_entry import RawEntry, Strings
+from citebed.collection.formats.bibtex_quick import FIELD_NAME, NOT_RECORDS, TYPE, read_export
 from citebed.patterns import compiled
 from citebed.records import Problem
-
-
-class RawEntry(NamedTuple):
-    """An entry as it stands: type, key, raw field values by lower-case name, text, line.
-
-    Strings (``@string``) and joins (``#``) are resolved in the values; of two fields of one
-    name the first counts, as in BibTeX. ``broken`` marks an entry whose end was not found.
-    """
-
-    type: str
-    key: str
-    fields: dict[str, str]
-    text: str
-    line: int
-    broken: bool = False
 
 
 def _nested(depth: int) -> str:
@@ -40,25 +26,25 @@ def _nested(depth: int) -> str:
     return rf"[^{{}}]*+{inner}"
 
 
-_NAME = r"[A-Za-z][^\s=,{}\"#%()']*+"
 _BARE = r"[A-Za-z0-9_.:+/\-]++"
 _BRACED = _nested(3)
 _QUOTED = rf"[^\"{{}}]*+(?:\{{{_nested(2)}\}}[^\"{{}}]*+)*+"
-_FIELD = compiled(rf"\s*+({_NAME})\s*+=\s*+(?:\{{({_BRACED})\}}|\"({_QUOTED})\"|({_BARE}))\s*+")
-_PLAIN_FIELD = rf"\s*+{_NAME}\s*+=\s*+(?:\{{{_BRACED}\}}|\"{_QUOTED}\"|{_BARE})\s*+"
-_ENTRY = compiled(
-    rf"@\s*+([A-Za-z]++)\s*+\{{\s*+([^\s,{{}}\"#%=]*+)\s*+,((?:{_PLAIN_FIELD},)*+(?:{_PLAIN_FIELD})?+)\s*+\}}"
+_FIELD = compiled(
+    rf"\s*+({FIELD_NAME})\s*+=\s*+(?:\{{({_BRACED})\}}|\"({_QUOTED})\"|({_BARE}))\s*+"
 )
-_EXPORT_HEADER = compiled(r"@\s*+([A-Za-z]++)\s*+\{\s*+([^\s,{}\"#%=]*+)\s*+")
-_FIELD_NAME = compiled(_NAME)
-_HEADER = compiled(r"@\s*+([A-Za-z]++)\s*+([{(])")
+_PLAIN_FIELD = rf"\s*+{FIELD_NAME}\s*+=\s*+(?:\{{{_BRACED}\}}|\"{_QUOTED}\"|{_BARE})\s*+"
+_ENTRY = compiled(
+    rf"@\s*+({TYPE})\s*+\{{\s*+([^\s,{{}}\"#%=]*+)\s*+,((?:{_PLAIN_FIELD},)*+(?:{_PLAIN_FIELD})?+)\s*+\}}"
+)
+_HEADER = compiled(rf"@\s*+((?:{TYPE})?+)\s*+([{{(])")
+_BLANK = r"(?:\s++|%[^\n]*+)*+"
 # A key may hold blanks; a word before an equals sign is a field's name, and a comma is missing.
-_WORD = r"[^\s,{}=\"]++(?!\s*+=)"
+_WORD = r"(?!%)[^\s,{}=\"]++(?!\s*+=)"
 _KEY = compiled(
-    rf"\s*+((?:{_WORD}(?:[ \t]++{_WORD})*+)?+)\s*+(?:,|(?=[}})])|(?=[A-Za-z][\w:-]*+\s*+=))"
+    rf"{_BLANK}((?:{_WORD}(?:[ \t]++{_WORD})*+)?+){_BLANK}(?:,|(?=[}})])|(?=[A-Za-z][\w:-]*+\s*+=))"
 )
 _KEY_IN_PARENTHESES = compiled(_KEY.pattern.replace('=\\"]', '=()\\"]'))
-_NEXT_ENTRY = compiled(r"^[ \t]*+@\s*+[A-Za-z]++\s*+[{(]", re.MULTILINE)
+_NEXT_ENTRY = compiled(rf"^[ \t]*+@\s*+{TYPE}\s*+[{{(]", re.MULTILINE)
 _LINE_FIELD = compiled(
     r"^[ \t,]*+([A-Za-z][\w-]*+)[ \t]*+=[ \t]*+"
     r"(?:\{([^\n]*?)\}|\"([^\n]*?)\"|(\w++))[ \t]*+,?[ \t]*+$",
@@ -70,13 +56,17 @@ _GROUPS = {
     "{": compiled(rf"{_NO_RECORD_START}\{{|\}}", re.IGNORECASE),
     "(": compiled(rf"{_NO_RECORD_START}[{{(]|[}})]", re.IGNORECASE),
 }
-_SEPARATOR = compiled(r"[\s,]*+")
-_ANY_NAME = compiled(r"\s*+([^\s=,{}\"#%()']++)\s*+=")
-_ANY_BARE = compiled(r"\s*+([^\s,{}\"#%()=']++)?")
-_JOINT = compiled(r"\s*+#")
-_MACRO_END = compiled(r"\s*+,?\s*+[})]")
+_SEPARATOR = compiled(r"(?:[\s,]++|%[^\n]*+)*+")
+_ANY_NAME = compiled(rf"{_BLANK}([^\s=,{{}}\"#%()']++){_BLANK}=")
+_ANY_BARE = compiled(rf"{_BLANK}([^\s,{{}}\"#%()=']++)?")
+_JOINT = compiled(rf"{_BLANK}#")
+_MACRO_END = compiled(rf"{_BLANK}(,?+){_BLANK}([}})]?+)")
 _QUOTE_OR_BRACE = re.compile(r"[{}\"]")
-_NOT_RECORDS = frozenset(("comment", "preamble", "string"))
+# Fields behind what closed an entry: a brace too many, or one with a backslash, closed it early.
+_GOES_ON = compiled(r"[\s}]*+,\s*+[A-Za-z][\w-]*+\s*+=\s*+[{\"]")
+_ESCAPED_BRACE, _HIDDEN_BRACE = re.compile(r"\\([{}])"), re.compile("[\ue010\ue011]")
+_SHORT = 200
+_COMMENTED_OUT = compiled(rf"([^\n]{{0,{_SHORT}}}+)\n[ \t]*+%")
 
 
 class _Source:
@@ -86,9 +76,9 @@ class _Source:
     one long line, or full of braces that never close, is read in linear time too.
     """
 
-    def __init__(self, text: str, macros: dict[str, str]) -> None:
+    def __init__(self, text: str, strings: Strings) -> None:
         self.text = text
-        self.macros = macros
+        self.strings = strings
         self._next = -1
         self._ends: dict[str, dict[int, int]] = {}
 
@@ -123,113 +113,40 @@ def _ends_of_no_records(text: str, opening: str) -> dict[int, int]:
 def scan(text: str, line: int, macros: dict[str, str]) -> Iterator[RawEntry | Problem]:
     """The entries of ``text``, in order; ``@string`` definitions go into ``macros``."""
     names: dict[str, str] = {}
-    source = _Source(text, macros)
+    source = _Source(text, Strings(macros))
+    undefined = source.strings.undefined
     at, counted, block_end = text.find("@"), 0, -1
     while at >= 0:
         line += text.count("\n", counted, at)
         counted = at
         entry: RawEntry | Problem | None = None
+        undefined.clear()
         # Only the first entry of a block can be all of it; the others share its last line.
         if at > block_end:
             following = text.find("\n@", at)
             block_end = len(text) if following < 0 else following
-            entry = _read_export(text[at:block_end].rstrip(), line, macros, names)
+            entry = read_export(text[at:block_end].rstrip(), line, source.strings, names)
         if entry is not None:
             end = block_end
         else:
+            undefined.clear()
             entry, end = _read_pattern(source, at, line)
+        if undefined and isinstance(entry, RawEntry):
+            entry = entry._replace(undefined=tuple(dict.fromkeys(undefined)))
         if entry is not None:
             yield entry if end - at <= MAX_RECORD_BYTES else _too_large(line, end - at)
         at = text.find("@", end)
 
 
-def _read_export(
-    block: str, line: int, macros: dict[str, str], names: dict[str, str]
-) -> RawEntry | None:
-    """The entry that ``block`` is, if it has the shape that programs write; else ``None``."""
-    if not block.endswith("}"):
-        return None
-    head, _, rest = block.partition(",")
-    header = _EXPORT_HEADER.fullmatch(head)
-    rest = rest[:-1].rstrip().removesuffix(",").rstrip()
-    if header is None or not rest.endswith("}"):
-        return None
-    pieces = rest[:-1].split("},\n")
-    fields = _read_pieces(pieces, block, macros, names)
-    kind = header[1].lower()
-    if fields is None or kind in _NOT_RECORDS:
-        return None
-    return RawEntry(kind, header[2], fields, block, line)
-
-
-def _read_pieces(
-    pieces: list[str], block: str, macros: dict[str, str], names: dict[str, str]
-) -> dict[str, str] | None:
-    """The fields, each given as ``name = {value`` without its closing brace."""
-    flat = block.count("{") == block.count("}") == len(pieces) + 1
-    if flat:
-        parts = [piece.partition(" = {") for piece in pieces]
-        try:
-            fields = {names[name]: value for name, equals, value in parts if equals}
-        except KeyError:
-            fields = {}
-        if len(fields) == len(pieces):
-            return fields
-    fields = {}
-    for piece in pieces:
-        name, equals, value = piece.partition(" = {")
-        known = names.get(name) if equals else None
-        if known is None:
-            last = _read_unusual(piece, macros, names, fields)
-            if last is None:
-                return None
-            known, value = last
-        if not (flat or _is_balanced(value)):
-            return None
-        fields.setdefault(known, value)
-    return fields
-
-
-def _read_unusual(
-    piece: str, macros: dict[str, str], names: dict[str, str], fields: dict[str, str]
-) -> tuple[str, str] | None:
-    """Read bare fields (``month = aug,``) that precede a braced one; give the braced one.
-
-    A name seen for the first time is checked and remembered in ``names`` with its blanks.
-    """
-    while True:
-        name, _, value = piece.partition("=")
-        if _FIELD_NAME.fullmatch(name.strip()) is None:
-            return None
-        after = value.lstrip()
-        if after[:1] == "{":
-            if value.startswith(" {") and name.endswith(" ") and len(names) < 10_000:
-                names[name[:-1]] = name.strip().lower()
-            return name.strip().lower(), after[1:]
-        bare, comma, piece = after.partition(",\n")
-        if not comma or not bare.isalnum():
-            return None
-        fields.setdefault(name.strip().lower(), macros.get(bare.lower(), bare))
-
-
-def _is_balanced(value: str) -> bool:
-    if "{" not in value and "}" not in value:
-        return True
-    depth = 0
-    for brace in _BRACE.findall(value):
-        depth += 1 if brace == "{" else -1
-        if depth < 0:
-            return False
-    return depth == 0
-
-
 def _read_pattern(source: _Source, at: int, line: int) -> tuple[RawEntry | Problem | None, int]:
     match = _ENTRY.match(source.text, at)
-    if match is None or match[1].lower() in _NOT_RECORDS:
+    if match is None or match[1].lower() in NOT_RECORDS or _GOES_ON.match(source.text, match.end()):
         return _scan_carefully(source, at, line)
     fields: dict[str, str] = {}
     for name, braced, quoted, bare in _FIELD.findall(match[3]):
-        fields.setdefault(name.lower(), braced or quoted or source.macros.get(bare.lower(), bare))
+        fields.setdefault(
+            name.lower(), braced or quoted or (source.strings.value(bare) if bare else "")
+        )
     return RawEntry(match[1].lower(), match[2], fields, match[0], line), match.end()
 
 
@@ -241,20 +158,77 @@ def _too_large(line: int, size: int) -> Problem:
 def _scan_carefully(source: _Source, at: int, line: int) -> tuple[RawEntry | Problem | None, int]:
     """An entry of any shape that starts at ``at``, and where to go on; ``None`` for no record."""
     header = _HEADER.match(source.text, at)
-    if header is None:
+    if header is None or _is_commented_out(source.text, at):
         return None, at + 1
-    kind, opening, start = header[1].lower(), header[2], header.end()
-    if kind == "comment":
-        return None, source.end_of_no_record(start, opening) or start
+    kind, start = header[1].lower(), header.end()
     limit = source.next_entry(start)
-    if kind == "preamble":
-        return None, source.end_of_no_record(start, opening) or limit
+    if kind in ("comment", "preamble"):
+        return _pass_over(source, header, limit, line)
     if kind == "string":
-        after = _read_macro(source, start, limit)
+        after = _read_macros(source, start, limit)
         what = "a @string that is not `name = value`"
         return (Problem(line, what), limit) if after is None else (None, after)
     entry, end = _read_entry(source, header, limit, line)
-    return (entry, end) if entry else (_salvage(source, header, limit, line), limit)
+    if entry and _GOES_ON.match(source.text, end, limit):
+        return _reread(source, header, limit, entry), limit
+    if kind:
+        return (entry, end) if entry else (_salvage(source, header, limit, line), limit)
+    named = entry is not None and entry.key and entry.fields
+    return (entry._replace(type="misc"), end) if entry and named else (None, start)
+
+
+def _is_commented_out(text: str, at: int) -> bool:
+    """Whether an entry stands behind a ``%``, and its next line too: one that ends on its line
+    is read, as BibTeX does, to which a ``%`` means nothing."""
+    before = text[max(0, at - _SHORT) : at].rpartition("\n")[2].lstrip()
+    match = _COMMENTED_OUT.match(text, at) if before.startswith("%") else None
+    return match is not None and match[1].count("{") > match[1].count("}")
+
+
+def _pass_over(
+    source: _Source, header: re.Match[str], limit: int, line: int
+) -> tuple[Problem | None, int]:
+    """Where a comment or preamble ends; no brace further down may close it over entries."""
+    kind, start = header[1].lower(), header.end()
+    end = source.end_of_no_record(start, header[2])
+    if end is None and kind == "comment":
+        return None, start
+    if end is not None and end <= limit:
+        return None, end
+    inside = source.text[start:limit].strip()
+    if end is not None and kind == "comment" and (not inside or inside.startswith("@")):
+        hidden = len(_NEXT_ENTRY.findall(source.text, start, end))
+        what = f"a @comment around entries ({hidden} begin a line in it); they are not read"
+        return Problem(line, what, "mended"), end
+    what = f"a @{kind} that does not close before the next entry; taken to end there"
+    return Problem(line, what, "mended"), limit
+
+
+def _reread(
+    source: _Source, header: re.Match[str], limit: int, short: RawEntry
+) -> RawEntry | Problem:
+    """An entry that a brace closed before its last fields.
+
+    Read again with ``\\{`` and ``\\}`` as characters, which some programs take them for; failing
+    that, those of its lines that can be read are added to what was.
+    """
+    hidden = source.text[header.start() : limit]
+    hidden = _ESCAPED_BRACE.sub(lambda m: "\\" + ("\ue010" if m[1] == "{" else "\ue011"), hidden)
+    again = _Source(hidden, source.strings)
+    start = _HEADER.match(hidden)
+    assert start is not None
+    entry, end = _read_entry(again, start, len(hidden), short.line)
+    if entry and not _GOES_ON.match(hidden, end):
+        fields = {name: _HIDDEN_BRACE.sub(_shown, value) for name, value in entry.fields.items()}
+        return entry._replace(fields=fields, text=_HIDDEN_BRACE.sub(_shown, entry.text))
+    saved = _salvage(source, header, limit, short.line)
+    if isinstance(saved, Problem):
+        return short._replace(broken=True)
+    return saved._replace(fields=saved.fields | short.fields)
+
+
+def _shown(brace: re.Match[str]) -> str:
+    return "{" if brace[0] == "\ue010" else "}"
 
 
 def _end_of_group(text: str, start: int, limit: int, opening: str) -> int | None:
@@ -267,16 +241,20 @@ def _end_of_group(text: str, start: int, limit: int, opening: str) -> int | None
     return None
 
 
-def _read_macro(source: _Source, at: int, limit: int) -> int | None:
-    name = _ANY_NAME.match(source.text, at, limit)
-    if name is None:
-        return None
-    value, at = _read_value(source, name.end(), limit)
-    close = _MACRO_END.match(source.text, at, limit)
-    if value is None or close is None:
-        return None
-    source.macros[name[1].lower()] = value
-    return close.end()
+def _read_macros(source: _Source, at: int, limit: int) -> int | None:
+    """Take in the strings that a ``@string`` defines (biber allows several); where it ends."""
+    while True:
+        name = _ANY_NAME.match(source.text, at, limit)
+        if name is None:
+            return None
+        value, at = _read_value(source, name.end(), limit)
+        close = _MACRO_END.match(source.text, at, limit)
+        if value is None or close is None or not (close[1] or close[2]):
+            return None
+        source.strings.defined[name[1].lower()] = value
+        at = close.end()
+        if close[2]:
+            return at
 
 
 def _key_at(header: re.Match[str], limit: int) -> re.Match[str] | None:
@@ -329,7 +307,7 @@ def _read_value(source: _Source, at: int, limit: int) -> tuple[str | None, int]:
         assert bare is not None
         at = bare.end()
         if bare[1]:
-            parts.append(source.macros.get(bare[1].lower(), bare[1]))
+            parts.append(source.strings.value(bare[1]))
         else:
             part, at = _read_delimited(source.text, at, limit)
             if part is None:
@@ -366,33 +344,11 @@ def _salvage(source: _Source, header: re.Match[str], limit: int, line: int) -> R
     fields: dict[str, str] = {}
     rest = source.text[key.end() if key else limit : limit].rstrip()
     for name, braced, quoted, bare in _LINE_FIELD.findall(rest):
-        fields.setdefault(name.lower(), braced or quoted or source.macros.get(bare.lower(), bare))
+        fields.setdefault(
+            name.lower(), braced or quoted or (source.strings.value(bare) if bare else "")
+        )
     if key is None or not fields.get("title"):
         what = f"@{kind} entry whose braces or quotes do not close, and no title to keep"
         return Problem(line, what)
     whole = source.text[header.start() : limit].rstrip()
     return RawEntry(kind, key[1], fields, whole, line, broken=True)
-
-
-def cut(data: bytes) -> int:
-    """Where a buffer of BibTeX can be cut: before its last entry that starts a line."""
-    last, window = 0, len(data)
-    while window > 0 and not last:
-        start = max(0, window - (1 << 16))
-        for match in _HEADER_BYTES.finditer(data, start, window + 256):
-            last = match.start() + 1
-        window = start
-    return last
-
-
-_HEADER_BYTES = compiled(rb"[\r\n]@[A-Za-z]++[ \t]*+\{\s*+[^\s,{}\"#%=]++\s*+,")
-_STRING_START = re.compile(rb"@[ \t]*string\s*[{(]", re.IGNORECASE)
-
-
-def carry(data: bytes, macros: dict[str, str]) -> None:
-    """Put the strings that a piece defines into ``macros``, for the pieces that follow it."""
-    for match in _STRING_START.finditer(data):
-        body = with_newlines(decode(data[match.start() : match.start() + 4096])[0])
-        header = _HEADER.match(body)
-        if header is not None:
-            _read_macro(_Source(body, macros), header.end(), len(body))

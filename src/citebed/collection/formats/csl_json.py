@@ -70,7 +70,7 @@ _HEADING = re.compile(
 
 def csl_record(item: JsonObject) -> Document | Problem:
     """The document of a CSL item, whatever syntax it was written in."""
-    doi = item.doi("DOI", "doi")
+    doi = item.doi("DOI", "doi", "URL", "url")
     doc_id = item.text("id") or doi or item.text("DOI", *_KEYS)
     if doc_id is None:
         return item.unknown("a CSL-JSON item with 'id', 'DOI' or 'citation-key'")

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from citebed.records import Problem, Reference
-from citebed.text.identifiers import normalise_doi
+from citebed.text.identifiers import doi_of, normalise_doi
 from citebed.text.names import name_from_display, name_from_parts
 from citebed.text.normalise import (
     date_in,
@@ -114,8 +114,9 @@ class JsonObject(NamedTuple):
         return float(value) if abs(value) <= _MAX_FLOAT else default
 
     def doi(self, *names: str) -> str | None:
-        """The first DOI among the named members."""
-        dois = (normalise_doi(self.text(name)) for name in names)
+        """The first DOI among the named members: those called so, ids and addresses."""
+        read = {name: doi_of if "doi" in name.lower() else normalise_doi for name in names}
+        dois = (read[name](self.text(name)) for name in names)
         return next((fold(doi) for doi in dois if doi), None)
 
     def year(self, name: str) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from citebed.collection.lint.base import Subject, blank, check, found, nothing, shown
-from citebed.text.identifiers import DOI, normalise_doi
+from citebed.text.identifiers import DOI, doi_of
 
 EARLIEST = 1665
 """The year of the first scientific journals."""
@@ -96,11 +96,11 @@ def doi_disagrees(subject: Subject) -> pl.DataFrame:
     unlike = (
         subject.collection.scan_documents()
         .filter(pl.col("doc_id").str.contains(_DOI))
-        .select("doc_id", "source", "line", key=key, given=given)
-        .filter(pl.col("given") != pl.col("key"))
+        .select("doc_id", "source", "line", "doi", key=key, given=given)
+        .filter((pl.col("given") != pl.col("key")) & pl.col("doi").eq_missing(pl.col("key")))
         .collect()
     )
-    read = [normalise_doi(text.replace("\\", "").strip()) for text in unlike["given"]]
+    read = [doi_of(text.replace("\\", "").strip()) for text in unlike["given"]]
     other = unlike.with_columns(pl.Series("read", read, dtype=pl.String))
     other = other.filter(pl.col("read").is_not_null() & (pl.col("read") != pl.col("key")))
     return found(other, "doc_id", pl.format("its DOI field says {}", "read"))

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import ANY_TEXT, NAME
 
-from citebed.collection.formats.bibtex import names_of, write_names
+from citebed.collection.formats.bibtex import write_names
+from citebed.collection.formats.bibtex_names import names_of
 from citebed.text.names import canonical_name
 from citebed.text.normalise import unique
 

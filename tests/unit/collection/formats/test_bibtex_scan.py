@@ -9,7 +9,10 @@ from tests.reference.bibtex import Entry, read
 from tests.strategies import ANY_TEXT
 
 from citebed.collection.formats import bibtex_scan
-from citebed.collection.formats.bibtex_scan import RawEntry, carry, cut, head_of, scan
+from citebed.collection.formats.bibtex_cut import carry, cut
+from citebed.collection.formats.bibtex_entry import RawEntry, Strings
+from citebed.collection.formats.bibtex_quick import read_export
+from citebed.collection.formats.bibtex_scan import head_of, scan
 from citebed.records import Problem
 
 
@@ -319,15 +322,15 @@ def test_the_slow_reader_agrees_on_a_single_line(parts: list[str]) -> None:
 @given(exported_entries() | weird_entries(), st.booleans())
 def test_the_three_readers_agree_where_they_accept(text: str, seen: bool) -> None:
     macros = {"acm": "A C M"}
-    source = bibtex_scan._Source(text, macros)
+    source = bibtex_scan._Source(text, Strings(macros))
     careful, end = bibtex_scan._scan_carefully(source, 0, 1)
     assert isinstance(careful, RawEntry)
     assert (careful.text, careful.broken, end) == (text, False, len(text))
     assert bibtex_scan._read_pattern(source, 0, 1) == (careful, len(text))
     names: dict[str, str] = {}
     if seen:
-        bibtex_scan._read_export(text, 1, macros, names)
-    assert bibtex_scan._read_export(text, 1, macros, names) in (None, careful)
+        read_export(text, 1, Strings(macros), names)
+    assert read_export(text, 1, Strings(macros), names) in (None, careful)
 
 
 def test_a_line_that_begins_like_an_entry_ends_an_irregular_one_only() -> None:
@@ -348,15 +351,15 @@ def test_a_line_that_begins_like_an_entry_ends_an_irregular_one_only() -> None:
     ],
 )
 def test_the_export_reader_takes_what_programs_write(text: str) -> None:
-    assert bibtex_scan._read_export(text, 1, {}, {}) == only(text)
+    assert read_export(text, 1, Strings({}), {}) == only(text)
 
 
 def test_the_export_reader_does_not_take_a_name_for_a_field() -> None:
     names: dict[str, str] = {}
     good = "@misc{a,\n  title = {T},\n  year = {2010}\n}"
-    assert bibtex_scan._read_export(good, 1, {}, names) is not None
+    assert read_export(good, 1, Strings({}), names) is not None
     bad = "@misc{a,\n  title},\n  year = {{2010}\n}"
-    assert bibtex_scan._read_export(bad, 1, {}, names) is None
+    assert read_export(bad, 1, Strings({}), names) is None
 
 
 # --- Heads, cutting, carrying ---------------------------------------------------------------

@@ -1,0 +1,86 @@
+"""What BibLaTeX adds to BibTeX: entries that are no documents, and data lent by ``@xdata``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from citebed.collection.formats.bibtex_entry import RawEntry
+from citebed.records import Problem
+
+_SETTINGS = frozenset(("xdata", "set", "control", "ieeetranbstctl"))
+_ITEM = re.compile(r"\s+and\s+", re.IGNORECASE)
+_REFERENCE = re.compile(r"\s*xdata\s*=\s*(\S.*?)-([A-Za-z]+)(?:-(\d+))?\s*", re.IGNORECASE)
+
+Fields = Mapping[str, str]
+
+
+def is_document(entry: RawEntry) -> bool:
+    """Whether an entry describes a work: a set of entries, lent data and settings do not."""
+    return entry.type not in _SETTINGS or (entry.type != "xdata" and "title" in entry.fields)
+
+
+def speaks_of_xdata(text: str) -> bool:
+    """Whether there may be ``xdata`` in a text, found out as quickly as can be."""
+    return any(word in text for word in ("xdata", "XDATA", "Xdata", "XData"))
+
+
+def names_of_entry(entry: RawEntry) -> list[str]:
+    """The key and what BibLaTeX's ``ids`` add, in lower case."""
+    return [name.strip().lower() for name in (entry.key, *entry.fields.get("ids", "").split(","))]
+
+
+def with_xdata(
+    entries: Iterable[RawEntry | Problem], known: Mapping[str, Fields]
+) -> Iterator[RawEntry | Problem]:
+    """The entries with what they borrow; ``known`` is lent by earlier pieces of the file."""
+    entries, lent = list(entries), dict(known)
+    for entry in entries:
+        if isinstance(entry, RawEntry) and entry.type == "xdata":
+            lent.update(dict.fromkeys(names_of_entry(entry), entry.fields))
+    for entry in entries:
+        if isinstance(entry, Problem) or entry.type == "xdata":
+            yield entry
+            continue
+        missing: list[str] = []
+        fields = _borrowed(entry.fields, lent, missing, frozenset())
+        fields = {name: _resolved(value, lent) for name, value in fields.items()}
+        for name in dict.fromkeys(missing):
+            what = f"entry '{entry.key}' borrows from xdata '{name}', which is not there"
+            yield Problem(entry.line, what, "mended")
+        yield entry if fields == entry.fields else entry._replace(fields=fields)
+
+
+def _borrowed(
+    fields: Fields, lent: Mapping[str, Fields], missing: list[str], seen: frozenset[str]
+) -> dict[str, str]:
+    """The fields and, where they leave a gap, those of the ``xdata`` entries they name."""
+    found = {name: value for name, value in fields.items() if name not in ("xdata", "ids")}
+    found |= {"ids": fields["ids"]} if "ids" in fields and not seen else {}
+    for name in filter(None, map(str.strip, fields.get("xdata", "").lower().split(","))):
+        if name in seen:
+            continue
+        if name not in lent:
+            missing.append(name)
+            continue
+        for field, value in _borrowed(lent[name], lent, missing, seen | {name}).items():
+            found.setdefault(field, value)
+    return found
+
+
+def _resolved(value: str, lent: Mapping[str, Fields]) -> str:
+    """A value in which ``xdata=key-field-2`` stands for the second item of that field there."""
+    if not speaks_of_xdata(value):
+        return value
+    return " and ".join(_item(item, lent) for item in _ITEM.split(value))
+
+
+def _item(item: str, lent: Mapping[str, Fields]) -> str:
+    match = _REFERENCE.fullmatch(item)
+    value = lent.get(match[1].lower(), {}).get(match[2].lower()) if match else None
+    if match is None or value is None:
+        return item
+    items, place = _ITEM.split(value), int(match[3] or 0)
+    if not place:
+        return value
+    return items[place - 1] if place <= len(items) else item

@@ -1,0 +1,69 @@
+"""An entry of BibTeX as it stands, and the strings that its values may name."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from citebed.text.normalise import MONTHS
+
+
+class RawEntry(NamedTuple):
+    """An entry as it stands: type, key, raw field values by lower-case name, text, line.
+
+    Strings (``@string``) and joins (``#``) are resolved in the values; of two fields of one
+    name the first counts, as in BibTeX. ``broken`` marks an entry whose end was not found.
+    ``undefined`` are the names in its values that no string has.
+    """
+
+    type: str
+    key: str
+    fields: dict[str, str]
+    text: str
+    line: int
+    broken: bool = False
+    undefined: tuple[str, ...] = ()
+
+
+class Strings:
+    """The strings in force by lower-case name, and the names that were asked for in vain."""
+
+    def __init__(self, defined: dict[str, str]) -> None:
+        self.defined = defined
+        self.undefined: list[str] = []
+
+    def value(self, word: str) -> str:
+        """What a bare word stands for: itself, where it is a number, a month or not defined."""
+        name = word.lower()
+        found = self.defined.get(name)
+        if found is None:
+            found = STANDARD.get(name)
+        if found is None:
+            if not word[0].isdigit() and name not in MONTHS:
+                self.undefined.append(word)
+            return word
+        return found
+
+
+STANDARD = {
+    "acmcs": "ACM Computing Surveys",
+    "acta": "Acta Informatica",
+    "cacm": "Communications of the ACM",
+    "ibmjrd": "IBM Journal of Research and Development",
+    "ibmsj": "IBM Systems Journal",
+    "ieeese": "IEEE Transactions on Software Engineering",
+    "ieeetc": "IEEE Transactions on Computers",
+    "ieeetcad": "IEEE Transactions on Computer-Aided Design of Integrated Circuits",
+    "ipl": "Information Processing Letters",
+    "jacm": "Journal of the ACM",
+    "jcss": "Journal of Computer and System Sciences",
+    "scp": "Science of Computer Programming",
+    "sicomp": "SIAM Journal on Computing",
+    "tocs": "ACM Transactions on Computer Systems",
+    "tods": "ACM Transactions on Database Systems",
+    "tog": "ACM Transactions on Graphics",
+    "toms": "ACM Transactions on Mathematical Software",
+    "toois": "ACM Transactions on Office Information Systems",
+    "toplas": "ACM Transactions on Programming Languages and Systems",
+    "tcs": "Theoretical Computer Science",
+}
+"""The journals that BibTeX's own styles (``plain.bst``) define."""
