@@ -1,7 +1,7 @@
 """An ONNX graph for a BERT-like encoder, made from its settings and weights.
 
-The graph uses ONNX Runtime's fused operators (``Attention``, ``SkipLayerNormalization``,
-``BiasGelu``): they compute what the network's definition says, with fewer passes over memory.
+The graph uses ONNX Runtime's fused operator ``Attention``: it computes what the network's
+definition says, with fewer passes over memory.
 Only the graph goes through ONNX's own format; the weights stay numpy arrays and are handed to the
 session as they are, so a large model is neither copied into a message nor written to disk.
 """
@@ -67,8 +67,7 @@ class _Builder:
             if len(self.weights[types]) > 1:  # RoBERTa has one row, whatever its tokeniser numbers
                 types = self.node("Gather", [types, "token_type_ids"], axis=0)
             total = self.node("Add", [total, types])
-        norm = [self.take("embeddings.LayerNorm.weight"), self.take("embeddings.LayerNorm.bias")]
-        return self.node("LayerNormalization", [total, *norm], epsilon=self.shape.epsilon, axis=-1)
+        return self.norm(total, "embeddings.LayerNorm")
 
     def position_rows(self) -> str:
         """The rows of the position table for the tokens at hand.
@@ -111,20 +110,20 @@ class _Builder:
         return self.node("Attention", inputs, domain=_FUSED, num_heads=self.shape.heads)
 
     def activation(self, value: str, part: str) -> str:
-        bias = self.take(f"{part}.bias")
-        if self.shape.activation == "gelu":
-            return self.node("BiasGelu", [value, bias], domain=_FUSED)
-        value = self.node("Add", [value, bias])
+        value = self.node("Add", [value, self.take(f"{part}.bias")])
         if self.shape.activation == "relu":
             return self.node("Relu", [value])
-        return self.node("Gelu", [value], approximate="tanh")
+        how = "none" if self.shape.activation == "gelu" else "tanh"
+        return self.node("Gelu", [value], approximate=how)
 
     def add_and_norm(self, value: str, skip: str, norm: str, part: str) -> str:
-        inputs = [value, skip, self.take(f"{norm}.weight"), self.take(f"{norm}.bias")]
-        inputs.append(self.take(f"{part}.bias"))
-        return self.node(
-            "SkipLayerNormalization", inputs, domain=_FUSED, epsilon=self.shape.epsilon
-        )
+        # The fused operators SkipLayerNormalization and BiasGelu take longer than their parts.
+        value = self.node("Add", [value, self.take(f"{part}.bias")])
+        return self.norm(self.node("Add", [value, skip]), norm)
+
+    def norm(self, value: str, part: str) -> str:
+        inputs = [value, self.take(f"{part}.weight"), self.take(f"{part}.bias")]
+        return self.node("LayerNormalization", inputs, epsilon=self.shape.epsilon, axis=-1)
 
     def matmul(self, value: str, part: str) -> str:
         """``value`` times a linear part's weight; its bias is left to the operator that follows."""
