@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from citebed.files.writing import own_folder, told, workshop
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.dense.embedder import Embedder
 from citebed.retrieval.dense.static_model import shipped_model
-from citebed.retrieval.index import assembling, counting, layout
+from citebed.retrieval.index import assembling, citing_sentences, counting, layout
 from citebed.retrieval.index.assembling import Gathered
 from citebed.retrieval.index.citing_text import citing_text, names_of
 from citebed.retrieval.index.counting import Counts, Rows, TermNumbers
@@ -112,6 +112,8 @@ def _models(options: IndexOptions) -> dict[str, Embedder]:
 
 def _has_vectors(index: Index | None, models: Mapping[str, Embedder]) -> bool:
     found = {} if index is None else {kind: index.vectors(kind) for kind in models}
+    if index is not None and index.description.citing_papers and index.citing is None:
+        return False
     return all(each is not None and each.is_of(models[kind]) for kind, each in found.items())
 
 
@@ -258,6 +260,8 @@ class _Builder:
         self.citing = {
             "papers": papers,
             "paper": np.array([place[name] for name in rows["paper_id"]], np.int64),
+            "years": _years(rows, papers),
+            "texts": rows["text"].to_list(),
             "document": rows["number"].to_numpy().astype(np.int64),
             "keys": [],
             "lengths": np.zeros(rows.height, np.uint32),
@@ -296,6 +300,9 @@ class _Builder:
             "papers.offsets": offsets,
             **assembling.citing_shares(keys, final, document, paper, arrays),
             **assembling.citing_lengths(self.citing["lengths"], document, paper),
+            **citing_sentences.arrays_of(
+                document, paper, self.citing["years"], self.citing["texts"], shipped_model()
+            ),
         }
 
     def _describe(
@@ -318,6 +325,13 @@ class _Builder:
             generation=layout.next_generation(self.collection.folder / FOLDER),
             vectors=embedded.about,
         )
+
+
+def _years(rows: pl.DataFrame, papers: Sequence[str]) -> list[int | None]:
+    """The year of each citing paper, where it is known."""
+    known = rows.drop_nulls("year").unique("paper_id", keep="first")
+    year = dict(known.select("paper_id", "year").iter_rows())
+    return [year.get(name) for name in papers]
 
 
 @dataclass(frozen=True)

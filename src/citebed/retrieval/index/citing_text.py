@@ -2,7 +2,7 @@
 
 The rows come from the collection's own citing papers and from contexts files: JSON Lines (may
 be packed with gzip, bzip2 or xz) whose objects have the citing paper, the text and the document
-it cites, as ``{"citing": …, "context": …, "cited": …}``.
+it cites, as ``{"citing": …, "context": …, "cited": …}``, and perhaps the paper's ``year``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from citebed.text.markers import remove_markers
 _CITING = ("citing", "citing_id", "paper_id")
 _CITED = ("cited", "cited_id", "doc_id")
 _TEXT = ("context", "text", "sentence")
-_SCHEMA = {"paper_id": pl.String, "doc_id": pl.String, "text": pl.String}
+_LATEST_YEAR = 9999
+_SCHEMA = {"paper_id": pl.String, "doc_id": pl.String, "text": pl.String, "year": pl.Int32}
 
 
 def citing_text(
@@ -29,9 +30,12 @@ def citing_text(
 ) -> tuple[pl.DataFrame, int]:
     """The citing text of a collection's documents; ``names`` has ``name`` and ``doc_id``.
 
-    Gives rows of ``paper_id``, ``doc_id``, ``text``, and how many contexts cite something else.
+    Gives rows of ``paper_id``, ``doc_id``, ``text``, ``year``, and how many contexts cite something
+    else.
     """
+    years = collection.papers.select("paper_id", "year").unique("paper_id", keep="first")
     own = collection.contexts.select("paper_id", pl.col("cited").alias("doc_id"), "text")
+    own = own.join(years, on="paper_id", how="left", maintain_order="left")
     parts = [own.explode("doc_id").drop_nulls("doc_id").select(list(_SCHEMA))]
     elsewhere = 0
     for path in files:
@@ -42,7 +46,7 @@ def citing_text(
     rows = pl.concat(parts)
     cleaned = [remove_markers(text) for text in rows["text"]]
     rows = rows.with_columns(pl.Series("text", cleaned, dtype=pl.String))
-    return rows.unique(maintain_order=True), elsewhere
+    return rows.unique(["paper_id", "doc_id", "text"], keep="first", maintain_order=True), elsewhere
 
 
 def names_of(documents: pl.DataFrame) -> pl.DataFrame:
@@ -58,12 +62,12 @@ def names_of(documents: pl.DataFrame) -> pl.DataFrame:
 
 def _read(path: Path) -> pl.DataFrame:
     rows = [_context(path, at, line) for at, line in numbered_lines(path) if line.strip()]
-    schema = dict.fromkeys(("paper_id", "text", "cited"), pl.String)
+    schema = {**dict.fromkeys(("paper_id", "text", "cited"), pl.String), "year": pl.Int32}
     found = pl.DataFrame(rows, schema=schema, orient="row")
     return found.with_columns(pl.Series("cited", [row[2].lower() for row in rows], pl.String))
 
 
-def _context(path: Path, number: int, line: bytes) -> tuple[str, str, str]:
+def _context(path: Path, number: int, line: bytes) -> tuple[str, str, str, int | None]:
     expected = 'expected {"citing": …, "context": …, "cited": …}'
     try:
         row = json.loads(line)
@@ -73,7 +77,13 @@ def _context(path: Path, number: int, line: bytes) -> tuple[str, str, str]:
     if None in found:
         keys = ", ".join(row) if isinstance(row, dict) else type(row).__name__
         raise FormatError(path, number, f"has {keys or 'nothing'}; {expected}")
-    return found[0] or "", found[1] or "", found[2] or ""
+    return found[0] or "", found[1] or "", found[2] or "", _year(row)
+
+
+def _year(row: dict[str, Any]) -> int | None:
+    """The citing paper's year, where the row has one; anything else says nothing."""
+    year = row.get("year")
+    return year if isinstance(year, int) and 0 < year <= _LATEST_YEAR else None
 
 
 def _first(row: Any, names: tuple[str, ...]) -> str | None:

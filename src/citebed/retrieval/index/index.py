@@ -13,6 +13,7 @@ from citebed.collection import Collection
 from citebed.retrieval.analysis import Analyser, analyser_of
 from citebed.retrieval.dense.vectors import DocumentVectors
 from citebed.retrieval.index import counting, layout
+from citebed.retrieval.index.citing_sentences import CitingSentences
 from citebed.retrieval.index.columns import Column
 from citebed.retrieval.index.counting import Keys
 from citebed.retrieval.index.layout import FIELDS, FOLDER, Arrays, Description
@@ -91,6 +92,13 @@ class Index:
             return None
         rows, scales = (self._arrays[name] for name in layout.array_names(kind))
         return DocumentVectors(rows, scales, fingerprint=about["fingerprint"], name=about["name"])
+
+    @cached_property
+    def citing(self) -> CitingSentences | None:
+        """The sentences with which papers cite the documents, if there are any."""
+        if "citing.docs" not in self._arrays:
+            return None
+        return CitingSentences(self._arrays, self.description.vectors["static"]["fingerprint"])
 
     def term_number(self, term: str) -> int:
         """The term's number, or -1."""
@@ -211,6 +219,8 @@ def check(arrays: Arrays, description: Description) -> None:
         _check_shares(arrays, description)
     for kind, about in description.vectors.items():
         _check_vectors(arrays, kind, (documents, about["width"]))
+    if "citing.docs" in arrays:
+        _check_citing(arrays, description)
 
 
 def _check_column(arrays: Arrays, name: str) -> None:
@@ -230,6 +240,18 @@ def _check_vectors(arrays: Arrays, kind: str, shape: tuple[int, int]) -> None:
     _check_length(scales, arrays[scales], shape[0], np.float32)
     _require(bool((arrays[scales] >= 0).all()), scales, "not all are 0 or more")
     _require(bool(np.isfinite(arrays[scales]).all()), scales, "not all are finite")
+
+
+def _check_citing(arrays: Arrays, description: Description) -> None:
+    count = _numbers(arrays, "citing.docs", description.documents, np.uint32)
+    _require(
+        not (np.diff(arrays["citing.docs"].astype(np.int64)) < 0).any(), "citing.docs", "they fall"
+    )
+    _numbers(arrays, "citing.papers", description.citing_papers, np.uint32)
+    _check_length("citing.papers", arrays["citing.papers"], count, np.uint32)
+    _check_length("citing.years", arrays["citing.years"], description.citing_papers, np.int32)
+    _check_strings(arrays, "citing.text", count)
+    _check_vectors(arrays, "citing", (count, description.vectors["static"]["width"]))
 
 
 def _check_shares(arrays: Arrays, description: Description) -> None:
