@@ -18,6 +18,9 @@ _MARKS, _WORD = re.compile(MARKS), re.compile(WORD)
 
 def plain_words(text: str) -> list[str]:
     """The words of a text in their order: runs of ``a`` to ``z`` and digits, after NFKD."""
-    if not text.isascii():
-        text = _MARKS.sub("", unicodedata.normalize("NFKD", text))
-    return _WORD.findall(text.lower())
+    return _WORD.findall(unaccented(text).lower())
+
+
+def unaccented(text: str) -> str:
+    """A text after NFKD, without accents."""
+    return text if text.isascii() else _MARKS.sub("", unicodedata.normalize("NFKD", text))

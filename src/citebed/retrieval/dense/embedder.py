@@ -1,4 +1,4 @@
-"""What a model is that makes vectors of texts, and which text of a document it reads."""
+"""What a model is that makes vectors of texts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
@@ -34,13 +33,3 @@ class Embedder(Protocol):
 
     def queries(self, texts: Sequence[str]) -> Vectors:
         """A vector for each text that looks for documents."""
-
-
-def document_text() -> pl.Expr:
-    """The text of a document that models read: title, abstract, keywords."""
-    keywords = pl.col("keywords").list.join(", ")
-    title, abstract, named = (
-        column.fill_null("") for column in (pl.col("title"), pl.col("abstract"), keywords)
-    )
-    whole = pl.concat_str(title, pl.lit(". "), abstract, pl.lit(" "), named)
-    return whole.str.strip_chars(" .").alias("text")

@@ -1,41 +1,44 @@
 """The static model: a vector for each word, learned from citations; a text is their sum.
 
-Words are runs of plain letters and digits, in lower case, without accents. A word that occurs
-``n`` times counts 1 + ln n. A query's vector goes through a matrix of its own, since a text that
-cites speaks otherwise than the paper it cites.
+A word that occurs ``n`` times counts 1 + ln n. A query's vector goes through a matrix of its own,
+since a text that cites speaks otherwise than the paper it cites.
 """
 
 from __future__ import annotations
 
 import itertools
-import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from citebed.retrieval.dense.embedder import Told, Vectors
 from citebed.retrieval.dense.model_files import ModelFile, damaged, read_model, write_model
 from citebed.retrieval.dense.vectors import quantised, unit_rows
+from citebed.text.plain_words import plain_words
+
+if TYPE_CHECKING:
+    from citebed.retrieval.dense.compiled import WordTable
 
 KIND = "static"
 SHIPPED = Path(__file__).with_name("static.npz")
+MANY = 10_000
+"""From so many texts on, compiled code reads them: starting it takes a second, once."""
 
-_WORD = re.compile(r"[a-z0-9]+")
 _MOST_WIDTH = 4096
+
+Ids = NDArray[np.int32]
 
 
 class Bags(NamedTuple):
     """The known words of texts: those of text ``i`` are ``ids[starts[i]:starts[i + 1]]``, rising,
     each with how often it occurs."""
 
-    ids: NDArray[np.int32]
-    times: NDArray[np.int32]
+    ids: Ids
+    times: NDArray[np.int64]
     starts: NDArray[np.int64]
 
 
@@ -48,75 +51,91 @@ class StaticModel:
         count, self.width = self._vectors.shape
         if not 0 < self.width <= _MOST_WIDTH:
             raise damaged(file.path, f"vectors of {self.width} numbers")
-        self._scales = file.array("scales", "float16", count)
-        self._query = file.array("query", "float16", self.width, self.width)
+        self._scales = file.array("scales", "float16", count).astype(np.float32)
+        self._query = file.array("query", "float16", self.width, self.width).astype(np.float32)
         for name, numbers in (("scales", self._scales), ("query", self._query)):
             if not np.isfinite(numbers).all():
                 raise damaged(file.path, f"numbers of '{name}' are not finite")
-        self.words = _unpacked(file, count)
+        self.words = _words(file, count)
 
     @property
     def name(self) -> str:
         """What people call the model."""
         return str(self.about.get("name") or self.path.stem)
 
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {word: number for number, word in enumerate(self.words)}
-
-    def documents(self, texts: Sequence[str] | pl.Series, progress: Told | None = None) -> Vectors:
+    def documents(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
         """A vector of length 1 for each text; zeros where none of its words is known."""
-        found = unit_rows(self._sums(self.bags(texts)))
+        found = unit_rows(self._sums(texts))
         if progress is not None:
             progress(len(found), len(found))
         return found
 
-    def queries(self, texts: Sequence[str] | pl.Series) -> Vectors:
+    def queries(self, texts: Sequence[str]) -> Vectors:
         """A vector of length 1 for each text that looks for documents; zeros likewise."""
-        return unit_rows(self._sums(self.bags(texts)) @ self._query.astype(np.float32))
+        return unit_rows(self._sums(texts) @ self._query)
 
-    def bags(self, texts: Sequence[str] | pl.Series) -> Bags:
-        """The known words of each text."""
+    def _sums(self, texts: Sequence[str]) -> Vectors:
+        many = len(texts) >= MANY
+        ids, rows = self._table.numbers(texts) if many else self._found(texts)
+        bags = _bags(ids, rows, len(texts))
+        weights = (1 + np.log(bags.times)).astype(np.float32) * self._scales[bags.ids]
+        if not many:
+            return _plain_sums(self._vectors, bags.ids, weights, bags.starts)
+        from citebed.retrieval.dense.compiled import sums
+
+        return np.asarray(sums(self._vectors, bags.ids, weights, bags.starts), np.float32)
+
+    def _found(self, texts: Sequence[str]) -> tuple[Ids, Ids]:
+        """The number of each known word in the texts, and the row of its text."""
         ids: list[int] = []
-        times: list[int] = []
-        starts = [0]
-        for text in folded(texts):
-            found = map(self._numbers.get, _WORD.findall(text))
-            bag = sorted(Counter(number for number in found if number is not None).items())
-            ids += (number for number, _ in bag)
-            times += (count for _, count in bag)
-            starts.append(len(ids))
-        return Bags(np.array(ids, np.int32), np.array(times, np.int32), np.array(starts, np.int64))
+        ends = [0]
+        for text in texts:
+            ids += (n for n in map(self._numbers.get, plain_words(text)) if n is not None)
+            ends.append(len(ids))
+        rows = np.repeat(np.arange(len(texts), dtype=np.int32), np.diff(ends))
+        return np.array(ids, np.int32), rows
 
-    def _sums(self, bags: Bags) -> Vectors:
-        weights = (1 + np.log(bags.times)).astype(np.float32)
-        weights *= self._scales[bags.ids].astype(np.float32)
-        found = np.zeros((len(bags.starts) - 1, self.width), np.float32)
-        for row, (start, end) in enumerate(itertools.pairwise(bags.starts.tolist())):
-            words = self._vectors[bags.ids[start:end]].astype(np.float32)
-            found[row] = (words * weights[start:end, None]).sum(axis=0)
-        return found
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return dict(zip(self.words, range(len(self.words)), strict=True))
+
+    @cached_property
+    def _table(self) -> WordTable:
+        from citebed.retrieval.dense.compiled import WordTable
+
+        return WordTable(self.words)
 
 
-def folded(texts: Sequence[str] | pl.Series) -> pl.Series:
-    """Texts in lower case and without accents."""
-    series = pl.Series(texts, dtype=pl.String)
-    plain = series.str.normalize("NFKD").str.replace_all(r"\p{Mn}+", "")
-    return plain.str.to_lowercase()
+def _bags(ids: Ids, rows: Ids, count: int) -> Bags:
+    keys = rows.astype(np.int64) << 32 | ids
+    keys.sort()
+    first = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]][: len(keys)])
+    times = np.diff(np.r_[first, len(keys)])
+    starts = np.searchsorted(keys[first] >> 32, np.arange(count + 1))
+    return Bags((keys[first] & 0xFFFFFFFF).astype(np.int32), times, starts)
 
 
-def _unpacked(file: ModelFile, count: int) -> list[str]:
-    """The words, which must rise: their numbers are found by halving or in a table."""
-    blob = file.array("words", "uint8", None)
-    offsets = file.array("words.offsets", "uint32", count + 1).tolist()
-    if offsets[0] != 0 or offsets[-1] != len(blob):
-        raise damaged(file.path, "'words.offsets' do not span all words")
+def _plain_sums(
+    vectors: NDArray[np.int8], ids: Ids, weights: NDArray[np.float32], starts: NDArray[np.int64]
+) -> Vectors:
+    """The sum of each text's word vectors, each times its weight, one after another."""
+    found = np.zeros((len(starts) - 1, vectors.shape[1]), np.float32)
+    for row, (start, end) in enumerate(itertools.pairwise(starts.tolist())):
+        words = vectors[ids[start:end]].astype(np.float32)
+        words *= weights[start:end, None]
+        np.add.reduce(words, axis=0, out=found[row])
+    return found
+
+
+def _words(file: ModelFile, count: int) -> list[str]:
+    """The words, each once and in their order: the same words always make the same file."""
     try:
-        text = blob.tobytes().decode("ascii")
-    except ValueError:
+        words = file.array("words", "uint8", None).tobytes().decode("ascii").split("\n")
+    except UnicodeDecodeError:
         raise damaged(file.path, "words that are not plain letters and digits") from None
-    words = [text[start:end] for start, end in itertools.pairwise(offsets)]
-    if not all(one < other for one, other in itertools.pairwise(words)):
+    if len(words) != count:
+        raise damaged(file.path, f"{len(words):,} words, but {count:,} vectors")
+    if words != sorted(set(words)):
         raise damaged(file.path, "words that are not in their order")
     return words
 
@@ -131,12 +150,9 @@ def write_static_model(
     """Write a model: a vector for each word (words × width), and the queries' matrix."""
     order = sorted(range(len(words)), key=lambda number: words[number])
     small = quantised(np.asarray(vectors, np.float32)[order])
-    encoded = [words[number].encode("ascii") for number in order]
-    offsets = np.zeros(len(encoded) + 1, np.uint32)
-    np.cumsum([len(word) for word in encoded], out=offsets[1:])
+    blob = "\n".join(words[number] for number in order).encode("ascii")
     arrays: dict[str, NDArray[Any]] = {
-        "words": np.frombuffer(b"".join(encoded), np.uint8),
-        "words.offsets": offsets,
+        "words": np.frombuffer(blob, np.uint8),
         "vectors": small.rows,
         "scales": small.scales.astype(np.float16),
         "query": np.asarray(query, np.float16),

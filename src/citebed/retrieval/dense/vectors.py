@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from citebed.retrieval.dense.embedder import Embedder, Vectors
 
-_AT_ONCE = 8192
-"""Rows that are made float at a time: with their scores they stay in the processor's cache."""
+_FEW, _SOME = 8, 32
+"""Up to ``_FEW`` queries, compiled code is quicker than numpy. Up to ``_SOME``, numpy is given so
+few rows at a time that it starts no threads, which would cost more than they gain."""
 
 
 class Quantised(NamedTuple):
@@ -33,14 +35,29 @@ def unit_rows(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / np.where(lengths == 0, 1, lengths), np.float32)
 
 
+def plain_scores(rows: NDArray[np.int8], scales: NDArray[np.float32], queries: Vectors) -> Vectors:
+    """The similarity of every row to every query (queries × rows), without a compiler."""
+    found = np.empty((len(queries), len(rows)), np.float32)
+    turned = np.ascontiguousarray(queries.T)
+    step = 8192 if len(queries) > _SOME else 3072 // max(6, len(queries))
+    space = np.empty((step, rows.shape[1]), np.float32)
+    for start in range(0, len(rows), step):
+        part = rows[start : start + step]
+        np.copyto(space[: len(part)], part)
+        found[:, start : start + len(part)] = (space[: len(part)] @ turned).T
+    found *= scales
+    return found
+
+
 class DocumentVectors:
-    """The vectors of an index's documents, by number, made by the model of a fingerprint."""
+    """The vectors of an index's documents, by number, and the model that made them."""
 
     def __init__(
         self, rows: NDArray[np.int8], scales: NDArray[np.float32], *, fingerprint: str, name: str
     ) -> None:
-        self.rows, self.scales = rows, scales
+        self.rows, self.scales = np.asarray(rows), np.asarray(scales)
         self.fingerprint, self.name = fingerprint, name
+        self._few: Callable[..., Vectors] = plain_scores
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -54,16 +71,29 @@ class DocumentVectors:
         """Whether a model made them."""
         return (self.fingerprint, self.width) == (model.fingerprint, model.width)
 
+    def prepare(self) -> None:
+        """Make ready for many questions: compiled code is loaded, which takes a second, once."""
+        from citebed.retrieval.dense import compiled
+
+        compiled.scores(*_unchangeable(self.rows[:1], self.scales[:1], self.of(np.arange(1))))
+        self._few = compiled.scores
+
     def scores(self, queries: Vectors) -> Vectors:
         """The similarity of every document to every query, exactly: queries × documents."""
-        found = np.empty((len(queries), len(self)), np.float32)
-        turned = np.ascontiguousarray(queries.T, np.float32)
-        for start in range(0, len(self), _AT_ONCE):
-            part = slice(start, start + _AT_ONCE)
-            dots = self.rows[part].astype(np.float32) @ turned
-            found[:, part] = (dots * self.scales[part, None]).T
-        return found
+        given = np.ascontiguousarray(queries, np.float32)
+        if given.ndim != 2 or given.shape[1] != self.width:
+            raise ValueError(f"queries of {given.shape}; expected rows of {self.width} numbers")
+        score = self._few if len(given) <= _FEW else plain_scores
+        return score(*_unchangeable(self.rows, self.scales, given))
 
     def of(self, numbers: NDArray[np.int64]) -> Vectors:
         """The vectors of some documents."""
         return self.rows[numbers].astype(np.float32) * self.scales[numbers, None]
+
+
+def _unchangeable(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
+    """The arrays, read-only: numba compiles for those and for others apart."""
+    views = [array.view() for array in arrays]
+    for view in views:
+        view.flags.writeable = False
+    return views

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,10 +27,11 @@ from citebed.retrieval.index import assembling, citing_sentences, counting, layo
 from citebed.retrieval.index.assembling import Gathered
 from citebed.retrieval.index.citing_text import citing_text, names_of
 from citebed.retrieval.index.counting import Counts, Rows, TermNumbers
-from citebed.retrieval.index.embedding import Embedded, Taken, embed
+from citebed.retrieval.index.embedding import Before, Embedded, Embedding
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import FOLDER, Description
 from citebed.retrieval.index.strings import Strings
+from citebed.retrieval.index.threads import in_threads
 from citebed.wording import printable
 
 _ROWS_READ = 100_000
@@ -60,7 +60,11 @@ class IndexOptions:
 
 
 class IndexReport(NamedTuple):
-    """What building did: documents taken over from the old index, counted anew, and all."""
+    """What building did: documents taken over from the old index, counted anew, and all.
+
+    ``embedded`` and ``encoded`` are the vectors that the static model and the encoder made anew,
+    in ``vector_seconds``; ``not_encoded`` those that are missing since no encoder was given.
+    """
 
     documents: int
     counted: int
@@ -70,6 +74,11 @@ class IndexReport(NamedTuple):
     contexts: int
     contexts_elsewhere: int
     unchanged: bool = False
+    embedded: int = 0
+    encoded: int = 0
+    not_encoded: int = 0
+    vector_seconds: float = 0.0
+    vector_bytes: int = 0
 
 
 def build_index(
@@ -89,7 +98,7 @@ def build_index(
         same = old is not None and old.description.citing_sources == sources
         same = same and _has_vectors(old, _models(options))
         if old is not None and same and old.is_current():
-            return _report(old.description, 0, 0, 0, unchanged=True)
+            return _report(old.description, 0, 0, 0, Embedded(), unchanged=True)
         return _Builder(collection, options, old, progress).build()
 
 
@@ -127,7 +136,7 @@ class _Builder:
     elsewhere: int = 0
     counted: int = 0
     citing: dict[str, Any] = field(default_factory=dict)
-    taken: tuple[Index, Taken] | None = None
+    before: Before | None = None
 
     def build(self) -> IndexReport:
         """All of it: find what is new, count, assemble, write."""
@@ -144,9 +153,7 @@ class _Builder:
             if compiling is not None and not compiling.done():
                 self.progress.step("compiling the search, once on this machine", 0)
                 compiling.result()
-        embedded = embed(
-            self.collection, documents, _models(self.options), self.taken, self.progress
-        )
+        embedded = self._embedding(documents).embed()
         self.progress.step("writing", 0)
         arrays, final = assembling.assemble(gathered)
         arrays |= self._shares(final, arrays)
@@ -157,7 +164,17 @@ class _Builder:
         description = layout.write(
             folder / FOLDER, self._describe(documents.height, arrays, states, embedded), arrays
         )
-        return _report(description, self.counted, self.contexts, self.elsewhere)
+        return _report(description, self.counted, self.contexts, self.elsewhere, embedded)
+
+    def _embedding(self, documents: pl.DataFrame) -> Embedding:
+        return Embedding(
+            self.collection,
+            documents["row"].to_numpy().astype(np.int64),
+            _models(self.options),
+            self.before,
+            self.options.workers or os.cpu_count() or 1,
+            self.progress,
+        )
 
     def _states(self) -> dict[str, dict[str, Any]]:
         paths = {name: self.collection.folder / f"{name}.parquet" for name in _INPUTS}
@@ -227,7 +244,7 @@ class _Builder:
             }
         )
         same = numbered.join(before, on=["doc_id", "hash"], how="inner")
-        self.taken = old, Taken(same["old"].to_numpy(), same["number"].to_numpy())
+        self.before = Before(old, same["old"].to_numpy(), same["number"].to_numpy())
         to_new = np.full(len(old.ids), -1, np.int64)
         to_new[same["old"].to_numpy()] = same["number"].to_numpy()
         terms = gathered.numbers.of_terms(old.terms)
@@ -273,7 +290,7 @@ class _Builder:
         by_table = {plan.table: plan.document_of_row for plan in planned}
         jobs = (job for plan in planned for job in plan.jobs())
         threads = (self.options.workers or os.cpu_count() or 1) if compiled else 1
-        for counts in _in_threads(
+        for counts in in_threads(
             lambda job: counting.count(job, gathered.numbers, compiled=compiled), jobs, threads
         ):
             gathered.add(counts, by_table[counts.job.table])
@@ -382,37 +399,27 @@ def _compile_search() -> None:
         kernels.compile_search()
 
 
-def _in_threads(
-    work: Callable[[Rows], Counts], jobs: Iterable[Rows], threads: int
-) -> Iterator[Counts]:
-    """What the work makes of each job, in their order, few of them ahead of their use."""
-    if threads == 1:
-        yield from map(work, jobs)
-        return
-    ahead: deque[Future[Counts]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for job in jobs:
-                ahead.append(pool.submit(work, job))
-                if len(ahead) > 2 * threads:
-                    yield ahead.popleft().result()
-            while ahead:
-                yield ahead.popleft().result()
-        finally:
-            for each in ahead:
-                each.cancel()
-
-
 def _report(
-    description: Description, counted: int, contexts: int, elsewhere: int, unchanged: bool = False
+    description: Description,
+    counted: int,
+    contexts: int,
+    elsewhere: int,
+    embedded: Embedded,
+    unchanged: bool = False,
 ) -> IndexReport:
+    sizes = {name: int(entry["bytes"]) for name, entry in description.files.items()}
     return IndexReport(
         documents=description.documents,
         counted=counted,
         terms=description.terms,
         postings=description.postings,
-        bytes=sum(int(entry["bytes"]) for entry in description.files.values()),
+        bytes=sum(sizes.values()),
         contexts=contexts,
         contexts_elsewhere=elsewhere,
         unchanged=unchanged,
+        embedded=embedded.made.get("static", 0),
+        encoded=embedded.made.get("encoder", 0),
+        not_encoded=int(description.vectors.get("encoder", {}).get("missing", 0)),
+        vector_seconds=round(embedded.seconds, 3),
+        vector_bytes=sum(size for name, size in sizes.items() if name.startswith("vectors.")),
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,88 +15,147 @@ from citebed.collection import Collection
 from citebed.collection.progress import Progress
 from citebed.errors import CitebedError
 from citebed.files.reading import at_hand
-from citebed.retrieval.dense.embedder import Embedder, document_text
-from citebed.retrieval.dense.vectors import Quantised, quantised
+from citebed.retrieval.dense.embedder import Embedder, Told
+from citebed.retrieval.dense.texts import document_text
+from citebed.retrieval.dense.vectors import DocumentVectors, Quantised, quantised
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import array_names
+from citebed.retrieval.index.threads import in_threads
 
 _AT_ONCE = 10_000
 """Texts that a model is given at a time, or up to twice as many."""
 
-
-class Taken(NamedTuple):
-    """Documents as they were in the old index: their numbers there, and now."""
-
-    old: NDArray[np.int64]
-    new: NDArray[np.int64]
+Numbers = NDArray[np.int64]
 
 
-class Embedded(NamedTuple):
-    """The arrays of vectors, what the index says of them, and how many were made anew."""
+class Before(NamedTuple):
+    """The old index, and the documents that are as they were: their numbers then and now."""
 
-    arrays: dict[str, NDArray[Any]]
-    about: dict[str, dict[str, Any]]
-    made: int
-
-
-def embed(
-    collection: Collection,
-    documents: pl.DataFrame,
-    models: Mapping[str, Embedder],
-    taken: tuple[Index, Taken] | None,
-    progress: Progress,
-) -> Embedded:
-    """The vectors of all documents (``doc_id`` and ``row`` in the table, in the index's order)
-    by each model."""
-    found, table_rows = Embedded({}, {}, 0), documents["row"].to_numpy()
-    for kind, model in models.items():
-        rows = np.zeros((documents.height, model.width), np.int8)
-        scales = np.zeros(documents.height, np.float32)
-        wanted = np.ones(documents.height, bool)
-        if taken is not None:
-            index, places = taken
-            old = index.vectors(kind)
-            if old is not None and old.is_of(model):
-                rows[places.new], scales[places.new] = old.rows[places.old], old.scales[places.old]
-                wanted[places.new] = False
-        count = int(wanted.sum())
-        progress.step(f"making vectors ({kind})", count)
-        for numbers, made in _made(collection, table_rows, wanted, model, progress):
-            rows[numbers], scales[numbers] = made
-        of_rows, of_scales = array_names(kind)
-        found.arrays[of_rows], found.arrays[of_scales] = rows, scales
-        about = {"name": model.name, "fingerprint": model.fingerprint, "width": model.width}
-        found.about[kind] = about
-        found = found._replace(made=found.made + count)
-    return found
+    old: Index
+    then: Numbers
+    now: Numbers
 
 
-def _made(
-    collection: Collection,
-    table_rows: NDArray[np.int64],
-    wanted: NDArray[np.bool_],
-    model: Embedder,
-    progress: Progress,
-) -> Iterator[tuple[NDArray[np.int64], Quantised]]:
-    """Numbers of documents and their vectors, part by part, in the order of the table."""
-    numbers = np.flatnonzero(wanted)
-    numbers = numbers[np.argsort(table_rows[numbers])]
-    for part in np.array_split(numbers, max(1, len(numbers) // _AT_ONCE)):
-        if len(part):
-            texts = _texts(collection, table_rows[part])
-            vectors = model.documents(texts)
-            if vectors.shape != (len(part), model.width) or not np.isfinite(vectors).all():
-                raise CitebedError(
-                    f"the model '{model.name}' made vectors of {vectors.shape}, or numbers that "
-                    f"are none; expected {len(part)} of {model.width} numbers"
-                )
-            progress.add(len(part))
-            yield part, quantised(vectors)
+@dataclass
+class Embedded:
+    """The arrays of vectors, and what the index says of them, by kind.
+
+    ``made`` says how many were made anew; ``missing`` how many were not, for want of their model.
+    """
+
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    about: dict[str, dict[str, Any]] = field(default_factory=dict)
+    made: dict[str, int] = field(default_factory=dict)
+    missing: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    def add(self, kind: str, vectors: Quantised, **about: Any) -> None:
+        """Add the vectors of a kind."""
+        rows, scales = array_names(kind)
+        self.arrays |= {rows: vectors.rows, scales: vectors.scales}
+        self.about[kind] = about
 
 
-def _texts(collection: Collection, rows: NDArray[np.int64]) -> list[str]:
+@dataclass(frozen=True)
+class Embedding:
+    """How to make the vectors of a collection's documents.
+
+    ``table_rows`` are the documents' rows in the collection's table, by number.
+    """
+
+    collection: Collection
+    table_rows: Numbers
+    models: Mapping[str, Embedder]
+    before: Before | None
+    threads: int
+    progress: Progress
+
+    def embed(self) -> Embedded:
+        """The vectors of all documents by each model.
+
+        Those of a model that is not at hand are kept, so that it need not make them all again; as
+        long as it lacks some, none of them are used.
+        """
+        start, found = time.monotonic(), Embedded()
+        for kind, model in self.models.items():
+            old = self._old(kind)
+            taken = old if old is not None and old.is_of(model) else None
+            vectors, wanted = self._taken_over(taken, model.width)
+            found.made[kind] = len(wanted)
+            self._make(kind, model, wanted, vectors)
+            of_model = {"name": model.name, "fingerprint": model.fingerprint, "width": model.width}
+            found.add(kind, vectors, **of_model)
+        self._keep_others(found)
+        found.seconds = time.monotonic() - start
+        return found
+
+    def _keep_others(self, found: Embedded) -> None:
+        former = {} if self.before is None else self.before.old.description.vectors
+        for kind, about in former.items():
+            old = None if kind in self.models else self._old(kind)
+            if old is not None:
+                vectors, missing = self._taken_over(old, old.width)
+                if len(missing) < len(vectors.rows):
+                    found.add(kind, vectors, **{**about, "missing": len(missing)})
+                    found.missing[kind] = len(missing)
+
+    def _old(self, kind: str) -> DocumentVectors | None:
+        return None if self.before is None else self.before.old.vectors(kind, incomplete=True)
+
+    def _taken_over(self, old: DocumentVectors | None, width: int) -> tuple[Quantised, Numbers]:
+        """Room for all vectors, with those that can be used again; and the numbers of the others.
+
+        A vector without a scale is missing, or that of an empty text: it is made again.
+        """
+        count = len(self.table_rows)
+        vectors = Quantised(np.zeros((count, width), np.int8), np.zeros(count, np.float32))
+        if old is not None and self.before is not None:
+            _, then, now = self.before
+            vectors.rows[now], vectors.scales[now] = old.rows[then], old.scales[then]
+        return vectors, np.flatnonzero(vectors.scales == 0)
+
+    def _make(self, kind: str, model: Embedder, numbers: Numbers, vectors: Quantised) -> None:
+        if not len(numbers):
+            return
+        self.progress.step(f"making vectors ({kind})", len(numbers))
+        heard = _Heard(self.progress)
+        by_row = numbers[np.argsort(self.table_rows[numbers])]
+        parts = np.array_split(by_row, max(1, len(by_row) // _AT_ONCE))
+        # An encoder has threads of its own, and much to tell before a part is done.
+        threads = self.threads if kind == "static" and len(parts) > 1 else 1
+        told = heard if threads == 1 else None
+        for part, made in in_threads(lambda part: self._made(model, part, told), parts, threads):
+            vectors.rows[part], vectors.scales[part] = made
+            heard.end_of_part(len(part))
+
+    def _made(self, model: Embedder, part: Numbers, told: Told | None) -> tuple[Numbers, Quantised]:
+        vectors = model.documents(_texts(self.collection, self.table_rows[part]), told)
+        if vectors.shape != (len(part), model.width) or not np.isfinite(vectors).all():
+            raise CitebedError(
+                f"the model '{model.name}' made vectors of {vectors.shape} for {len(part)} texts "
+                f"of {model.width} numbers, or numbers that are none"
+            )
+        return part, quantised(vectors)
+
+
+class _Heard:
+    """Hands on how many texts are done, in parts that each begin at 0."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self._parts, self._told = progress, 0, 0
+
+    def __call__(self, done: int, _all: int) -> None:
+        self._progress.add(self._parts + done - self._told)
+        self._told = self._parts + done
+
+    def end_of_part(self, texts: int) -> None:
+        self(texts, texts)
+        self._parts += texts
+
+
+def _texts(collection: Collection, rows: Numbers) -> list[str]:
     """The texts of some rows of the table of documents, which rise."""
     first = int(rows[0])
     with at_hand(collection.folder / "documents.parquet") as file:
         span = pl.scan_parquet(file, glob=False).slice(first, int(rows[-1]) - first + 1)
-        return span.select(document_text()).collect()["text"][rows - first].to_list()
+        return span.select(document_text()).collect()["text"].gather(rows - first).to_list()

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.collection import Collection
+from citebed.errors import CollectionError
 from citebed.retrieval.analysis import Analyser, analyser_of
+from citebed.retrieval.dense.embedder import Embedder
 from citebed.retrieval.dense.vectors import DocumentVectors
 from citebed.retrieval.index import counting, layout
 from citebed.retrieval.index.citing_sentences import CitingSentences
@@ -18,6 +20,7 @@ from citebed.retrieval.index.columns import Column
 from citebed.retrieval.index.counting import Keys
 from citebed.retrieval.index.layout import FIELDS, FOLDER, Arrays, Description
 from citebed.retrieval.index.strings import Strings
+from citebed.wording import printable
 
 
 class Share(NamedTuple):
@@ -55,6 +58,14 @@ class Index:
             self.lengths: dict[str, NDArray[np.uint32]] = {
                 name: arrays[f"length.{name}"] for name in self.fields
             }
+            self._vectors = {
+                kind: DocumentVectors(
+                    *(arrays[name] for name in layout.array_names(kind)),
+                    fingerprint=about["fingerprint"],
+                    name=about["name"],
+                )
+                for kind, about in self.description.vectors.items()
+            }
         except KeyError as error:
             raise layout.DamagedIndex(folder, f"is damaged: it names no {error}") from None
         self._numbers: dict[str, int] = {}
@@ -84,14 +95,27 @@ class Index:
         present = {p.stem for p in self.folder.parent.glob("*.parquet")}
         return present & {"sections", "contexts"} <= set(self.description.sources)
 
-    def vectors(self, kind: str) -> DocumentVectors | None:
+    def vectors(self, kind: str, *, incomplete: bool = False) -> DocumentVectors | None:
         """The documents' vectors by the model of a kind (``static``, ``encoder``), if there are
-        any."""
+        any; where some are missing, only if they are wanted ``incomplete``."""
         about = self.description.vectors.get(kind)
-        if about is None:
+        if about is None or (about.get("missing") and not incomplete):
             return None
-        rows, scales = (self._arrays[name] for name in layout.array_names(kind))
-        return DocumentVectors(rows, scales, fingerprint=about["fingerprint"], name=about["name"])
+        return self._vectors[kind]
+
+    def vectors_of(self, model: Embedder, kind: str) -> DocumentVectors:
+        """The documents' vectors by just this model; else an error that says how to make them."""
+        found = self.vectors(kind)
+        if found is not None and found.is_of(model):
+            return found
+        name = printable(self.folder.parent)
+        what = f"{name} has no vectors of the {kind} model yet"
+        if found is not None:
+            what = f"the vectors of {name} are of another {kind} model ('{found.name}')"
+        elif kind in self.description.vectors:
+            what = f"{name} lacks the {kind} model's vectors of its latest documents"
+        option = "" if kind == "static" else " --neural"
+        raise CollectionError(f"{what}. Make them with: citebed index {name}{option}")
 
     @cached_property
     def citing(self) -> CitingSentences | None:

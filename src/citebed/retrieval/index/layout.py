@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from citebed.errors import CollectionError, FormatError
 from citebed.files import writing
 from citebed.files.reading import file_hash, read_small
+from citebed.retrieval.index.threads import in_threads
 from citebed.wording import printable
 
 FORMAT = 1
@@ -35,6 +36,8 @@ FIELDS = ("title", "abstract", "keywords", "fulltext", "citing")
 Arrays = Mapping[str, NDArray[Any]]
 _FILE = re.compile(r"([a-z]+(?:\.[a-z]+)*)\.([0-9]{1,18})\.npy")
 """Name and generation of an array."""
+_MUCH = 16 << 20
+"""From so many bytes on, files are compared with their checksums two at a time."""
 _FORMERLY = (".work-*", f"{DESCRIPTION}.new")
 """What builders of the first versions left behind when they were killed."""
 
@@ -107,7 +110,8 @@ def _checked(folder: Path, description: Description) -> Description:
     for state in description.sources.values():
         int(state["bytes"]), int(state["time"]), str.encode(state["sha256"])
     for about in description.vectors.values():
-        int(about["width"]), str.encode(about["fingerprint"]), str.encode(about["name"])
+        int(about["width"]), int(about.get("missing", 0))
+        str.encode(about["fingerprint"]), str.encode(about["name"])
     if not all(isinstance(name, str) for name in (description.analyser, description.hashing)):
         raise ValueError("it names no analyser")
     return description
@@ -204,14 +208,20 @@ def open_arrays(folder: Path, description: Description) -> dict[str, NDArray[Any
 
 def verify(folder: Path, description: Description) -> None:
     """Read every file and compare its hash with the one that was written down."""
-    for entry in description.files.values():
-        path = folder / entry["file"]
-        try:
-            found = file_hash(path)
-        except FileNotFoundError:
-            raise DamagedIndex(folder, f"lacks its file {path.name}") from None
-        if found != entry["sha256"]:
-            raise DamagedIndex(folder, f"is damaged: {path.name} is not as it was written")
+    entries = sorted(description.files.values(), key=lambda entry: -int(entry["bytes"]))
+    threads = 2 if sum(int(entry["bytes"]) for entry in entries) >= _MUCH else 1
+    for _ in in_threads(lambda entry: _verify_file(folder, entry), entries, threads):
+        pass
+
+
+def _verify_file(folder: Path, entry: Mapping[str, Any]) -> None:
+    path = folder / entry["file"]
+    try:
+        found = file_hash(path)
+    except FileNotFoundError:
+        raise DamagedIndex(folder, f"lacks its file {path.name}") from None
+    if found != entry["sha256"]:
+        raise DamagedIndex(folder, f"is damaged: {path.name} is not as it was written")
 
 
 def source_state(path: Path) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def test_what_is_in_an_index(tmp_path: Path) -> None:
     )
     report = build(folder)
     index = open_index(folder)
-    assert report == (3, 3, 6, 9, report.bytes, 2, 0, False)
+    assert report[:8] == (3, 3, 6, 9, report.bytes, 2, 0, False)
     assert list(index.ids) == ["a", "b", "é"]
     assert list(index.terms) == ["leav", "oak", "salt", "sea", "tree", "water"]
     assert columns_of(index) == {
