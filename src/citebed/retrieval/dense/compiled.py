@@ -111,3 +111,11 @@ def scores(rows, scales, queries):
                 total += row[j] * query[j]
             found[q, i] = total * scales[i]
     return found
+
+
+def compile_scores() -> None:
+    """Compile ``scores`` for arrays that are read-only, as those of an index are."""
+    row, scale, query = np.zeros((1, 1), np.int8), np.zeros(1, np.float32), np.zeros((1, 1), "f4")
+    for array in (row, scale, query):
+        array.flags.writeable = False
+    scores(row, scale, query)

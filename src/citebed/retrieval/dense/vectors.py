@@ -75,7 +75,7 @@ class DocumentVectors:
         """Make ready for many questions: compiled code is loaded, which takes a second, once."""
         from citebed.retrieval.dense import compiled
 
-        compiled.scores(*_unchangeable(self.rows[:1], self.scales[:1], self.of(np.arange(1))))
+        compiled.compile_scores()
         self._few = compiled.scores
 
     def scores(self, queries: Vectors) -> Vectors:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +18,6 @@ from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing.store import locked
 from citebed.errors import CitebedError, CollectionError
-from citebed.files.reading import at_hand
 from citebed.files.writing import own_folder, told, workshop
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.dense.embedder import Embedder
@@ -26,17 +25,15 @@ from citebed.retrieval.dense.static_model import shipped_model
 from citebed.retrieval.index import assembling, citing_sentences, counting, layout
 from citebed.retrieval.index.assembling import Gathered
 from citebed.retrieval.index.citing_text import citing_text, names_of
-from citebed.retrieval.index.counting import Counts, Rows, TermNumbers
-from citebed.retrieval.index.embedding import Before, Embedded, Embedding
+from citebed.retrieval.index.counting import Counts, TermNumbers
+from citebed.retrieval.index.embedding import Before, Embedded, Embedding, unchanged
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import FOLDER, Description
+from citebed.retrieval.index.planning import Planned
 from citebed.retrieval.index.strings import Strings
 from citebed.retrieval.index.threads import in_threads
 from citebed.wording import printable
 
-_ROWS_READ = 100_000
-"""Rows of text that are in memory at a time."""
-_ROWS_A_JOB = 20_000
 _COMPILED_ROWS = 10_000
 """From so many rows on, compiled code counts, in threads: starting it takes a second, once."""
 _TEXT = (("title", "title"), ("abstract", "abstract"), ("keywords", "keywords"))
@@ -48,8 +45,9 @@ _INPUTS = ("documents", "sections", "contexts")
 class IndexOptions:
     """How to index: the analyser, contexts files for the citing text, and how many processes.
 
-    ``rebuild`` counts everything anew even where the old index could be used. ``neural`` is an
-    encoder whose vectors of the documents are kept beside those of the static model.
+    ``rebuild`` makes everything anew even where the old index could be used. ``neural`` is an
+    encoder whose vectors of the documents are kept beside those of the static model; without it,
+    those that the index has already are kept.
     """
 
     analyser: str = "english"
@@ -93,37 +91,39 @@ def build_index(
     folder = collection.folder
     with locked(folder):
         layout.sweep(own_folder(folder / FOLDER))
-        old = None if options.rebuild else _usable(folder / FOLDER, options)
-        sources = tuple(os.path.realpath(path) for path in options.citing)
-        same = old is not None and old.description.citing_sources == sources
-        same = same and _has_vectors(old, _models(options))
-        if old is not None and same and old.is_current():
+        old = _usable(folder / FOLDER)
+        if old is not None and _is_as_asked(old, options) and old.is_current():
             return _report(old.description, 0, 0, 0, Embedded(), unchanged=True)
         return _Builder(collection, options, old, progress).build()
 
 
-def _usable(folder: Path, options: IndexOptions) -> Index | None:
-    """The old index, if one is there, whole, and made in the same way."""
+def _usable(folder: Path) -> Index | None:
+    """The old index, if one is there, whole, and knows its documents in the same way."""
     try:
         old = Index(folder)
         old.verify()
     except CollectionError:
         return None
-    same = (options.analyser, _HASHING) == (old.description.analyser, old.description.hashing)
-    return old if same else None
+    return old if old.description.hashing == _HASHING else None
+
+
+def _is_as_asked(old: Index, options: IndexOptions) -> bool:
+    """Whether an index is what the options would make of the files that it was made of."""
+    found, models = old.description, _models(options)
+    sources = tuple(os.path.realpath(path) for path in options.citing)
+    vectors = {kind: old.vectors(kind) for kind in models}
+    return (
+        not options.rebuild
+        and (found.analyser, found.citing_sources) == (options.analyser, sources)
+        and all(each is not None and each.is_of(models[kind]) for kind, each in vectors.items())
+        and not (found.citing_papers and old.citing is None)
+    )
 
 
 def _models(options: IndexOptions) -> dict[str, Embedder]:
     """The models whose vectors an index is to have, by kind."""
     neural = {} if options.neural is None else {"encoder": options.neural}
     return {"static": shipped_model(), **neural}
-
-
-def _has_vectors(index: Index | None, models: Mapping[str, Embedder]) -> bool:
-    found = {} if index is None else {kind: index.vectors(kind) for kind in models}
-    if index is not None and index.description.citing_papers and index.citing is None:
-        return False
-    return all(each is not None and each.is_of(models[kind]) for kind, each in found.items())
 
 
 @dataclass
@@ -172,6 +172,7 @@ class _Builder:
             documents["row"].to_numpy().astype(np.int64),
             _models(self.options),
             self.before,
+            self.options.rebuild,
             self.options.workers or os.cpu_count() or 1,
             self.progress,
         )
@@ -210,13 +211,17 @@ class _Builder:
             )
         return documents.select("doc_id", "row", "hash").sort("doc_id")
 
-    def _plan(self, documents: pl.DataFrame, gathered: Gathered, work: Path) -> list[_Planned]:
+    def _plan(self, documents: pl.DataFrame, gathered: Gathered, work: Path) -> list[Planned]:
         numbered = documents.with_row_index("number").with_columns(pl.col("number").cast(pl.Int64))
-        new = numbered if self.old is None else self._take_over(self.old, numbered, gathered)
+        new = numbered
+        if self.old is not None:
+            self.before = unchanged(self.old, numbered)
+            if not self.options.rebuild and self.old.description.analyser == self.options.analyser:
+                new = self._take_over(self.before, numbered, gathered)
         self.counted = new.height
         rows = np.full(documents.height, -1, np.int64)
         rows[new["row"].to_numpy()] = new["number"].to_numpy()
-        planned = [_Planned(self.collection.folder / "documents.parquet", _TEXT, rows)]
+        planned = [Planned(self.collection.folder / "documents.parquet", _TEXT, rows)]
         for name, _ in _TEXT:
             gathered.length(name)
         if self._has_sections:
@@ -226,7 +231,7 @@ class _Builder:
             )
             numbers = of_sections["number"].fill_null(-1).to_numpy()
             path = self.collection.folder / "sections.parquet"
-            planned.append(_Planned(path, (("fulltext", "text"),), numbers))
+            planned.append(Planned(path, (("fulltext", "text"),), numbers))
         planned += self._plan_citing(numbered, gathered, work)
         return planned
 
@@ -234,29 +239,23 @@ class _Builder:
     def _has_sections(self) -> bool:
         return self.collection.sections.height > 0
 
-    def _take_over(self, old: Index, numbered: pl.DataFrame, gathered: Gathered) -> pl.DataFrame:
+    def _take_over(
+        self, before: Before, numbered: pl.DataFrame, gathered: Gathered
+    ) -> pl.DataFrame:
         """Take over what has not changed; returns the documents that have."""
-        before = pl.DataFrame(
-            {
-                "doc_id": pl.Series(list(old.ids), dtype=pl.String),
-                "hash": old.hashes,
-                "old": np.arange(len(old.ids)),
-            }
-        )
-        same = numbered.join(before, on=["doc_id", "hash"], how="inner")
-        self.before = Before(old, same["old"].to_numpy(), same["number"].to_numpy())
+        old = before.old
         to_new = np.full(len(old.ids), -1, np.int64)
-        to_new[same["old"].to_numpy()] = same["number"].to_numpy()
+        to_new[before.then] = before.now
         terms = gathered.numbers.of_terms(old.terms)
         now = [*(name for name, _ in _TEXT), *(("fulltext",) if self._has_sections else ())]
         for name in (name for name in now if name in old.fields):
             gathered.parts.append(counting.renumbered(old.packed(name), terms, to_new))
             gathered.length(name)[to_new[to_new >= 0]] = old.lengths[name][to_new >= 0]
-        return numbered.join(same.select("number"), on="number", how="anti")
+        is_new = np.ones(numbered.height, bool)
+        is_new[before.now] = False
+        return numbered.filter(is_new)
 
-    def _plan_citing(
-        self, numbered: pl.DataFrame, gathered: Gathered, work: Path
-    ) -> list[_Planned]:
+    def _plan_citing(self, numbered: pl.DataFrame, gathered: Gathered, work: Path) -> list[Planned]:
         named = self.collection.scan_documents().select("doc_id", "doi", "aliases").collect()
         found, self.elsewhere = citing_text(self.collection, self.options.citing, names_of(named))
         rows = found.join(numbered.select("doc_id", "number"), on="doc_id", maintain_order="left")
@@ -283,9 +282,9 @@ class _Builder:
             "keys": [],
             "lengths": np.zeros(rows.height, np.uint32),
         }
-        return [_Planned(path, (("citing", "text"),), self.citing["document"])]
+        return [Planned(path, (("citing", "text"),), self.citing["document"])]
 
-    def _count(self, planned: list[_Planned], gathered: Gathered, compiled: bool) -> None:
+    def _count(self, planned: list[Planned], gathered: Gathered, compiled: bool) -> None:
         self.progress.step("counting terms", sum(len(plan.document_of_row) for plan in planned))
         by_table = {plan.table: plan.document_of_row for plan in planned}
         jobs = (job for plan in planned for job in plan.jobs())
@@ -351,40 +350,6 @@ def _years(rows: pl.DataFrame, papers: Sequence[str]) -> list[int | None]:
     return [year.get(name) for name in papers]
 
 
-@dataclass(frozen=True)
-class _Planned:
-    """A table to count: which columns, and the document of each row (-1: leave it out)."""
-
-    table: Path
-    columns: tuple[tuple[str, str], ...]
-    document_of_row: NDArray[np.int64]
-
-    def jobs(self) -> Iterator[Rows]:
-        """The table in parts; parts of which nothing is wanted are left out."""
-        wanted = self.document_of_row >= 0
-        for start in range(0, len(wanted), _ROWS_READ):
-            keep = wanted[start : start + _ROWS_READ]
-            if keep.any():
-                texts = self._read(start, keep)
-                for at in range(0, len(keep), _ROWS_A_JOB):
-                    yield Rows(self.table, start + at, texts.slice(at, _ROWS_A_JOB))
-
-    def _read(self, start: int, keep: NDArray[np.bool_]) -> pl.DataFrame:
-        """Some rows' texts by field; those that are not wanted are empty."""
-        with at_hand(self.table) as file:
-            scan = pl.scan_parquet(file, glob=False).slice(start, len(keep))
-            kinds = scan.collect_schema()
-            texts = (
-                (pl.col(name).list.join(" ; ") if kinds[name] == pl.List else pl.col(name))
-                .fill_null("")
-                .alias(field)
-                for field, name in self.columns
-            )
-            found = scan.select(texts).collect()
-        blank = pl.when(pl.Series(keep)).then(pl.all()).otherwise(pl.lit(""))
-        return found if keep.all() else found.select(blank)
-
-
 def _compile_search() -> None:
     """Compile what searches of a large collection need while its words are counted.
 
@@ -392,11 +357,14 @@ def _compile_search() -> None:
     """
     from citebed.retrieval import kernels
     from citebed.retrieval.compiling import is_to_compile
+    from citebed.retrieval.dense import compiled
     from citebed.retrieval.index.compiled_words import words_of_all
 
     words_of_all(pl.Series(["a"]))
     if is_to_compile(kernels.search_many):
         kernels.compile_search()
+    if is_to_compile(compiled.scores):
+        compiled.compile_scores()
 
 
 def _report(

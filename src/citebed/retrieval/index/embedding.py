@@ -36,6 +36,19 @@ class Before(NamedTuple):
     now: Numbers
 
 
+def unchanged(old: Index, numbered: pl.DataFrame) -> Before:
+    """The documents (``doc_id``, ``hash``, ``number``) that are as they were in the old index."""
+    before = pl.DataFrame(
+        {
+            "doc_id": pl.Series(list(old.ids), dtype=pl.String),
+            "hash": old.hashes,
+            "old": np.arange(len(old.ids)),
+        }
+    )
+    same = numbered.join(before, on=["doc_id", "hash"], how="inner")
+    return Before(old, same["old"].to_numpy(), same["number"].to_numpy())
+
+
 @dataclass
 class Embedded:
     """The arrays of vectors, and what the index says of them, by kind.
@@ -60,13 +73,15 @@ class Embedded:
 class Embedding:
     """How to make the vectors of a collection's documents.
 
-    ``table_rows`` are the documents' rows in the collection's table, by number.
+    ``table_rows`` are the documents' rows in the collection's table, by number; with ``anew`` the
+    models make all vectors again.
     """
 
     collection: Collection
     table_rows: Numbers
     models: Mapping[str, Embedder]
     before: Before | None
+    anew: bool
     threads: int
     progress: Progress
 
@@ -78,7 +93,7 @@ class Embedding:
         """
         start, found = time.monotonic(), Embedded()
         for kind, model in self.models.items():
-            old = self._old(kind)
+            old = None if self.anew else self._old(kind)
             taken = old if old is not None and old.is_of(model) else None
             vectors, wanted = self._taken_over(taken, model.width)
             found.made[kind] = len(wanted)
