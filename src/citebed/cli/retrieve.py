@@ -18,6 +18,7 @@ from citebed.wording import count, printable
 if TYPE_CHECKING:
     from citebed.collection import Collection
     from citebed.drafts import Draft
+    from citebed.retrieval.encoders.encoder import DenseEncoder
     from citebed.retrieval.index.building import IndexReport
     from citebed.retrieval.index.index import Index
     from citebed.retrieval.recommendations import Recommendations
@@ -47,6 +48,18 @@ def index(
         typer.Option(help="Contexts of citations (JSON Lines) to index; may be repeated."),
     ] = None,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Count everything anew.")] = False,
+    neural: Annotated[
+        bool,
+        typer.Option(
+            "--neural",
+            help="Also make the documents' vectors with the encoder that 'citebed fetch encoder' "
+            "got. Takes a while, and goes on where it was interrupted.",
+        ),
+    ] = False,
+    encoder: Annotated[
+        str | None,
+        typer.Option(help="Make them with this encoder: a folder, or a name of the hub."),
+    ] = None,
     workers: Annotated[int, typer.Option(help="Processes that count; 0 for one a core.")] = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -60,7 +73,8 @@ def index(
     """
     from citebed.retrieval.index.building import IndexOptions, build_index
 
-    options = IndexOptions(analyser, tuple(citing or ()), workers, rebuild)
+    model = _encoder(encoder, collection) if encoder or neural else None
+    options = IndexOptions(analyser, tuple(citing or ()), workers, rebuild, model)
     with progress_bar(quiet or as_json, unit="documents") as progress:
         report = build_index(collection, options, progress)
     if as_json:
@@ -68,6 +82,14 @@ def index(
     elif not quiet:
         for line in _index_lines(collection, report):
             typer.echo(line)
+
+
+def _encoder(name: str | None, collection: Path) -> DenseEncoder:
+    """The encoder for an index; the vectors that it makes are kept in the collection's folder."""
+    from citebed.collection import open_collection
+    from citebed.retrieval.encoders.encoder import FETCHED, load_dense_encoder
+
+    return load_dense_encoder(name or FETCHED, collection=open_collection(collection).folder)
 
 
 def _index_lines(collection: Path, report: IndexReport) -> list[str]:

