@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests import library_samples as library
+
 BIBTEX = rb"""% A comment.
 @string{jf = "Journal of Fruit"}
 @article{muster2010,
@@ -218,20 +220,34 @@ SAMPLES: dict[str, bytes] = {
     "annotation-xml": ANNOTATION_XML,
     "tei": TEI,
     "jats": JATS,
+    "pubmed-xml": library.PUBMED_XML,
+    "endnote-xml": library.ENDNOTE_XML,
+    "dblp-xml": library.DBLP_XML,
+    "arxiv-atom": library.ARXIV_ATOM,
+    "zotero-rdf": library.ZOTERO_RDF,
     "trec-topics": TREC_TOPICS,
     "trec-documents": TREC_DOCUMENTS,
     "smart": SMART,
     "smart-queries": SMART_QUERIES,
     "ris": RIS,
+    "nbib": library.NBIB,
+    "web-of-science": library.WEB_OF_SCIENCE,
+    "enw": library.ENW,
+    "csl-yaml": library.CSL_YAML,
     "dois": DOIS,
     "beir-qrels": BEIR_QRELS,
     "trec-qrels": TREC_QRELS,
     "openalex": OPENALEX,
+    "s2orc": library.S2ORC,
+    "arxiv-json": library.ARXIV_JSON,
     "semantic-scholar": SEMANTIC_SCHOLAR,
     "csl-json": CSL_JSON,
     "local-citation-json": LOCAL_CITATION_JSON,
     "beir-corpus": BEIR_CORPUS,
     "beir-queries": BEIR_QUERIES,
     "jsonl": JSONL,
+    "csv": library.CSV,
+    "tsv-queries": library.TSV_QUERIES,
+    "tsv-documents": library.TSV_DOCUMENTS,
 }
 """By the format's name."""

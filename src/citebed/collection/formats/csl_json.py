@@ -35,10 +35,17 @@ def _person(value: Any) -> str:
 
 
 def _date(value: Any) -> str | None:
-    """The ISO date of a CSL date: ``date-parts``, or a text in ``raw`` or ``literal``."""
+    """The ISO date of a CSL date: ``date-parts``, or a text in ``raw`` or ``literal``.
+
+    Pandoc's older YAML has a list of ``year``, ``month`` and ``day``.
+    """
+    if isinstance(value, list):
+        value = next((item for item in value if isinstance(item, dict)), value)
     if not isinstance(value, dict):
         return date_in(as_text(value))
     given = as_object(value)
+    if "year" in value:
+        return iso_date(*(as_int(value.get(name)) for name in ("year", "month", "day")))
     parts = next((part for part in given.elements("date-parts") if isinstance(part, list)), [])
     numbers = [as_int(part) for part in parts[:3]] + [None, None, None]
     date = iso_date(numbers[0], numbers[1], numbers[2])

@@ -65,19 +65,28 @@ class _Part(NamedTuple):
 def full_text_records(
     document: Document, body: Element | None, references: tuple[Reference, ...], how: FullText
 ) -> Iterator[Record]:
-    """The document with its text, and the citing paper that it is too where it cites something.
+    """What a body gives: the document, and the citing paper that it is too; see below."""
+    parts = [] if body is None else _parts(body, how)
+    texts = ((p.heading, fold(" ".join(_text(b, how) for b in p.blocks))) for p in parts)
+    sections = tuple(Section(heading, text) for heading, text in texts if text)
+    yield from paper_records(
+        document._replace(sections=sections), _contexts(parts, how), references
+    )
+
+
+def paper_records(
+    document: Document, contexts: tuple[Context, ...], references: tuple[Reference, ...]
+) -> Iterator[Record]:
+    """The document with its links, and the citing paper that it is too where it cites something.
 
     Nothing without an id.
     """
     if not document.doc_id:
         yield Problem(document.line, "a paper without a DOI, an id or a file name")
         return
-    parts = [] if body is None else _parts(body, how)
-    texts = ((p.heading, fold(" ".join(_text(b, how) for b in p.blocks))) for p in parts)
-    sections = tuple(Section(heading, text) for heading, text in texts if text)
     links = links_to(reference.doi or reference.doc_id for reference in references)
-    yield document._replace(sections=sections, links=links)
-    if contexts := _contexts(parts, how):
+    yield document._replace(links=links)
+    if contexts:
         yield from _unknown_cites(contexts, references, document.line)
         shared = {name: getattr(document, name) for name in _SHARED}
         yield CitingPaper(document.doc_id, contexts=contexts, references=references, **shared)
@@ -172,12 +181,19 @@ def _sentences(paragraph: Element, marks: Marks, how: FullText) -> tuple[Sentenc
         whole = ((_placed(s, marks, how), how.marks(s)) for s in marked)
         return tuple(Sentence(_plain(text), _cited(own), None) for (text, _), own in whole)
     text, places = _placed(paragraph, marks, how)
+    return cited_sentences(text, places, marks.values())
+
+
+def cited_sentences(
+    text: str, places: Iterable[int], cited: Iterable[tuple[str, ...]]
+) -> tuple[Sentence, ...]:
+    """The sentences of a text, with what is cited at each of some places, in their order."""
     texts = split_sentences(_plain(text)) or [""]
     starts = list(accumulate(map(_solid, texts[:-1]), initial=0))
     before = accumulate(_solid(fold(text[a:b])) for a, b in pairwise((0, *places)))
     cites: list[list[str]] = [[] for _ in texts]
-    for place, cited in zip(before, marks.values(), strict=True):
-        cites[bisect_right(starts, place) - 1] += cited
+    for place, names in zip(before, cited, strict=True):
+        cites[bisect_right(starts, place) - 1] += names
     return tuple(Sentence(t, tuple(own), None) for t, own in zip(texts, cites, strict=True))
 
 

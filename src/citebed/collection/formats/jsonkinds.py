@@ -94,6 +94,8 @@ def keys_in(head: str) -> Keys | None:
 _OPENALEX = {"abstract_inverted_index", "authorships", "referenced_works", "primary_location"}
 _SCHOLAR = {"paperId", "corpusid", "corpusId", "externalIds", "externalids", "outbound_citations"}
 _SCHOLAR |= {"outCitations", "paperAbstract", "citedPaper", "citingPaper"}
+_S2ORC = {"body_text", "bib_entries", "pdf_parse", "latex_parse", "grobid_parse"}
+_ARXIV = {"authors_parsed", "categories", "journal-ref", "submitter", "update_date"}
 _CSL = {"DOI", "issued", "container-title", "citation-key", "title-short", "publisher-place"}
 _CSL_WITH_TITLE = {"URL", "ISSN", "ISBN", "author", "editor", "accessed"}
 _BEIR = {"_id", "text"}
@@ -114,6 +116,11 @@ def is_keyed(keys: Keys) -> bool:
     """Whether a file is an object of CSL items under their ids."""
     one = bool(_CSL & keys.inner) or (bool(_CSL_WITH_TITLE & keys.inner) and "title" in keys.inner)
     return keys.is_table and one and not _LOCAL & keys.inner
+
+
+def _is_s2orc(keys: Keys) -> bool:
+    annotated = {"content", "body"} & keys.record and {"annotations"} & keys.inner
+    return bool(_S2ORC & keys.record or annotated)
 
 
 def _is_scholar(keys: Keys) -> bool:
@@ -158,6 +165,8 @@ def is_untitled(head: str) -> bool:
 _RULES: tuple[tuple[str, Callable[[Keys], bool]], ...] = (
     ("local-citation-json", _is_local),
     ("openalex", lambda k: bool(_OPENALEX & k.record or _OPENALEX_ID.search(k.head))),
+    ("s2orc", _is_s2orc),
+    ("arxiv-json", lambda k: len(_ARXIV & k.record) >= 2),
     ("semantic-scholar", _is_scholar),
     ("beir-corpus", lambda k: k.record >= _BEIR and ("title" in k.record or _has_long_texts(k))),
     ("beir-queries", lambda k: k.record >= _BEIR),

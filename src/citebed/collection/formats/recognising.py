@@ -8,20 +8,33 @@ from typing import NamedTuple
 
 from citebed.collection.formats.acl_xml import ACL_XML
 from citebed.collection.formats.annotation_xml import ANNOTATION_XML
+from citebed.collection.formats.arxiv_atom import ARXIV_ATOM
+from citebed.collection.formats.arxiv_json import ARXIV_JSON
 from citebed.collection.formats.base import Format
 from citebed.collection.formats.beir import BEIR_CORPUS, BEIR_QRELS, BEIR_QUERIES
 from citebed.collection.formats.bibtex import BIBTEX
 from citebed.collection.formats.csl_json import CSL_JSON
+from citebed.collection.formats.csl_yaml import CSL_YAML
+from citebed.collection.formats.csv_tables import CSV
+from citebed.collection.formats.dblp_xml import DBLP_XML
 from citebed.collection.formats.dois import DOIS
+from citebed.collection.formats.endnote_xml import ENDNOTE_XML
+from citebed.collection.formats.enw import ENW
 from citebed.collection.formats.jats import JATS
 from citebed.collection.formats.jsonl import JSONL
 from citebed.collection.formats.local_citation_json import LOCAL_CITATION_JSON
+from citebed.collection.formats.nbib import NBIB
 from citebed.collection.formats.openalex import OPENALEX
+from citebed.collection.formats.pubmed_xml import PUBMED_XML
 from citebed.collection.formats.ris import RIS
+from citebed.collection.formats.s2orc import S2ORC
 from citebed.collection.formats.semantic_scholar import SEMANTIC_SCHOLAR
 from citebed.collection.formats.smart import SMART_DOCUMENTS, SMART_QUERIES
 from citebed.collection.formats.tei import TEI
 from citebed.collection.formats.trec import TREC_DOCUMENTS, TREC_QRELS, TREC_TOPICS
+from citebed.collection.formats.tsv_texts import TSV_DOCUMENTS, TSV_QUERIES
+from citebed.collection.formats.web_of_science import WEB_OF_SCIENCE
+from citebed.collection.formats.zotero_rdf import ZOTERO_RDF
 from citebed.errors import UnknownName
 
 FORMATS = {
@@ -32,21 +45,35 @@ FORMATS = {
         ANNOTATION_XML,
         TEI,
         JATS,
+        PUBMED_XML,
+        ENDNOTE_XML,
+        DBLP_XML,
+        ARXIV_ATOM,
+        ZOTERO_RDF,
         TREC_TOPICS,
         TREC_DOCUMENTS,
         SMART_DOCUMENTS,
         SMART_QUERIES,
         RIS,
+        NBIB,
+        WEB_OF_SCIENCE,
+        ENW,
+        CSL_YAML,
         DOIS,
         BEIR_QRELS,
         TREC_QRELS,
         OPENALEX,
+        S2ORC,
+        ARXIV_JSON,
         SEMANTIC_SCHOLAR,
         CSL_JSON,
         LOCAL_CITATION_JSON,
         BEIR_CORPUS,
         BEIR_QUERIES,
         JSONL,
+        CSV,
+        TSV_QUERIES,
+        TSV_DOCUMENTS,
     )
 }
 """By name, in the order in which they are asked whether a file is theirs."""
@@ -62,7 +89,11 @@ def recognise(head: str) -> Format | None:
 
 _OF_DOCUMENTS = re.compile(r"corpus|collection|doc|\.all\b|passages", re.IGNORECASE)
 _OF_QUERIES = re.compile(r"quer|topic|\.qry\b|\.que\b|questions", re.IGNORECASE)
-_PAIRS = ((BEIR_CORPUS, BEIR_QUERIES), (SMART_DOCUMENTS, SMART_QUERIES))
+_PAIRS = (
+    (BEIR_CORPUS, BEIR_QUERIES),
+    (SMART_DOCUMENTS, SMART_QUERIES),
+    (TSV_DOCUMENTS, TSV_QUERIES),
+)
 """Formats of documents and of queries that can hold the very same text."""
 
 

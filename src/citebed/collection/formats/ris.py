@@ -9,24 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
 from citebed.collection.formats.base import Chunk, Format, cut_after, read_text, with_newlines
 from citebed.collection.formats.entry_types import bibtex_type
-from citebed.collection.formats.fields import (
-    arxiv_id,
-    cite_keys,
-    is_organisation,
-    is_suffix,
-    made_up_id,
-    one_word,
-    page_range,
-)
+from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, one_word
+from citebed.collection.formats.tagged import Entry, best_date, pages_of, people
 from citebed.patterns import compiled
 from citebed.records import Document, Problem, Record
-from citebed.text.identifiers import normalise_doi
-from citebed.text.names import name_from_display, name_from_parts
-from citebed.text.normalise import date_in, html_to_text, unique
+from citebed.text.identifiers import doi_of, normalise_doi
+from citebed.text.normalise import html_to_text
 
 _TYPES = {
     **dict.fromkeys(("JOUR", "EJOUR", "MGZN", "NEWS"), "article"),
@@ -52,23 +43,6 @@ _TYPE_LINE = re.compile(
 )
 _TAG_LINE = re.compile(r"[A-Za-z][A-Za-z0-9][ \t]{1,2}-|[A-Z]{2,6}  -")
 _END_LINE = re.compile(rb"(?:^|\n)(?:ER|er)[ \t]{1,2}-[^\n]*\n")
-_PLAIN_NAME = compiled(r"[^\s,;][^,;]*+(?<! ), [^\s,;][^,;]*+")
-_RANGE = re.compile(r"([^\s–—-]+)\s*[-–—]+\s*([^\s–—-]+)")
-
-
-class _Entry(NamedTuple):
-    """A record in reading: its line, and for each tag its values, clean and none empty."""
-
-    line: int
-    fields: dict[str, list[str]]
-
-    def first(self, *tags: str) -> str:
-        """The first value of the first of ``tags`` that is there, else ``""``."""
-        return next((self.fields[tag][0] for tag in tags if tag in self.fields), "")
-
-    def all(self, *tags: str) -> list[str]:
-        """Every value of these tags."""
-        return [value for tag in tags if tag in self.fields for value in self.fields[tag]]
 
 
 def sniff(head: str) -> bool:
@@ -120,7 +94,7 @@ def _records(block: str, line: int) -> Iterator[Record]:
         yield Problem(line, what, "skipped" if _OF_RECORDS & set(tags) else "mended")
 
 
-def _entry(tags: list[str], values: list[str], line: int) -> _Entry:
+def _entry(tags: list[str], values: list[str], line: int) -> Entry:
     """The record of these tags and values, once the values are clean."""
     joined = f" {' '.join(values)} "
     marked = "<" in joined or "&" in joined or "  " in joined  # two blanks: an empty value
@@ -132,7 +106,7 @@ def _entry(tags: list[str], values: list[str], line: int) -> _Entry:
             fields[tag].append(value)
         elif value:
             fields[tag] = [value]
-    return _Entry(line, fields)
+    return Entry(line, fields)
 
 
 # Venues, publishers, names and keywords recur thousands of times in a bibliography.
@@ -145,15 +119,15 @@ def _clean(value: str, is_list: bool) -> str:
 # --- Documents ------------------------------------------------------------------------------
 
 
-def _document(entry: _Entry) -> Document | Problem:
+def _document(entry: Entry) -> Document | Problem:
     """The document of a record; one that has no title, author or identifier is skipped."""
     named = entry.first("TY")
     kind = _TYPES.get(named.partition(" ")[0].upper()) or bibtex_type(named)
     own_title, in_book = (("BT",), ()) if kind == "book" else ((), ("BT",))
     title = entry.first("TI", "T1", "CT", *own_title, "ST")
-    authors = _people(entry.all("AU", "A1"))
-    editors = _people(entry.all("A2", "ED") or entry.all("A3"))
-    date, doi = _date(*entry.all("PY", "Y1", "DA")), _doi(entry)
+    authors = people(entry.all("AU", "A1"))
+    editors = people(entry.all("A2", "ED") or entry.all("A3"))
+    date, doi = best_date(*entry.all("PY", "Y1", "DA")), _doi(entry)
     doc_id = entry.first("ID") or doi or entry.first("AN")
     if not doc_id and (authors or editors or title):
         doc_id = made_up_id(authors or editors, date[:4] if date else "", title)
@@ -164,70 +138,24 @@ def _document(entry: _Entry) -> Document | Problem:
         venue=entry.first("T2", "JF", "JO", *in_book, "C3", "J2", "JA") or None,
         volume=entry.first("VL") or None,
         number=entry.first("IS") or None,
-        pages=_pages(entry.first("SP"), entry.first("EP")),
+        pages=pages_of(entry.first("SP"), entry.first("EP")),
         publisher=entry.first("PB") or None,
         doi=doi,
         arxiv=arxiv_id(doi, *entry.all("UR", "M1", "AN", "N1", "T2", "JO", "JF")),
         url=entry.first("UR", "LK").partition(" ")[0] or None,
         abstract=" ".join(entry.all("AB") or entry.all("N2")) or None,
-        keywords=unique([word.strip() for word in ";".join(entry.all("KW")).split(";")]),
+        keywords=entry.keywords("KW"),
         language=entry.first("LA") or None,
         keys=cite_keys(ids=entry.all("ID"), notes=entry.all("N1", "U1", "M1")),
         line=entry.line,
     )
 
 
-def _people(values: list[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([name for value in values for name in _names(value)]))
-
-
-@lru_cache(maxsize=1 << 14)
-def _names(value: str) -> tuple[str, ...]:
-    """The names in an author field: one as a rule, more where ``;`` or ``and`` parts them."""
-    if _PLAIN_NAME.fullmatch(value) and " and " not in value:
-        return (value,)
-    names: list[str] = []
-    for part in value.split(";"):
-        pieces = re.split(r",? and ", part) if " and " in part else [part]
-        whole = pieces if all("," in piece for piece in pieces) else [part]
-        names += [_name(piece.strip()) for piece in whole]
-    return tuple(filter(None, names))
-
-
-def _name(name: str) -> str:
-    """``Family, Given`` of RIS's ``Family, Given, Suffix``.
-
-    A name without a comma is taken as printed (``A. Family``) unless it sounds like an
-    organisation; a comma at its end says that it is one.
-    """
-    parts = [part.strip() for part in name.split(",")]
-    if len(parts) == 3 and is_suffix(parts[2]):
-        return name_from_parts(*parts)
-    if len(parts) > 1:
-        return ", ".join(filter(None, parts))
-    return name if is_organisation(name) else name_from_display(name)
-
-
-@lru_cache(maxsize=1 << 12)
-def _date(*values: str) -> str | None:
-    """The most exact date among the values that agrees with the first of them."""
-    dates = [date for value in values if (date := date_in(value))]
-    return max((date for date in dates if date[:4] == dates[0][:4]), key=len, default=None)
-
-
-def _pages(first: str, last: str) -> str | None:
-    """``12–20``; a range in the first field alone is understood, a single page stands alone."""
-    match = _RANGE.fullmatch(first)
-    if match is not None and last in ("", match[2]):
-        first, last = match[1], match[2]
-    return page_range(first, last)
-
-
-def _doi(entry: _Entry) -> str | None:
+def _doi(entry: Entry) -> str | None:
     """The DOI under ``DO``, else one that is the whole of a link or a word of ``M3``."""
-    values = entry.all("DO", "UR", "L3", "M3")
-    words = (word for value in values for word in (value, *value.split()))
-    return next(filter(None, map(normalise_doi, words)), None)
+    stated = (doi_of(value) for value in entry.all("DO"))
+    links = (normalise_doi(word) for value in entry.all("UR", "L3") for word in value.split())
+    return next(filter(None, (*stated, *links, *map(doi_of, entry.all("M3")))), None)
 
 
 RIS = Format("ris", "RIS (EndNote, Mendeley, Scopus, Zotero)", sniff, parse, cut_after(_END_LINE))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
 from citebed.collection.formats.fields import cite_keys, made_up_id, one_word, page_range
 from citebed.collection.formats.fulltext import FullText, Marks, full_text_records
-from citebed.collection.formats.smart import names_in
+from citebed.collection.formats.tagged import people_in
 from citebed.collection.formats.xml import (
     Element,
     attribute,
@@ -130,7 +130,7 @@ def _names(author: Element) -> Iterator[str]:
     elif child(author, "surname") is not None:
         yield _name(author)
     elif len(author) == 0:
-        yield from names_in(inner_text(author))
+        yield from people_in(inner_text(author))
 
 
 def _name(person: Element) -> str:

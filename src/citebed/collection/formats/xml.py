@@ -32,6 +32,7 @@ _AMPERSAND = re.compile(
     re.DOTALL,
 )
 _HARMLESS = frozenset(("NAMESPACE", "VALID", "DTD"))  # GROBID's training files have xml:id="12"
+_PREFIX = re.compile(rb"(</?)[A-Za-z][\w.-]*:(?=[A-Za-z])")
 # After these, whole elements can be missing; after other errors only a character or two is.
 _LOSING = frozenset(
     ("ERR_TAG_NOT_FINISHED", "ERR_TAG_NAME_MISMATCH", "ERR_RESOURCE_LIMIT", "ERR_GT_REQUIRED")
@@ -43,7 +44,7 @@ def parse_xml(data: bytes) -> tuple[Element | None, list[Problem]]:
 
     The root is ``None`` where there is no element at all. Never raises, whatever the bytes.
     """
-    text, problems = _as_utf8(data)
+    text, problems = as_utf8(data)
     start = len(text) - len(text.lstrip())
     root, errors = _parse(text[start:])
     if errors and b"&" in text:
@@ -52,6 +53,20 @@ def parse_xml(data: bytes) -> tuple[Element | None, list[Problem]]:
         root, errors = _parse(_AMPERSAND.sub(_as_number, text[start:]))
         errors = errors or mended
     return root, problems + _breaks(errors, text.count(b"\n", 0, start), root is None)
+
+
+def parse_fragment(text: bytes) -> tuple[Element | None, list[Problem]]:
+    """One element of a larger file, in UTF-8, without the entities and prefixes declared there.
+
+    Known entities are resolved by their names, and prefixes of tags are dropped.
+    """
+    if b"&" in text:
+        text = _AMPERSAND.sub(_as_number, text)
+    if b":" in text:
+        text = _PREFIX.sub(rb"\1", text)
+    root, errors = _parse(text)
+    kind = "skipped" if root is None else "mended"
+    return root, [each._replace(kind=kind) for each in _breaks(errors, 0, root is None)]
 
 
 def _parse(text: bytes) -> tuple[Element | None, list[Any]]:
@@ -96,7 +111,7 @@ def _names_entity(message: str) -> bool:
     return entity is not None and f"{entity[1]};" in html5
 
 
-def _as_utf8(data: bytes) -> tuple[bytes, list[Problem]]:
+def as_utf8(data: bytes) -> tuple[bytes, list[Problem]]:
     """The bytes in UTF-8; a declared encoding is believed only where the bytes agree."""
     if data[:4] in (b"<\0?\0", b"\0<\0?"):
         data = (codecs.BOM_UTF16_LE if data[0] else codecs.BOM_UTF16_BE) + data

@@ -37,6 +37,26 @@ HEADS: dict[str, list[str]] = {
         "<!DOCTYPE article PUBLIC '-//NLM//DTD'>\n<article><front><article-meta>",
         "<pmc-articleset><article>",
     ],
+    "pubmed-xml": [
+        "<PubmedArticleSet>\n<PubmedArticle><MedlineCitation>",
+        "<?xml version='1.0'?>\n<!DOCTYPE PubmedArticleSet PUBLIC 'x' 'y'>\n<PubmedArticleSet>",
+    ],
+    "endnote-xml": [
+        '<xml><records><record><database name="x">x</database>',
+        '<?xml version="1.0" encoding="UTF-8" ?><xml><records>\n<record><rec-number>1</rec-number>',
+    ],
+    "dblp-xml": [
+        '<?xml version="1.0"?>\n<!DOCTYPE dblp SYSTEM "dblp.dtd">\n<dblp>\n<article key="x">',
+        '<dblp><inproceedings mdate="2020-01-01" key="conf/x/Y20">',
+        '<inproceedings mdate="2020-01-01" key="conf/x/Y20"><author>A</author>',
+    ],
+    "arxiv-atom": [
+        '<feed xmlns="http://www.w3.org/2005/Atom">\n<link href="http://arxiv.org/api/query"/>',
+    ],
+    "zotero-rdf": [
+        '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"\n'
+        ' xmlns:z="http://www.zotero.org/namespaces/export#">',
+    ],
     "trec-topics": [
         "<top>\n<num> Number: 1\n<title> T\n",
         '<?xml version="1.0"?>\n<topics task="x">\n<topic number="1">\n<query>q</query>',
@@ -73,6 +93,21 @@ HEADS: dict[str, list[str]] = {
         "Provider: x\n\nTY  - JOUR\nPMID  - 33355555\nID  - 1\nT1  - T\n",
         "TY  - Conference Paper or Poster\nT1  - T\n",
     ],
+    "nbib": ["PMID- 101\nOWN - NLM\nTI  - T\n", "PMID- 7\nTI  - Sorting apples\n      and pears\n"],
+    "web-of-science": [
+        "FN Clarivate Analytics Web of Science\nVR 1.0\nPT J\nAU Muster, A\n",
+        "PT J\nAU Muster, A\n   Beispiel, B\nTI T\n",
+    ],
+    "enw": [
+        "%0 Journal Article\n%T T\n%A Muster, Anna\n",
+        "%A Anna Muster\n%T Sorting apples\n%D 1975\n\n%A B\n%T U\n",
+    ],
+    "csl-yaml": [
+        "---\nreferences:\n- id: a\n  type: book\n  title: T\n...\n",
+        "# by hand\n- id: a\n  title: T\n",
+        "references:\n  - type: book\n    id: a\n    title: T\n",
+        "---\ntitle: My Paper\nreferences:\n- id: a\n  author:\n  - family: M\n",
+    ],
     "dois": [
         "[1] 10.1145/1.2 CHI\n[2] None\n",
         "- [1]\thttps://example.org/x\n[2]\tNone\n",
@@ -90,6 +125,18 @@ HEADS: dict[str, list[str]] = {
         '{"id": "https://openalex.org/W1", "title": "T"}\n',
         '{"meta": {"count": 2}, "results": [{"id": "https://openalex.org/W1", "doi": null',
         '{"doi": "x", "authorships": [], "referenced_works": []}\n',
+    ],
+    "s2orc": [
+        '{"paper_id": "1", "_pdf_hash": "x", "abstract": [], "body_text": [{"text": "x"',
+        '{\n "paper_id": "x",\n "metadata": {"title": "T", "authors": [{"first": "A", "last":'
+        ' "B"}]},\n "abstract": [], "body_text": []\n',
+        '{"paper_id": "1", "title": "T", "authors": [], "pdf_parse": {"body_text": []}}\n',
+        '{"corpusid": 1, "externalids": {}, "content": {"text": "x", "annotations": {}}}\n',
+    ],
+    "arxiv-json": [
+        '{"id": "0704.0001", "submitter": "A", "authors": "A", "title": "T", "doi": null}\n'
+        '{"id": "0704.0002", "categories": "cs"}\n',
+        '{"id": "0704.0001", "title": "T", "categories": "cs.DS", "authors_parsed": []}\n',
     ],
     "semantic-scholar": [
         '{"paperId": "a", "title": "T"}\n',
@@ -129,6 +176,20 @@ HEADS: dict[str, list[str]] = {
         '{"query_id": "1", "text": "x"}\n',
         '{"query_id": "1", "doc_id": "a", "relevance": 1}\n',
     ],
+    "csv": [
+        "id,title,year\n1,Sorting apples,2010\n2,Pears,2011\n",
+        "id\ttitle\tyear\n1\tSorting apples\t2010\n",
+        "Author;Title;Year\nMuster, Anna;Sorting apples;2010\n",
+        'sep=;\nTitle;DOI\n"Apples; and pears";10.1/x\n',
+        '"About the data: by Dimensions."\n"Publication ID","DOI","Title"\n"p","10.1/x","T"\n',
+        "PT\tAU\tTI\tSO\tUT\nJ\tMuster, A\tSorting apples\tFRUIT\tWOS:1\n",
+    ],
+    "tsv-queries": [
+        "1\thow are apples sorted\n2\twhat of pears\n",
+        "qid\tquery\nq1\tcovid 19\nq2\twhat of pears\n",
+        "12\tcovid 19\n13\tapollo 11\n",
+    ],
+    "tsv-documents": ["1\t" + "a passage of many words " * 40 + "\n2\tshort one\n"],
 }
 CASES = [(name, head) for name, heads in HEADS.items() for head in heads]
 CASES += [(name, sample.decode()) for name, sample in SAMPLES.items()]
@@ -142,8 +203,14 @@ NOT_OURS = {
     "Java": "@Override\npublic String a() { return x; }\n",
     "CSS": "@media print { a { color: red } }\n@import url(x);\nbody { margin: 0 }\n",
     "C": "#include <stdio.h>\nint main(void) { return 0; }\n",
-    "CSV": "id,title,year\n1,Sorting apples,2010\n2,Pears,2011\n",
-    "TSV": "id\ttitle\tyear\n1\tSorting apples\t2010\n",
+    "another CSV": "name,colour,weight\napple,red,7\npear,green,8\n",
+    "prose with a comma": "Title, year and author are known.\nSo are the others, all of them.\n",
+    "pairs of ids": "d1\td2\nd1\td3\nd2\td3\n",
+    "counts of words": "apples\t12\npears\t7\n",
+    "other YAML": "---\nname: x\non: push\njobs:\n- id: a\n  run: make\n",
+    "another feed": '<feed xmlns="http://www.w3.org/2005/Atom"><title>News</title><entry></entry></feed>',
+    "another RDF": '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"></rdf:RDF>',
+    "percent comments": "%% A LaTeX style\n% by hand\n\\ProvidesPackage{x}\n",
     "numbers": "1.5 2.5 3.5\n1.0 2.0 3.0\n",
     "a run": "1 Q0 d1 1 12.5 bm25\n1 Q0 d2 2 11.5 bm25\n",
     "HTML": "<!DOCTYPE html>\n<html><head><title>T</title></head><body><article>x</article></body>",

@@ -1,0 +1,108 @@
+"""XML of many records, read record by record: files of any size, in flat memory.
+
+A file is cut behind records, and each record is parsed by itself, so that one that is broken
+costs no other. What the file's head declares is not at hand in later pieces: its encoding is
+carried along, entities are known by their names, and names count without their prefixes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from citebed.collection.formats.base import Chunk, Format
+from citebed.collection.formats.xml import Element, as_utf8, parse_fragment
+from citebed.records import Problem, Record
+
+_DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
+_COMMENT = rb"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)"
+_AROUND = re.compile(rb"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>", re.DOTALL)
+_TAG = re.compile(rb"<(?:[\w.-]+:)?([A-Za-z][\w.-]*)")
+
+Read = Callable[[Element, int], Iterator[Record]]
+"""What a record, which stands in some line, gives."""
+
+
+def xml_records(
+    name: str,
+    title: str,
+    sniff: Callable[[str], bool],
+    elements: tuple[str, ...],
+    around: tuple[str, ...],
+    read: Read,
+) -> Format:
+    """A format of XML files in which records, elements of some names, stand ``around`` which
+    there are only elements of those names; any other element there is told."""
+    tags = "|".join(elements).encode()
+    pattern = re.compile(
+        rb"%s|<(/?)(?:[\w.-]+:)?(?:%s)(?=[\s/>])[^<>]*>" % (_COMMENT, tags), re.DOTALL
+    )
+    ends = tuple(f"</{element}>".encode() for element in elements)
+
+    def parse(chunk: Chunk) -> Iterator[Record]:
+        return _records(chunk, pattern, frozenset(name.encode() for name in around), read)
+
+    def cut(data: bytes) -> int:
+        places = (data.rfind(end) + len(end) for end in ends if end in data)
+        return max(places, default=0)
+
+    return Format(name, title, sniff, parse, cut, _carry)
+
+
+def _carry(data: bytes, known: dict[str, str]) -> None:
+    """Keep the encoding that the head of a file declares."""
+    if "encoding" not in known:
+        declared = _DECLARED.match(data[:200])
+        known["encoding"] = declared[1].decode("ascii") if declared else ""
+
+
+def _records(
+    chunk: Chunk, pattern: re.Pattern[bytes], around: frozenset[bytes], read: Read
+) -> Iterator[Record]:
+    data, encoding = chunk.data, chunk.macros.get("encoding")
+    if encoding:
+        data = b'<?xml version="1.0" encoding="%s"?>' % encoding.encode() + data
+    text, problems = as_utf8(data)
+    yield from (problem._replace(line=chunk.line) for problem in problems)
+    line, counted, end = chunk.line, 0, 0
+    for start, stop in _spans(text, pattern):
+        line, counted = line + text.count(b"\n", counted, start), start
+        yield from _strangers(text[end:start], around, line)
+        yield from _record(text[start:stop], line, read)
+        end = stop
+    yield from _strangers(text[end:], around, line + text.count(b"\n", counted, end))
+
+
+def _record(text: bytes, line: int, read: Read) -> Iterator[Record]:
+    root, problems = parse_fragment(text)
+    yield from (problem._replace(line=line + problem.line - 1) for problem in problems)
+    if root is not None:
+        yield from read(root, line)
+
+
+def _spans(text: bytes, pattern: re.Pattern[bytes]) -> Iterator[tuple[int, int]]:
+    """Where each record starts and ends: one that does not close, where the next one starts."""
+    start: int | None = None
+    for tag in pattern.finditer(text):
+        if tag[1] is None:  # a comment
+            continue
+        if start is not None:
+            yield start, tag.end() if tag[1] else tag.start()
+            start = None
+        if not tag[1] and tag[0].endswith(b"/>"):
+            yield tag.span()
+        elif not tag[1]:
+            start = tag.start()
+    if start is not None:
+        yield start, len(text)
+
+
+def _strangers(text: bytes, around: frozenset[bytes], line: int) -> Iterator[Problem]:
+    """A problem where an element between records is none that may stand there."""
+    if b"<" in text:
+        names: Any = dict.fromkeys(_TAG.findall(_AROUND.sub(b"", text)))
+        strange = [name for name in names if name not in around]
+        if strange:
+            found = strange[0].decode("utf-8", "replace")
+            yield Problem(line, f"<{found}> stands where a record was expected, and was not read")
