@@ -59,6 +59,7 @@ _TOKEN = compiled(
                      (?:cite[a-z]*+|label|ref|vspace|hspace|[hv]?phantom|noopsort|SortNoop
                        |begin|end|color|rule\{{[^{{}}]*+\}})\*?
                      (?:\[[^][{{}}]*+\])*+ \{{[^{{}}]*+\}}
+                   | [hv]?phantom \\[{{}}]
                    | href \s*+ \{{[^{{}}]*+\}} (?=\{{) ) )
   | (?P<command> (?<=\\) ([A-Za-z]++) \*? (\s*+\{{\}}|\s++)? )
   | (?P<escaped> (?<=\\) (.?) )

@@ -58,6 +58,7 @@ from citebed.text.normalise import fold
         (r"\emph{a} \textit{b}{\bf c} {\em d}\textsc{e}", "a bc de"),
         (r"\foo bar \foo{bar} \foo", "foo bar bar foo"),
         (r"\LaTeX{} is \TeX", "LaTeX is TeX"),
+        (r"\{\vphantom\}P,N\vphantom\{\}", "{P,N}"),
         (r"{\noopsort{b}}1973 \printfirst{a}{b} \bibinfo{author}{c}", "1973 a c"),
         (r"a\cite{x} b~\cite[p. 3]{y} c\label{z}", "a b c"),
         (r"\href{http://a.b}{the page} \url{http://c.d/e_f}", "the page http://c.d/e_f"),

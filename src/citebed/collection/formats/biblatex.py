@@ -68,19 +68,18 @@ def _borrowed(
     return found
 
 
-def _resolved(value: str, lent: Mapping[str, Fields]) -> str:
+def _resolved(value: str, lent: Mapping[str, Fields], seen: frozenset[str] = frozenset()) -> str:
     """A value in which ``xdata=key-field-2`` stands for the second item of that field there."""
     if not speaks_of_xdata(value):
         return value
-    return " and ".join(_item(item, lent) for item in _ITEM.split(value))
+    return " and ".join(_item(item.strip(), lent, seen) for item in _ITEM.split(value))
 
 
-def _item(item: str, lent: Mapping[str, Fields]) -> str:
-    match = _REFERENCE.fullmatch(item)
+def _item(item: str, lent: Mapping[str, Fields], seen: frozenset[str]) -> str:
+    match = None if item in seen else _REFERENCE.fullmatch(item)
     value = lent.get(match[1].lower(), {}).get(match[2].lower()) if match else None
     if match is None or value is None:
         return item
-    items, place = _ITEM.split(value), int(match[3] or 0)
-    if not place:
-        return value
-    return items[place - 1] if place <= len(items) else item
+    found, place = _resolved(value, lent, seen | {item}), int(match[3] or 0)
+    items = _ITEM.split(found)
+    return found if not place else items[place - 1] if place <= len(items) else item

@@ -43,13 +43,14 @@ def names_of(raw: str) -> tuple[str, ...]:
     return unique(
         part if _ONE_REGULAR.fullmatch(part) and is_plain(part) else _name_of(part)
         for part in _parts(raw)
-        if part not in _OTHERS
+        if part.lower() not in _OTHERS
     )
 
 
 def _parts(raw: str) -> Iterator[str]:
     """The names as they stand; braces around a whole list of ``Family, Given`` protect nothing."""
-    for part in map(str.strip, split_outside_braces(in_text_mode(raw), _AND)):
+    for given in split_outside_braces(in_text_mode(raw), _AND):
+        part = given.strip().removesuffix(",").rstrip()
         inner = _unwrapped(part)
         listed = [*split_outside_braces(inner, _AND)] if inner else []
         people = len(listed) > 1 and all(name.count(",") == 1 for name in listed)
@@ -110,7 +111,10 @@ def _inverted(raw: str) -> str:
     words = [text for _, text in pairs]
     if len(words) < 2:
         return canonical_name("".join(words))
-    small = [number for number, pair in enumerate(pairs[:-1]) if _is_small(*pair)]
+    first = 1 if len(words[0]) == 2 and words[0][1] == "." else 0  # an initial, small or not
+    small = [
+        number for number, pair in enumerate(pairs[:-1]) if number >= first and _is_small(*pair)
+    ]
     cut = small[0] if small else len(words) - 1
     return canonical_name(f"{' '.join(words[cut:])}, {' '.join(words[:cut])}")
 
