@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import struct
+import warnings
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -32,9 +34,10 @@ MOST_BYTES = 256 << 20
 
 _ABOUT = "about"
 _ENDING = ".npy"
+_PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _NO_MODEL = (
-    *(ValueError, TypeError, KeyError, EOFError, SyntaxError, TokenError, RecursionError),
-    *(zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, OverflowError),
+    *(ValueError, TypeError, KeyError, EOFError, SyntaxError, TokenError, RuntimeError),
+    *(zipfile.BadZipFile, zlib.error, OverflowError, struct.error, Warning),
 )
 """What zipfile, numpy and json say of bytes that are not theirs."""
 
@@ -87,6 +90,8 @@ def read_model(path: Path, kind: str) -> ModelFile:
 def _arrays(path: Path, data: bytes) -> dict[str, NDArray[Any]]:
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         members = packed.infolist()
+        if not {member.compress_type for member in members} <= set(_PACKINGS):
+            raise ValueError("it is packed in another way than models are")
         most = limit(MOST_BYTES)
         if sum(member.file_size for member in members) > most:
             what = f"holds more than {shown(most)}, much for a model. {how_to_raise()}"
@@ -100,7 +105,9 @@ def _array(name: str, data: bytes) -> NDArray[Any]:
     version = np.lib.format.read_magic(stream)
     if version != (1, 0):
         raise ValueError(f"'{name}' is an array of version {version}")
-    shape, by_columns, kind = np.lib.format.read_array_header_1_0(stream)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # numpy warns of some damage and goes on
+        shape, by_columns, kind = np.lib.format.read_array_header_1_0(stream)
     if kind.hasobject or by_columns:
         raise ValueError(f"'{name}' is an array of {kind}, by columns: {by_columns}")
     return np.frombuffer(data, kind, offset=stream.tell()).reshape(shape)

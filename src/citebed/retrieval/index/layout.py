@@ -38,6 +38,7 @@ _FILE = re.compile(r"([a-z]+(?:\.[a-z]+)*)\.([0-9]{1,18})\.npy")
 """Name and generation of an array."""
 _MUCH = 16 << 20
 """From so many bytes on, files are compared with their checksums two at a time."""
+_NO_DESCRIPTION = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
 _FORMERLY = (".work-*", f"{DESCRIPTION}.new")
 """What builders of the first versions left behind when they were killed."""
 
@@ -95,7 +96,7 @@ def read_description(folder: Path) -> Description:
             raise DamagedIndex(folder, what)
         values["citing_sources"] = tuple(values["citing_sources"])
         return _checked(folder, Description(**values))
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, FormatError) as error:
+    except (*_NO_DESCRIPTION, FormatError) as error:
         raise DamagedIndex(folder, f"is damaged ({DESCRIPTION}: {error})") from None
 
 

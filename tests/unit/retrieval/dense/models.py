@@ -1,0 +1,27 @@
+"""Small models of word vectors, made by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from citebed.retrieval.dense.static_model import (
+    StaticModel,
+    open_static_model,
+    write_static_model,
+)
+
+WORDS = ("trees", "of", "the", "sea", "leaves", "oak", "a", "salt", "resume", "3d", "x")
+
+
+def write_small(
+    path: Path, *, words: Sequence[str] = WORDS, width: int = 5, seed: int = 0
+) -> StaticModel:
+    """A model of a few words."""
+    chance = np.random.default_rng(seed)
+    vectors = chance.standard_normal((len(words), width), np.float32)
+    query = chance.standard_normal((width, width), np.float32)
+    write_static_model(path, words, vectors, query, {"name": f"small {seed}"})
+    return open_static_model(path)

@@ -1,0 +1,85 @@
+"""Similarities: exact, and the same whatever computes them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from citebed.retrieval.dense import vectors
+from citebed.retrieval.dense.vectors import DocumentVectors, quantised, unit_rows
+
+
+def some(count: int, width: int, seed: int = 0) -> np.ndarray:
+    return unit_rows(np.random.default_rng(seed).standard_normal((count, width), np.float32))
+
+
+def documents(count: int, width: int) -> DocumentVectors:
+    return DocumentVectors(*quantised(some(count, width)), fingerprint="f", name="n")
+
+
+def exact(found: DocumentVectors, queries: np.ndarray) -> np.ndarray:
+    """One number after another, in double precision."""
+    rows = found.rows.astype(np.float64) * found.scales.astype(np.float64)[:, None]
+    return np.array([[sum(q * d) for d in rows] for q in queries.astype(np.float64)])
+
+
+@pytest.mark.parametrize("width", [1, 7, 256, 384])
+@pytest.mark.parametrize("count", [0, 1, 3, 1030])
+def test_scores_are_exact_with_and_without_the_compiler(count: int, width: int) -> None:
+    found, queries = documents(count, width), some(3, width, seed=1)
+    expected = exact(found, queries).reshape(3, count)
+    np.testing.assert_allclose(found.scores(queries), expected, atol=1e-6)
+    found.prepare()
+    np.testing.assert_allclose(found.scores(queries), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("count", [0, 1, 8, 9, 33, 70])
+def test_any_number_of_queries_is_scored_alike(count: int) -> None:
+    found, queries = documents(9000, 16), some(count, 16, seed=1)
+    expected = queries.astype(np.float64) @ (found.rows * found.scales[:, None]).T
+    for _ in range(2):
+        scores = found.scores(queries)
+        assert (scores.dtype, scores.shape) == (np.float32, (count, 9000))
+        np.testing.assert_allclose(scores, expected, atol=1e-6)
+        found.prepare()
+
+
+def test_questions_of_another_width_are_a_mistake() -> None:
+    with pytest.raises(ValueError, match=r"\(2, 5\); expected rows of 4 numbers"):
+        documents(3, 4).scores(some(2, 5))
+
+
+def test_queries_need_not_lie_in_order() -> None:
+    found, queries = documents(50, 8), some(8, 8, seed=1)
+    found.prepare()
+    np.testing.assert_array_equal(found.scores(queries.T), found.scores(queries.T.copy()))
+
+
+def test_eight_bits_are_enough_and_zeros_stay() -> None:
+    given = np.concatenate([some(200, 256), np.zeros((1, 256), np.float32)])
+    small = quantised(given)
+    assert (small.rows.dtype, small.scales.dtype) == (np.int8, np.float32)
+    assert np.abs(small.rows[:-1]).max(axis=1).tolist() == [127] * 200
+    back = small.rows * small.scales[:, None]
+    assert np.abs((back * given).sum(axis=1)[:-1] - 1).max() < 0.002
+    assert not back[-1].any()
+    assert not unit_rows(np.zeros((2, 3), np.float32)).any()
+
+
+def test_vectors_of_some_documents() -> None:
+    found = documents(20, 6)
+    some_of_them = found.of(np.array([7, 0, 7]))
+    np.testing.assert_allclose(some_of_them, some(20, 6)[[7, 0, 7]], atol=0.01)
+    np.testing.assert_allclose(found.scores(some_of_them)[:, 7], some_of_them @ some_of_them[0])
+
+
+def test_what_is_compiled_ahead_is_what_is_used() -> None:
+    from citebed.retrieval.dense import compiled
+
+    found = documents(5, 4)
+    found.prepare()
+    before = len(compiled.scores.signatures)
+    for given in (some(2, 4), some(2, 4)[:1], np.asfortranarray(some(2, 4))):
+        found.scores(given)
+    assert len(compiled.scores.signatures) == before
+    assert vectors._FEW >= 2
