@@ -277,6 +277,7 @@ class _Import:
             queries={name: made.queries.height for name, made in prepared.query_sets.items()},
             problems=problems,
             outcomes=outcomes(self.reader.sources, self.reader.copies, aside),
+            formats=counted(read_now["format"]),
             new_problems=self._new_problems(problems),
         )
         return report, prepared

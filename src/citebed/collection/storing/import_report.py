@@ -17,7 +17,8 @@ class ImportReport:
     """What an import read, kept and left out; ``records`` counts the document records of all files,
     ``outside`` the citing paragraphs of each section that the rules make no queries of.
 
-    ``outcomes`` says what became of each file that is new or has changed; ``new_problems`` are
+    ``outcomes`` says what became of each file that is new or has changed, ``formats`` how many of
+    them were taken for each; ``new_problems`` are
     those of the ``problems`` that no earlier import has told of. Sources ``elsewhere`` were not
     named, so that pruning could not tell whether they are still there.
     """
@@ -38,6 +39,7 @@ class ImportReport:
     outcomes: list[tuple[str, str]] = field(default_factory=list)
     new_problems: pl.DataFrame = field(default_factory=pl.DataFrame)
     outside: dict[str, int] = field(default_factory=dict)
+    formats: dict[str, int] = field(default_factory=dict)
 
     def lines(self) -> list[tuple[str, str]]:
         """The report for people: a label and a sentence a line; nothing is left unsaid."""
@@ -80,9 +82,11 @@ class ImportReport:
         return f"{paragraphs} of other sections: {_some(sections)}"
 
     def _outcome_lines(self) -> list[tuple[str, str]]:
-        """A line a file, where these are few; what was wrong in a file is told further below."""
+        """A line a file, where these are few, else how many are in each format; what was wrong in
+        a file is told further below."""
         if len(self.outcomes) > _MOST_FILES:
-            return []
+            formats = (f"{name or 'none'} {number:,}" for name, number in self.formats.items())
+            return [("taken for", ", ".join(formats))] if self.formats else []
         return [("", f"{name}: {what}") for name, what in self.outcomes]
 
     def _problem_lines(self) -> list[tuple[str, str]]:
@@ -148,5 +152,6 @@ def outcomes(
         parts = [count(int(str(row["records"])), "record")]
         parts += [f"{merged[name]:,} merged with others"] if name in merged else []
         parts += [f"{left:,} set aside"] if left else []
-        found.append((name, ", ".join(parts)))
+        form = f" ({row['format']})" if row["format"] else ""
+        found.append((name, ", ".join(parts) + form))
     return sorted(found)

@@ -103,3 +103,13 @@ def test_a_folder_of_beir_without_titles_is_read(tmp_path: Path) -> None:
 def test_any_names_can_be_asked_about(head: str, name: str, beside: list[str]) -> None:
     Recogniser(names=beside).of(name, head + SHORT)
     Recogniser(names=beside).of(name, SHORT)
+
+
+def test_of_many_files_it_is_counted_what_they_were_taken_for(tmp_path: Path) -> None:
+    for number in range(4):
+        (tmp_path / f"{number}.ris").write_text(f"TY  - JOUR\nTI  - {number}\nER  - \n")
+    (tmp_path / "a.bib").write_text("@misc{a, title={T}}")
+    (tmp_path / "note.txt").write_text("Nothing of ours.")
+    (tmp_path / "other.txt").write_text("Neither is this.")
+    report = import_sources(tmp_path / "c", sorted(tmp_path.glob("*.*")))
+    assert ("taken for", "ris 4, none 2, bibtex 1") in report.lines()
