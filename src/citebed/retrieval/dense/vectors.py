@@ -50,13 +50,22 @@ def plain_scores(rows: NDArray[np.int8], scales: NDArray[np.float32], queries: V
 
 
 class DocumentVectors:
-    """The vectors of an index's documents, by number, and the model that made them."""
+    """The vectors of an index's documents, by number, and the model that made them.
+
+    Of ``missing`` documents there is none yet: their rows are zeros.
+    """
 
     def __init__(
-        self, rows: NDArray[np.int8], scales: NDArray[np.float32], *, fingerprint: str, name: str
+        self,
+        rows: NDArray[np.int8],
+        scales: NDArray[np.float32],
+        *,
+        fingerprint: str,
+        name: str,
+        missing: int = 0,
     ) -> None:
         self.rows, self.scales = np.asarray(rows), np.asarray(scales)
-        self.fingerprint, self.name = fingerprint, name
+        self.fingerprint, self.name, self.missing = fingerprint, name, missing
         self._few: Callable[..., Vectors] = plain_scores
 
     def __len__(self) -> int:

@@ -120,14 +120,16 @@ class Embedding:
     def _taken_over(self, old: DocumentVectors | None, width: int) -> tuple[Quantised, Numbers]:
         """Room for all vectors, with those that can be used again; and the numbers of the others.
 
-        A vector without a scale is missing, or that of an empty text: it is made again.
+        Where some were missing before, those of empty texts are made again too.
         """
         count = len(self.table_rows)
         vectors = Quantised(np.zeros((count, width), np.int8), np.zeros(count, np.float32))
+        wanted = np.ones(count, bool)
         if old is not None and self.before is not None:
             _, then, now = self.before
             vectors.rows[now], vectors.scales[now] = old.rows[then], old.scales[then]
-        return vectors, np.flatnonzero(vectors.scales == 0)
+            wanted[now] = (old.scales[then] == 0) & (old.missing > 0)
+        return vectors, np.flatnonzero(wanted)
 
     def _make(self, kind: str, model: Embedder, numbers: Numbers, vectors: Quantised) -> None:
         if not len(numbers):

@@ -63,6 +63,7 @@ class Index:
                     *(arrays[name] for name in layout.array_names(kind)),
                     fingerprint=about["fingerprint"],
                     name=about["name"],
+                    missing=int(about.get("missing", 0)),
                 )
                 for kind, about in self.description.vectors.items()
             }
@@ -98,10 +99,8 @@ class Index:
     def vectors(self, kind: str, *, incomplete: bool = False) -> DocumentVectors | None:
         """The documents' vectors by the model of a kind (``static``, ``encoder``), if there are
         any; where some are missing, only if they are wanted ``incomplete``."""
-        about = self.description.vectors.get(kind)
-        if about is None or (about.get("missing") and not incomplete):
-            return None
-        return self._vectors[kind]
+        found = self._vectors.get(kind)
+        return found if found is None or incomplete or not found.missing else None
 
     def vectors_of(self, model: Embedder, kind: str) -> DocumentVectors:
         """The documents' vectors by just this model; else an error that says how to make them."""

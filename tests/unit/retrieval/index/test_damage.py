@@ -149,7 +149,7 @@ def forge(folder: Path, name: str, change: Callable[[np.ndarray], np.ndarray]) -
     (folder / "index" / "index.json").write_text(json.dumps(made))
 
 
-def with_value(place: int, value: int) -> Callable[[np.ndarray], np.ndarray]:
+def with_value(place: int, value: float) -> Callable[[np.ndarray], np.ndarray]:
     def change(array: np.ndarray) -> np.ndarray:
         array[place] = value
         return array
@@ -166,6 +166,10 @@ FORGED = (
     *((name, lambda array: array[:-1]) for name in ("hashes", "length.title", "share.times")),
     *(("share.postings", with_value(0, 10**6)), ("share.lengths.docs", with_value(0, 2))),
     *(("share.lengths.offsets", with_value(0, 1)), ("tf.title", lambda array: array[:-1])),
+    *((name, lambda array: array[:-1]) for name in ("vectors.static", "vectors.static.scales")),
+    *(("vectors.static", change) for change in (np.ravel, np.uint8)),
+    *(("vectors.static.scales", with_value(0, value)) for value in (-1, np.nan, np.inf)),
+    ("vectors.static.scales", lambda array: array.astype(np.float64)),
 )
 
 
@@ -352,7 +356,11 @@ def full_at(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
 
 @full_disk
 @pytest.mark.parametrize(
-    "name", ["offsets", "docs", "tf.title", "terms", "ids", "hashes", "length.keywords", "index."]
+    "name",
+    [
+        *("offsets", "docs", "tf.title", "terms", "ids", "hashes", "length.keywords", "index."),
+        *("vectors.static.2", "vectors.static.scales"),
+    ],
 )
 def test_a_disk_that_is_full_at_any_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
