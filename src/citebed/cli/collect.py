@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -215,8 +216,8 @@ def _fetch_encoder(
         print_json([{"path": place, "state": found.state, **about}])
         return
     typer.echo(f"{found.state:8} {place}  {found.bytes:,} bytes")
-    named = "" if folder is None else f" {place}"
-    typer.echo(f"\nNow run:\n  citebed index COLLECTION --neural{named}")
+    how = "--neural" if folder is None else f"--encoder {shlex.quote(place)}"
+    typer.echo(f"\nNow run:\n  citebed index COLLECTION {how}")
 
 
 def _list_collections(as_json: bool) -> None:

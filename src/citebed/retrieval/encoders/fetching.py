@@ -98,7 +98,8 @@ def fetch_encoder(
 
 def _refuse_other(target: Path) -> None:
     """What is at the place is replaced only if it is a model of ours, or nothing."""
-    if target.exists() and not (target / CARD).is_file() and any(target.iterdir()):
+    is_free = not target.exists() or (target.is_dir() and not any(target.iterdir()))
+    if not is_free and not (target / CARD).is_file():
         raise CitebedError(f"'{printable(target)}' is not an encoder's folder. Name another one.")
 
 

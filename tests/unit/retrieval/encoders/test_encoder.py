@@ -1,0 +1,180 @@
+"""The encoder as a maker of vectors: what they depend on, what is kept, what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.unit.retrieval.encoders.conftest import TEXTS, TinyPublic
+
+from citebed.collection import import_sources
+from citebed.errors import CitebedError, UnknownName
+from citebed.retrieval.dense.vectors import DocumentVectors
+from citebed.retrieval.encoders.encoder import encoder_of, find_encoder, load_dense_encoder
+from citebed.retrieval.encoders.fetching import fetch_encoder
+from citebed.retrieval.index.building import IndexOptions, build_index
+from citebed.retrieval.index.index import open_index
+from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.rerank import vector_cache
+from citebed.retrieval.rerank.encoder import Encoder, load_encoder
+from citebed.retrieval.rerank.names import find_model
+
+BIB = "".join(
+    f"@article{{p{n}, title={{The paper {n}}}, abstract={{retrieval of {'papers ' * n}}}}}\n"
+    for n in range(12)
+)
+
+
+@pytest.fixture
+def folder(tiny: TinyPublic) -> Path:
+    return fetch_encoder(source=tiny.archive, adapter=tiny.adapter).folder
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    (tmp_path / "a.bib").write_text(BIB, "utf-8")
+    import_sources(tmp_path / "c", [tmp_path / "a.bib"])
+    return tmp_path / "c"
+
+
+def test_its_names(folder: Path) -> None:
+    assert find_encoder() == folder == find_model("gte") == find_model("Encoder")
+    assert load_dense_encoder().name == load_dense_encoder("gte").name == "encoder"
+    assert load_dense_encoder(folder).name == str(folder)
+    assert str(pipeline_of("bm25+gte").stage) == "sum(with=gte,top=20)"
+    assert str(pipeline_of("bm25+rerank(with=encoder)").stage) == "rerank(with=encoder,top=20)"
+
+
+@pytest.mark.usefixtures("tiny")
+def test_where_it_was_not_fetched() -> None:
+    assert find_encoder() is None
+    with pytest.raises(CitebedError, match=r"no encoder in .* Run: citebed fetch encoder"):
+        load_dense_encoder()
+    with pytest.raises(UnknownName, match="Did you mean 'encoder'"):
+        find_model("encode")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_text_alone_and_among_others() -> None:
+    """What goes through the network is brought to 8 bits by its largest number: text by text."""
+    encoder = load_dense_encoder()
+    many = encoder.documents([*TEXTS, "paper " * 30] * 3)
+    for place, text in enumerate(TEXTS):
+        (alone,) = encoder.queries([text])
+        np.testing.assert_array_equal(alone, many[place])
+        bare = encoder.encoder.encode([text, *TEXTS], batch=8)[0]
+        np.testing.assert_allclose(alone, bare, atol=1e-6)  # already of length 1, but for rounding
+    assert many.dtype == np.float32
+    assert encoder.documents([]).shape == (0, encoder.width)
+
+
+@pytest.mark.usefixtures("folder")
+def test_progress() -> None:
+    seen: list[tuple[int, int]] = []
+    load_dense_encoder().documents(TEXTS, lambda done, of: seen.append((done, of)))
+    assert seen == [(n, len(TEXTS)) for n in range(1, len(TEXTS) + 1)]
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "1_Pooling/config.json"])
+@pytest.mark.parametrize("how", ["changed", "cut", "gone"])
+def test_a_damaged_model_is_refused(folder: Path, name: str, how: str) -> None:
+    path = folder / name
+    data = path.read_bytes()
+    middle = len(data) // 2
+    path.write_bytes(data[:middle] + (b"" if how == "cut" else b"\0" + data[middle + 1 :]))
+    if how == "gone":
+        path.unlink()
+    what = "is missing" if how == "gone" else "is not as it was written"
+    for load in (load_dense_encoder, load_encoder):
+        with pytest.raises(CitebedError, match=rf"{name} {what}\. Get it anew: citebed fetch"):
+            load("encoder")
+
+
+@pytest.mark.parametrize(
+    "card", ["[]", "{", '{"format": 2, "files": {}}', '{"format": 1, "files": 3}']
+)
+def test_a_damaged_card_is_refused(folder: Path, card: str) -> None:
+    (folder / "citebed.json").write_text(card, "utf-8")
+    with pytest.raises(CitebedError, match=r"citebed\.json"):
+        load_dense_encoder()
+
+
+def test_a_card_that_names_files_elsewhere(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("x", "utf-8")
+    for name in ("../../../../secret", str(tmp_path / "secret")):
+        (folder / "citebed.json").write_text(json.dumps({"format": 1, "files": {name: "0"}}))
+        with pytest.raises(CitebedError, match="secret is missing"):
+            load_dense_encoder()
+
+
+# --- an index -------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_index_with_its_vectors(collection: Path) -> None:
+    encoder = load_dense_encoder(collection=collection)
+    build_index(collection, IndexOptions(neural=encoder))
+    index = open_index(collection)
+    vectors = index.vectors("encoder")
+    assert vectors is not None
+    assert vectors.is_of(encoder)
+    texts = {f"p{n}": f"The paper {n}. retrieval of {'papers ' * n}".strip(" .") for n in range(12)}
+    wanted = encoder.documents([texts[name] for name in index.ids])
+    asked = encoder.queries(["the paper cites retrieval"])
+    np.testing.assert_allclose(vectors.scores(asked), asked @ wanted.T, atol=0.01)
+
+
+def test_the_encoder_that_made_an_index(folder: Path, collection: Path, tmp_path: Path) -> None:
+    for given in (None, folder):
+        encoder = load_dense_encoder(given or "encoder", collection=collection)
+        build_index(collection, IndexOptions(neural=encoder, rebuild=True))
+        vectors = open_index(collection).vectors("encoder")
+        assert vectors is not None
+        found = encoder_of(vectors)
+        assert (found.name, found.fingerprint) == (encoder.name, encoder.fingerprint)
+        assert encoder_of(vectors) is found  # a second question does not load it again
+    rows = np.zeros((1, 24), np.int8)
+    gone = DocumentVectors(rows, np.ones(1, np.float32), fingerprint="0", name=str(tmp_path / "x"))
+    with pytest.raises(CitebedError, match="there is no model folder"):
+        encoder_of(gone)
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_was_made_before_an_interruption_is_kept(
+    collection: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_cache, "_AT_ONCE", 4)
+    whole, asked = Encoder.encode, []
+
+    def interrupted(self: Encoder, texts: Sequence[str], **how: Any) -> Any:
+        asked.extend(texts)
+        if len(asked) > 8:
+            raise KeyboardInterrupt
+        return whole(self, texts, **how)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Encoder, "encode", interrupted)
+        encoder = load_dense_encoder(collection=collection)
+        with pytest.raises(KeyboardInterrupt):
+            build_index(collection, IndexOptions(neural=encoder))
+    seen: list[int] = []
+    encoder = load_dense_encoder(collection=collection)
+    texts = [f"The paper {n}. retrieval of {'papers ' * n}".strip(" .") for n in range(12)]
+    encoder.documents(texts, lambda _, of: seen.append(of))
+    assert seen == [4] * 4  # the eight before are there
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_network_that_fails_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = load_dense_encoder()
+
+    def fails(_: object) -> None:
+        raise RuntimeError("out of order")
+
+    monkeypatch.setattr(encoder.encoder, "_model", fails)
+    with pytest.raises(CitebedError, match="does not work: out of order"):
+        encoder.queries(TEXTS)
