@@ -311,6 +311,22 @@ ARXIV_JSON = (
     b' "cs.IR", "update_date": "2020-01-02", "authors_parsed": []}\n'
 )
 
+ZOTERO_JSON = b"""{
+ "config": {"id": "x", "label": "BetterBibTeX JSON"},
+ "items": [
+  {"itemType": "journalArticle", "citationKey": "muster2010", "title": "Sorting <i>apples</i>",
+   "creators": [{"creatorType": "author", "firstName": "Anna", "lastName": "Muster"},
+    {"creatorType": "author", "name": "Fruit Group"},
+    {"creatorType": "editor", "firstName": "Eve", "lastName": "Hand"}],
+   "date": "2010/08/15", "publicationTitle": "Journal of Fruit", "volume": "12", "issue": "3",
+   "pages": "12-20", "DOI": "10.1234/Fruit.7", "tags": [{"tag": "apples"}], "extra": ["a", "b"]},
+  {"itemType": "attachment", "title": "PDF"},
+  {"itemType": "bookSection", "key": "ABCD2345", "title": "Pears", "bookTitle": "Fruit"},
+  {"itemType": "thesis", "title": "Quinces", "university": "Orchard", "date": "1999"}
+ ]
+}
+"""
+
 CSV = b"""\xef\xbb\xbf"Authors","Author full names","Title","Year","Source title","Volume",\
 "Issue","Art. No.","Page start","Page end","Cited by","DOI","Link","Abstract","Author Keywords",\
 "Document Type","Source","EID"

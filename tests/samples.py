@@ -240,6 +240,7 @@ SAMPLES: dict[str, bytes] = {
     "openalex": OPENALEX,
     "s2orc": library.S2ORC,
     "arxiv-json": library.ARXIV_JSON,
+    "zotero-json": library.ZOTERO_JSON,
     "semantic-scholar": SEMANTIC_SCHOLAR,
     "csl-json": CSL_JSON,
     "local-citation-json": LOCAL_CITATION_JSON,

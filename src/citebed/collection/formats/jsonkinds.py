@@ -166,6 +166,7 @@ _RULES: tuple[tuple[str, Callable[[Keys], bool]], ...] = (
     ("local-citation-json", _is_local),
     ("openalex", lambda k: bool(_OPENALEX & k.record or _OPENALEX_ID.search(k.head))),
     ("s2orc", _is_s2orc),
+    ("zotero-json", lambda k: "itemType" in k.record),
     ("arxiv-json", lambda k: len(_ARXIV & k.record) >= 2),
     ("semantic-scholar", _is_scholar),
     ("beir-corpus", lambda k: k.record >= _BEIR and ("title" in k.record or _has_long_texts(k))),

@@ -34,6 +34,7 @@ from citebed.collection.formats.tei import TEI
 from citebed.collection.formats.trec import TREC_DOCUMENTS, TREC_QRELS, TREC_TOPICS
 from citebed.collection.formats.tsv_texts import TSV_DOCUMENTS, TSV_QUERIES
 from citebed.collection.formats.web_of_science import WEB_OF_SCIENCE
+from citebed.collection.formats.zotero_json import ZOTERO_JSON
 from citebed.collection.formats.zotero_rdf import ZOTERO_RDF
 from citebed.errors import UnknownName
 
@@ -65,6 +66,7 @@ FORMATS = {
         OPENALEX,
         S2ORC,
         ARXIV_JSON,
+        ZOTERO_JSON,
         SEMANTIC_SCHOLAR,
         CSL_JSON,
         LOCAL_CITATION_JSON,

@@ -25,7 +25,10 @@ Element: TypeAlias = etree._Element
 
 _DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_NOT_FOR_FILES = frozenset(("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7"))
+# What no file is in, and what no file is in whose declaration can be read as ASCII.
+_NOT_FOR_FILES = frozenset(
+    ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "utf-7", "utf-16", "utf-32")
+)
 _AMPERSAND = re.compile(
     rb"<!\[CDATA\[.*?(?:\]\]>|\Z)"
     rb"|&(?:([A-Za-z][A-Za-z0-9]{1,31});|#([0-9]+|x[0-9A-Fa-f]+);|(?![A-Za-z_#]))",

@@ -27,7 +27,8 @@ from citebed.text.identifiers import looks_like_url, normalise_doi
 from citebed.text.names import name_from_parts
 from citebed.text.normalise import date_in, unique, year_in
 
-_NO_ITEMS = frozenset(("Attachment", "Collection", "Memo", "Journal", "Series"))
+_CONTAINERS = frozenset(("Journal", "Series"))
+_NO_ITEMS = _CONTAINERS | {"Attachment", "Collection", "Memo"}
 _NO_DOCUMENTS = frozenset(("attachment", "note"))
 _TYPES = {
     "Article": "article",
@@ -55,12 +56,16 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
     items = [] if root is None else [item for item in root if local(item)]
     known = {about: item for item in items if (about := attribute(item, "about"))}
     named = {attribute(part, "resource") for i in items for part in children(i, "isPartOf")}
+    others = 0
     for item in items:
         kind = text_at(item, "itemType")
         if kind in _NO_DOCUMENTS or local(item) in _NO_ITEMS:
-            continue
-        if kind or attribute(item, "about") not in named:
+            others += local(item) not in _CONTAINERS
+        elif kind or attribute(item, "about") not in named:
             yield _document(item, kind, known, line_of(item, chunk))
+    if others:
+        what = f"notes, files and collections are no documents: {others:,} of them"
+        yield Problem(chunk.line, what, "ignored")
 
 
 def _document(item: Element, kind: str, known: Known, line: int) -> Document | Problem:

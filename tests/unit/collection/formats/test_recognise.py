@@ -138,6 +138,10 @@ HEADS: dict[str, list[str]] = {
         '{"id": "0704.0002", "categories": "cs"}\n',
         '{"id": "0704.0001", "title": "T", "categories": "cs.DS", "authors_parsed": []}\n',
     ],
+    "zotero-json": [
+        '{"config": {"label": "BetterBibTeX JSON"}, "items": [{"itemType": "book", "title": "T"}]}',
+        '[{"key": "A", "version": 1, "data": {"key": "A", "itemType": "book", "title": "T"}}]',
+    ],
     "semantic-scholar": [
         '{"paperId": "a", "title": "T"}\n',
         '[\n  {\n    "paperId": "a", "externalIds": {"DOI": "x"}, "title": "T"\n',
