@@ -16,7 +16,7 @@ from citebed.collection.fetching.download import Expected, downloaded
 from citebed.collection.progress import SILENT, Progress
 from citebed.errors import CitebedError, import_extra
 from citebed.files.network import refuse_offline
-from citebed.files.reading import read_small
+from citebed.files.reading import file_hash, read_small
 from citebed.files.writing import whole_folder
 from citebed.retrieval.dense.adapter import SHIPPED, Adapter, read_adapter
 from citebed.retrieval.encoders.encoder import load_dense_encoder
@@ -124,23 +124,30 @@ def _report(target: Path, state: str) -> FetchedEncoder:
 def _package(
     source: str | Path | None, beside: Path, mirror: str | None, progress: Progress
 ) -> Iterator[Path]:
-    """The package of the public weights: a file that was given, or a download, gone afterwards."""
+    """The package of the public weights: a file that was given, or a download.
+
+    The download goes when the encoder is made of it; till then it waits for the next try.
+    """
     if source is not None:
         yield Path(source)
         return
     archive = GTE_SMALL.archive
-    url, path = archive_url(GTE_SMALL, mirror), beside / archive.path
-    size = f"{(archive.bytes or 0) / 1e6:.0f} MB"
+    path = beside / archive.path
+    if not path.is_file() or file_hash(path) != archive.sha256:
+        _download(archive_url(GTE_SMALL, mirror), path, progress)
+    yield path
+    path.unlink(missing_ok=True)
+
+
+def _download(url: str, path: Path, progress: Progress) -> None:
+    archive = GTE_SMALL.archive
     if not url.lower().startswith("file:"):
         instead = f"Get it on another machine, and give the file here: --from {archive.path}"
         refuse_offline(f"the encoder's public weights are to be fetched from {url}", instead)
+    size = f"{(archive.bytes or 0) / 1e6:.0f} MB"
     _LOG.warning("note: fetching %s, %s, from %s", GTE_SMALL.title, size, url)
     with downloaded(url, path, Expected(archive.sha256 or "", "citebed", archive.bytes), progress):
         pass
-    try:
-        yield path
-    finally:
-        path.unlink(missing_ok=True)
 
 
 def _about_public(adapter: Adapter) -> dict[str, Any]:

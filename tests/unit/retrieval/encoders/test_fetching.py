@@ -328,6 +328,24 @@ def test_another_run_goes_on(tiny: TinyPublic, registry: Registry, tmp_path: Pat
     assert registry.seen[0][1] == f"bytes={third}-"
 
 
+def test_a_download_waits_for_the_next_try(
+    tiny: TinyPublic, registry: Registry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(fetching, "write_quantised", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            fetched(tiny)
+    left = place(tmp_path).parent
+    assert [path.name for path in left.iterdir()] == ["tiny-1.0.tgz"]
+    registry.seen = []
+    assert fetched(tiny).state == "fetched"
+    assert registry.seen == []  # nothing was asked for again
+    assert [path.name for path in left.iterdir()] == ["encoder"]
+
+
 def test_a_package_of_another_hash(tiny: TinyPublic, registry: Registry, tmp_path: Path) -> None:
     registry.content = tiny.package[:-1] + b"x"
     with pytest.raises(CitebedError, match=r"found sha256 .* expected .*What was fetched has been"):
