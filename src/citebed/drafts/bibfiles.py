@@ -34,7 +34,10 @@ def read_bibliographies(findings: Findings, neighbours: Neighbours) -> None:
         else:
             findings.library.append(with_newlines(decode(found.data)[0]))
     cited = None if findings.every_entry else frozenset(findings.cited_names())
-    findings.entries += [entry for text in findings.library for entry in _cited(text, cited)]
+    macros: dict[str, str] = {}  # of one file for those after it, as BibTeX has it
+    findings.entries += [
+        entry for text in findings.library for entry in _cited(text, cited, macros)
+    ]
     if missing and (findings.entries or not _read_bbl(findings, neighbours)):
         for what, name in missing:
             findings.note(what, name)
@@ -80,10 +83,9 @@ def bib_entries(text: str, macros: dict[str, str] | None = None) -> Iterator[Ent
             yield _entry(raw)
 
 
-def _cited(text: str, wanted: frozenset[str] | None) -> Iterator[Entry]:
+def _cited(text: str, wanted: frozenset[str] | None, macros: dict[str, str]) -> Iterator[Entry]:
     """The entries whose keys or aliases (BibLaTeX's ``ids``) are wanted, under the wanted name;
     all, for ``None``."""
-    macros: dict[str, str] = {}
     carry(text.encode("utf-8", "surrogatepass"), macros)
     if wanted is None:
         yield from bib_entries(text, macros)

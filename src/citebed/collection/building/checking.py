@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 import polars as pl
 
+from citebed.collection.formats.bibtex import ONLY_STRINGS
 from citebed.collection.rules import Rules
 from citebed.collection.storing.import_report import ImportReport
 from citebed.collection.tables import IMPORT, Frames
@@ -43,7 +44,8 @@ def check_yield(report: ImportReport, frames: Frames, named: Collection[str]) ->
     if not useful:
         raise CitebedError(_nothing(report, named) or "nothing would be left. Nothing was changed.")
     copies = set(named) - set(sources["source"])  # what is in them was read before
-    if named and not copies and useful.isdisjoint(named):
+    lenders = report.problems.filter(pl.col("what") == ONLY_STRINGS)["source"]
+    if named and not copies and useful.isdisjoint(named) and lenders.is_in(list(named)).sum() == 0:
         raise CitebedError(_nothing(report, named))
 
 

@@ -45,6 +45,8 @@ _EARLIEST = 1500
 _ADDRESSES = ("url", "ee", "bdsk-url-1")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
+ONLY_STRINGS = "strings (@string) and no entry; other files may use them"
+
 
 def parse(chunk: Chunk) -> Iterator[Record]:
     """The documents of a piece of BibTeX, and what had to be skipped or mended."""
@@ -54,24 +56,36 @@ def parse(chunk: Chunk) -> Iterator[Record]:
     entries = scan(with_newlines(text), chunk.line, macros)
     if speaks_of_xdata(text):
         entries = with_xdata(entries, lent_before(macros))
+    is_empty = True
     for entry in entries:
+        is_empty = False
         if isinstance(entry, Problem):
             yield entry
             continue
-        for word in (word for word in entry.undefined if word.lower() not in told):
-            what = f"no string is called '{word}'; it is kept as it is written"
-            yield Problem(entry.line, what, "mended")
-        told.update(map(str.lower, entry.undefined))
+        for word in entry.undefined:
+            if word.lower() not in told:
+                what = f"no string is called '{word}'; it is kept as it is written"
+                yield Problem(entry.line, what, "mended")
+            told.add(word.lower())
         if is_document(entry):
             yield from _read(entry, macros)
+    if is_empty and macros.keys() - chunk.macros.keys():
+        yield Problem(
+            chunk.line, "strings (@string) and no entry; other files may use them", "ignored"
+        )
+
+
+def bare_words(text: str) -> set[str]:
+    """The words in lower case that stand where a string's name may: bare, behind ``=`` or ``#``."""
+    return {word.lower() for word in _BARE_WORD.findall(text)}
 
 
 def _read(entry: RawEntry, macros: Mapping[str, str]) -> Iterator[Record]:
     """The document of an entry, and what had to be mended in it."""
     document = document_of(entry)
-    words = _BARE_WORD.findall(entry.text) if macros and document.bibtex else ()
     borrowed = document.bibtex and speaks_of_xdata(entry.text)
-    if borrowed or any(word.lower() in macros for word in words):
+    named = macros and document.bibtex and not bare_words(entry.text).isdisjoint(macros)
+    if borrowed or named:
         document = document._replace(bibtex=_rebuilt(entry))
     if entry.broken:
         what = f"entry '{entry.key}' does not close; kept the fields that could be read"
@@ -336,6 +350,11 @@ def document_in(bibtex: str) -> Document:
     if not isinstance(entry, RawEntry):
         raise ValueError(f"not a BibTeX entry: {entry.what if entry else bibtex[:40]}")
     return document_of(entry)
+
+
+def is_header(name: str, head: str) -> bool:
+    """Whether a file may be BibTeX behind a long header: by its name, or a ``%`` that begins it."""
+    return name.lower().endswith((".bib", ".bibtex")) or head.lstrip("\ufeff \t\r\n")[:1] == "%"
 
 
 def sniff(head: str) -> bool:

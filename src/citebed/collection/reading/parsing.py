@@ -11,7 +11,7 @@ from __future__ import annotations
 import codecs
 import io
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -25,6 +25,7 @@ from citebed.collection.formats.base import (
     Format,
     decode,
 )
+from citebed.collection.formats.bibtex import is_header
 from citebed.collection.formats.recognising import Recogniser
 from citebed.collection.reading.sources import BAD_DATA, Member
 from citebed.collection.reading.workers import Died, Run, run_all
@@ -37,6 +38,7 @@ IN_PROCESS_BYTES = 6 << 20
 _MOST_WORKERS = 16
 CHUNK_BYTES = 4 << 20
 _HEAD_BYTES = 16 << 10
+_LONG_HEAD_BYTES = 1 << 20
 _STEP_BYTES = 64 << 10
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
@@ -51,10 +53,15 @@ class Piece(NamedTuple):
     chunk: Chunk
 
 
-def pieces(member: Member, recogniser: Recogniser | None = None) -> Iterator[Piece | Problem]:
-    """The pieces of a stream, in order, and what could not be read of it."""
+def pieces(
+    member: Member, recogniser: Recogniser | None = None, macros: Mapping[str, str] | None = None
+) -> Iterator[Piece | Problem]:
+    """The pieces of a stream, in order, and what could not be read of it.
+
+    ``macros`` are BibTeX's strings that other files lend it.
+    """
     stream = _Patient(member.stream)
-    yield from _pieces(member.name, stream, recogniser or Recogniser())
+    yield from _pieces(member.name, stream, recogniser or Recogniser(), macros or {})
     if stream.error is not None:
         yield Problem(1, f"could not be read to the end: {stream.error}")
 
@@ -82,7 +89,9 @@ class _Patient:
         return b"".join(blocks)
 
 
-def _pieces(name: str, stream: _Patient, recogniser: Recogniser) -> Iterator[Piece | Problem]:
+def _pieces(
+    name: str, stream: _Patient, recogniser: Recogniser, macros: Mapping[str, str]
+) -> Iterator[Piece | Problem]:
     head = stream.read(_HEAD_BYTES)
     if not head.strip():
         if stream.error is None:
@@ -95,6 +104,9 @@ def _pieces(name: str, stream: _Patient, recogniser: Recogniser) -> Iterator[Pie
             yield Problem(1, f"UTF-16 and UTF-32 are read up to {limit} MiB; the rest was not")
         head, stream = decode(wide)[0].encode("utf-8", "replace"), _Patient(io.BytesIO())
     taken = recogniser.of(name, decode(head[:_HEAD_BYTES])[0])
+    if taken is None and is_header(name, decode(head)[0]):
+        head += stream.read(_LONG_HEAD_BYTES)
+        taken = recogniser.of(name, decode(head[:_LONG_HEAD_BYTES])[0])
     if taken is None:
         yield Problem(1, "not in a format that citebed reads", "ignored")
         return
@@ -104,7 +116,7 @@ def _pieces(name: str, stream: _Patient, recogniser: Recogniser) -> Iterator[Pie
     if format.cut is None:
         yield from _whole(name, format, head, stream)
     else:
-        yield from _cut(name, format, head, stream)
+        yield from _cut(Chunk(head, name, macros=macros), format, stream)
 
 
 def _whole(name: str, format: Format, head: bytes, stream: _Patient) -> Iterator[Piece | Problem]:
@@ -116,9 +128,11 @@ def _whole(name: str, format: Format, head: bytes, stream: _Patient) -> Iterator
     yield Piece(format.name, Chunk(data, name))
 
 
-def _cut(name: str, format: Format, head: bytes, stream: _Patient) -> Iterator[Piece | Problem]:
+def _cut(head: Chunk, format: Format, stream: _Patient) -> Iterator[Piece | Problem]:
+    """The pieces of a stream of which ``head`` has been read."""
     assert format.cut is not None
-    line, buffer, macros = 1, head + stream.read(CHUNK_BYTES), dict[str, str]()
+    name, line, macros = head.source, 1, dict(head.macros)
+    buffer = head.data + stream.read(CHUNK_BYTES)
     while block := stream.read(CHUNK_BYTES):
         end = format.cut(buffer)
         if end == 0 and len(buffer) > MAX_RECORD_BYTES and format.or_whole and line == 1:

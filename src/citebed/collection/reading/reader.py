@@ -16,6 +16,7 @@ import polars as pl
 from citebed.collection.formats.recognising import Recogniser
 from citebed.collection.progress import Progress
 from citebed.collection.reading.parsing import Piece, parse_all, pieces, read_tables
+from citebed.collection.reading.shared_strings import SharedStrings
 from citebed.collection.reading.sources import BAD_DATA, Member, SourceFile, members, told
 from citebed.collection.tables import Frames
 from citebed.errors import CitebedError
@@ -72,6 +73,7 @@ class Reader:
         rows = self.known.select("source", "sha256", "format").rows()
         self._before = {source: (sha256, format) for source, sha256, format in rows}
         self._recogniser = Recogniser(self.forced, (file.name for file in files))
+        self._strings = SharedStrings(files, self.known["source"])
         total = sum(_size(file) for file in files)
         self.progress.step("reading", total)
         # A name of its own: a worker that outlives an import that was killed writes nowhere else.
@@ -123,12 +125,14 @@ class Reader:
             self.sources.append({**row, "format": ", ".join(formats)})
 
     def _digest(self, file: SourceFile) -> str:
-        """The hash of what is read of a file: of the patterns and the forced format, too.
+        """The hash of what is read of a file: of what it is lent and how it is read, too.
 
         A file that was read in a forced format stays so until it changes.
         """
         with told(file.path):
             digest = file_hash(file.path)
+        if lent := self._strings.used_by(file):
+            digest = hashlib.sha256(f"{digest}{lent}".encode()).hexdigest()
         known, format = self._before.get(file.name, ("", ""))
         again = self._digest_of(digest, format)
         return again if again == known and not self.forced else self._digest_of(digest, self.forced)
@@ -143,7 +147,9 @@ class Reader:
                 if isinstance(member, Problem):
                     self.problems.append((file.name, member))
                 elif self._is_wanted(member.name):
-                    yield from self._pieces_of_member(member, formats)
+                    alone = member.name == file.name
+                    lent = self._strings.used_by(file) if alone else {}
+                    yield from self._pieces_of_member(member, formats, lent)
         except BAD_DATA as error:
             what = f"could not be read to the end: {error}"
             self.problems.append((file.name, Problem(1, what)))
@@ -151,8 +157,10 @@ class Reader:
     def _is_wanted(self, name: str) -> bool:
         return not self.only or any(fnmatch.fnmatchcase(name, f"*{only}") for only in self.only)
 
-    def _pieces_of_member(self, member: Member, formats: dict[str, None]) -> Iterator[Piece]:
-        for piece in pieces(member, self._recogniser):
+    def _pieces_of_member(
+        self, member: Member, formats: dict[str, None], lent: dict[str, str]
+    ) -> Iterator[Piece]:
+        for piece in pieces(member, self._recogniser, lent):
             if isinstance(piece, Problem):
                 self.problems.append((member.name, piece))
             else:
