@@ -18,6 +18,7 @@ from citebed.collection import (
 )
 from citebed.errors import CitebedError
 from citebed.report.progress_bar import progress_bar
+from citebed.retrieval.encoders.encoder import index_encoder
 from citebed.retrieval.index.building import IndexOptions, IndexReport, build_index
 from citebed.retrieval.recommending import Recommender
 from citebed.retrieval.running import RunOptions, run_queries
@@ -59,10 +60,15 @@ class Workbench(Collection):
         *,
         citing: Iterable[str | Path] = (),
         rebuild: bool = False,
+        neural: bool | str | Path = False,
         quiet: bool = False,
     ) -> IndexReport:
-        """Index the collection, or bring its index up to date; ``citing`` are contexts files."""
-        options = IndexOptions(analyser, tuple(map(Path, citing)), rebuild=rebuild)
+        """Index the collection, or bring its index up to date; ``citing`` are contexts files.
+
+        ``neural`` also makes the vectors of the encoder that was fetched, or of the one named.
+        """
+        encoder = index_encoder(self, neural)
+        options = IndexOptions(analyser, tuple(map(Path, citing)), rebuild=rebuild, neural=encoder)
         with progress_bar(quiet, "documents") as progress:
             report = build_index(self, options, progress)
         self._recommenders.clear()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from citebed.collection import Collection, open_collection
 from citebed.files.writing import own_folder
 from citebed.retrieval.dense.embedder import Told, Vectors
 from citebed.retrieval.dense.vectors import DocumentVectors
@@ -62,6 +63,19 @@ def load_dense_encoder(
     name = str(folder.resolve()) if folder.is_dir() else short_name(str(name_or_folder))
     cache = None if collection is None else VectorCache(own_folder(Path(collection) / "vectors"))
     return DenseEncoder(load_encoder(name), cache)
+
+
+def index_encoder(
+    collection: str | Path | Collection, neural: bool | str | Path | None
+) -> DenseEncoder | None:
+    """The encoder for a collection's index: the fetched one, one by name or folder, or none.
+
+    What it makes is kept in the collection's folder.
+    """
+    if not neural:
+        return None
+    name = FETCHED if neural is True else neural
+    return load_dense_encoder(name, collection=open_collection(collection).folder)
 
 
 def encoder_of(vectors: DocumentVectors) -> DenseEncoder:
