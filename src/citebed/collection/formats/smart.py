@@ -16,9 +16,11 @@ from citebed.records import Document, Link, Problem, Query, Record
 from citebed.text.names import name_from_display, name_from_parts
 from citebed.text.normalise import MONTHS, date_in, fold, fold_or_none, iso_date, unique
 
-_START = re.compile(r"\.I[ \t]+(\d+)[ \t]*")
+_START = re.compile(r"\.I[ \t]+([\w-]{0,20}\d[\w.-]{0,40})[ \t]*")
 _MARKER = re.compile(r"\.([A-Z])[ \t]*")
-_HEAD = re.compile(r"\s*\.I[ \t]+\d+[ \t]*\r?\n(?:\d+[ \t]*\r?\n)?\.[A-Z][ \t]*\r?\n")
+_HEAD = re.compile(
+    r"\s*\.I[ \t]+[\w-]{0,20}\d[\w.-]{0,40}[ \t]*\r?\n(?:\d+[ \t]*\r?\n)?\.[A-Z][ \t]*\r?\n"
+)
 _HEAD_MARKERS = re.compile(r"^\.([A-Z])[ \t]*\r?$", re.MULTILINE)
 _LONG_TEXT = 600
 _LINKS = {"4": "coupled", "5": "linked", "6": "cocited"}

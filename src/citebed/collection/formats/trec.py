@@ -48,11 +48,12 @@ def _word(name: str) -> str:
 
 
 def _elements(
-    text: str, line: int, outer: frozenset[str], inner: frozenset[str]
+    text: str, line: int, outer: frozenset[str], inner: frozenset[str], first: str
 ) -> Iterator[tuple[int, bool, dict[str, str]]]:
     """Each outer element: its line, whether it was closed, and the text of its inner ones.
 
-    Closing tags are optional; an inner tag counts once, later ones are text. Attributes of the
+    Closing tags are optional; an inner tag counts once, later ones are text. A ``first`` one that
+    stands outside starts an element whose own tag is missing. Attributes of the
     outer tag stand under ``@`` and text outside of inner elements under ``""``. A language may
     stand before an inner name (CLEF's ``<EN-title>``).
     """
@@ -65,7 +66,9 @@ def _elements(
                 yield start, bool(tag[1]), _joined(parts)
             parts = None if tag[1] else {"@": [tag[3] or ""]}
             start, current = place, ""
-        elif parts is not None:
+        elif parts is not None or (name == first and not tag[1]):
+            start = place if parts is None else start
+            parts = {"@": [""]} if parts is None else parts
             current = _next_field(parts, current, name, tag)
         if parts is not None:
             parts.setdefault(current, []).append(after)
@@ -103,8 +106,12 @@ def _joined(parts: dict[str, list[str]]) -> dict[str, str]:
 # --- Topics ---------------------------------------------------------------------------------
 
 _TOPIC = frozenset({"top", "topic"})
-_SGML_FIELDS = frozenset(("num", "head", "title", "desc", "narr", "dom", "smry", "con", "fac"))
-_XML_FIELDS = frozenset(("def", "identifier", "query", "question", "description", "narrative"))
+_FIELDS = frozenset(
+    (
+        *("num", "head", "title", "desc", "narr", "dom", "smry", "con", "fac", "def"),
+        *("identifier", "query", "question", "description", "narrative"),
+    )
+)
 _NUMBERED = r"[^<>]*?\s(?:number|id|num)\s*=[^<>]*+>"
 _TOPIC_HEAD = compiled(
     rf"{_PROLOG}(?:<topics\b[^<>]*+>\s*+<topic\b"
@@ -129,7 +136,7 @@ def parse_topics(chunk: Chunk) -> Iterator[Record]:
     """The queries of a topic file: the description is searched for, else the title."""
     text, problems = read_text(chunk)
     yield from problems
-    for line, _, parts in _elements(text, chunk.line, _TOPIC, _SGML_FIELDS | _XML_FIELDS):
+    for line, _, parts in _elements(text, chunk.line, _TOPIC, _FIELDS, "num"):
         number = _NUMBER.search(parts["@"])
         found = _labelled(parts, "num") or _labelled(parts, "identifier")
         found = found or (number[1] if number else "")
@@ -181,7 +188,7 @@ def parse_documents(chunk: Chunk) -> Iterator[Record]:
     """The documents of a TREC file; ``<TEXT>`` is the abstract, else what is not the title."""
     text, problems = read_text(chunk)
     yield from problems
-    for line, closed, parts in _elements(text, chunk.line, _DOC, _DOC_FIELDS):
+    for line, closed, parts in _elements(text, chunk.line, _DOC, _DOC_FIELDS, "docno"):
         doc_id = _identifier(entities_to_text(parts.get("docno", "")))
         if not doc_id:
             yield Problem(line, "document without a DOCNO")

@@ -384,3 +384,8 @@ def test_counts_of_co_citations_are_no_codes() -> None:
         Link("1131", "cocited", 5.0),
         Link("1278", "cocited"),
     )
+
+
+def test_numbers_with_letters_start_records_too() -> None:
+    records = read(SMART_DOCUMENTS, ".I A-1\n.T\nOne\n.I b2\n.T\nTwo\n.I think so\n")
+    assert [getattr(record, "doc_id", "") for record in records] == ["A-1", "b2"]

@@ -475,3 +475,10 @@ def test_tipster_topics_51_to_100(shared_data: Path) -> None:
         "U.S. Constitution - Original Intent",
         "Controlling the Transfer of High Technology",
     ]
+
+
+def test_a_record_whose_own_tag_is_missing_is_not_lost() -> None:
+    text = "<DOC>\n<DOCNO>1</DOCNO>\n</DOC>\n<DO>\n<DOCNO>2</DOCNO>\n<TITLE>T</TITLE>\n</DOC>\n"
+    assert read(TREC_DOCUMENTS, text) == [Document("1", line=1), Document("2", title="T", line=5)]
+    topics = "<top>\n<num> 1\n<title> A\n</top>\n<num> 2\n<title> B\n</top>\n"
+    assert [query.query_id for query in read(TREC_TOPICS, topics)] == ["1", "2"]  # type: ignore[union-attr]
