@@ -18,6 +18,7 @@ from citebed.wording import count, printable
 if TYPE_CHECKING:
     from citebed.collection import Collection
     from citebed.drafts import Draft
+    from citebed.retrieval.encoders.encoder import DenseEncoder
     from citebed.retrieval.index.building import IndexReport
     from citebed.retrieval.index.index import Index
     from citebed.retrieval.recommendations import Recommendations
@@ -70,10 +71,9 @@ def index(
 
     Example: citebed index acm-cr/
     """
-    from citebed.retrieval.encoders.encoder import index_encoder
     from citebed.retrieval.index.building import IndexOptions, build_index
 
-    model = index_encoder(collection, encoder or neural)
+    model = _encoder(encoder, collection) if encoder or neural else None
     options = IndexOptions(analyser, tuple(citing or ()), workers, rebuild, model)
     with progress_bar(quiet or as_json, unit="documents") as progress:
         report = build_index(collection, options, progress)
@@ -84,11 +84,20 @@ def index(
             typer.echo(line)
 
 
+def _encoder(name: str | None, collection: Path) -> DenseEncoder:
+    """The encoder for an index; the vectors that it makes are kept in the collection's folder."""
+    from citebed.collection import open_collection
+    from citebed.retrieval.encoders.encoder import FETCHED, load_dense_encoder
+
+    return load_dense_encoder(name or FETCHED, collection=open_collection(collection).folder)
+
+
 def _index_lines(collection: Path, report: IndexReport) -> list[str]:
     size = f"{report.bytes / 1e6:.1f} MB"
     name = printable(collection)
     if report.unchanged:
-        return [f"{name}: the index is up to date ({count(report.documents, 'document')})"]
+        whole = f"{name}: the index is up to date ({count(report.documents, 'document')})"
+        return [whole, *_vector_lines(name, report)]
     kept = report.documents - report.counted
     lines = [
         f"{name}: indexed {count(report.documents, 'document')}, "
@@ -101,6 +110,17 @@ def _index_lines(collection: Path, report: IndexReport) -> list[str]:
     if report.contexts_elsewhere:
         what = count(report.contexts_elsewhere, "context")
         lines.append(f"{what} of the files cite what is not in the collection")
+    return lines + _vector_lines(name, report)
+
+
+def _vector_lines(name: str, report: IndexReport) -> list[str]:
+    made = ((report.embedded, "the static model"), (report.encoded, "the encoder"))
+    by = [f"{number:,} made by {model}" for number, model in made if number]
+    size, seconds = f"{report.vector_bytes / 1e6:.1f} MB", f"{report.vector_seconds:.1f} s"
+    lines = [f"vectors: {' and '.join(by)} in {seconds}, {size}"] if by else []
+    if report.not_encoded:
+        what = count(report.not_encoded, "document")
+        lines.append(f"the encoder has not read {what} yet; run: citebed index {name} --neural")
     return lines
 
 

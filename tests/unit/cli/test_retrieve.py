@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -67,8 +68,10 @@ def test_index_says_what_it_did(run: Run) -> None:
     assert code == 0
     assert out.startswith("c: indexed 4 documents, ")
     assert "citing text: 2 contexts" in out
+    assert re.search(r"^vectors: 4 made by the static model in \d+\.\d s, 0\.0 MB$", out, re.M)
     (report,) = rows(run("index", "c", "--rebuild", "--json")[1])
     assert (report["documents"], report["counted"], report["contexts"]) == (4, 4, 2)
+    assert (report["embedded"], report["encoded"], report["not_encoded"]) == (4, 0, 0)
 
 
 def test_index_after_an_import(run: Run, tmp_path: Path) -> None:
@@ -77,7 +80,9 @@ def test_index_after_an_import(run: Run, tmp_path: Path) -> None:
     code, _, err = run("recommend", "c", "forests")
     assert code == 0
     assert "note: c has changed since it was indexed; run: citebed index c" in err
-    assert "1 document new or changed, 4 as before" in run("index", "c")[1]
+    out = run("index", "c")[1]
+    assert "1 document new or changed, 4 as before" in out
+    assert "vectors: 1 made by the static model in " in out
     assert rows(run("recommend", "c", "beech", "--json")[1])[0]["doc_id"] == "new"
 
 
