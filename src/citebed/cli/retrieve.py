@@ -18,7 +18,6 @@ from citebed.wording import count, printable
 if TYPE_CHECKING:
     from citebed.collection import Collection
     from citebed.drafts import Draft
-    from citebed.retrieval.encoders.encoder import DenseEncoder
     from citebed.retrieval.index.building import IndexReport
     from citebed.retrieval.index.index import Index
     from citebed.retrieval.recommendations import Recommendations
@@ -71,9 +70,10 @@ def index(
 
     Example: citebed index acm-cr/
     """
+    from citebed.retrieval.encoders.encoder import index_encoder
     from citebed.retrieval.index.building import IndexOptions, build_index
 
-    model = _encoder(encoder, collection) if encoder or neural else None
+    model = index_encoder(collection, encoder or neural)
     options = IndexOptions(analyser, tuple(citing or ()), workers, rebuild, model)
     with progress_bar(quiet or as_json, unit="documents") as progress:
         report = build_index(collection, options, progress)
@@ -82,14 +82,6 @@ def index(
     elif not quiet:
         for line in _index_lines(collection, report):
             typer.echo(line)
-
-
-def _encoder(name: str | None, collection: Path) -> DenseEncoder:
-    """The encoder for an index; the vectors that it makes are kept in the collection's folder."""
-    from citebed.collection import open_collection
-    from citebed.retrieval.encoders.encoder import FETCHED, load_dense_encoder
-
-    return load_dense_encoder(name or FETCHED, collection=open_collection(collection).folder)
 
 
 def _index_lines(collection: Path, report: IndexReport) -> list[str]:
