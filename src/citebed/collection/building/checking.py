@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import polars as pl
 
-from citebed.collection.formats.bibtex import ONLY_STRINGS
+from citebed.collection.formats.bibtex_cut import ONLY_STRINGS
 from citebed.collection.rules import Rules
 from citebed.collection.storing.import_report import ImportReport
 from citebed.collection.tables import IMPORT, Frames

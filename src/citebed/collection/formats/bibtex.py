@@ -45,8 +45,6 @@ _EARLIEST = 1500
 _ADDRESSES = ("url", "ee", "bdsk-url-1")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
-ONLY_STRINGS = "strings (@string) and no entry; other files may use them"
-
 
 def parse(chunk: Chunk) -> Iterator[Record]:
     """The documents of a piece of BibTeX, and what had to be skipped or mended."""
@@ -56,9 +54,7 @@ def parse(chunk: Chunk) -> Iterator[Record]:
     entries = scan(with_newlines(text), chunk.line, macros)
     if speaks_of_xdata(text):
         entries = with_xdata(entries, lent_before(macros))
-    is_empty = True
     for entry in entries:
-        is_empty = False
         if isinstance(entry, Problem):
             yield entry
             continue
@@ -69,10 +65,6 @@ def parse(chunk: Chunk) -> Iterator[Record]:
             told.add(word.lower())
         if is_document(entry):
             yield from _read(entry, macros)
-    if is_empty and macros.keys() - chunk.macros.keys():
-        yield Problem(
-            chunk.line, "strings (@string) and no entry; other files may use them", "ignored"
-        )
 
 
 def bare_words(text: str) -> set[str]:

@@ -12,6 +12,9 @@ from citebed.collection.formats.bibtex_quick import TYPE
 from citebed.collection.formats.bibtex_scan import scan
 from citebed.patterns import compiled
 
+ONLY_STRINGS = "strings (@string) and no entry; other files may use them"
+"""What there is to say of a file that only lends."""
+
 _HEADER = compiled(rf"[\r\n]@{TYPE}[ \t]*+\{{\s*+[^\s,{{}}\"#%=]++\s*+,".encode())
 _LENT = re.compile(rb"@[ \t]*(?:string|xdata)\s*[{(]", re.IGNORECASE)
 _XDATA = "@xdata "

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import polars as pl
 
+from citebed.collection.formats.bibtex_cut import ONLY_STRINGS
 from citebed.collection.formats.recognising import Recogniser
 from citebed.collection.progress import Progress
 from citebed.collection.reading.parsing import Piece, parse_all, pieces, read_tables
@@ -102,8 +103,9 @@ class Reader:
         if not self.only:
             heard = {_top(source) for source in (*told, *counts)}
             silent += [str(row["source"]) for row in self.sources if row["source"] not in heard]
-        nothing = Problem(1, "no record was found in it", "ignored")
-        self.problems += [(source, nothing) for source in silent]
+        for source in silent:
+            what = ONLY_STRINGS if self._strings.lends(source) else "no record was found in it"
+            self.problems.append((source, Problem(1, what, "ignored")))
 
     def _pieces(self, files: list[SourceFile], pruned: set[str]) -> Iterator[Piece]:
         hashes = dict(self.known.select("source", "sha256").iter_rows())

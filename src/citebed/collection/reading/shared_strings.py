@@ -45,6 +45,10 @@ class SharedStrings:
             self._used[file.name] = self._looked_up(file)
         return self._used.get(file.name, {})
 
+    def lends(self, name: str) -> bool:
+        """Whether the file of this name defines strings."""
+        return bool(self._defined.get(name))
+
     def _looked_up(self, file: SourceFile) -> dict[str, str]:
         own, lent = self._defined.get(file.name, {}), self._lent
         beside, anywhere = lent.get(file.path.parent, {}), lent.get(None, {})
