@@ -49,8 +49,8 @@ class Tried(NamedTuple):
 def prepare(folder: Path) -> None:
     """A collection (``c``), what is to be imported (``new``), and what comes of it (``after``).
 
-    Sizes are such that a limit may hit any kind of file: the tables of a worker are smaller than
-    those of the collection, and these are smaller than the manifest with its long list of ids.
+    Sizes are such that a limit may hit any kind of file, and room runs out at the very end: tables
+    are far smaller than the manifest with its long list of ids.
     """
     rng = random.Random(0)
     (folder / "new").mkdir(parents=True)
@@ -58,7 +58,7 @@ def prepare(folder: Path) -> None:
     for number in range(_FILES):
         text = _entries(rng, f"new{number}x", NEW // _FILES)
         (folder / "new" / f"{number}.bib").write_text(text)
-    rules = Rules(exclude=tuple(rng.randbytes(200).hex() for _ in range(1000)))
+    rules = Rules(exclude=tuple(rng.randbytes(200).hex() for _ in range(4000)))
     import_sources(folder / "c", [folder / "old.bib"], ImportOptions(rules=rules, workers=1))
     shutil.copytree(folder / "c", folder / "after")
     import_sources(folder / "after", [folder / "new"], ImportOptions(workers=1))
@@ -150,6 +150,7 @@ def _noted(steps: list[str]) -> Iterator[None]:
     """Write down which step of an import has begun."""
     watched: list[tuple[Any, str]] = [
         (reading, "parse_all"),
+        (table_files, "write_frames"),
         (table_files, "write_table"),
         (store.Manifest, "to_toml"),
         (store, "commit"),

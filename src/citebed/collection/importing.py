@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,24 +20,33 @@ import polars as pl
 
 from citebed._version import __version__
 from citebed.collection import tables
-from citebed.collection.building import citing, merging
-from citebed.collection.building.checking import check_types, check_yield
+from citebed.collection.building import assembling, citing
+from citebed.collection.building.checking import check_yield
+from citebed.collection.building.fates import Fates
 from citebed.collection.building.given_sets import given_sets, judgement_problems
+from citebed.collection.building.linking import with_ids
+from citebed.collection.building.parts import Parts
 from citebed.collection.collection import open_collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.reading.known_sources import KnownSources
+from citebed.collection.reading.parsing import RECORDS
 from citebed.collection.reading.reader import Reader, all_or_nothing
 from citebed.collection.reading.sources import NotAFile, SourceFile, SourceNames, find_files
-from citebed.collection.rules import Rules, load_profile, reasons
+from citebed.collection.reading.workers import run_all
+from citebed.collection.rules import Rules, load_profile
 from citebed.collection.storing import store, table_files
-from citebed.collection.storing.import_report import ImportReport, counted, outcomes
+from citebed.collection.storing.import_report import ImportReport, counted
 from citebed.collection.storing.store import Manifest
 from citebed.collection.tables import IMPORT, Frames
 from citebed.errors import CitebedError, FormatError
+from citebed.files.reading import at_hand
 from citebed.records import Problem
 from citebed.wording import printable
 
-_ALWAYS = frozenset(("documents", "papers", "contexts"))
+_ALWAYS = frozenset(("papers", "contexts"))
+_ASIDE = f"{IMPORT}/set_aside"
+_TOP = pl.col("source").str.split("!").list.first()
+_KNOWN = ("source", "doc_id", "doi", "year", "date", "title", "aliases", "doubtful")
 
 
 @dataclass(frozen=True)
@@ -145,6 +155,9 @@ class _Import:
     def read(self, name: str) -> pl.DataFrame:
         return table_files.read_table(self.folder, name, tables.TABLES[name])
 
+    def slices(self, name: str, schema: tables.Schema) -> Iterator[pl.DataFrame]:
+        return table_files.read_slices(self.folder, name, schema)
+
     def run(self, paths: list[str | Path], forgotten: Sequence[str] = ()) -> ImportReport:
         self.parts.mkdir()
         self.ready.mkdir()
@@ -158,6 +171,7 @@ class _Import:
         fresh = self.reader.read(files, pruned)
         replaced = {str(row["source"]) for row in self.reader.sources}
         dropped = replaced | pruned | {item.name for item in found if isinstance(item, NotAFile)}
+        self.told = fresh["problems"].height if "problems" in fresh else 0
         state = self._with_earlier(fresh, dropped)
         report, prepared = self._assemble(state, dropped, given, files)
         if self.options.strict:
@@ -185,19 +199,20 @@ class _Import:
     # --- putting together ---
 
     def _with_earlier(self, fresh: Frames, dropped: set[str]) -> Frames:
-        """The tables of all sources: those read now beside those read before."""
-        earlier = {"records": self._earlier_records()}
-        for name in tables.READ.keys() - earlier.keys():
-            earlier[name] = self.read(name if name in tables.TABLES else f"{IMPORT}/{name}")
+        """The tables of all sources but the records: those read now beside those read before."""
+        others = {name: kind for name, kind in tables.READ.items() if name != RECORDS}
+        earlier = {
+            name: self.read(name if name in tables.TABLES else f"{IMPORT}/{name}")
+            for name in others
+        }
         # What was said of whole query sets is said again, if it still holds.
         said = _problem_frame(judgement_problems(earlier["judgements"], self.manifest.rules))
         earlier["problems"] = earlier["problems"].join(
             said, on=said.columns, how="anti", maintain_order="left"
         )
-        top = pl.col("source").str.split("!").list.first()
         state: Frames = {}
-        for name, schema in tables.READ.items():
-            kept = earlier[name].filter(~top.is_in(list(dropped)))
+        for name, schema in others.items():
+            kept = earlier[name].filter(~_TOP.is_in(list(dropped)))
             new = fresh.get(name)
             parts = [kept] if new is None else [kept, new.select(list(schema))]
             table = pl.concat(parts, rechunk=False)
@@ -205,52 +220,55 @@ class _Import:
             state[name] = table if ordered else table.sort("source", maintain_order=True)
         return state
 
-    def _earlier_records(self) -> pl.DataFrame:
-        """All records as they were read: a merged document is taken apart again."""
-        documents = self.read("documents").filter(pl.col("records") == 1)
+    def _records(self, dropped: set[str]) -> assembling.Decided:
+        """All records as they were read, and what becomes of them; a merged document is taken
+        apart again."""
+        parts = Parts(self.parts, self.reader.records)
+        fresh = len(parts)
         # One that was renamed since another document had its id goes by its own again.
         renamed = pl.col("aliases").list.first() if self.is_old else pl.col("read_as")
-        own = pl.coalesce(renamed, "doc_id")
-        single = documents.with_columns(doc_id=own).select(list(tables.RECORD))
-        aside = self.read(f"{IMPORT}/set_aside").select(list(tables.RECORD))
-        if aside.is_empty():
-            return single
-        return pl.concat([single, aside]).sort("source", "line", maintain_order=True)
+        wanted = {**tables.RECORD, "records": pl.Int32(), "aliases": pl.List(pl.String())}
+        kept = ~_TOP.is_in(list(dropped))
+        for piece in self.slices("documents", {**wanted, "read_as": pl.String()}):
+            own = piece.filter(kept & (pl.col("records") == 1))
+            named = own.with_columns(doc_id=pl.coalesce(renamed, "doc_id"))
+            parts.add(named.select(list(tables.RECORD)))
+        for piece in self.slices(f"{IMPORT}/set_aside", tables.RECORD):
+            parts.add(piece.filter(kept))
+        return assembling.decide(parts, self.rules, earlier=fresh)
+
+    def _crew(self, target: str, jobs: Iterable[object]) -> Iterable[Any]:
+        """Work on documents in as many processes as files are read in."""
+        return run_all(target, jobs, self.reader.workers, lambda job, run: [run(job)])
 
     def _assemble(
         self, state: Frames, dropped: set[str], given: list[str], files: list[SourceFile]
     ) -> tuple[ImportReport, _Prepared]:
         self.progress.step("merging", 0)
-        records = merging.with_crossrefs(merging.canonical_records(state["records"]))
-        check_types(self.rules, records)
-        reason = reasons(records, self.rules)
-        documents, merged = merging.merge(records.filter(reason.is_null()))
-        nowhere = pl.lit(None, dtype=pl.String)
-        by_rule = records.with_columns(reason, kept_as=nowhere).drop_nulls("reason")
-        aside = pl.concat([by_rule.select(list(tables.SET_ASIDE)), merged])
-        names = citing.lookup_table(documents)
+        decided = self._records(dropped)
+        self._write_records(decided)
         self.progress.step("citing", 0)
+        ours, others = self._known(state)
+        names = citing.lookup_table(ours)
         read = citing.Citing(**{name: state[name] for name in citing.Citing._fields})
-        known = ("doc_id", "doi", "year", "date")
-        ours = documents.select(*known, "aliases", "title", kept=pl.lit(value=True))
-        others = by_rule.select(*known, kept=pl.lit(value=False))
-        cited = citing.resolve(read, pl.concat([ours, others], how="diagonal"), self.rules)
-        sets = citing.query_sets(cited, documents, self.rules)
+        every = pl.concat([ours.with_columns(kept=True), others.with_columns(kept=False)])
+        cited = citing.resolve(read, every, self.rules)
+        sets = citing.query_sets(cited, ours, self.rules)
         more, found = given_sets(state["topics"], state["judgements"], self.rules)
         self.reader.problems += found
         kept = self.known.filter(~pl.col("source").is_in(list(dropped)))
         read_now = pl.DataFrame(self.reader.sources, schema=dict(tables.SOURCES))
         sources = pl.concat([kept, read_now]).sort("source")
         problems = pl.concat([state["problems"], _problem_frame(self.reader.problems)])
+        fates = Fates.of(decided)
         prepared = _Prepared(
+            is_any_aside=fates.documents < fates.records,
             frames={
-                "documents": documents,
                 "papers": cited.papers,
                 "references": cited.references,
                 "contexts": cited.contexts,
-                "links": _with_ids(state["links"], documents, names),
-                "sections": _with_ids(state["sections"], documents, names),
-                f"{IMPORT}/set_aside": aside,
+                "links": with_ids(state["links"], ours, names),
+                "sections": with_ids(state["sections"], ours, names),
                 **{f"{IMPORT}/{name}": state[name] for name in ("lists", "topics", "judgements")},
                 f"{IMPORT}/problems": problems,
                 f"{IMPORT}/sources": sources,
@@ -268,24 +286,48 @@ class _Import:
             folder=self.folder,
             files=len(files),
             unchanged=len(files) - len(self.reader.sources),
-            records=records.height,
-            documents=documents.height,
-            merged=merged.height - merged["kept_as"].n_unique(),
-            set_aside=counted(by_rule["reason"]),
+            records=fates.records,
+            documents=fates.documents,
+            merged=fates.merged,
+            set_aside=fates.set_aside,
             papers=cited.papers.height,
             outside=citing.paragraphs_outside(cited.contexts, self.rules),
             queries={name: made.queries.height for name, made in prepared.query_sets.items()},
             problems=problems,
-            outcomes=outcomes(self.reader.sources, self.reader.copies, aside),
+            outcomes=fates.outcomes(self.reader.sources, self.reader.copies),
             formats=counted(read_now["format"]),
             new_problems=self._new_problems(problems),
+            doubtful=fates.doubtful,
+            together=fates.together(self.reader.sources),
+            account=fates.account(prepared.frames, lost=self.reader.told - self.told),
         )
         return report, prepared
+
+    def _write_records(self, decided: assembling.Decided) -> None:
+        """The two tables that are made of records, which may be larger than memory."""
+        made = assembling.documents(decided, self.parts / "documents", self._crew)
+        for name, pieces in (("documents", made), (_ASIDE, assembling.set_aside(decided))):
+            path = self.ready / f"{name}.parquet"
+            table_files.write_frames(path, pieces, tables.TABLES[name])
+        shutil.rmtree(self.parts)  # the disk may have better use for the room
+
+    def _known(self, state: Frames) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """What references and links are looked up in: the documents, and the records set aside."""
+        asked = any(state[name].height for name in ("papers", "lists", "links", "sections"))
+        rows = None if asked else 0
+        nothing = pl.lit([], dtype=pl.List(pl.String))
+        none = {"aliases": nothing, "doubtful": nothing}
+        with at_hand(self.ready / "documents.parquet") as path:
+            ours = pl.scan_parquet(path, glob=False, n_rows=rows).select(_KNOWN).collect()
+        with at_hand(self.ready / f"{_ASIDE}.parquet") as path:
+            aside = pl.scan_parquet(path, glob=False, n_rows=rows)
+            others = aside.filter(pl.col("kept_as").is_null()).with_columns(**none)
+            return ours, others.select(_KNOWN).collect()
 
     def _new_problems(self, problems: pl.DataFrame) -> pl.DataFrame:
         """The problems of files that were read now, and others that were not told before."""
         read = [str(row["source"]) for row in self.reader.sources]
-        is_read = pl.col("source").str.split("!").list.first().is_in(read)
+        is_read = _TOP.is_in(read)
         before = self.read(f"{IMPORT}/problems")
         others = problems.filter(~is_read).join(before, on=before.columns, how="anti")
         return pl.concat([problems.filter(is_read), others]).sort("source", maintain_order=True)
@@ -311,8 +353,16 @@ class _Import:
     def _write(self, prepared: _Prepared) -> list[str]:
         """Write everything that is to be put in place; gives the files that must go."""
         remove = []
-        for name, schema in tables.TABLES.items():
-            table = prepared.frames[name]
+        if (
+            not pl.scan_parquet(self.ready / f"{_ASIDE}.parquet", glob=False)
+            .head(1)
+            .collect()
+            .height
+        ):
+            (self.ready / f"{_ASIDE}.parquet").unlink()
+            remove.append(f"{_ASIDE}.parquet")
+        for name, table in prepared.frames.items():
+            schema = tables.TABLES[name]
             if table.is_empty() and name not in _ALWAYS:
                 remove.append(f"{name}.parquet")
             else:
@@ -336,41 +386,7 @@ class _Prepared:
     frames: Frames
     query_sets: dict[str, citing.QuerySet]
     manifest: Manifest
-
-
-def _with_ids(table: pl.DataFrame, documents: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
-    """The rows of records that are (part of) a document now, under that document's id.
-
-    Two documents that were read under one id are told apart by their sources.
-    """
-    if table.is_empty():
-        return table
-    here = documents.select(
-        "source",
-        here="doc_id",
-        name=pl.concat_list("doc_id", "aliases").list.eval(pl.element().str.to_lowercase()),
-    ).explode("name")
-    found = (
-        table.drop("doc_id", "target_id", strict=False)
-        .with_columns(name=pl.col("record").str.replace_all(r"\s+", "_").str.to_lowercase())
-        .join(names, on="name", how="left", maintain_order="left")
-        .join(
-            here.unique(["source", "name"], keep="first", maintain_order=True),
-            on=["source", "name"],
-            how="left",
-            maintain_order="left",
-        )
-        .with_columns(doc_id=pl.coalesce("here", "doc_id"))
-        .drop("name", "here")
-    )
-    if "target" in table.columns:
-        targets = names.select(name="name", target_id="doc_id")
-        found = (
-            found.with_columns(name=pl.col("target").str.to_lowercase())
-            .join(targets, on="name", how="left", maintain_order="left")
-            .drop("name")
-        )
-    return found.select(table.columns)
+    is_any_aside: bool
 
 
 def _problem_frame(problems: list[tuple[str, Problem]]) -> pl.DataFrame:

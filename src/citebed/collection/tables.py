@@ -49,7 +49,13 @@ def _fields(record: type[NamedTuple], *left_out: str) -> Schema:
 RECORD: Schema = {**_fields(Document, "sections", "links"), **_PLACE}
 """A record as it was read; a document is a record that was kept."""
 
-DOCUMENTS: Schema = {**RECORD, "aliases": _LIST, "records": _INT, "read_as": _TEXT}
+DOCUMENTS: Schema = {
+    **RECORD,
+    "aliases": _LIST,
+    "records": _INT,
+    "read_as": _TEXT,
+    "doubtful": _LIST,
+}
 SET_ASIDE: Schema = {**RECORD, **_texts("reason", "kept_as")}
 LINKS: Schema = {
     **_texts("doc_id", "record", "target", "target_id", "kind"),
@@ -97,7 +103,9 @@ SOURCES: Schema = {
     "records": _INT,
 }
 
-_ADDED = frozenset(("arxiv", "keys", "read_as"))
+DERIVED = frozenset(("doubtful",))
+"""Columns that every import makes anew from the others."""
+_ADDED = frozenset(("arxiv", "keys", "read_as")) | DERIVED
 """Columns that a collection of an earlier version lacks: nothing is known of them there."""
 
 READ = {

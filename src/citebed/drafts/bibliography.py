@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from citebed.collection.building.merging import plain_title
+from citebed.collection.building.keys import plain_title
 from citebed.collection.formats.base import decode, with_newlines
 from citebed.collection.formats.bibtex_scan import scan
 from citebed.drafts.bibfiles import bib_entries, parts_of

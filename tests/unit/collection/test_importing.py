@@ -139,7 +139,7 @@ def test_same_document_from_several_sources_is_one_record_with_the_richest_field
         "keywords={cats, names}}"
     )
     other = (
-        "@article{theirs, title={Another Paper}, doi={https://doi.org/10.5072/Cats.1}, "
+        "@article{theirs, title={The Naming of Cats}, doi={https://doi.org/10.5072/Cats.1}, "
         "abstract={All about cats.}}"
     )
     write(tmp_path / "in", a__bib=BIB, b__bib=mine, c__bib=other)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.reference import merging as reference
 
 from citebed.collection import import_sources, open_collection
-from citebed.collection.building.merging import canonical_records, merge
-from citebed.collection.formats.base import Chunk
-from citebed.collection.formats.bibtex import BIBTEX
-from citebed.collection.tables import frames_of
+from citebed.collection.building.keys import keys_of, plain_title
+from citebed.collection.building.merging import identities
+from citebed.collection.tables import RECORD
 
 TITLE = "Attention Is Not All You Need"
 
@@ -91,23 +93,62 @@ def test_a_short_title_says_too_little(tmp_path: Path) -> None:
     assert merged(tmp_path, *files) == [["doe"], ["doe"]]
 
 
-def test_tables_in_many_chunks_some_of_them_empty() -> None:
-    text = "".join(
-        (
-            entry("doe", 2020),
-            entry("doe"),
-            entry("doe", title="Quite Another Paper", ids="a,b"),
-            entry("x", 2001, title="A Third One"),
-            entry("x", 2002, title="A Fourth One", doi="10.5072/x"),
-            entry("y", title="On arXiv at Last", eprint="1810.04805"),
-        )
+def groups_of(table: pl.DataFrame) -> list[list[int]]:
+    """The rows of each document."""
+    keys = keys_of(table).with_columns(table["source"])
+    found = identities(
+        keys, lambda rows: table[rows].select(text="title", plain=plain_title(pl.col("title")))
     )
-    documents = list(BIBTEX.parse(Chunk(text.encode(), "x.bib")))
-    whole = canonical_records(frames_of([("x.bib", documents)])["records"])
-    parts = [whole[at : at + size] for at, size in ((0, 0), (0, 1), (1, 0), (1, 3), (4, 2), (6, 0))]
-    for made, expected in zip(merge(pl.concat(parts, rechunk=False)), merge(whole), strict=True):
-        assert made.equals(expected)
-    assert merge(whole)[0]["doc_id"].to_list() == ["doe", "doe-2", "x", "x-2", "y"]
+    rows = found.with_row_index("row").group_by("identity", maintain_order=True).agg("row")
+    return sorted(rows["row"].to_list())
+
+
+def random_records(seed: int, count: int) -> pl.DataFrame:
+    """Records of which many have some of their fields in common."""
+    draw = random.Random(seed)
+
+    def some(*values: object) -> object:
+        return draw.choice(values)
+
+    rows = [
+        {
+            "doc_id": some("a", "b", "c", "A"),
+            "keys": some([], ["a"], ["b"]),
+            "title": some(
+                "", "?!", "Editorial", "Of Cats and Dogs", "Of cats and dogs.",
+                "Of Cats and Dogs: A Study", "Networks of Sheep, Part I",
+                "Networks of Sheep, Part II", "Quite Another Paper",
+            ),
+            "authors": some([], ["Doe, Jo"], ["Doe, J.", "Roe, Al"], ["Poe, Ed"]),
+            "year": some(None, 2000, 2000, 2001),
+            "doi": some(None, None, None, "10.1/x", "10.1/y"),
+            "arxiv": some(None, None, None, "2001.00001"),
+            "venue": some(None, "J. Cats", "Dogs"),
+            "volume": some(None, None, "1", "2"),
+            "number": some(None, None, "1", "2", "to appear"),
+            "pages": some(None, "3–5", "4", "7–9"),
+            "abstract": some(None, "Cats."),
+            "bibtex": some(None, "@misc{x,}", "@misc{x,}"),
+            "source": some("a", "b", "c"),
+            "line": number,
+        }
+        for number in range(count)
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema_overrides=dict(RECORD)).select(
+        pl.col(name) if name in rows[0] else pl.lit(None, dtype=kind).alias(name)
+        for name, kind in RECORD.items()
+    )
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("count", [1, 8, 40, 150])
+def test_as_the_slow_way(seed: int, count: int) -> None:
+    table = random_records(seed, count)
+    expected = reference.groups(table.to_dicts())
+    assert groups_of(table) == expected
+    cut = [0, 0, count // 3, count // 3, count // 2, count, count]
+    parts = [table[start:end] for start, end in itertools.pairwise(cut)]
+    assert groups_of(pl.concat(parts, rechunk=False)) == expected
 
 
 def test_an_arxiv_id_typed_for_another_paper(tmp_path: Path) -> None:

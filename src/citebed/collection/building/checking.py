@@ -25,9 +25,9 @@ ENTRY_TYPES = frozenset(
 """The entry types of BibTeX and BibLaTeX, as they are stored."""
 
 
-def check_types(rules: Rules, records: pl.DataFrame) -> None:
+def check_types(rules: Rules, types: Collection[str]) -> None:
     """A type that neither BibTeX nor any record has is a slip of the pen."""
-    known = ENTRY_TYPES | set(records["type"].unique())
+    known = ENTRY_TYPES | set(types)
     for name in rules.types:
         if name not in known:
             raise UnknownName("entry type", name, known)

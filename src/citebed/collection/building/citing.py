@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from citebed.collection.building.merging import plain_title
+from citebed.collection.building.keys import plain_title
 from citebed.collection.rules import Rules
 from citebed.collection.tables import CONTEXTS, PAPERS, QUERIES, REFERENCES
 from citebed.runs.times import is_later
@@ -40,10 +40,14 @@ class Citing(NamedTuple):
 
 
 def lookup_table(documents: pl.DataFrame) -> pl.DataFrame:
-    """Every name a document goes by, in lower case: its id, its DOI, its ids elsewhere."""
+    """Every name a document goes by, in lower case: its id, its DOI, its ids elsewhere.
+
+    A DOI that several have is no name of any.
+    """
+    doubtful = pl.col("doubtful").list.contains("doi").fill_null(value=False)
     names = [
         documents.select("doc_id", name=pl.col("doc_id").str.to_lowercase()),
-        documents.select("doc_id", name=pl.col("doi")).drop_nulls(),
+        documents.select("doc_id", name=pl.when(~doubtful).then("doi")).drop_nulls(),
         documents.select("doc_id", name=pl.col("aliases"))
         .explode("name")
         .drop_nulls()
@@ -113,11 +117,14 @@ def _resolve_references(references: pl.DataFrame, names: pl.DataFrame) -> pl.Dat
 
 
 def _resolve_titles(references: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
-    """A reference without DOI and id is the document of its title, if just one has that title.
+    """A reference without DOI and id is the document of its title, if just one has that title;
+    so is one with a DOI that several have.
 
     A title of one or two words ("Information Retrieval") tells no paper from another.
     """
-    nameless = pl.all_horizontal(pl.col("doc_id", "doi", "target").is_null())
+    shared = documents.filter(pl.col("doubtful").list.contains("doi"))["doi"]
+    unsure = pl.col("doi").is_null() | pl.col("doi").is_in(shared.implode())
+    nameless = pl.all_horizontal(pl.col("doc_id", "target").is_null()) & unsure
     telling = pl.col("title").str.count_matches(r"[\p{L}\p{N}]+") >= _FEWEST_WORDS
     plain = plain_title(pl.col("title"))
     references = references.with_columns(plain=pl.when(nameless & telling).then(plain))

@@ -10,7 +10,7 @@ from typing import Literal
 
 import polars as pl
 
-from citebed.collection.building.merging import plain_title
+from citebed.collection.building.keys import plain_title
 from citebed.collection.collection import Collection
 
 Severity = Literal["error", "warning", "note"]
@@ -34,10 +34,11 @@ class Subject:
     @cached_property
     def documents(self) -> pl.DataFrame:
         """The documents without their long texts, and ``plain``, the title folded."""
-        names = ("doc_id", "title", "authors", "year", "date", "venue", "volume", "pages", "doi")
+        names = ["doc_id", "title", "authors", "year", "date", "venue", "volume", "pages", "doi"]
+        names += ["source", "line", "aliases", "doubtful"]
         return (
             self.collection.scan_documents()
-            .select(*names, "source", "line", "aliases", plain=plain_title(pl.col("title")))
+            .select(*names, plain=plain_title(pl.col("title")))
             .collect()
         )
 

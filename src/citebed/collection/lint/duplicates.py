@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from citebed.collection.building.merging import plain_title
+from citebed.collection.building.agreeing import GRAM, SHORTEST, alike, numbers
+from citebed.collection.building.keys import plain_title
 from citebed.collection.lint.base import Subject, check, found, nothing, place, shown, year_shown
 
 ALIKE = 0.8
 """How alike two titles must be; 0.8 is about one changed word in nine, or a typing error."""
-SHORTEST = 15
-"""Folded titles of fewer letters ("Editorial", "In This Issue") say too little."""
 HEADING = 3
 """A title that so many documents have is a heading ("Abstracts of Selected Articles")."""
-
-_COUNTED = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
-    "one two three four five six seven eight nine ten "
-    "january february march april june july august september october november december "
-    "spring summer autumn fall winter"
-)
-_NUMBER = re.compile(rf"\d+|\b(?:{'|'.join(_COUNTED.split())}|[a-z]+(?:teen|ty)(?:th)?|[ivx]+)\b")
 
 
 @check(
     "duplicate-dois",
-    "error",
-    "documents with the same DOI under different ids",
-    "Import the sources again: `citebed import` merges records of one DOI. If the DOI is "
-    "wrong in one of them, correct it there.",
+    "warning",
+    "documents with the same DOI and different titles",
+    "A DOI belongs to one of them: correct it in the source of the other. Until then none is the "
+    "answer to a reference that has nothing but this DOI.",
 )
 def duplicate_dois(subject: Subject) -> pl.DataFrame:
     known = subject.documents.lazy().filter(pl.col("doi").is_not_null())
     first = pl.col("doc_id").first().over("doi")
     twice = known.with_columns(other=first).filter(pl.col("doc_id") != pl.col("other")).collect()
-    return found(twice, "doc_id", pl.format("has the DOI {}, as {} does", "doi", "other"))
+    what = pl.format("{} has the DOI {}, as {} does", shown("title"), "doi", "other")
+    return found(twice, "doc_id", what)
 
 
 @check(
@@ -118,32 +109,13 @@ def author_keys(documents: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def numbers(title: str) -> list[str]:
-    """What a title counts by: digits, Roman numerals, "Second", months. Titles that differ in
-    these (Part I and Part II, the reports of two years) are meant to be alike."""
-    return _NUMBER.findall(title.lower())
-
-
 # --- pairs of titles that are nearly the same -----------------------------------------------------
 
-GRAM = 3
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX = np.uint64(0xD6E8FEB86659FD93)
 _SCHEMA = {"row": pl.UInt32(), "other": pl.UInt32(), "alike": pl.Float64()}
 
 Words = npt.NDArray[np.uint64]
-
-
-def alike(left: str, right: str) -> float:
-    """The Jaccard coefficient of the trigrams of two folded titles; 0 where there are none."""
-    ours, theirs = grams(left, GRAM), grams(right, GRAM)
-    common = len(ours & theirs)
-    return common / max(1, len(ours) + len(theirs) - common)
-
-
-def grams(text: str, size: int) -> set[str]:
-    """Every run of so many letters in a text."""
-    return {text[at : at + size] for at in range(len(text) - size + 1)}
 
 
 def near_pairs(titles: pl.Series, keys: pl.DataFrame, threshold: float) -> pl.DataFrame:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import polars as pl
 
 from citebed.collection import tables
+from citebed.collection.building.agreeing import grams
 from citebed.collection.building.citing import lookup_table
-from citebed.collection.building.merging import plain_title
+from citebed.collection.building.keys import plain_title
 from citebed.collection.lint.base import Subject, blank, check, found, nothing, place, shown
-from citebed.collection.lint.duplicates import grams
 
 
 def _sets(subject: Subject) -> list[tuple[str, pl.DataFrame, pl.DataFrame]]:

@@ -32,6 +32,8 @@ from citebed.collection.reading.workers import Died, Run, run_all
 from citebed.collection.tables import Frames, fitting, frames_of
 from citebed.records import Problem, Record
 
+RECORDS = "records"
+"""The table that may be larger than memory: it stays in its files."""
 JOB_BYTES = 4 << 20
 IN_PROCESS_BYTES = 6 << 20
 """Less than this is parsed in the calling process: starting workers would take longer."""
@@ -205,13 +207,15 @@ class Job(NamedTuple):
 class Parsed(NamedTuple):
     """Where a job's tables are, by name, and how many records each source gave.
 
-    ``unread`` are the sources of which a part was not read: they are not done with.
+    ``unread`` are the sources of which a part was not read: they are not done with. ``problems``
+    is how many the readers told of.
     """
 
     number: tuple[int, ...]
     files: dict[str, Path]
     counts: dict[str, int]
     unread: list[str]
+    problems: int
 
 
 class Records(NamedTuple):
@@ -260,16 +264,18 @@ def run_job(job: Job) -> Parsed:
 
 def _tables(job: Job, given: list[Records]) -> Parsed:
     parts = [(piece.chunk.source, part) for piece, part in zip(job.pieces, given, strict=True)]
-    counts = dict.fromkeys((source for source, _ in parts), 0)
+    counts, problems = dict.fromkeys((source for source, _ in parts), 0), 0
     for source, part in parts:
-        counts[source] += sum(not isinstance(record, Problem) for record in part.records)
+        told = sum(isinstance(record, Problem) for record in part.records)
+        counts[source] += len(part.records) - told
+        problems += told
     files = {}
     for name, table in frames_of((source, part.records) for source, part in parts).items():
         files[name] = job.folder / f"{name}-{'-'.join(map(str, job.number))}.arrow"
         with files[name].open("wb") as handle:  # polars takes no name that is not UTF-8
             table.write_ipc(handle)
     unread = [source for source, part in parts if not part.whole]
-    return Parsed(job.number, files, counts, unread)
+    return Parsed(job.number, files, counts, unread, problems)
 
 
 def parse_all(pieces: Iterable[Piece], folder: Path, workers: int) -> list[Parsed]:
@@ -301,10 +307,11 @@ def _piece_by_piece(job: Job, run: Run) -> Iterator[Parsed]:
 
 
 def read_tables(parsed: Iterable[Parsed]) -> Frames:
-    """The tables of all jobs, each put together in the order of the sources."""
+    """The tables of all jobs but the records, each put together in the order of the sources."""
     parts: dict[str, list[pl.DataFrame]] = {}
     for job in parsed:
         for name, path in job.files.items():
-            with path.open("rb") as handle:
-                parts.setdefault(name, []).append(pl.read_ipc(handle))
+            if name != RECORDS:
+                with path.open("rb") as handle:
+                    parts.setdefault(name, []).append(pl.read_ipc(handle))
     return {name: pl.concat(frames, rechunk=False) for name, frames in parts.items()}

@@ -16,7 +16,7 @@ import polars as pl
 from citebed.collection.formats.bibtex_cut import ONLY_STRINGS
 from citebed.collection.formats.recognising import Recogniser
 from citebed.collection.progress import Progress
-from citebed.collection.reading.parsing import Piece, parse_all, pieces, read_tables
+from citebed.collection.reading.parsing import RECORDS, Piece, parse_all, pieces, read_tables
 from citebed.collection.reading.shared_strings import SharedStrings
 from citebed.collection.reading.sources import BAD_DATA, Member, SourceFile, members, told
 from citebed.collection.tables import Frames
@@ -55,7 +55,9 @@ class Reader:
 
     ``known`` are the sources read before, with their hashes. After reading, ``sources`` has a
     row for each file that was read, ``problems`` what there is to say, by source, and ``copies``
-    the files that were not read since another is equal to them. ``forced`` is the format that
+    the files that were not read since another is equal to them. ``records`` are the files of the
+    document records, which may be too many for memory, in the order of the sources, and ``told``
+    is how many problems were found in the files' text. ``forced`` is the format that
     all files are read in, whatever they look like.
     """
 
@@ -68,9 +70,12 @@ class Reader:
     sources: list[dict[str, object]] = field(default_factory=list)
     problems: list[tuple[str, Problem]] = field(default_factory=list)
     copies: list[tuple[str, str]] = field(default_factory=list)
+    records: list[Path] = field(default_factory=list)
+    told: int = 0
 
     def read(self, files: list[SourceFile], pruned: set[str]) -> Frames:
-        """The tables of the files that are new or have changed; ``pruned`` ones do not count."""
+        """The tables of the files that are new or have changed, but for their document records;
+        ``pruned`` ones do not count."""
         rows = self.known.select("source", "sha256", "format").rows()
         self._before = {source: (sha256, format) for source, sha256, format in rows}
         self._recogniser = Recogniser(self.forced, (file.name for file in files))
@@ -78,9 +83,11 @@ class Reader:
         total = sum(_size(file) for file in files)
         self.progress.step("reading", total)
         # A name of its own: a worker that outlives an import that was killed writes nowhere else.
-        with tempfile.TemporaryDirectory(dir=self.folder, ignore_cleanup_errors=True) as folder:
-            parsed = parse_all(self._pieces(files, pruned), Path(folder), self.workers)
-            fresh = read_tables(parsed)
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        parsed = parse_all(self._pieces(files, pruned), folder, self.workers)
+        fresh = read_tables(parsed)
+        self.records = [job.files[RECORDS] for job in parsed if RECORDS in job.files]
+        self.told = sum(job.problems for job in parsed)
         counts: Counter[str] = Counter()
         for job in parsed:
             counts.update(job.counts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -12,15 +13,43 @@ from citebed.wording import count, printable
 _MOST_FILES = 3
 
 
+class Account(NamedTuple):
+    """Every record that a reader met, of all sources, is one of these: a document, one that was
+    merged into another, one that a rule excluded, another than a document's (a citing paper, a
+    query, a judgement, a list of references), or a located problem."""
+
+    met: int
+    documents: int
+    merged: int
+    excluded: int
+    others: int
+    problems: int
+
+    @property
+    def missing(self) -> int:
+        """How many records are none of that; any but 0 is a bug of ours."""
+        return self.met - sum(self[1:])
+
+    def told(self) -> str:
+        """The mismatch, to be reported."""
+        parts = ", ".join(f"{number:,} {name}" for name, number in self._asdict().items())
+        return f"the account does not add up ({parts}): a bug of citebed's; please report it"
+
+
+_NOTHING = Account(0, 0, 0, 0, 0, 0)
+
+
 @dataclass(frozen=True)
 class ImportReport:
     """What an import read, kept and left out; ``records`` counts the document records of all files,
     ``outside`` the citing paragraphs of each section that the rules make no queries of.
 
-    ``outcomes`` says what became of each file that is new or has changed, ``formats`` how many of
-    them were taken for each; ``new_problems`` are
-    those of the ``problems`` that no earlier import has told of. Sources ``elsewhere`` were not
-    named, so that pruning could not tell whether they are still there.
+    ``outcomes`` says what became of each file that is new or has changed, ``together`` what became
+    of all of them where others were there before, ``formats`` how many were taken for each;
+    ``new_problems`` are those of the ``problems`` that no earlier import has told of. Sources
+    ``elsewhere`` were not named, so that pruning could not tell whether they are still there.
+    ``doubtful`` documents have a DOI that others have too, under other titles. The ``account``
+    tells what became of every record.
     """
 
     folder: Path
@@ -40,6 +69,9 @@ class ImportReport:
     new_problems: pl.DataFrame = field(default_factory=pl.DataFrame)
     outside: dict[str, int] = field(default_factory=dict)
     formats: dict[str, int] = field(default_factory=dict)
+    doubtful: int = 0
+    account: Account = _NOTHING
+    together: str = ""
 
     def lines(self) -> list[tuple[str, str]]:
         """The report for people: a label and a sentence a line; nothing is left unsaid."""
@@ -56,6 +88,11 @@ class ImportReport:
             total = sum(self.set_aside.values())
             parts = "; ".join(f"{reason} {count:,}" for reason, count in self.set_aside.items())
             lines.append(("set aside", f"{total:,}: {parts}"))
+        if self.account.missing:
+            lines.append(("bug", self.account.told()))
+        if self.doubtful:
+            shared = f"{count(self.doubtful, 'document')} with a DOI that other titles have too"
+            lines.append(("doubtful", f"{shared}; citebed lint shows them"))
         if self.papers:
             lines.append(("citing", count(self.papers, "paper")))
         if self.outside:
@@ -82,12 +119,13 @@ class ImportReport:
         return f"{paragraphs} of other sections: {_some(sections)}"
 
     def _outcome_lines(self) -> list[tuple[str, str]]:
-        """A line a file, where these are few, else how many are in each format; what was wrong in
-        a file is told further below."""
-        if len(self.outcomes) > _MOST_FILES:
-            formats = (f"{name or 'none'} {number:,}" for name, number in self.formats.items())
-            return [("taken for", ", ".join(formats))] if self.formats else []
-        return [("", f"{name}: {what}") for name, what in self.outcomes]
+        """A line a file, where these are few, else how many are in each format and, if others
+        were there before, what became of them all; what was wrong is told further below."""
+        if len(self.outcomes) <= _MOST_FILES:
+            return [("", f"{name}: {what}") for name, what in self.outcomes]
+        formats = (f"{name or 'none'} {number:,}" for name, number in self.formats.items())
+        lines = [("taken for", ", ".join(formats)), ("new", self.together)]
+        return [line for line in lines if line[1]]
 
     def _problem_lines(self) -> list[tuple[str, str]]:
         lines = []
@@ -114,12 +152,15 @@ class ImportReport:
             ("kept", "documents", self.documents),
             ("kept", "merged records", self.merged),
             ("kept", "papers", self.papers),
+            ("kept", "doubtful DOIs", self.doubtful),
             *((("outside", "paragraphs", sum(self.outside.values())),) if self.outside else ()),
             *(("set aside", reason, count) for reason, count in self.set_aside.items()),
             *(("queries", name, count) for name, count in self.queries.items()),
             *(("problems", kind, count) for kind, count in counted(self.problems["kind"]).items()),
             ("gone", "sources", len(self.missing)),
             ("forgotten", "sources", len(self.forgotten)),
+            *(("account", name, number) for name, number in self.account._asdict().items()),
+            ("account", "missing", self.account.missing),
         ]
         return [{"group": group, "name": name, "value": value} for group, name, value in rows]
 
@@ -133,25 +174,3 @@ def _some(names: list[str]) -> str:
     """The first names of a list, and how many more there are."""
     more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + more
-
-
-def outcomes(
-    read: list[dict[str, object]], copies: list[tuple[str, str]], aside: pl.DataFrame
-) -> list[tuple[str, str]]:
-    """What became of each file: its records, and how many of these are no document of their own.
-
-    ``read`` are the files that were read, ``copies`` those that are equal to another.
-    """
-    top = pl.col("source").str.split("!").list.first().alias("file")
-    numbers = dict(aside.group_by(top).agg(pl.len()).iter_rows())
-    merged = dict(aside.drop_nulls("kept_as").group_by(top).agg(pl.len()).iter_rows())
-    found = [(name, f"the same as {other}, which was read") for name, other in copies]
-    for row in read:
-        name = str(row["source"])
-        left = numbers.get(name, 0) - merged.get(name, 0)
-        parts = [count(int(str(row["records"])), "record")]
-        parts += [f"{merged[name]:,} merged with others"] if name in merged else []
-        parts += [f"{left:,} set aside"] if left else []
-        form = f" ({row['format']})" if row["format"] else ""
-        found.append((name, ", ".join(parts) + form))
-    return sorted(found)

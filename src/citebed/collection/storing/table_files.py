@@ -6,12 +6,14 @@ import contextlib
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from citebed.collection.storing.store import MANIFEST, SETS, read_manifest
 from citebed.collection.tables import (
+    DERIVED,
     IMPORT,
     TABLES,
     Schema,
@@ -24,6 +26,14 @@ from citebed.errors import CitebedError, CollectionError, is_interrupt
 from citebed.files.reading import at_hand
 from citebed.wording import printable
 
+_SLICE = 100_000
+_PACKED: Any = {
+    "compression": "zstd",
+    "compression_level": 1,
+    "statistics": False,
+    "row_group_size": 20_000,
+}
+
 
 def _new_file(path: Path) -> IO[bytes]:
     """A handle to write to: polars takes no name that is not UTF-8."""
@@ -35,9 +45,34 @@ def write_table(path: Path, table: pl.DataFrame, schema: Schema) -> None:
     """Write a table with exactly the stated columns."""
     made = table.select(pl.col(name).cast(kind) for name, kind in schema.items())
     with _new_file(path) as handle:
-        made.write_parquet(
-            handle, compression="zstd", compression_level=1, statistics=False, row_group_size=20_000
-        )
+        made.write_parquet(handle, **_PACKED)
+
+
+def write_frames(path: Path, frames: Iterator[pl.DataFrame], schema: Schema) -> None:
+    """Write a table that comes piece by piece, in memory for a few of them."""
+
+    def pieces(*_: object) -> Iterator[pl.DataFrame]:
+        yield empty(schema)
+        for piece in frames:
+            yield piece.select(pl.col(name).cast(kind) for name, kind in schema.items())
+
+    with _new_file(path) as handle:
+        register_io_source(pieces, schema=dict(schema)).sink_parquet(handle, **_PACKED)
+
+
+def read_slices(folder: Path, name: str, schema: Schema) -> Iterator[pl.DataFrame]:
+    """A table of the collection piece by piece; ``schema`` are the columns that are wanted."""
+    path = folder / f"{name}.parquet"
+    if not path.exists() or not is_complete(folder, name):
+        yield from read_table(folder, name, TABLES[name]).select(list(schema)).iter_slices(_SLICE)
+        return
+    with damage_told(path), at_hand(path) as file:
+        check_types(pl.read_parquet_schema(file), schema)
+        rows = pl.scan_parquet(file, glob=False).select(list(schema))
+        for start in range(0, int(rows.select(pl.len()).collect().item()), _SLICE):
+            piece = rows.slice(start, _SLICE).collect()
+            check_values(piece, name)
+            yield piece
 
 
 def read_table(folder: Path, name: str, schema: Schema) -> pl.DataFrame:
@@ -85,12 +120,12 @@ def mending(path: Path) -> str:
 
 
 def is_complete(folder: Path, name: str) -> bool:
-    """Whether a table has all columns that this version writes, or is not there at all."""
+    """Whether a table has all columns that are read from sources, or is not there at all."""
     path = folder / f"{name}.parquet"
     if not path.exists():
         return True
     with damage_told(path), at_hand(path) as file:
-        return pl.read_parquet_schema(file).keys() >= TABLES[name].keys()
+        return pl.read_parquet_schema(file).keys() >= TABLES[name].keys() - DERIVED
 
 
 def write_qrels(path: Path, qrels: pl.DataFrame) -> None:

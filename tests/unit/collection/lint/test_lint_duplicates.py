@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from tests.reference import near_duplicates
 
-from citebed.collection.lint.duplicates import alike, near_pairs, numbers
+from citebed.collection.building.agreeing import alike, numbers
+from citebed.collection.lint.duplicates import near_pairs
 from citebed.collection.tables import DOCUMENTS
 
 
@@ -23,7 +24,7 @@ def test_one_doi_under_two_ids(collect, altered, found) -> None:
     assert found(collection, "duplicate-dois") == []
     same = pl.when(pl.col("doc_id") != "b").then(pl.lit("10.1/x"))
     assert found(altered(collection, "documents", DOCUMENTS, doi=same), "duplicate-dois") == [
-        ("c", "has the DOI 10.1/x, as a does")
+        ("c", "'Other things' has the DOI 10.1/x, as a does")
     ]
 
 

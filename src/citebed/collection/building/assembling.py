@@ -1,0 +1,270 @@
+"""From records on disk to the documents of a collection, in memory that grows by the record's keys.
+
+Every record is read in parts: once for its keys, of which it is decided what it is (a document, a
+part of one, or set aside), and again to be written as that. Records of one document are brought
+together on disk, in buckets by what they have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from citebed.collection.building.checking import check_types
+from citebed.collection.building.combining import (
+    Bucket,
+    combine_bucket,
+    doubtful_fields,
+    with_aliases,
+)
+from citebed.collection.building.crossrefs import parents_of, with_crossrefs
+from citebed.collection.building.keys import keys_of, plain_title
+from citebed.collection.building.merging import identities
+from citebed.collection.building.parts import Parts, read_part, write_part
+from citebed.collection.rules import Rules, reasons
+from citebed.collection.tables import DOCUMENTS, RECORD, SET_ASIDE
+from citebed.text.free_ids import FreeIds
+
+SPAN = 50_000
+"""So many records are in memory at a time."""
+BUCKET = 50_000
+MOST_BUCKETS = 64
+MERGED = "merged with the same document"
+
+Crew = Callable[[str, Iterable[object]], Iterable[Any]]
+"""Runs jobs for a target ("module:function") in several processes, and gives their answers."""
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What becomes of each record.
+
+    ``table`` has a row for each, in the order of sources: its place in ``parts``, its ``source`` (a
+    number of ``sources``), the ``reason`` why a rule sets it aside, else the ``owner``, the row of
+    the first record of its document, the number of records (``size``) of that, ``doubtful`` if
+    other documents have its DOI, and ``doc_id``: of an owner, that of the document.
+    """
+
+    parts: Parts
+    table: pl.DataFrame
+    sources: list[str]
+
+    @cached_property
+    def owners(self) -> pl.DataFrame:
+        """The rows that are a document, or the first of one."""
+        return self.table.filter(pl.col("owner") == pl.col("row"))
+
+    @cached_property
+    def doubtful(self) -> int:
+        """How many documents have a DOI that others have too."""
+        return self.table.filter("doubtful")["owner"].n_unique()
+
+    def spans(self) -> Iterator[tuple[int, pl.DataFrame]]:
+        """Slices of the table, numbered."""
+        for number, start in enumerate(range(0, self.table.height, SPAN)):
+            yield number, self.table[start : start + SPAN]
+
+    def take(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """The records at some rows of the table."""
+        return self.parts.take(rows).select(list(RECORD)) if rows.height else _no_records()
+
+
+def _no_records() -> pl.DataFrame:
+    return pl.DataFrame(schema=dict(RECORD))
+
+
+def decide(parts: Parts, rules: Rules, earlier: int) -> Decided:
+    """Decide what becomes of each record.
+
+    From the part ``earlier`` on they are of an earlier import, where their lines tell their order.
+    """
+    _resolve_crossrefs(parts)
+    numbers: dict[str, int] = {}
+    types: set[str] = set()
+    tables = [_empty_index()]
+    for part in range(len(parts)):
+        records = parts.read(part)
+        types.update(records["type"].unique())
+        named = {
+            name: numbers.setdefault(name, len(numbers))
+            for name in records["source"].unique(maintain_order=True)
+        }
+        line = pl.col("line") if part >= earlier else pl.lit(0, dtype=pl.Int32)
+        place = records.select(
+            line,
+            source=pl.col("source").replace_strict(named, return_dtype=pl.UInt32),
+            part=pl.lit(part, dtype=pl.UInt32),
+            at=pl.int_range(pl.len(), dtype=pl.UInt32),
+            reason=reasons(records, rules).cast(pl.Categorical),
+        )
+        tables.append(pl.concat([place, keys_of(records)], how="horizontal"))
+    check_types(rules, types)
+    index = _in_order(pl.concat(tables, how="diagonal", rechunk=True), list(numbers))
+    return Decided(parts, _with_owners(index, parts), list(numbers))
+
+
+def _empty_index() -> pl.DataFrame:
+    place: dict[str, pl.DataType] = {
+        "line": pl.Int32(),
+        **dict.fromkeys(("source", "part", "at"), pl.UInt32()),
+        "reason": pl.Categorical(),
+    }
+    return pl.concat([pl.DataFrame(schema=place), keys_of(_no_records())], how="horizontal")
+
+
+def _in_order(index: pl.DataFrame, sources: list[str]) -> pl.DataFrame:
+    """By the names of sources; within one as it was read."""
+    order = sorted(range(len(sources)), key=sources.__getitem__)
+    ranks = pl.Series(order, dtype=pl.UInt32).arg_sort()
+    index = index.with_columns(rank=ranks.gather(index["source"]))
+    place = index.select("rank", "line")
+    is_sorted = place.equals(place.sort("rank", "line"))
+    if not is_sorted:
+        index = index.sort("rank", "line", maintain_order=True)
+    return index.drop("rank", "line")
+
+
+def _resolve_crossrefs(parts: Parts) -> None:
+    """Fill in what BibTeX's ``crossref`` lends."""
+    named = [parts.read(part, ["crossref"])["crossref"].drop_nulls() for part in range(len(parts))]
+    names = pl.concat([pl.Series(dtype=pl.String), *named]).str.to_lowercase().unique()
+    if names.is_empty():
+        return
+    is_named = pl.col("doc_id").str.to_lowercase().is_in(names.implode())
+    having = [
+        part
+        for part in range(len(parts))
+        if parts.read(part, ["doc_id"]).select(is_named.any()).item()
+    ]
+    parents = parents_of(parts.read(part).filter(is_named) for part in having)
+    for part, children in enumerate(named):
+        if len(children):
+            parts.replace(part, with_crossrefs(parts.read(part), parents))
+
+
+def _with_owners(index: pl.DataFrame, parts: Parts) -> pl.DataFrame:
+    """The table of `Decided`, from the keys of all records."""
+    kept = index.filter(pl.col("reason").is_null())
+
+    def titles(rows: pl.Series) -> pl.DataFrame:
+        if rows.is_empty():
+            return pl.DataFrame(schema={"text": pl.String, "plain": pl.String})
+        found = parts.take(kept[rows], ["title"])
+        return found.select(text="title", plain=plain_title(pl.col("title")))
+
+    decided = kept.select("part", "at").hstack(identities(kept, titles))
+    places = index.select("part", "at", "source", "reason", "doc_id").with_row_index("row")
+    table = places.join(decided, on=["part", "at"], how="left", maintain_order="left")
+    kept_too = pl.col("identity").is_not_null()
+    table = table.with_columns(
+        owner=pl.when(kept_too).then(pl.col("row").first().over("identity")),
+        size=pl.when(kept_too).then(pl.len().over("identity").cast(pl.UInt32)),
+    )
+    return _renamed(table)
+
+
+def _renamed(table: pl.DataFrame) -> pl.DataFrame:
+    """Different documents under one id: all but the first get a number behind it."""
+    is_owner = pl.col("owner") == pl.col("row")
+    owners = table.lazy().filter(is_owner).select("row", "doc_id").collect()
+    twice = owners.filter(pl.col("doc_id").is_duplicated())
+    if twice.is_empty():
+        return table
+    names = twice["doc_id"].unique()
+    numbered = owners.filter(
+        pl.col("doc_id").str.contains(r"-\d+$")
+        & pl.col("doc_id").str.replace(r"-\d+$", "").is_in(names.implode())
+    )
+    ids = FreeIds([*numbered["doc_id"], *names])
+    fresh = [ids.take(name, owner=name) for name in twice["doc_id"]]
+    found = twice.select("row", fresh=pl.Series(fresh, dtype=pl.String))
+    return (
+        table.join(found, on="row", how="left", maintain_order="left")
+        .with_columns(doc_id=pl.coalesce("fresh", "doc_id"))
+        .drop("fresh")
+    )
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+def documents(decided: Decided, folder: Path, crew: Crew) -> Iterator[pl.DataFrame]:
+    """The documents, span by span; those of several records are made under ``folder``."""
+    made = _combined(decided, folder, crew)
+    ids = decided.table["doc_id"]
+    for number, span in decided.spans():
+        single = span.filter(pl.col("size") == 1)
+        parts = [_singles(decided.take(single), single)]
+        parts += [_several(read, ids) for read in map(read_part, made.get(number, ()))]
+        yield pl.concat(parts).sort("row").select(list(DOCUMENTS))
+
+
+def _singles(records: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    read_as = pl.col("doc_id")
+    named = records.with_columns(
+        rows["row"],
+        names=pl.concat_list(read_as, "keys"),
+        read_as=pl.when(read_as != rows["doc_id"]).then(read_as),
+        doc_id=rows["doc_id"],
+        records=pl.lit(1, dtype=pl.Int32),
+        doubtful=doubtful_fields(pl.lit(rows["doubtful"])),
+    )
+    return with_aliases(named).select(*DOCUMENTS, "row")
+
+
+def _several(made: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
+    given = ids.gather(made["row"])
+    renamed = pl.col("doc_id") != given
+    more = pl.concat_list("doc_id", "aliases").list.unique(maintain_order=True)
+    return made.with_columns(
+        doc_id=given,
+        aliases=pl.when(renamed).then(more).otherwise("aliases"),
+        read_as=pl.when(renamed).then("doc_id"),
+    )
+
+
+def set_aside(decided: Decided) -> Iterator[pl.DataFrame]:
+    """The records that are no documents of their own, span by span: why, and what they are kept
+    as."""
+    ids = decided.table["doc_id"]
+    for _, span in decided.spans():
+        rows = span.filter(pl.col("reason").is_not_null() | (pl.col("size") > 1))
+        yield (
+            decided.take(rows)
+            .with_columns(
+                reason=pl.lit(rows["reason"].cast(pl.String).fill_null(MERGED)),
+                kept_as=pl.lit(ids.gather(rows["owner"])),
+            )
+            .select(list(SET_ASIDE))
+        )
+
+
+def _combined(decided: Decided, folder: Path, crew: Crew) -> dict[int, list[Path]]:
+    """The files of documents made of several records, by the span of their first record."""
+    total = int(decided.table.select((pl.col("size") > 1).sum()).item())
+    if not total:
+        return {}
+    count = min(MOST_BUCKETS, -(-total // BUCKET))
+    folder.mkdir()
+    buckets = [Bucket(number, [], folder, SPAN) for number in range(count)]
+    for number, span in decided.spans():
+        rows = span.filter(pl.col("size") > 1)
+        records = decided.take(rows).hstack(rows.select("row", "identity", "doubtful"))
+        for part in records.with_columns(bucket=pl.col("identity") % count).partition_by("bucket"):
+            bucket = buckets[int(part["bucket"][0])]
+            path = folder / f"bucket-{bucket.number}-{number}.arrow"
+            write_part(path, part.drop("bucket"))
+            bucket.files.append(path)
+    filled = [bucket for bucket in buckets if bucket.files]
+    target = f"{combine_bucket.__module__}:{combine_bucket.__name__}"
+    made = map(combine_bucket, filled) if count == 1 else crew(target, filled)
+    spans: dict[int, list[Path]] = {}
+    for found in made:
+        for span_number, path in found:
+            spans.setdefault(span_number, []).append(path)
+    return spans

@@ -1,0 +1,104 @@
+"""What tells one record from another, in few bytes: hashes of what must be the same.
+
+Records stay on disk. Which of them are one document is found with these, of which there is room
+for ten million in memory. A hash has 64 bits, so two that differ are the same about once in a
+million collections of that size.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+_FEW_WORDS = pl.col("title").str.count_matches(r"\S+") < 3
+_AUTHORLESS = pl.col("authors").list.len() == 0
+_PAGES = r"^(\d{1,9})(?:–(\d{1,9}))?$"
+
+
+def canonical_records(records: pl.DataFrame) -> pl.DataFrame:
+    """Ids without blanks, never empty; a year for every date and a date for every year."""
+    doc_id = pl.col("doc_id").str.replace_all(r"\s+", "_")
+    place = pl.concat_str([pl.lit("line-"), pl.col("line").cast(pl.String)])
+    return records.with_columns(
+        doc_id=pl.when(doc_id == "").then(place).otherwise(doc_id),
+        year=pl.coalesce("year", pl.col("date").str.slice(0, 4).cast(pl.Int32, strict=False)),
+        date=pl.coalesce("date", pl.col("year").cast(pl.String)),
+        title=pl.col("title").fill_null(""),
+    )
+
+
+def plain_title(title: pl.Expr) -> pl.Expr:
+    """A title as letters and digits only: no case, accents, punctuation or blanks."""
+    return title.str.normalize("NFKD").str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]+", "")
+
+
+def keys_of(records: pl.DataFrame) -> pl.DataFrame:
+    """The keys of records, a row each.
+
+    ``doi`` and ``title`` stand for these; ``same`` is equal for records that are alike in title,
+    first author and year (`_alike`), ``number`` for those of one arXiv id and first author.
+    ``who`` and ``keys`` are for those that have enough of a title to be known without a year:
+    title with all surnames, and each of the cite keys. The rest is the place of publication.
+    """
+    likely = ~_FEW_WORDS & ~_AUTHORLESS
+    surnames = pl.col("authors").list.eval(plain_title(_family(pl.element()))).list.join("+")
+    keys = pl.concat_list("doc_id", "keys").list.eval(
+        pl.element().str.to_lowercase().unique().hash()
+    )
+    number = pl.col("arxiv") + "|" + _first_author()
+    return (
+        records.lazy()
+        .with_columns(plain=plain_title(pl.col("title")))
+        .with_columns(alike=_alike())
+        .select(
+            "doc_id",
+            doi=_hash(pl.col("doi")),
+            title=_hash(pl.when(pl.col("plain") != "").then("plain")),
+            same=_hash(pl.when(pl.col("title") != "").then("alike")),
+            number=_hash(pl.lit("arxiv:") + number),
+            curated=pl.col("bibtex").is_null(),
+            undated=pl.col("year").is_null() & likely,
+            who=_hash(pl.when(likely).then(pl.concat_str(["plain", surnames], separator="|"))),
+            keys=pl.when(likely).then(keys),
+            **{name: _hash(plain_title(pl.col(name))) for name in ("venue", "volume")},
+            issue=_hash(
+                pl.when(pl.col("number").str.contains(r"\d")).then(plain_title(pl.col("number")))
+            ),
+            first=pl.col("pages").str.extract(_PAGES, 1).cast(pl.Int32),
+            last=pl.col("pages").str.extract(_PAGES, 2).cast(pl.Int32),
+        )
+        .collect()
+    )
+
+
+def _hash(text: pl.Expr) -> pl.Expr:
+    """A number for each text; unknown where that is."""
+    return pl.when(text.is_not_null()).then(text.hash(seed=0))
+
+
+def _alike() -> pl.Expr:
+    """What records of one document have in common where a DOI does not tell."""
+    vague = pl.col("year").is_null() | _AUTHORLESS
+    return pl.concat_str(
+        [
+            "plain",
+            _first_author(),
+            pl.col("year").cast(pl.String).fill_null(""),
+            pl.when(_FEW_WORDS).then(_details("venue", "volume", "pages")).otherwise(pl.lit("")),
+            pl.when(vague).then(_details("abstract", "venue", "pages")).otherwise(pl.lit("")),
+        ],
+        separator="|",
+    )
+
+
+def _first_author() -> pl.Expr:
+    """The family name of the first author, empty where there is none."""
+    return plain_title(_family(pl.col("authors").list.first().fill_null("")))
+
+
+def _family(name: pl.Expr) -> pl.Expr:
+    return name.str.split(",").list.first()
+
+
+def _details(*names: str) -> pl.Expr:
+    texts = [pl.col(name).fill_null("").str.to_lowercase() for name in names]
+    return pl.concat_str(texts, separator="|")
