@@ -39,7 +39,7 @@ class Tokeniser:
 
     def __init__(self, folder: ModelFolder, most: int) -> None:
         self._lower = lower_cases(folder)
-        self._tokenizer = _load(folder)
+        self._tokenizer = load_tokenizer(folder)
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(most, strategy="longest_first")
         self._padding = np.int64(int(folder.config.get("pad_token_id") or 0))
@@ -88,7 +88,8 @@ def _groups(order: list[int], encodings: list[Encoding], size: int) -> Iterator[
         at += count
 
 
-def _load(folder: ModelFolder) -> Tokenizer:
+def load_tokenizer(folder: ModelFolder) -> Tokenizer:
+    """The tokeniser of a model, as the library has it."""
     tokenizers = import_extra("neural", "tokenizers")
     path = folder.path / "tokenizer.json"
     if not path.is_file():

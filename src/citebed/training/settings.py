@@ -1,0 +1,93 @@
+"""What a training run can be told; all of it is written into the model's card."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+from citebed.errors import CitebedError, UnknownName
+
+_SEED = 7
+Settings = TypeVar("Settings", "EncoderSettings", "StaticSettings")
+
+
+@dataclass(frozen=True)
+class EncoderSettings:
+    """How an encoder is trained: first with the other documents of a batch as wrong answers, then
+    with documents that it itself ranked high and that the citing paper does not cite."""
+
+    seed: int = _SEED
+    fold: int = 0
+    """The fold of citing papers that is kept for the test, 0 to 19."""
+    epochs: int = 2
+    hard_epochs: int = 2
+    batch: int = 1024
+    hard_batch: int = 384
+    rate: float = 6e-5
+    hard_rate: float = 2e-5
+    """Of the first epoch with hard negatives; half of it for each that follows."""
+    temperature: float = 0.04
+    reverse: float = 0.3
+    """The weight of the loss from documents to texts."""
+    negatives: int = 2
+    dropout: float = 0.1
+    text_tokens: int = 160
+    document_tokens: int = 224
+    group: int = 128
+    """Texts that go through the network together."""
+
+
+@dataclass(frozen=True)
+class StaticSettings:
+    """How word vectors are trained: from pairs, and from a teacher's similarities if there is one.
+
+    A ``batch`` of 0 is 8,192 on a GPU and 2,048 on a CPU.
+    """
+
+    seed: int = _SEED
+    fold: int = 0
+    epochs: int = 12
+    batch: int = 0
+    rate: float = 3e-3
+    words: int = 44_000
+    width: int = 256
+    word_dropout: float = 0.1
+    reverse: float = 0.3
+    teacher_weight: float = 3.0
+    teacher_temperature: float = 0.04
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where a run runs and how it is kept: nothing here changes what is learned.
+
+    ``minutes`` ends a run early, at a checkpoint from which the same command goes on; ``restart``
+    begins anew although there is one.
+    """
+
+    device: str = "auto"
+    checkpoint_minutes: float = 5.0
+    minutes: float = 0.0
+    restart: bool = False
+
+
+def settings_of(kind: type[Settings], given: dict[str, Any]) -> Settings:
+    """Settings with some of them changed; unknown names and impossible numbers are told."""
+    known = {field.name: field.default for field in fields(kind)}
+    for name, value in given.items():
+        if name not in known:
+            raise UnknownName("setting", name, known)
+        whole = isinstance(known[name], int)
+        if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+            wanted = "a whole number" if whole else "a number"
+            raise CitebedError(f"the setting '{name}' is {value!r}; expected {wanted}.")
+        if value < 0 or (not value and name in _POSITIVE):
+            least = "more than 0" if name in _POSITIVE else "0 or more"
+            raise CitebedError(f"the setting '{name}' is {value}; expected {least}.")
+    return kind(**given)
+
+
+_POSITIVE = frozenset(
+    ("epochs", "hard_batch", "rate", "hard_rate", "temperature", "text_tokens", "document_tokens",
+     "group", "words", "width", "teacher_temperature")
+)  # fmt: skip
