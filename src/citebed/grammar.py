@@ -294,9 +294,9 @@ def integer(default: int | None, low: int, high: int, about: str, *, quiet: bool
     return _field(Parameter("integer", about, default, low, high, quiet=quiet))
 
 
-def choice(*choices: str, about: str, quiet: bool = False) -> Any:
+def choice(*choices: str, about: str, quiet: bool = False, name: str = "") -> Any:
     """A field for one of some names, the first being the default."""
-    return _field(Parameter("choice", about, choices[0], choices=choices, quiet=quiet))
+    return _field(Parameter("choice", about, choices[0], choices=choices, quiet=quiet, name=name))
 
 
 def path(about: str, *, name: str = "") -> Any:

@@ -209,6 +209,12 @@ def recommend(
     before: Annotated[
         str | None, typer.Option(help="Nothing later than this date, e.g. 2019 or 2019-07-31.")
     ] = None,
+    least: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0, max=1.0, help="Only what is right with this chance; 0 shows the best there is."
+        ),
+    ] = None,
     keep_cited: Annotated[
         bool, typer.Option("--keep-cited", help="Also show what the text cites already.")
     ] = False,
@@ -243,7 +249,7 @@ def recommend(
 
     Example: citebed recommend acm-cr/ "BM25 is hard to beat." -k 5
     """
-    from citebed.retrieval.pipeline import pipeline_of
+    from citebed.retrieval.pipeline import Stage, pipeline_of
     from citebed.retrieval.queries import checked_date
     from citebed.retrieval.recommending import Recommender
 
@@ -256,9 +262,9 @@ def recommend(
     draft, unit = _draft_to_ask(text)
     mine = [*(bib or ()), *([append] if append and append.exists() else ())]
     pipeline = pipeline_of(model)
-    with progress_bar(quiet=pipeline.stage is None, unit="texts") as progress:
+    with progress_bar(quiet=not isinstance(pipeline.stage, Stage), unit="texts") as progress:
         found = Recommender(opened, its_index, pipeline, fields, progress=progress).recommend_for(
-            draft, k, each=each or unit, before=before, keep_cited=keep_cited, bib=mine
+            draft, k, each=each or unit, before=before, keep_cited=keep_cited, bib=mine, least=least
         )
     added = None if append is None else found.append_to(append, full=full)
     _print(found, shown, full)

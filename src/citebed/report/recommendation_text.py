@@ -40,9 +40,23 @@ def _lines(each: Recommendation, width: int, several: bool) -> Iterator[str]:
     shown = _cut(" · ".join(filter(None, about)), _LONGEST)
     yield from textwrap.wrap(shown, width, initial_indent=indent, subsequent_indent=indent)
     yield f"{indent}cite as: {each.key}{_IN_BIB if each.in_bib else ''}"
-    yield f"{indent}{each.score:.2f}  because of: {', '.join(each.terms)}"
+    because = f"because of: {', '.join(each.terms)}" if each.terms else ""
+    sure = f"{each.score:.2f}" if each.chance is None else in_words(each.chance)
+    yield indent + "  ".join(filter(None, (sure, because)))
     if several and each.sentence:
         yield f"{indent}asked by: {_cut(each.sentence, width - 15)}"
+    if each.abstract_sentence:
+        yield f"{indent}it says: {_cut(each.abstract_sentence, width - 14)}"
+    for said in each.citing_sentences[:1]:
+        yield f"{indent}cited elsewhere: {_cut(said, width - 22)}"
+
+
+def in_words(chance: float) -> str:
+    """A chance as people say it: so many in ten, twenty or fifty like this one were right."""
+    for of, least in ((10, 0.145), (20, 0.045), (50, 0.015)):
+        if chance >= least:
+            return f"about {min(round(chance * of), of - 1)} in {of}"
+    return "hardly"
 
 
 def editor_lines(found: Iterable[Recommendation]) -> Iterator[str]:

@@ -24,6 +24,7 @@ _SCHEMA: dict[str, Any] = {
     "terms": pl.List(pl.String), "sentence": pl.String,
     "passage": pl.Int64, "line": pl.Int64, "section": pl.String,
     "file": pl.String, "column": pl.Int64, "key": pl.String, "in_bib": pl.Boolean,
+    "chance": pl.Float64, "abstract_sentence": pl.String, "citing_sentences": pl.List(pl.String),
 }  # fmt: skip
 
 
@@ -34,7 +35,9 @@ class Recommendation:
     ``sentence`` is the sentence of the text that asked most for it, which stands in ``file`` at
     ``line`` and ``column``; ``passage`` is which passage of a draft, and ``section`` its heading.
     ``key`` is what to type in a ``\\cite``: the key of an entry that the author has already
-    (``in_bib``), or the one to add the document under.
+    (``in_bib``), or the one to add the document under. A learned ranking also tells the ``chance``
+    that it is right, the sentence of its abstract that is most like the text, and sentences with
+    which other papers cite it for the same.
     """
 
     rank: int
@@ -54,6 +57,9 @@ class Recommendation:
     column: int = 1
     key: str = ""
     in_bib: bool = False
+    chance: float | None = None
+    abstract_sentence: str = ""
+    citing_sentences: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

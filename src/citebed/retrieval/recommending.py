@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -16,25 +16,28 @@ from citebed.drafts.cite_keys import Bibliography, Work
 from citebed.drafts.records import Place
 from citebed.errors import CitebedError
 from citebed.retrieval.analysis import is_telling
-from citebed.retrieval.foreign import Languages, function_words
+from citebed.retrieval.explaining import Explained, explain
+from citebed.retrieval.foreign import Languages
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.pipeline import Pipeline, pipeline_of
 from citebed.retrieval.queries import checked_date
-from citebed.retrieval.reasons import Reasons
 from citebed.retrieval.recommendations import Recommendation, Recommendations
-from citebed.retrieval.running import Answer, Runner, RunOptions
+from citebed.retrieval.running import Runner, RunOptions
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields, fields_of
-from citebed.retrieval.search.searcher import usable
 from citebed.text.sentences import split_sentences
 
 if TYPE_CHECKING:
     from citebed.drafts import Draft, Passage
     from citebed.retrieval.questions import Given, Questions
 
+DEFAULT_MODEL = "bm25"
+"""What recommends unless another way of retrieval is named."""
+_NO_GOOD_MATCH = (
+    "no good match: nothing in the collection is likely to be what the text should cite. Give a "
+    "passage that says what others have done, or see the best there is with --least 0."
+)
 _WARM_FROM = 20
 """From so many passages on, making the recommender ready pays."""
-_ENOUGH_SENTENCES = 100
-"""So many tell the language of a text."""
 
 
 class NothingToAsk(CitebedError):
@@ -56,7 +59,7 @@ class Recommender:
         self,
         collection: str | Path | Collection,
         index: Index | None = None,
-        pipeline: str | Pipeline = "bm25",
+        pipeline: str | Pipeline = DEFAULT_MODEL,
         fields: str | Fields = DEFAULT_FIELDS,
         *,
         warm: bool = False,
@@ -78,7 +81,7 @@ class Recommender:
 
     def prepare(self) -> None:
         """Make ready for many texts."""
-        self._runner.searcher.prepare()
+        self._runner.prepare()
         self._cards  # noqa: B018 - read now, not with the first text
 
     def recommend(
@@ -89,14 +92,19 @@ class Recommender:
         exclude: Iterable[str] = (),
         before: str | None = None,
         sentences: Sequence[str] = (),
+        least: float | None = None,
     ) -> Recommendations:
         """The ``k`` documents that ``text`` should cite most, never those in ``exclude``.
 
         ``before`` leaves out what is later than a date; ``sentences`` are the text's, where
-        they are known already. The text is prose: ``recommend_for`` reads drafts.
+        they are known already. With a learned ranking ``least`` leaves out what is less likely to
+        be right; unless it is given, a text without a good match is refused. The text is prose:
+        ``recommend_for`` reads drafts.
         """
         before = None if before is None else checked_date(before)
-        found = self._found(text, k, exclude=exclude, before=before, sentences=sentences)
+        found = self._found(
+            text, k, exclude=exclude, before=before, sentences=sentences, least=least
+        )
         return Recommendations(self._keyed([one for one, _ in found]), collection=self.collection)
 
     def recommend_for(  # noqa: PLR0913 - the options of the command, by name
@@ -109,6 +117,7 @@ class Recommender:
         exclude: Iterable[str] = (),
         keep_cited: bool = False,
         bib: str | Path | Sequence[str | Path] = (),
+        least: float | None = None,
     ) -> Recommendations:
         """What texts and drafts should cite: ``k`` documents for each ``text`` (as a whole),
         ``paragraph`` or ``sentence``; by default for each paragraph of a draft.
@@ -116,7 +125,8 @@ class Recommender:
         Left out is what a draft cites already (unless ``keep_cited``), and its own paper. Captions,
         headings, stubs and passages in a language that the collection does not have get no
         answer. What stands in the .bib files of a draft, or in those of ``bib``, is marked, with
-        the key that it has there. The passages of several texts are numbered through.
+        the key that it has there. The passages of several texts are numbered through. Passages
+        without a good match get no answer; with ``least`` those do that have one with that chance.
         """
         from citebed.drafts import Draft
         from citebed.retrieval.questions import questions_of
@@ -130,15 +140,16 @@ class Recommender:
         libraries += [text for questions in asked for text in questions.draft.library]
         if sum(len(questions.passages) for questions in asked) >= _WARM_FROM:
             self.prepare()
-        return self._answered(asked, k, before, frozenset(exclude), libraries)
+        how = {"before": before, "least": least}
+        return self._answered(asked, k, frozenset(exclude), libraries, how)
 
     def _answered(
         self,
         asked: list[Questions],
         k: int,
-        before: str | None,
         exclude: frozenset[str],
         libraries: Sequence[str],
+        how: Mapping[str, Any],
     ) -> Recommendations:
         from citebed.retrieval.questions import silence_notes
 
@@ -150,8 +161,8 @@ class Recommender:
             why = passage.silent or self._foreign(passage.text)
             try:
                 best = [] if why else self._found(
-                    passage.text, k, exclude=exclude | questions.left_out, before=before,
-                    sentences=passage.sentences,
+                    passage.text, k, exclude=exclude | questions.left_out,
+                    sentences=passage.sentences, **how,
                 )  # fmt: skip
             except NothingToAsk as error:
                 if len(pairs) == 1:
@@ -187,13 +198,19 @@ class Recommender:
         exclude: Iterable[str],
         before: str | None,
         sentences: Sequence[str],
-    ) -> list[tuple[Recommendation, int | None]]:
+        least: float | None,
+    ) -> list[Explained]:
         """The documents for a text, each with the number of the sentence that asked for it."""
         asked = self._runner.asked(text, exclude=exclude, before=before)
         if not len(asked.terms.ids):
             raise self._nothing_to_ask(asked.text)
+        asked = replace(asked, sentences=sentences or split_sentences(asked.text))
         (answer,) = self._runner.answers([asked], k)
-        return self._explained(answer, sentences or split_sentences(asked.text))
+        answer = answer.at_least(least)
+        if answer.is_poor:
+            raise NothingToAsk(_NO_GOOD_MATCH, "passage without a good match")
+        names = [self.index.ids[int(number)] for number in answer.hits.docs]
+        return explain(self._runner, asked, answer, self._cards_of(names))
 
     def _nothing_to_ask(self, text: str) -> NothingToAsk:
         words = self.index.analyser.words(text)
@@ -208,30 +225,6 @@ class Recommender:
             f"{self.collection.folder}: is it in another language, or on another subject?",
             "passage without a word that is in the index",
         )
-
-    def _explained(
-        self, answer: Answer, sentences: Sequence[str]
-    ) -> list[tuple[Recommendation, int | None]]:
-        searcher, hits = self._runner.searcher, answer.hits
-        final = usable(answer.terms, searcher.view)
-        shares = searcher.contributions(final.ids, hits.docs) * final.weights
-        names = [self.index.ids[int(number)] for number in hits.docs]
-        passed = function_words(" ".join(sentences[:_ENOUGH_SENTENCES]))
-        reasons = Reasons(self.index, final.ids, sentences, passed)
-        if reasons.unspelled(shares):
-            reasons.spell(self._texts_of(names))
-        found: list[tuple[Recommendation, int | None]] = []
-        for place, card in enumerate(self._cards_of(names)):
-            why = reasons.why(shares[place])
-            if why is not None:
-                sentence = "" if why.sentence is None else sentences[why.sentence]
-                about = {name: card[name] for name in _SHOWN}
-                one = Recommendation(
-                    rank=len(found) + 1, score=float(hits.scores[place]), terms=why.words,
-                    sentence=sentence, **about,
-                )  # fmt: skip
-                found.append((one, why.sentence))
-        return found
 
     def _keyed(
         self, found: Sequence[Recommendation], libraries: Sequence[str] = ()
@@ -270,8 +263,9 @@ class Recommender:
         return [found[name] for name in names]
 
     def _read_cards(self, documents: pl.LazyFrame) -> dict[str, dict[str, Any]]:
-        texts = pl.col("title", "venue", "doi").fill_null("")
-        columns = ("doc_id", texts, "authors", "year", "arxiv", "keys")
+        texts = pl.col("title", "venue", "doi", "abstract").fill_null("")
+        words = pl.col("keywords").list.join(", ").fill_null("")
+        columns = ("doc_id", texts, words, "authors", "year", "arxiv", "keys")
         rows = documents.select(*columns).collect().iter_rows(named=True)
         lists = ("authors", "keys")
         return {
@@ -279,18 +273,8 @@ class Recommender:
             for row in rows
         }
 
-    def _texts_of(self, names: list[str]) -> Iterator[str]:
-        """What documents say of themselves: in their titles first, then in all else."""
-        columns = ("title", "abstract", pl.col("keywords").list.join(", "))
-        table = self._scan(names).select(*columns).collect()
-        return (text for column in table.iter_columns() for text in column if text)
-
     def _scan(self, names: list[str]) -> pl.LazyFrame:
         return self.collection.scan_documents().filter(pl.col("doc_id").is_in(names))
-
-
-_SHOWN = ("doc_id", "title", "authors", "year", "venue", "doi")
-"""What a recommendation says of its document."""
 
 
 def _work_of(card: dict[str, Any]) -> Work:
@@ -331,7 +315,7 @@ def recommend(
     texts: Given | Sequence[Given],
     k: int = 10,
     *,
-    model: str | Pipeline = "bm25",
+    model: str | Pipeline = DEFAULT_MODEL,
     fields: str | Fields = DEFAULT_FIELDS,
     **options: Any,
 ) -> Recommendations:

@@ -21,20 +21,24 @@ from numpy.typing import NDArray
 from citebed._version import __version__
 from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
+from citebed.errors import CitebedError
 from citebed.files.reading import file_hash
 from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.feedback.base import Feedback, TermWeights
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.index.layout import DESCRIPTION
-from citebed.retrieval.pipeline import Pipeline, Stage, pipeline_of
+from citebed.retrieval.pipeline import Pipeline, Ranking, Stage, pipeline_of
 from citebed.retrieval.queries import query_text, read_queries
 from citebed.retrieval.search.exhaustive import NOTHING, Hits
 from citebed.retrieval.search.feeding import JudgedFeedback, better_query, read_judged
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
 from citebed.retrieval.search.searcher import Searcher
 from citebed.runs.times import is_later
+from citebed.text.sentences import split_sentences
 
 if TYPE_CHECKING:
+    from citebed.retrieval.learned.ranking import Ranked, Ranks
+    from citebed.retrieval.learned.signals import Question
     from citebed.retrieval.rerank import CrossEncoder, Encoder
     from citebed.runs.tables import Run
 
@@ -42,6 +46,8 @@ Docs = NDArray[np.int64]
 RUN_COLUMNS = {"query_id": pl.String, "doc_id": pl.String, "rank": pl.Int32, "score": pl.Float64}
 _PREPARE_FROM = 200_000_000
 """From so much work on (queries times postings), preparing pays."""
+_BY_WORDS = 1000
+"""So many documents BM25 puts forward where other signals rank beside it."""
 _DATES = 4
 """Dates whose documents are remembered: queries of one date come together."""
 _PACKAGES = ("numpy", "polars", "numba", "PyStemmer", "onnxruntime", "tokenizers", "torch")
@@ -64,7 +70,8 @@ class RunOptions:
 class Asked:
     """A query made ready: terms, what it must not find, and whose citing text does not count.
 
-    ``raw`` is the text as it was given, ``text`` what of it was searched for.
+    ``raw`` is the text as it was given, ``text`` what of it was searched for; ``asker`` the paper
+    that asks, and ``sentences`` the text's, where they are known already.
     """
 
     query_id: str
@@ -74,14 +81,43 @@ class Asked:
     before: str | None = None
     paper: str | None = None
     raw: str = ""
+    asker: str | None = None
+    sentences: Sequence[str] = ()
 
 
 class Answer(NamedTuple):
-    """The best documents for a query, and the terms that found them: feedback may have changed
-    the query's own."""
+    """The best documents for a query, the terms that found them (feedback may have changed the
+    query's own), and what a ranking by several signals says of them."""
 
     terms: TermWeights
     hits: Hits
+    ranked: Ranked | None = None
+
+    def chance(self, place: int) -> float | None:
+        """How likely the document at a place is right, where that was learned."""
+        chances = None if self.ranked is None else self.ranked.chances
+        return None if chances is None else float(chances[place])
+
+    @property
+    def is_poor(self) -> bool:
+        """Whether not even the best document is likely to be right."""
+        ranked = self.ranked
+        if ranked is None or ranked.chances is None:
+            return False
+        return float(ranked.chances.max(initial=0.0)) < ranked.least
+
+    def at_least(self, chance: float | None) -> Answer:
+        """The answer with only those documents that are as likely to be right, if a chance is
+        given; then it is never poor."""
+        if chance is None:
+            return self
+        if self.ranked is None or self.ranked.chances is None:
+            raise CitebedError(
+                "only a learned ranking knows how likely an answer is: leave out the least chance, "
+                "or recommend with bm25+learned"
+            )
+        kept = self.ranked.kept(self.ranked.chances >= chance)
+        return Answer(self.terms, kept.hits, kept)
 
 
 class Dates:
@@ -142,6 +178,7 @@ class Runner:
         exclude: Iterable[str] = (),
         before: str | None = None,
         paper: str | None = None,
+        sentences: Sequence[str] = (),
     ) -> Asked:
         """A text as a query; ``exclude`` are documents by id, ``paper`` the one that asks."""
         raw, text = text, text if self.options.as_is else query_text(text)
@@ -149,8 +186,8 @@ class Runner:
         terms = self.searcher.query(text, view, keep=bool if self.options.as_is else is_telling)
         numbers = (self.index.ids.find(name) for name in exclude)
         excluded = np.array([number for number in numbers if number >= 0], np.int64)
-        paper = None if view.is_whole else paper
-        return Asked(query_id, text, terms, excluded, before, paper, raw)
+        taken_out = None if view.is_whole else paper
+        return Asked(query_id, text, terms, excluded, before, taken_out, raw, paper, sentences)
 
     def answers(self, asked: Sequence[Asked], depth: int) -> list[Answer]:
         """The best ``depth`` documents for each query; a second stage orders no more than its
@@ -158,10 +195,51 @@ class Runner:
         feedback, stage = self.pipeline.feedback, self.pipeline.stage
         if feedback is not None:
             asked = self._fed(asked, feedback)
+        if isinstance(stage, Ranking):
+            return self._ranked(asked, depth)
         found = self._search(asked, depth if stage is None else max(depth, stage.top))
         if stage is not None:
             found = [cut(hits, depth) for hits in self._reranked(asked, found, stage)]
         return [Answer(one.terms, hits) for one, hits in zip(asked, found, strict=True)]
+
+    @cached_property
+    def ranks(self) -> Ranks:
+        """The ranking by several signals, its models loaded when it is first asked for."""
+        from citebed.retrieval.learned.ranking import Ranks
+
+        assert isinstance(self.pipeline.stage, Ranking)
+        return Ranks(self.collection, self.searcher, self.pipeline.stage)
+
+    def prepare(self) -> None:
+        """Make ready for many queries."""
+        self.searcher.prepare()
+        if isinstance(self.pipeline.stage, Ranking):
+            self.ranks.prepare()
+
+    def _ranked(self, asked: Sequence[Asked], depth: int) -> list[Answer]:
+        first = self._search(asked, max(depth, _BY_WORDS))
+        questions = [self.question(one) for one in asked]
+        found = self.ranks.rank(questions, first, depth)
+        return [
+            Answer(one.terms, ranked.hits, ranked) for one, ranked in zip(asked, found, strict=True)
+        ]
+
+    def question(self, one: Asked) -> Question:
+        """A query as a ranking by several signals takes it."""
+        from citebed.retrieval.learned.signals import Question
+
+        year = self._years_of_papers.get(one.asker or "")
+        if one.before is not None:
+            year = int(one.before[:4])
+        return Question(
+            one.text, one.sentences or split_sentences(one.text), one.terms, one.excluded,
+            one.excluded, self._dates.allowed(one.before), one.asker, year,
+        )  # fmt: skip
+
+    @cached_property
+    def _years_of_papers(self) -> dict[str, int]:
+        known = self.collection.papers.select("paper_id", "year").drop_nulls()
+        return dict(known.iter_rows())
 
     def _search(self, asked: Sequence[Asked], depth: int) -> list[Hits]:
         found = [NOTHING] * len(asked)
@@ -218,7 +296,8 @@ class Runner:
         """The second stage's model, loaded when it is first asked for."""
         from citebed.retrieval.rerank import load_reranker
 
-        name = self.pipeline.stage.encoder if self.pipeline.stage else ""
+        stage = self.pipeline.stage
+        name = stage.encoder if isinstance(stage, Stage) else ""
         self.progress.step(f"loading {name}", 0)
         return load_reranker(name)
 
@@ -281,7 +360,9 @@ def run_queries(
     written = pipeline_of(pipeline) if isinstance(pipeline, str) else pipeline
     runner = Runner(collection, index, written, options, progress)
     asked, found = _run(runner, queries)
-    if written.stage is not None:
+    if isinstance(written.stage, Ranking):
+        runner.facts["ranking"] = runner.ranks.facts
+    elif written.stage is not None:
         model = runner.encoder
         about = {"name": model.name, "fingerprint": model.fingerprint, "runtime": model.runtime}
         runner.facts["encoder"] = about
@@ -292,8 +373,8 @@ def run_queries(
 def _run(runner: Runner, queries: pl.DataFrame) -> tuple[list[Asked], list[Hits]]:
     if queries.height * runner.index.description.postings >= _PREPARE_FROM:
         runner.progress.step("preparing", 0)
-        runner.searcher.prepare()
-    if runner.pipeline.stage is not None:
+        runner.prepare()
+    if isinstance(runner.pipeline.stage, Stage):
         runner.encoder  # noqa: B018 - what is missing is told before the search, not after
     runner.progress.step("searching", queries.height)
     asked = [

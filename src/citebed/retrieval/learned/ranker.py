@@ -1,0 +1,130 @@
+"""The ranker: a weight for each signal, and how often recommendations of a score were right.
+
+It is a JSON file that a person can read. A level is what a machine has: ``static`` without the
+encoder, ``encoder`` with it. A document's score is the weighted sum of its signals. Its chance is a
+logistic function of the score and of the similarities as they are: the score says which document
+is better than another for a text, the similarities whether any is good.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citebed.errors import CitebedError, FormatError
+from citebed.files.reading import file_hash, read_small
+from citebed.retrieval.learned.signals import RAW, SIGNALS, Weighed
+
+Reals = NDArray[np.float64]
+SHIPPED = Path(__file__).with_name("ranker.json")
+FORMAT = 1
+LEVELS = ("static", "encoder")
+INPUTS = ("constant", "score", *(f"raw_{name}" for name in RAW))
+"""What the chance is computed from; ``raw_bm25`` is a logarithm."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """The weights of the signals, those of the chance, and the least chance of a good match."""
+
+    weights: Reals
+    chance: Reals
+    least: float
+
+    def scores(self, weighed: Weighed) -> Reals:
+        """The documents' scores."""
+        return np.asarray(weighed.values @ self.weights, np.float64)
+
+    def chances(self, weighed: Weighed, scores: Reals) -> Reals:
+        """How likely each document is right."""
+        return np.asarray(1 / (1 + np.exp(-inputs(weighed, scores) @ self.chance)), np.float64)
+
+    def shares(self, weighed: Weighed) -> Reals:
+        """What each signal adds to each document's score."""
+        return np.asarray(weighed.values * self.weights, np.float64)
+
+
+def inputs(weighed: Weighed, scores: Reals) -> Reals:
+    """What the chances of documents are computed from: a column for each of ``INPUTS``."""
+    raw = weighed.raw.copy()
+    raw[:, 0] = np.log1p(np.maximum(raw[:, 0], 0))
+    return np.column_stack([np.ones(len(scores)), scores, raw])
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """A ranker's file: its levels by name, its SHA-256, and what it says of itself."""
+
+    path: Path
+    fingerprint: str
+    levels: Mapping[str, Level]
+    about: Mapping[str, Any]
+
+    def level(self, has_encoder: bool) -> Level:
+        """The weights for a machine with or without the encoder."""
+        return self.levels["encoder" if has_encoder else "static"]
+
+
+def read_ranker(path: str | Path) -> Ranker:
+    """The ranker in a file."""
+    path = Path(path)
+    try:
+        values = json.loads(read_small(path))
+        if values["format"] != FORMAT:
+            raise ValueError(f"it has format {values['format']!r}, this citebed reads {FORMAT}")
+        levels = {name: _level(values["levels"][name]) for name in LEVELS}
+        about = dict(values["about"])
+    except FormatError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        what = f"is no ranker, or damaged ({error})"
+        raise FormatError(path, None, f"{what}; train one with: citebed train ranker") from None
+    return Ranker(path, file_hash(path), levels, about)
+
+
+def _level(values: Mapping[str, Any]) -> Level:
+    weights = _numbers(values["weights"], SIGNALS)
+    return Level(weights, _numbers(values["chance"], INPUTS), float(values["least"]))
+
+
+def _numbers(values: Mapping[str, Any], names: Any) -> Reals:
+    unknown = set(values) - set(names)
+    if unknown:
+        raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
+    found = [float(values.get(name, 0)) for name in names]
+    if not all(map(math.isfinite, found)):
+        raise ValueError("a weight is no number")
+    return np.array(found)
+
+
+def ranker_json(levels: Mapping[str, Level], about: Mapping[str, Any]) -> str:
+    """A ranker as the text of its file."""
+
+    def named(values: Reals, names: Any) -> dict[str, float]:
+        return {n: round(float(v), 4) for n, v in zip(names, values, strict=True) if v}
+
+    rows = {
+        name: {
+            "weights": named(level.weights, SIGNALS),
+            "chance": named(level.chance, INPUTS),
+            "least": round(level.least, 4),
+        }
+        for name, level in levels.items()
+    }
+    return json.dumps({"format": FORMAT, "about": dict(about), "levels": rows}, indent=1) + "\n"
+
+
+@cache
+def shipped_ranker() -> Ranker:
+    """The ranker that comes with citebed."""
+    if not SHIPPED.is_file():
+        raise CitebedError(f"'{SHIPPED.name}' is missing from the installation: install it anew")
+    return read_ranker(SHIPPED)

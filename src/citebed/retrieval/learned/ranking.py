@@ -1,0 +1,144 @@
+"""Ranking at work: for each question the best documents by several signals, and what each added."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citebed.collection import Collection
+from citebed.errors import CitebedError
+from citebed.retrieval.dense.embedder import Embedder
+from citebed.retrieval.dense.static_model import shipped_model
+from citebed.retrieval.index.index import Index
+from citebed.retrieval.learned.evidence import Evidence, evidence
+from citebed.retrieval.learned.ranker import Level, Ranker, shipped_ranker
+from citebed.retrieval.learned.signals import SIGNALS, Question, Signals, Weighed
+from citebed.retrieval.pipeline import Dense, Learned, Ranking
+from citebed.retrieval.search.exhaustive import Hits
+from citebed.retrieval.search.searcher import Searcher
+from citebed.wording import printable
+
+Docs = NDArray[np.int64]
+_AT_ONCE = 64
+"""Questions whose texts are given to the models at a time."""
+
+
+class Ranked(NamedTuple):
+    """The best documents, and of each what its signals add to its score (a column for each of
+    ``SIGNALS``) and the chance that it is right; ``least`` is that of a good match.
+
+    There are no chances where no one has learned them.
+    """
+
+    hits: Hits
+    shares: NDArray[np.float64]
+    chances: NDArray[np.float64] | None
+    least: float
+
+    def kept(self, those: NDArray[np.bool_]) -> Ranked:
+        """Only some of the documents; none of them is poor."""
+        hits = Hits(self.hits.docs[those], self.hits.scores[those])
+        chances = None if self.chances is None else self.chances[those]
+        return Ranked(hits, self.shares[those], chances, 0.0)
+
+
+class Ranks:
+    """A ranking of an index's documents, its models open."""
+
+    def __init__(
+        self,
+        collection: Collection,
+        searcher: Searcher,
+        ranking: Ranking,
+        ranker: Ranker | None = None,
+    ) -> None:
+        self.ranking = ranking
+        models = models_for(searcher.index, ranking)
+        self.signals = Signals(collection, searcher, models)
+        self.facts: dict[str, Any] = {
+            kind: {"name": model.name, "fingerprint": model.fingerprint}
+            for kind, model in models.items()
+        }
+        if isinstance(ranking, Learned):
+            ranker = ranker or shipped_ranker()
+            self._level = ranker.level("encoder" in models)
+            self.facts["ranker"] = ranker.fingerprint
+        elif isinstance(ranking, Dense):
+            self._level = _plain(ranking)
+
+    def prepare(self) -> None:
+        """Make ready for many questions."""
+        self.signals.prepare()
+
+    def rank(self, asked: Sequence[Question], first: Sequence[Hits], depth: int) -> list[Ranked]:
+        """The best documents for each question; ``first`` are the best by BM25."""
+        found: list[Ranked] = []
+        for start in range(0, len(asked), _AT_ONCE):
+            part = asked[start : start + _AT_ONCE]
+            vectors = self.signals.embedded(part)
+            for one, hits, rows in zip(part, first[start:], vectors, strict=False):
+                found.append(self._ranked(self.signals.weigh(one, hits, rows, depth), depth))
+        return found
+
+    def evidence(self, asked: Question, numbers: Docs, abstracts: Sequence[str]) -> list[Evidence]:
+        """What speaks for documents, by their numbers, beside the words they share with a text."""
+        model = shipped_model()
+        citing = self.signals.citing
+        known = np.zeros(0, bool) if citing is None else self.signals.known(asked)
+        rows = [np.array(citing.of(n), np.int64) for n in numbers.tolist()] if citing else []
+        said = [(citing, some[known[some]]) for some in rows] if citing else []
+        return evidence(model.queries(asked.sentences or [asked.text]), abstracts, said, model)
+
+    def _ranked(self, weighed: Weighed, depth: int) -> Ranked:
+        level = self._level
+        scores = level.scores(weighed)
+        # Of equal documents the later id first, as everywhere; numbers are in the order of ids.
+        order = np.lexsort((-weighed.docs, -scores))[:depth]
+        best = Weighed(weighed.docs[order], weighed.values[order], weighed.raw[order])
+        chances = level.chances(best, scores[order]) if level.chance.any() else None
+        return Ranked(Hits(best.docs, scores[order]), level.shares(best), chances, level.least)
+
+
+def _plain(ranking: Dense) -> Level:
+    """The weights that a ranking was given by hand."""
+    weights = dict.fromkeys(SIGNALS, 0.0) | {"bm25": 1.0}
+    weights[ranking.source] = 1.0 if ranking.whole is None else ranking.whole
+    weights[f"{ranking.source}_sentence"] = 1.0 if ranking.sentence is None else ranking.sentence
+    return Level(np.array(list(weights.values())), np.zeros(0), 0.0)
+
+
+def models_for(index: Index, ranking: Ranking) -> dict[str, Embedder]:
+    """The models whose vectors a ranking needs, by kind; they must be those of the index."""
+    if isinstance(ranking, Dense):
+        kinds = [ranking.source]
+    else:
+        asked = ranking.encoder if isinstance(ranking, Learned) else "auto"
+        there = asked == "yes" or (asked == "auto" and index.vectors("encoder") is not None)
+        kinds = ["static", "encoder"] if there else ["static"]
+    return {kind: _model(index, kind) for kind in kinds}
+
+
+def _model(index: Index, kind: str) -> Embedder:
+    vectors, name = index.vectors(kind), printable(index.folder.parent)
+    option = " --neural" if kind == "encoder" else ""
+    if vectors is None:
+        raise CitebedError(
+            f"the index of {name} has no vectors of documents ({kind}). "
+            f"Make them with: citebed index {name}{option}"
+        )
+    model: Embedder
+    if kind == "encoder":
+        from citebed.retrieval.encoders.encoder import encoder_of
+
+        model = encoder_of(vectors)
+    else:
+        model = shipped_model()
+    if not vectors.is_of(model):
+        raise CitebedError(
+            f"the vectors in the index of {name} were made by another model ({vectors.name}). "
+            f"Make them anew with: citebed index {name}{option}"
+        )
+    return model

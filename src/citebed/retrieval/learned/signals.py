@@ -1,0 +1,265 @@
+"""What speaks for a document: the signals of one text, for each document that may be an answer.
+
+Candidates are the best by BM25, by each kind of vectors, and by what citing sentences are like the
+text's. What a signal says is brought to one measure, so that a weight means the same for all texts:
+BM25 as a share of the best, similarities between the least (0) and the greatest (1) of all
+documents. Nothing comes from the asking paper itself, or from papers later than it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citebed.collection import Collection
+from citebed.retrieval.dense.embedder import Embedder, Vectors
+from citebed.retrieval.dense.vectors import DocumentVectors
+from citebed.retrieval.feedback.base import TermWeights
+from citebed.retrieval.index.citing_sentences import CitingSentences
+from citebed.retrieval.index.index import Index
+from citebed.retrieval.search.exhaustive import Hits
+from citebed.retrieval.search.searcher import Searcher, usable
+
+Docs = NDArray[np.int64]
+Reals = NDArray[np.float64]
+
+SIGNALS = {
+    "bm25": "BM25 of title, abstract and keywords, as a share of the best",
+    "title": "the part of BM25 that is due to words of the title, as a share of the best",
+    "static": "similarity of word vectors, of the whole text",
+    "static_sentence": "similarity of word vectors, of the best sentence",
+    "encoder": "similarity by the encoder, of the whole text",
+    "encoder_sentence": "similarity by the encoder, of the best sentence",
+    "citing": "how like the text is to a sentence with which another paper cites the document",
+    "cited": "by how many papers it is cited (logarithm)",
+    "lately": "how lately it was cited: 1 in the year before the text's own, 1/2 a year earlier",
+    "cocited": "papers that cite it together with what the text cites already (logarithm)",
+    "age": "years since it appeared (logarithm)",
+    "title_only": "1 for a record without abstract",
+}
+"""The signals by name, and what each of them is."""
+
+_CANDIDATES = 100
+"""So many documents each signal may put forward, or as many as are asked for."""
+_LIKE = 50
+"""So many documents the citing sentences put forward."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked: the text, its sentences, its terms; what it cites; who asks, and in which
+    year; which documents may be answers (``None`` for all)."""
+
+    text: str
+    sentences: Sequence[str]
+    terms: TermWeights
+    excluded: Docs
+    cites: Docs
+    allowed: NDArray[np.bool_] | None = None
+    paper: str | None = None
+    year: int | None = None
+
+
+class Weighed(NamedTuple):
+    """Candidates, and their signals: a column for each of ``SIGNALS``, and ``raw`` similarities
+    and scores, which say how good the best is."""
+
+    docs: Docs
+    values: Reals
+    raw: Reals
+
+
+RAW = ("bm25", "static", "static_sentence", "encoder", "encoder_sentence")
+
+
+class Signals:
+    """A collection's index and models, ready to weigh documents for texts."""
+
+    def __init__(
+        self,
+        collection: Collection,
+        searcher: Searcher,
+        models: dict[str, Embedder],
+    ) -> None:
+        self._collection, self._searcher, self.index = collection, searcher, searcher.index
+        self._models = models
+        self._vectors = {kind: _vectors(self.index, kind, models[kind]) for kind in models}
+
+    def prepare(self) -> None:
+        """Make ready for many texts."""
+        for vectors in self._vectors.values():
+            vectors.prepare()
+        self._years  # noqa: B018 - read now
+
+    def embedded(self, questions: Sequence[Question]) -> list[dict[str, Vectors]]:
+        """The vectors of each text and its sentences, by kind: the first row is the text's."""
+        texts = [[each.text, *_several(each.sentences)] for each in questions]
+        flat = [text for some in texts for text in some]
+        ends = np.cumsum([len(some) for some in texts])[:-1]
+        parts = {k: np.split(model.queries(flat), ends) for k, model in self._models.items()}
+        return [{kind: parts[kind][at] for kind in parts} for at in range(len(questions))]
+
+    def weigh(
+        self, asked: Question, found: Hits, vectors: dict[str, Vectors], depth: int
+    ) -> Weighed:
+        """The signals of what a question may be answered with; ``found`` is the best by BM25."""
+        wanted = max(_CANDIDATES, depth)
+        similar = {kind: self._similar(kind, rows) for kind, rows in vectors.items()}
+        may = self._may(asked)
+        like = self._like(asked, vectors)
+        lists = [found.docs[:wanted]]
+        lists += [_best(each, may, wanted) for pair in similar.values() for each in pair]
+        lists += [_best(like, may & (like > 0), _LIKE)]
+        docs = np.unique(np.concatenate(lists))
+        columns = self._of_words(asked, docs, found) | self._of_others(asked, docs)
+        columns["citing"] = like[docs].astype(np.float64)
+        raw = {"bm25": columns["bm25"]}
+        columns["bm25"] = _share(columns["bm25"], found.scores)
+        for kind, (whole, best) in similar.items():
+            columns[kind], columns[f"{kind}_sentence"] = _spread(whole, docs), _spread(best, docs)
+            raw[kind] = whole[docs].astype(np.float64)
+            raw[f"{kind}_sentence"] = best[docs].astype(np.float64)
+        return Weighed(docs, _table(columns, SIGNALS, docs), _table(raw, RAW, docs))
+
+    def _similar(self, kind: str, rows: Vectors) -> tuple[Vectors, Vectors]:
+        scores = self._vectors[kind].scores(rows)
+        return scores[0], scores[1:].max(axis=0) if len(scores) > 1 else scores[0]
+
+    def _may(self, asked: Question) -> NDArray[np.bool_]:
+        count = len(self.index.ids)
+        may = np.ones(count, bool) if asked.allowed is None else asked.allowed.copy()
+        may[asked.excluded] = False
+        return may
+
+    def _of_words(self, asked: Question, docs: Docs, found: Hits) -> dict[str, Reals]:
+        final = usable(asked.terms, self._searcher.view)
+        shares = self._searcher.contributions(final.ids, docs) * final.weights
+        scores = shares.sum(axis=1)
+        order = np.argsort(found.docs)
+        place = np.searchsorted(found.docs, docs, sorter=order)
+        place[place == len(found.docs)] = 0
+        if len(found.docs):
+            place = order[place]
+            known = found.docs[place] == docs
+            scores[known] = found.scores[place[known]]
+        in_title = (shares * self._has_in_title(final.ids, docs)).sum(axis=1)
+        return {"bm25": scores, "title": _share(in_title, found.scores)}
+
+    def _has_in_title(self, terms: Docs, docs: Docs) -> NDArray[np.bool_]:
+        """Whether each document (row) has each term (column) in its title."""
+        index, times = self.index, self.index.tf["title"]
+        table = np.zeros((len(docs), len(terms)), bool)
+        for column, term in enumerate(terms.tolist()):
+            start, end = index.offsets[term : term + 2].tolist()
+            place = start + np.searchsorted(index.docs[start:end], docs.astype(np.uint32))
+            there = np.flatnonzero(place < end)
+            there = there[index.docs[place[there]] == docs[there]]
+            table[there, column] = times[place[there]] > 0
+        return table
+
+    # --- What other papers say ---
+
+    @cached_property
+    def citing(self) -> CitingSentences | None:
+        """The sentences that cite, where they have the vectors of the model at hand."""
+        citing = self.index.citing
+        return citing if citing and citing.vectors.is_of(self._models["static"]) else None
+
+    def known(self, asked: Question) -> NDArray[np.bool_]:
+        """Which citing sentences may help a question."""
+        assert self.citing is not None
+        paper = self.index.papers.find(asked.paper) if asked.paper else -1
+        return self.citing.known_to(paper, asked.year)
+
+    def _like(self, asked: Question, vectors: dict[str, Vectors]) -> NDArray[np.float32]:
+        """How like the text's sentences the likest citing sentence of each document is."""
+        found = np.zeros(len(self.index.ids), np.float32)
+        if self.citing is None or "static" not in vectors:
+            return found
+        rows = vectors["static"]
+        likeness = self.citing.vectors.scores(rows[1:] if len(rows) > 1 else rows).max(axis=0)
+        likeness[~self.known(asked)] = 0
+        np.maximum.at(found, self.citing.docs, likeness)
+        return found
+
+    def _of_others(self, asked: Question, docs: Docs) -> dict[str, Reals]:
+        found = {"title_only": (self.index.lengths["abstract"][docs] == 0).astype(float)}
+        found["age"] = self._ages(docs, asked.year)
+        if self.citing is None:
+            return found
+        rows = np.flatnonzero(self.known(asked) & np.isin(self.citing.docs, docs))
+        pairs = np.unique(
+            np.stack([np.searchsorted(docs, self.citing.docs[rows]), self.citing.papers[rows]]),
+            axis=1,
+        )
+        found["cited"] = np.log1p(np.bincount(pairs[0], minlength=len(docs)))
+        found["lately"] = self._lately(rows, docs, asked.year)
+        beside = np.isin(pairs[1], self._papers_citing(asked.cites))
+        found["cocited"] = np.log1p(np.bincount(pairs[0][beside], minlength=len(docs)))
+        return found
+
+    def _lately(self, rows: Docs, docs: Docs, year: int | None) -> Reals:
+        assert self.citing is not None
+        last = np.zeros(len(docs))
+        np.maximum.at(last, np.searchsorted(docs, self.citing.docs[rows]), self.citing.years[rows])
+        now = year or int(self.citing.years.max(initial=0))
+        return np.where(last > 0, 1 / (1 + np.maximum(now - last, 0)), 0.0)
+
+    def _papers_citing(self, cites: Docs) -> Docs:
+        assert self.citing is not None
+        rows = [row for document in cites.tolist() for row in self.citing.of(document)]
+        return np.unique(self.citing.papers[rows]).astype(np.int64)
+
+    def _ages(self, docs: Docs, year: int | None) -> Reals:
+        years = self._years[docs]
+        now = year or int(self._years.max(initial=0))
+        return np.where(years > 0, np.log1p(np.clip(now - years, 0, None)), 0.0)
+
+    @cached_property
+    def _years(self) -> Docs:
+        """The year of each document; 0 where it is not known."""
+        table = self._collection.scan_documents().select("doc_id", "year").collect().sort("doc_id")
+        if table.height != len(self.index.ids):  # it has changed since it was indexed
+            known = dict(table.iter_rows())
+            return np.array([known.get(name) or 0 for name in self.index.ids], np.int64)
+        return table["year"].fill_null(0).to_numpy().astype(np.int64)
+
+
+def _vectors(index: Index, kind: str, model: Embedder) -> DocumentVectors:
+    vectors = index.vectors(kind)
+    assert vectors is not None
+    assert vectors.is_of(model)
+    return vectors
+
+
+def _several(sentences: Sequence[str]) -> Sequence[str]:
+    """The sentences, where there is more than the text as a whole."""
+    return sentences if len(sentences) > 1 else ()
+
+
+def _best(scores: NDArray[np.float32], may: NDArray[np.bool_], count: int) -> Docs:
+    """The documents with the highest scores among those that may be found."""
+    numbers = np.flatnonzero(may)
+    if len(numbers) <= count:
+        return numbers
+    return numbers[np.argpartition(-scores[numbers], count - 1)[:count]]
+
+
+def _share(scores: Reals, all_scores: Reals) -> Reals:
+    best = float(all_scores.max(initial=0.0))
+    return scores / best if best > 0 else np.zeros_like(scores)
+
+
+def _spread(scores: NDArray[np.float32], docs: Docs) -> Reals:
+    least, most = float(scores.min(initial=0)), float(scores.max(initial=0))
+    return (scores[docs].astype(np.float64) - least) / max(most - least, 1e-9)
+
+
+def _table(columns: dict[str, Reals], names: Iterable[str], docs: Docs) -> Reals:
+    none = np.zeros(len(docs))
+    return np.stack([columns.get(name, none) for name in names], axis=1)
