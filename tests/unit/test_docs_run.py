@@ -27,6 +27,7 @@ from tests.unit.retrieval.rerank.conftest import CONFIG, random_weights, write_m
 from citebed.cli.app import main
 from citebed.judging import open_campaign
 from citebed.judging.demo import play_authors
+from citebed.retrieval.encoders import fetch_encoder
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
@@ -47,6 +48,7 @@ NEEDS_A_DOWNLOAD = (
 )
 PYTHON_ELSEWHERE = ("import pyterrier", "import duckdb", "load_encoder", "import citebed_demo")
 """What these blocks need is not installed with the tests, or a test of its own makes it."""
+NEURAL = re.compile("scibert|gte|neural")
 SETTING = re.compile("[A-Z_]+=")
 FEW_RANKINGS = ["--rankings", "20"]
 BLANK = b'<svg xmlns="http://www.w3.org/2000/svg" width="9pt" height="9pt" viewBox="0 0 9 9"></svg>'
@@ -58,6 +60,8 @@ def place(once: Once) -> Path:
         folder.mkdir()
         make_place(folder)
         write_model(folder / "scibert", CONFIG, random_weights(CONFIG, 7))  # a folder of that name
+        if find_spec("onnxruntime") is not None:
+            fetch_encoder(folder / "data/citebed/models/encoder", source=folder / "scibert")
 
     return once("docs", make)
 
@@ -76,6 +80,7 @@ def here(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "here"
     shutil.copytree(place, folder)
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder / "data"))
     return folder
 
 
@@ -105,7 +110,7 @@ def _filter_runs() -> None:
 def _shell(block: str) -> None:
     for line in block.replace("\\\n", " ").splitlines():
         command = line.split(" #")[0].strip()
-        if "scibert" in command and find_spec("onnxruntime") is None:
+        if NEURAL.search(command) and find_spec("onnxruntime") is None:
             continue
         if not command or NOT_OURS.match(command) or any(w in command for w in NEEDS_A_DOWNLOAD):
             continue
