@@ -10,7 +10,7 @@ from citebed.collection import Collection, open_collection
 from citebed.files.writing import own_folder
 from citebed.retrieval.dense.embedder import Told, Vectors
 from citebed.retrieval.dense.vectors import DocumentVectors
-from citebed.retrieval.pipeline import short_name
+from citebed.retrieval.pipeline import SHORT_NAMES, short_name
 from citebed.retrieval.rerank.encoder import Encoder, load_encoder, unit_rows
 from citebed.retrieval.rerank.names import encoder_folder
 from citebed.retrieval.rerank.vector_cache import VectorCache
@@ -59,8 +59,11 @@ def load_dense_encoder(
 
     With the folder of a collection, the vectors of its documents are kept there as they are made.
     """
-    folder = Path(name_or_folder).expanduser()
-    name = str(folder.resolve()) if folder.is_dir() else short_name(str(name_or_folder))
+    folder, name = Path(name_or_folder).expanduser(), str(name_or_folder)
+    if folder.is_dir():
+        name = str(folder.resolve())  # an index made here is asked from elsewhere
+    elif short_name(name) in SHORT_NAMES:
+        name = short_name(name)
     cache = None if collection is None else VectorCache(own_folder(Path(collection) / "vectors"))
     return DenseEncoder(load_encoder(name), cache)
 

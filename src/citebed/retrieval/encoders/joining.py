@@ -69,7 +69,7 @@ def write_quantised(path: Path, shape: Shape, weights: Weights) -> None:
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
         raise CitebedError(
             f"ONNX Runtime could not bring the weights to 8 bits ({reason}). Is there room on the "
-            "disk? It takes 500 MB for a while."
+            "disk? It takes 300 MB for a while."
         ) from error
     plain.unlink()
 

@@ -49,6 +49,20 @@ def test_its_names(folder: Path) -> None:
     assert str(pipeline_of("bm25+rerank(with=encoder)").stage) == "rerank(with=encoder,top=20)"
 
 
+def test_a_name_of_the_hub_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def load(name: str) -> Encoder:
+        asked.append(name)
+        raise CitebedError("not here")
+
+    monkeypatch.setattr("citebed.retrieval.encoders.encoder.load_encoder", load)
+    for name in ("Owner/All-MiniLM", "nowhere/At/All", "MiniLM", "all-MiniLM-L6-v2"):
+        with pytest.raises(CitebedError, match="not here"):
+            load_dense_encoder(name)
+    assert asked == ["Owner/All-MiniLM", "nowhere/At/All", "minilm", "minilm"]
+
+
 @pytest.mark.usefixtures("tiny")
 def test_where_it_was_not_fetched() -> None:
     assert find_encoder() is None
