@@ -12,7 +12,7 @@ from citebed.collection.formats.xml import (
     root_in,
     text_at,
 )
-from citebed.collection.formats.xml_records import xml_records
+from citebed.collection.formats.xml_records import Names, xml_records
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import arxiv_of, doi_of_arxiv, normalise_doi
 from citebed.text.latex import latex_to_text
@@ -73,5 +73,5 @@ def _read(entry: Element, line: int) -> Iterator[Record]:
 
 
 ARXIV_ATOM = xml_records(
-    *("arxiv-atom", "arXiv Atom feed", _sniff), elements=("entry",), around=_FEED, read=_read
+    *("arxiv-atom", "arXiv Atom feed", _sniff), Names(("entry",), _FEED), _read
 )

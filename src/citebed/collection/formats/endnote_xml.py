@@ -17,7 +17,7 @@ from citebed.collection.formats.xml import (
     root_in,
     text_at,
 )
-from citebed.collection.formats.xml_records import xml_records
+from citebed.collection.formats.xml_records import Names, xml_records
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import normalise_doi
 from citebed.text.normalise import fold, unique
@@ -110,7 +110,6 @@ def _keywords(record: Element) -> tuple[str, ...]:
 
 ENDNOTE_XML = xml_records(
     *("endnote-xml", "EndNote XML", _sniff),
-    elements=("record",),
-    around=("xml", "records"),
-    read=_read,
+    Names(("record",), ("xml", "records")),
+    _read,
 )

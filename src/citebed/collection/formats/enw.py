@@ -82,7 +82,7 @@ def _document(entry: Entry) -> Document | Problem:
     date = best_date(*entry.all("D")) or None
     exact = date_in_words(f"{entry.first('8')} {date[:4]}") if date and entry.first("8") else None
     doi = next(filter(None, map(normalise_doi, entry.all("R", "U", "3"))), None)
-    doc_id = entry.first("F") or doi or entry.first("M")
+    doc_id = entry.first("F", "1") or doi or entry.first("M")
     doc_id = doc_id or made_up_id(authors or editors, date[:4] if date else None, title)
     if not doc_id:
         return Problem(entry.line, "record without title, author or identifier")
@@ -105,7 +105,7 @@ def _document(entry: Entry) -> Document | Problem:
         abstract=" ".join(entry.all("X")) or None,
         keywords=entry.keywords("K"),
         language=entry.first("G") or None,
-        keys=cite_keys(ids=entry.all("F"), notes=entry.all("O", "Z")),
+        keys=cite_keys(ids=entry.all("F", "1"), notes=entry.all("O", "Z")),
         line=entry.line,
     )
 

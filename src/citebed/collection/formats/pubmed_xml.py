@@ -18,7 +18,7 @@ from citebed.collection.formats.xml import (
     root_in,
     text_at,
 )
-from citebed.collection.formats.xml_records import xml_records
+from citebed.collection.formats.xml_records import Names, xml_records
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import normalise_doi
 from citebed.text.names import name_from_parts
@@ -132,7 +132,6 @@ _RECORDS = ("PubmedArticle", "PubmedBookArticle")
 PUBMED_XML = xml_records(
     *("pubmed-xml", "PubMed XML"),
     lambda head: root_in(head)[0] in ("PubmedArticleSet", *_RECORDS),
-    elements=_RECORDS,
-    around=("PubmedArticleSet", "DeleteCitation", "DeleteDocument", "PMID"),
-    read=_read,
+    Names(_RECORDS, ("PubmedArticleSet", "DeleteCitation", "DeleteDocument", "PMID")),
+    _read,
 )

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from citebed.collection.formats.base import Chunk, Format
 from citebed.collection.formats.xml import Element, as_utf8, parse_fragment
 from citebed.records import Problem, Record
+from citebed.wording import count
 
 _DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
 _COMMENT = rb"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)"
@@ -24,16 +25,20 @@ Read = Callable[[Element, int], Iterator[Record]]
 """What a record, which stands in some line, gives."""
 
 
+class Names(NamedTuple):
+    """The names of elements: of the records, of what may stand around them, and of records that
+    are no documents, which are counted and passed over."""
+
+    records: tuple[str, ...]
+    around: tuple[str, ...]
+    passed_over: tuple[str, ...] = ()
+
+
 def xml_records(
-    name: str,
-    title: str,
-    sniff: Callable[[str], bool],
-    elements: tuple[str, ...],
-    around: tuple[str, ...],
-    read: Read,
+    name: str, title: str, sniff: Callable[[str], bool], names: Names, read: Read
 ) -> Format:
-    """A format of XML files in which records, elements of some names, stand ``around`` which
-    there are only elements of those names; any other element there is told."""
+    """A format of XML files of records; an element beside them that has no known name is told."""
+    elements = (*names.records, *names.passed_over)
     tags = "|".join(elements).encode()
     pattern = re.compile(
         rb"%s|<(/?)(?:[\w.-]+:)?(?:%s)(?=[\s/>])[^<>]*>" % (_COMMENT, tags), re.DOTALL
@@ -41,7 +46,7 @@ def xml_records(
     ends = tuple(f"</{element}>".encode() for element in elements)
 
     def parse(chunk: Chunk) -> Iterator[Record]:
-        return _records(chunk, pattern, frozenset(name.encode() for name in around), read)
+        return _records(chunk, pattern, names, read)
 
     def cut(data: bytes) -> int:
         places = (data.rfind(end) + len(end) for end in ends if end in data)
@@ -58,8 +63,11 @@ def _carry(data: bytes, known: dict[str, str]) -> None:
 
 
 def _records(
-    chunk: Chunk, pattern: re.Pattern[bytes], around: frozenset[bytes], read: Read
+    chunk: Chunk, pattern: re.Pattern[bytes], names: Names, read: Read
 ) -> Iterator[Record]:
+    around = frozenset(name.encode() for name in names.around)
+    passed = tuple(f"<{name}".encode() for name in names.passed_over)
+    number = 0
     data, encoding = chunk.data, chunk.macros.get("encoding")
     if encoding:
         data = b'<?xml version="1.0" encoding="%s"?>' % encoding.encode() + data
@@ -69,9 +77,15 @@ def _records(
     for start, stop in _spans(text, pattern):
         line, counted = line + text.count(b"\n", counted, start), start
         yield from _strangers(text[end:start], around, line)
-        yield from _record(text[start:stop], line, read)
+        if text.startswith(passed, start, stop):
+            number += 1
+        else:
+            yield from _record(text[start:stop], line, read)
         end = stop
     yield from _strangers(text[end:], around, line + text.count(b"\n", counted, end))
+    if number:
+        what = f"{count(number, 'record')} of the kind {' or '.join(names.passed_over)}"
+        yield Problem(chunk.line, f"{what}: no publications, passed over", "ignored")
 
 
 def _record(text: bytes, line: int, read: Read) -> Iterator[Record]:

@@ -193,7 +193,9 @@ LATER: dict[str, tuple[Known, Known]] = {
     ),
 }
 PASSED_OVER = {
-    "dblp-xml": [Problem(1, "1 page of people, which are no publications", "ignored")],
+    "dblp-xml": [
+        Problem(1, "1 record of the kind www or person: no publications, passed over", "ignored")
+    ],
     "zotero-rdf": [
         Problem(1, "notes, files and collections are no documents: 2 of them", "ignored")
     ],

@@ -108,7 +108,8 @@ def test_person_pages_are_counted() -> None:
     page = '<www key="homepages/x"><title>Home Page</title></www>\n'
     records = dblp(f"<dblp>{page * 3}{ONE.format(1)}</dblp>")
     assert titles(records) == ["Apples 1"]
-    assert Problem(1, "3 pages of people, which are no publications", "ignored") in records
+    what = "3 records of the kind www or person: no publications, passed over"
+    assert Problem(1, what, "ignored") in records
 
 
 def test_an_error_of_the_api_of_arxiv_is_told() -> None:
