@@ -177,6 +177,11 @@ def page_range(text: str) -> str:
 # --- Lists ----------------------------------------------------------------------------------
 
 
+def filled(items: Iterable[str]) -> tuple[str, ...]:
+    """The items without blanks: of names, two that are the same are of two people."""
+    return tuple(filter(None, items))
+
+
 def unique(items: Iterable[str]) -> tuple[str, ...]:
     """The items without blanks and repetitions, in their first order."""
     found = dict.fromkeys(items)

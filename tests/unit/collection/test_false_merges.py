@@ -225,3 +225,41 @@ def test_real_files(shared_data: Path, tmp_path: Path) -> None:
     shared = documents.filter(doi="10.1162/coli.2010.36.1.36105")
     assert sorted(shared["doc_id"]) == ["J10-1006", "J10-1008"]
     assert shared["doubtful"].to_list() == [["doi"], ["doi"]]
+
+
+TWO = ("Wang, Wei", "Li, Na", "Wang, Wei")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.bib", "@misc{a, title={Of Sheep}, author={Wang, Wei and Li, Na and Wang, Wei}}"),
+        ("a.bib", "@misc{a, title={Of Sheep}, author={Wei Wang and Na Li and Wei Wang}}"),
+        (
+            "a.ris",
+            "TY  - JOUR\nAU  - Wang, Wei\nAU  - Li, Na\nAU  - Wang, Wei\nTI  - Of Sheep\nER  - \n",
+        ),
+        (
+            "a.json",
+            '[{"id": "a", "type": "book", "title": "Of Sheep", "author": ['
+            '{"family": "Wang", "given": "Wei"}, {"family": "Li", "given": "Na"}, '
+            '{"family": "Wang", "given": "Wei"}]}]',
+        ),
+        (
+            "a.xml",
+            "<collection id='2020.a'><volume id='1'><meta><year>2020</year></meta><paper id='1'>"
+            "<title>Of Sheep</title><author><first>Wei</first><last>Wang</last></author>"
+            "<author><first>Na</first><last>Li</last></author>"
+            "<author><first>Wei</first><last>Wang</last></author></paper></volume></collection>",
+        ),
+        (
+            "a.jsonl",
+            '{"doc_id": "a", "title": "Of Sheep", "authors": ["Wang, Wei", "Li, Na", "Wang, Wei"]}',
+        ),
+    ],
+)
+def test_namesakes_among_authors_are_two_people(name: str, text: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    import_sources(tmp_path / "c", [tmp_path / name])
+    (document,) = open_collection(tmp_path / "c").iter_documents()
+    assert document.authors == TWO

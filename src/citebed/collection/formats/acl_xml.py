@@ -24,7 +24,7 @@ from citebed.collection.formats.xml import (
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import normalise_doi
 from citebed.text.names import name_from_display, name_from_parts
-from citebed.text.normalise import fold, iso_date, month_in, unique, year_in
+from citebed.text.normalise import filled, fold, iso_date, month_in, year_in
 
 _ID = re.compile(
     r"(?:https?://(?:www\.)?(?:aclanthology\.org|aclweb\.org/anthology)/)?"
@@ -130,7 +130,7 @@ def _journal_title(meta: Element | None) -> str:
 
 def _people(parent: Element | None, role: str) -> tuple[str, ...]:
     """The names of a role; forms in other scripts (``variant``) and affiliations left out."""
-    return unique(_name(person) for person in children(parent, role))
+    return filled(_name(person) for person in children(parent, role))
 
 
 def _name(person: Element) -> str:

@@ -17,7 +17,7 @@ from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import arxiv_of, doi_of_arxiv, normalise_doi
 from citebed.text.latex import latex_to_text
 from citebed.text.names import name_from_display
-from citebed.text.normalise import date_in, fold, unique
+from citebed.text.normalise import date_in, filled, fold, unique
 
 _FEED = (
     *("feed", "link", "title", "id", "updated", "author", "name", "uri", "generator", "rights"),
@@ -64,7 +64,7 @@ def _read(entry: Element, line: int) -> Iterator[Record]:
     yield published_as(
         paper, normalise_doi(text_at(entry, "doi")), text_at(entry, "journal_ref") or None
     )._replace(
-        authors=unique(map(name_from_display, names)),
+        authors=filled(map(name_from_display, names)),
         year=int(date[:4]) if date else None,
         date=date,
         keywords=unique(attribute(term, "term") for term in children(entry, "category")),

@@ -15,7 +15,7 @@ from citebed.records import Document, Problem
 from citebed.text.identifiers import arxiv_of
 from citebed.text.latex import latex_to_text
 from citebed.text.names import name_from_parts
-from citebed.text.normalise import date_in, fold, iso_date, month_in, unique
+from citebed.text.normalise import date_in, filled, fold, iso_date, month_in, unique
 
 _CREATED = re.compile(r"\b(\d{1,2}) ([A-Za-z]{3}) (\d{4})\b")
 
@@ -45,7 +45,7 @@ def _date(paper: JsonObject) -> str | None:
 
 def _authors(paper: JsonObject) -> tuple[str, ...]:
     """The names in parts, else those in the line of authors; both are written in TeX."""
-    parsed = unique(map(_name, paper.elements("authors_parsed")))
+    parsed = filled(map(_name, paper.elements("authors_parsed")))
     return parsed or people_in(_plain(paper.text("authors")))
 
 

@@ -10,7 +10,7 @@ from citebed.collection.formats.fields import is_organisation
 from citebed.patterns import compiled
 from citebed.text.latex import in_text_mode, is_plain, latex_to_text
 from citebed.text.names import canonical_name, name_from_parts
-from citebed.text.normalise import unique
+from citebed.text.normalise import filled
 
 _AND = compiled(r"[{}]|(?<!\s)\s++and(?=\s)", re.IGNORECASE)
 _COMMA = re.compile("[{},]")
@@ -39,8 +39,8 @@ def names_of(raw: str) -> tuple[str, ...]:
     if not raw:
         return ()
     if _REGULAR.fullmatch(raw) and "--" not in raw and "''" not in raw:
-        return tuple(dict.fromkeys(raw.split(" and ")))
-    return unique(
+        return tuple(raw.split(" and "))
+    return filled(
         part if _ONE_REGULAR.fullmatch(part) and is_plain(part) else _name_of(part)
         for part in _parts(raw)
         if part.lower() not in _OTHERS

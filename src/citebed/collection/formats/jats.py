@@ -26,7 +26,7 @@ from citebed.collection.formats.xml import (
 from citebed.records import Document, Record, Reference
 from citebed.text.identifiers import looks_like_url, normalise_doi
 from citebed.text.names import name_from_display, name_from_parts
-from citebed.text.normalise import iso_date, month_in, unique, year_in
+from citebed.text.normalise import filled, iso_date, month_in, unique, year_in
 
 _JATS = re.compile(r"<(?:[\w.-]+:)?(?:front|article-meta|journal-meta)\b|\barticle-type\s*=")
 # What is not running text, and is left out of sections and contexts.
@@ -115,7 +115,7 @@ def _people(meta: Element | None, role: str) -> tuple[str, ...]:
     """The names of a role; a contributor without one is an author."""
     groups = children(meta, "contrib-group")
     listed = (person for group in groups for person in children(group, "contrib"))
-    return unique(_name(p) for p in listed if p.get("contrib-type", "author") == role)
+    return filled(_name(p) for p in listed if p.get("contrib-type", "author") == role)
 
 
 def _name(person: Element) -> str:

@@ -18,7 +18,7 @@ from citebed.collection.formats.tagged import (
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import normalise_doi
 from citebed.text.names import name_from_display
-from citebed.text.normalise import unique
+from citebed.text.normalise import filled, unique
 
 _HEAD = re.compile(r"\s*PMID- [^\n]*\n(?:[A-Z]{2,4} *- |      )[^\n]*\n")
 _TAG = re.compile(r"([A-Z][A-Z0-9]{1,3}) *- ?(.*)")
@@ -89,7 +89,7 @@ def _document(entry: Entry) -> Document | Problem:
         doc_id=doc_id,
         type=pubmed_type(entry.all("PT"), in_book),
         title=title,
-        authors=unique(authors),
+        authors=filled(authors),
         editors=people(entry.all("FED") or entry.all("ED")),
         year=int(date[:4]) if date else None,
         date=date,

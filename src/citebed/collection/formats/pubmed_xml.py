@@ -22,7 +22,7 @@ from citebed.collection.formats.xml_records import Names, xml_records
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import normalise_doi
 from citebed.text.names import name_from_parts
-from citebed.text.normalise import iso_date, month_in, unique, year_in
+from citebed.text.normalise import filled, iso_date, month_in, unique, year_in
 
 
 def _read(record: Element, line: int) -> Iterator[Record]:
@@ -94,7 +94,7 @@ def _date(date: Element | None) -> str | None:
 def _people(article: Element | None, role: str) -> tuple[str, ...]:
     """The names in the lists of a role; a list that names none holds authors."""
     lists = (e for e in below(article, "AuthorList") if e.get("Type", "authors") == role)
-    return unique(_name(person) for each in lists for person in children(each, "Author"))
+    return filled(_name(person) for each in lists for person in children(each, "Author"))
 
 
 def _name(person: Element) -> str:

@@ -11,7 +11,15 @@ from citebed.collection.formats.fields import is_organisation, is_suffix, page_r
 from citebed.collection.formats.smart import names_in
 from citebed.patterns import compiled
 from citebed.text.names import name_from_display, name_from_parts
-from citebed.text.normalise import date_in, html_to_text, iso_date, month_in, unique, year_in
+from citebed.text.normalise import (
+    date_in,
+    filled,
+    html_to_text,
+    iso_date,
+    month_in,
+    unique,
+    year_in,
+)
 
 
 class Entry(NamedTuple):
@@ -56,8 +64,8 @@ _PLAIN_NAME = compiled(r"[^\s,;][^,;]*+(?<! ), [^\s,;][^,;]*+")
 
 
 def people(values: Iterable[str]) -> tuple[str, ...]:
-    """The names in author fields, each once."""
-    return tuple(dict.fromkeys([name for value in values for name in _names(value)]))
+    """The names in author fields."""
+    return tuple([name for value in values for name in _names(value)])
 
 
 @lru_cache(maxsize=1 << 14)
@@ -98,10 +106,10 @@ def people_in(text: str) -> tuple[str, ...]:
         return people(text.replace("|", ";").split(";"))
     parts = [part for part in re.split(r"\s*,\s*(?:and\s+)?|\s+and\s+", text.strip()) if part]
     if parts and all(map(_SHORT.fullmatch, parts)):  # Muster A., Beispiel B.
-        return unique(_SHORT.sub(r"\1, \2", part) for part in parts)
+        return filled(_SHORT.sub(r"\1, \2", part) for part in parts)
     if len(parts) > 1 and all(" " in part for part in parts):
-        return unique(map(name_from_display, parts))
-    return people([text]) if len(parts) == 2 else unique(names_in(text))
+        return filled(map(name_from_display, parts))
+    return people([text]) if len(parts) == 2 else filled(names_in(text))
 
 
 # --- Dates and pages ------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from citebed.collection.formats.xml import (
 from citebed.records import Document, Problem, Record, Reference
 from citebed.text.identifiers import normalise_doi
 from citebed.text.names import name_from_parts
-from citebed.text.normalise import date_in, fold, unique, year_in
+from citebed.text.normalise import date_in, filled, fold, unique, year_in
 
 _SKIP = frozenset(("figure", "note", "table"))
 
@@ -120,7 +120,7 @@ def _type(monograph: Element | None) -> str:
 
 def _authors(parent: Element | None) -> tuple[str, ...]:
     """The authors with a name, in order; GROBID also writes authors that are only an address."""
-    return unique(name for author in below(parent, "author") for name in _names(author))
+    return filled(name for author in below(parent, "author") for name in _names(author))
 
 
 def _names(author: Element) -> Iterator[str]:

@@ -11,7 +11,7 @@ from citebed.collection.formats.jsonkinds import json_format
 from citebed.collection.formats.jsonvalues import JsonObject
 from citebed.records import Document, Problem
 from citebed.text.names import name_from_parts
-from citebed.text.normalise import date_in, unique
+from citebed.text.normalise import date_in, filled, unique
 
 _NO_DOCUMENTS = frozenset(("attachment", "note", "annotation"))
 _AUTHORS = frozenset(
@@ -63,7 +63,7 @@ def _people(item: JsonObject, *, authors: bool) -> tuple[str, ...]:
     """The creators who count as authors, or the editors."""
     roles = _AUTHORS if authors else {"editor"}
     chosen = (c for c in item.objects("creators") if (c.text("creatorType") or "author") in roles)
-    return unique(
+    return filled(
         name_from_parts(c.text("lastName"), c.text("firstName")) or c.text("name") or ""
         for c in chosen
     )

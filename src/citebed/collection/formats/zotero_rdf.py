@@ -25,7 +25,7 @@ from citebed.collection.formats.xml import (
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import looks_like_url, normalise_doi
 from citebed.text.names import name_from_parts
-from citebed.text.normalise import date_in, unique, year_in
+from citebed.text.normalise import date_in, filled, unique, year_in
 
 _CONTAINERS = frozenset(("Journal", "Series"))
 _NO_ITEMS = _CONTAINERS | {"Attachment", "Collection", "Memo"}
@@ -121,7 +121,7 @@ def _first(elements: Iterable[Element], name: str) -> str | None:
 
 
 def _people(item: Element, role: str) -> tuple[str, ...]:
-    return unique(
+    return filled(
         name_from_parts(text_at(person, "surname"), text_at(person, "givenName"))
         for person in below(child(item, role), "Person")
     )
