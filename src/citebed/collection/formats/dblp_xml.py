@@ -23,7 +23,7 @@ from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import normalise_doi
 from citebed.text.names import name_from_display
 <<<<<<< HEAD
-from citebed.text.normalise import iso_date, month_in, page_range, unique, year_in
+from citebed.text.normalise import filled, iso_date, month_in, page_range, unique, year_in
 =======
 from citebed.text.normalise import filled, iso_date, month_in, page_range, year_in
 from citebed.wording import count
@@ -59,8 +59,8 @@ def _read(record: Element, line: int) -> Iterator[Record]:
         doc_id=key,
         type="misc" if kind == "data" else kind,
         title=title[:-1] if title.endswith(".") and not title.endswith("..") else title,
-        authors=unique(map(_name, entry.all("author"))),
-        editors=unique(map(_name, entry.all("editor"))),
+        authors=filled(map(_name, entry.all("author"))),
+        editors=filled(map(_name, entry.all("editor"))),
         year=year,
         date=iso_date(year, month_in(entry.first("month"))),
         venue=entry.first("journal", _VENUE.get(kind, "booktitle")) or None,
