@@ -22,12 +22,7 @@ from citebed.collection.formats.xml_records import Names, xml_records
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import normalise_doi
 from citebed.text.names import name_from_display
-<<<<<<< HEAD
-from citebed.text.normalise import filled, iso_date, month_in, page_range, unique, year_in
-=======
 from citebed.text.normalise import filled, iso_date, month_in, page_range, year_in
-from citebed.wording import count
->>>>>>> 9e13b23 (Namesakes among the authors of a paper are two people, in every format)
 
 _PUBLICATIONS = (
     *("article", "inproceedings", "proceedings", "book", "incollection"),
@@ -78,17 +73,10 @@ def _read(record: Element, line: int) -> Iterator[Record]:
     )
 
 
-<<<<<<< HEAD
 @lru_cache(maxsize=1 << 15)
 def _name(name: str) -> str:
     """A name without the number that tells namesakes apart."""
     return name_from_display(_NUMBER.sub("", name))
-=======
-def _people(record: Element, role: str) -> tuple[str, ...]:
-    """The names of a role, without the numbers that tell namesakes apart."""
-    names = (_NUMBER.sub("", inner_text(person)) for person in children(record, role))
-    return filled(map(name_from_display, names))
->>>>>>> 9e13b23 (Namesakes among the authors of a paper are two people, in every format)
 
 
 DBLP_XML = xml_records(
