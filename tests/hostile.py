@@ -227,6 +227,11 @@ _LINE = b'{"doc_id": "good", "title": "A good one"}\n'
 _OTHER = GOOD.replace(b"good", b"other")
 _CSL = b'[{"id": "good", "type": "book", "title": "A good one"},\n{"id": "big", "title": "'
 
+_DBLP = b'<dblp><article key="a"><title>A good one</title></article>\n'
+_DBLP_OPEN = b'<book key="b"><title>'
+_CSV = b"id,title,year\n0,A good one,2010\n"
+_YAML = b"- id: a\n  title: A good one\n- id: b\n  title: "
+
 HOSTILE = (
     Hostile("one BibTeX record", _record("a.bib", GOOD + _OPEN, b"}}\n" + _OTHER), 2, _TOO_LONG),
     Hostile(
@@ -284,4 +289,18 @@ HOSTILE = (
     ),
     Hostile("JSON of quotes", _repeated("a.json", b'"a",', _CSL[:-25], 0.02), None, "JSON"),
     Hostile("XML of ampersands", _repeated("a.xml", b"&a &", _ACL[0]), None, "XML"),
-)
+    Hostile(
+        "one DBLP record", _record("a.xml", _DBLP + _DBLP_OPEN, b"</title></book>\n"), 1, _TOO_LONG
+    ),
+    Hostile(
+        "PubMed without ends", _repeated("a.xml", b"<PubmedArticle>", b"<PubmedArticleSet>", 0.02),
+        0, "PMID",
+    ),
+    Hostile("DBLP of comments", _repeated("a.xml", b"<!--", _DBLP), 1, ""),
+    Hostile("DBLP of strangers", _repeated("a.xml", b"<a>", _DBLP), 1, "was not read"),
+    Hostile("CSV of quotes", _repeated("a.csv", b'1,"x\n', _CSV, 0.01), 1, "fields"),
+    Hostile("one CSV row", _record("a.csv", _CSV + b'1,"', b'",2010\n'), 1, "MiB"),
+    Hostile("YAML in brackets", _repeated("a.yaml", b"[", _YAML), 1, "YAML|KiB"),
+    Hostile("one YAML item", _record("a.yaml", _YAML, b"\n- id: c\n  title: C\n"), 2, "MiB|KiB"),
+    Hostile("PubMed's lines", _repeated("a.nbib", b"      x\n", b"PMID- 1\nTI  - a\n"), 1, ""),
+)  # fmt: skip

@@ -27,6 +27,7 @@ _HEAD = re.compile(
 )
 _FIELDS = re.compile(r"^[ \t]*(?:- )?[ \t]*(?:type|title|author|issued):", re.MULTILINE)
 _FIRST_ITEM = re.compile(rb"^([ \t]*)- ", re.MULTILINE)
+_LONGEST = 256 << 10
 _NOTHING = frozenset(("", "~", "null", "Null", "NULL"))
 
 
@@ -43,7 +44,9 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
     first = next((line for line in lines if line.lstrip().startswith("- ")), "")
     indent = first[: len(first) - len(first.lstrip())]
     for start, end in _items(lines, indent):
-        item = _load("\n".join(lines[start:end]), chunk.line + start)
+        text, line = "\n".join(lines[start:end]), chunk.line + start
+        long = Problem(line, f"an item of more than {_LONGEST >> 10} KiB is not read")
+        item = long if len(text) > _LONGEST else _load(text, line)
         yield item if isinstance(item, Problem) else csl_record(item)
 
 
@@ -90,7 +93,9 @@ def _without_nothing(value: Any) -> Any:
 def _cut(data: bytes) -> int:
     """The start of the last item, since only the next one shows where it ends."""
     first = _FIRST_ITEM.search(data)
-    return data.rfind(b"\n%s- " % first[1], first.end()) + 1 if first else 0
+    if first is None:
+        return 0
+    return data.rfind(b"\n%s- " % first[1], first.end()) + 1 or first.start()
 
 
 CSL_YAML = Format("csl-yaml", "CSL-YAML (Pandoc)", _sniff, _parse, _cut)

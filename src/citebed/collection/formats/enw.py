@@ -64,15 +64,15 @@ def _parted(lines: list[str], line: int) -> Iterator[tuple[int, list[str]]]:
 
 def _pairs(lines: list[str]) -> Iterator[tuple[str, str]]:
     """Tags and values; other lines go on with the value before them, keywords as a list."""
-    tag, value = "", ""
+    tag, values = "", list[str]()
     for line in lines:
         match = _TAG.match(line)
         if match is not None:
-            yield tag, value
-            tag, value = match[1], match[2] or ""
+            yield tag, (";" if tag == "K" else " ").join(values)
+            tag, values = match[1], [match[2] or ""]
         elif line.strip():
-            value += f"{';' if tag == 'K' else ' '}{line.strip()}"
-    yield tag, value
+            values.append(line.strip())
+    yield tag, (";" if tag == "K" else " ").join(values)
 
 
 def _document(entry: Entry) -> Document | Problem:

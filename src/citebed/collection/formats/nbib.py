@@ -62,15 +62,15 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
 
 def _pairs(lines: list[str]) -> Iterator[tuple[str, str]]:
     """Tags and values; a line that begins with blanks goes on with the value before it."""
-    tag, value = "", ""
+    tag, values = "", list[str]()
     for line in lines:
         match = _TAG.match(line)
         if match is None:
-            value += f" {line.strip()}"
+            values.append(line.strip())
         else:
-            yield tag, value
-            tag, value = match[1], match[2]
-    yield tag, value
+            yield tag, " ".join(values)
+            tag, values = match[1], [match[2]]
+    yield tag, " ".join(values)
 
 
 def _document(entry: Entry) -> Document | Problem:

@@ -8,6 +8,7 @@ the datasets of the Semantic Scholar API have it. See https://github.com/allenai
 from __future__ import annotations
 
 import json
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -63,7 +64,7 @@ def _document(paper: JsonObject, parse: JsonObject, text: _Annotated | None) -> 
     doi = known.doi("doi") or meta.doi("doi")
     year, date = meta.when("year", "publication_date", "publicationdate")
     paragraphs = (*_paragraphs(parse, "abstract"), *_paragraphs(paper, "abstract"))
-    abstract = " ".join(dict.fromkeys(part.text for part in paragraphs))
+    abstract = fold(" ".join(dict.fromkeys(part.text for part in paragraphs)))
     return Document(
         doc_id=meta.text("paper_id", "corpusid") or "",
         type="article" if meta.text("journal") else "misc",
@@ -111,7 +112,7 @@ def _references(parse: JsonObject) -> Iterator[Reference]:
     for key, value in parse.object("bib_entries").values.items():
         entry = as_object(value, parse.line)
         others = entry.object("other_ids")
-        title = entity_free(entry.text("title"))
+        title = fold(entities_to_text(entry.text("title") or "")) or None  # O&apos;Sullivan
         yield Reference(
             ref_id=fold(key),
             doi=others.doi("DOI", "doi") or entry.doi("doi"),
@@ -119,11 +120,6 @@ def _references(parse: JsonObject) -> Iterator[Reference]:
             doc_id=entry.text("link", "links"),
             title=title,
         )
-
-
-def entity_free(text: str | None) -> str | None:
-    """Text that GROBID took over with its entities (``O&apos;Sullivan``), without them."""
-    return fold(entities_to_text(text)) or None if text else None
 
 
 # --- One text with annotations --------------------------------------------------------------
@@ -135,6 +131,12 @@ class _Annotated(NamedTuple):
     text: str
     marked: dict[str, list[tuple[int, int, JsonObject]]]
 
+    def inside(self, name: str, start: int, end: int) -> list[tuple[int, int, JsonObject]]:
+        """The places with this mark that begin between two places."""
+        marked = self.marked[name]
+        first = bisect_left(marked, start, key=lambda place: place[0])
+        return marked[first : bisect_left(marked, end, key=lambda place: place[0])]
+
     def first(self, name: str) -> str:
         """The text of the first place with this mark."""
         return next((fold(self.text[start:end]) for start, end, _ in self.marked[name]), "")
@@ -142,10 +144,12 @@ class _Annotated(NamedTuple):
     def paragraphs(self) -> list[_Paragraph]:
         """The paragraphs, each under the heading before it, with the citations inside it."""
         found = []
+        headings = self.marked["sectionheader"]
+        ends = [end for _, end, _ in headings]
         for start, end, _ in self.marked["paragraph"]:
-            before = [place for place in self.marked["sectionheader"] if place[1] <= start]
-            heading = fold(self.text[before[-1][0] : before[-1][1]]) if before else ""
-            inside = (place for place in self.marked["bibref"] if start <= place[0] < end)
+            at = bisect_right(ends, start) - 1
+            heading = fold(self.text[headings[at][0] : headings[at][1]]) if at >= 0 else ""
+            inside = self.inside("bibref", start, end)
             marks = ((place[0] - start, place[2].text("ref_id") or "") for place in inside)
             text = self.text[start:end]
             found.append(_Paragraph(heading, text, tuple(_in(text, marks))))
@@ -154,7 +158,7 @@ class _Annotated(NamedTuple):
     def references(self) -> Iterator[Reference]:
         """The entries of the bibliography, each with the title that is marked in it."""
         for start, end, entry in self.marked["bibentry"]:
-            titles = (t for t in self.marked["bibtitle"] if start <= t[0] < end)
+            titles = self.inside("bibtitle", start, end)
             title = next((fold(self.text[t[0] : t[1]]) for t in titles), None)
             ref_id = entry.text("id", "ref_id")
             if ref_id:

@@ -13,7 +13,6 @@ from citebed.collection.formats.fields import one_word
 from citebed.records import Document, Problem, Query, Record
 from citebed.text.normalise import fold
 
-_ROW = re.compile(r"\s*(\S{1,100})[ ]*\t[ ]*([^\t]*[^\W\d_][^\t]*)")
 _HEADER = re.compile(
     r"\s*(?:id|_id|qid|pid|docid|(?:query|doc|topic|passage|document)[_ -]?id|query)\t"
     r"\s*(?:text|query|title|topic|passage|question|contents?)\s*",
@@ -28,11 +27,19 @@ def _texts_in(head: str) -> list[str]:
     if len(lines) > 1 and not head.endswith("\n"):
         lines.pop()
     lines = lines[1:] if lines and _HEADER.fullmatch(lines[0]) else lines
-    found = [match for match in map(_ROW.fullmatch, lines) if match]
-    ids, texts = {match[1] for match in found}, [match[2].strip() for match in found]
-    many = len(found) >= 0.9 * len(lines) and len(ids) >= 0.9 * len(found)
+    rows = [
+        (name.strip(), text.strip()) for name, _, text in (row.partition("\t") for row in lines)
+    ]
+    found = [row for row in rows if _fits(*row)]
+    ids, texts = {name for name, _ in found}, [text for _, text in found]
+    many = len(found) >= 0.9 * len(rows) and len(ids) >= 0.9 * len(found)
     worded = sum(" " in text for text in texts) >= 0.6 * len(texts)
-    return texts if many and worded and lines and _ROW.fullmatch(lines[0]) else []
+    return texts if many and worded and rows[:1] == found[:1] else []
+
+
+def _fits(name: str, text: str) -> bool:
+    is_id = 0 < len(name) <= 100 and len(name.split()) == 1
+    return is_id and "\t" not in text and any(map(str.isalpha, text))
 
 
 def _is_long(texts: list[str]) -> bool:

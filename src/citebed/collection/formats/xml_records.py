@@ -18,7 +18,10 @@ from citebed.wording import count
 
 _DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
 _COMMENT = rb"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)"
-_AROUND = re.compile(rb"<!--.*?-->|<\?.*?\?>|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?>", re.DOTALL)
+# What does not end runs to the end, so that no place is looked at twice.
+_AROUND = re.compile(
+    rb"%s|<\?.*?(?:\?>|\Z)|<!DOCTYPE[^\[>]*(?:\[.*?(?:\]\s*>|\Z)|>|\Z)" % _COMMENT, re.DOTALL
+)
 _TAG = re.compile(rb"<(?:[\w.-]+:)?([A-Za-z][\w.-]*)")
 
 Read = Callable[[Element, int], Iterator[Record]]
