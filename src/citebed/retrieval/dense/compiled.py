@@ -119,3 +119,12 @@ def compile_scores() -> None:
     for array in (row, scale, query):
         array.flags.writeable = False
     scores(row, scale, query)
+
+
+def compile_all() -> None:
+    """Compile all that is here, for arrays as they come."""
+    ids, _ = WordTable(["a"]).numbers(["a"])
+    vectors = np.zeros((1, 1), np.int8)
+    vectors.flags.writeable = False  # as those of a model's file are
+    sums(vectors, ids, np.zeros(1, np.float32), np.array([0, 1]))
+    compile_scores()

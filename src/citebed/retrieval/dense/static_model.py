@@ -135,7 +135,7 @@ def _words(file: ModelFile, count: int) -> list[str]:
         raise damaged(file.path, "words that are not plain letters and digits") from None
     if len(words) != count:
         raise damaged(file.path, f"{len(words):,} words, but {count:,} vectors")
-    if words != sorted(set(words)):
+    if words != sorted(words) or len(set(words)) < count:  # of a sorted list that is quick
         raise damaged(file.path, "words that are not in their order")
     return words
 

@@ -364,7 +364,7 @@ def _compile_search() -> None:
     if is_to_compile(kernels.search_many):
         kernels.compile_search()
     if is_to_compile(compiled.scores):
-        compiled.compile_scores()
+        compiled.compile_all()
 
 
 def _report(

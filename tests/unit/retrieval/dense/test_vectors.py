@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from citebed.retrieval.dense import vectors
+from citebed.retrieval.dense import compiled, static_model
+from citebed.retrieval.dense.static_model import shipped_model
 from citebed.retrieval.dense.vectors import DocumentVectors, quantised, unit_rows
 
 
@@ -73,13 +74,14 @@ def test_vectors_of_some_documents() -> None:
     np.testing.assert_allclose(found.scores(some_of_them)[:, 7], some_of_them @ some_of_them[0])
 
 
-def test_what_is_compiled_ahead_is_what_is_used() -> None:
-    from citebed.retrieval.dense import compiled
-
+def test_what_is_compiled_ahead_is_what_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled.compile_all()
+    kernels = (compiled.scores, compiled.sums, compiled._numbers, compiled._fill)
+    before = [len(kernel.signatures) for kernel in kernels]
     found = documents(5, 4)
     found.prepare()
-    before = len(compiled.scores.signatures)
     for given in (some(2, 4), some(2, 4)[:1], np.asfortranarray(some(2, 4))):
         found.scores(given)
-    assert len(compiled.scores.signatures) == before
-    assert vectors._FEW >= 2
+    monkeypatch.setattr(static_model, "MANY", 1)
+    shipped_model().documents(["a tree"])
+    assert [len(kernel.signatures) for kernel in kernels] == before
