@@ -31,6 +31,7 @@ VERBS = {
     "importing": ("import", "forget"),
     "collect": ("stats", "lint", "export", "fetch"),
     "retrieve": ("index", "search", "recommend"),
+    "training": ("train",),
     "evaluating": ("evaluate", "compare", "measures"),
     "contrasting": ("contrast", "pool-bias"),
     "judgement_sets": ("qrels",),

@@ -54,20 +54,25 @@ def texts_of(
     source: str | Path | Collection | TrainingTexts,
     contexts: Iterable[str | Path] = (),
     also: Iterable[str | Path | Collection] = (),
+    own: bool = False,
 ) -> TrainingTexts:
     """Training texts: those given, those of a prepared file, or those of a collection."""
+    prepared = isinstance(source, TrainingTexts) or (
+        isinstance(source, str | Path) and Path(source).is_file()
+    )
+    files, others = tuple(contexts), tuple(also)
+    if prepared and (files or others or own):
+        raise CitebedError("prepared texts hold all contexts; leave the other files out.")
     if isinstance(source, TrainingTexts):
         return source
-    if isinstance(source, str | Path) and Path(source).is_file():
-        if any(True for _ in (*contexts, *also)):
-            raise CitebedError("prepared texts hold all contexts; leave the other files out.")
-        return read_prepared(Path(source))
+    if prepared:
+        return read_prepared(Path(str(source)))
     from citebed.training.preparing import prepare
 
-    return prepare(source, contexts, also)
+    return prepare(source, files, others, own=own)
 
 
-def train_encoder(  # noqa: PLR0913 - what a notebook user would look for
+def train_encoder(  # noqa: PLR0913 - each is one that a notebook user looks for
     source: str | Path | Collection | TrainingTexts,
     contexts: Iterable[str | Path] = (),
     *,
@@ -75,7 +80,6 @@ def train_encoder(  # noqa: PLR0913 - what a notebook user would look for
     out: str | Path | None = None,
     adapter: str | Path | AdapterFile | None = None,
     weights: Sequence[str | Path] = (),
-    also: Iterable[str | Path | Collection] = (),
     half: bool = False,
     machine: Machine | None = None,
     told: Told = lambda _: None,
@@ -83,9 +87,10 @@ def train_encoder(  # noqa: PLR0913 - what a notebook user would look for
 ) -> Trained:
     """Train an encoder, from the model in the folder ``start`` on.
 
-    Writes a model's folder ``out``, or the difference to the start as one small file ``adapter``,
-    or both. The settings are those of `EncoderSettings`. A run that was stopped goes on when it is
-    called again.
+    ``source`` is a collection with files of ``contexts``, prepared texts or their file. Writes a
+    model's folder ``out``, or the difference to the start as one small file ``adapter``, or both.
+    The settings are those of `EncoderSettings`. A run that was stopped goes on when it is called
+    again.
     """
     import_torch()
     from citebed.retrieval.dense.adapter import write_adapter
@@ -97,7 +102,7 @@ def train_encoder(  # noqa: PLR0913 - what a notebook user would look for
     place, chosen = _place(out, adapter), settings_of(EncoderSettings, settings)
     machine = machine or Machine()
     device = device_of(machine.device)
-    texts, begun = texts_of(source, contexts, also), read_start(start, weights)
+    texts, begun = texts_of(source, contexts), read_start(start, weights)
     data = _checked(texts, chosen.fold)
     told(_summary(data))
     encoder = Encoder(begun, texts, chosen, device)
@@ -122,24 +127,23 @@ def train_encoder(  # noqa: PLR0913 - what a notebook user would look for
     return Trained(place, card)
 
 
-def train_static(  # noqa: PLR0913 - what a notebook user would look for
+def train_static(  # noqa: PLR0913 - likewise
     source: str | Path | Collection | TrainingTexts,
     contexts: Iterable[str | Path] = (),
     *,
     out: str | Path,
     teacher: str | Path | None = None,
     start: str | Path | None = None,
-    also: Iterable[str | Path | Collection] = (),
     machine: Machine | None = None,
     told: Told = lambda _: None,
     **settings: Any,
 ) -> Trained:
     """Train word vectors and write them to the file ``out``, their card beside it.
 
-    ``teacher`` is the folder of an encoder whose similarities are learned too; without one training
-    starts from the static model ``start``, by default the one that comes with citebed (``""``: from
-    nothing). The settings are those of `StaticSettings`. A run that was stopped goes on when it is
-    called again.
+    ``source`` is a collection with files of ``contexts``, prepared texts or their file. ``teacher``
+    is the folder of an encoder whose similarities are learned too; without one training starts
+    from the static model ``start``, by default citebed's own (``""``: from nothing). The settings
+    are those of `StaticSettings`. A run that was stopped goes on when it is called again.
     """
     import_torch()
     from citebed.training.loop import Run
@@ -150,7 +154,7 @@ def train_static(  # noqa: PLR0913 - what a notebook user would look for
     place, chosen = Path(out), settings_of(StaticSettings, settings)
     machine = machine or Machine()
     device = device_of(machine.device)
-    texts = texts_of(source, contexts, also)
+    texts = texts_of(source, contexts)
     data = _checked(texts, chosen.fold)
     told(_summary(data))
     task = StaticTask(texts, chosen, device)

@@ -33,6 +33,7 @@ _RANKS = (5, 60)
 _DECAY = 0.01
 _WARM_UP = 0.05
 _AT_ONCE = 1024
+_TOKENISED = 8192
 _LONGEST = 512
 
 Tensor = Any
@@ -50,7 +51,7 @@ class Tokens:
     def __call__(self, texts: Sequence[str], most: int) -> list[list[int]]:
         """The numbers of each text, cut to so many, or to as many as the model takes."""
         self._tokenizer.enable_truncation(min(most, self._most))
-        return [each.ids for each in self._tokenizer.encode_batch(list(texts))]
+        return [each.ids for each in self._tokenizer.encode_batch_fast(list(texts))]
 
 
 class Encoder:
@@ -64,8 +65,10 @@ class Encoder:
         self.tokens = Tokens(start)
 
     def vectors(self, texts: Sequence[str], most: int) -> Tensor:
-        """The vector of each text."""
-        return self.network.encode(self.tokens(texts, most))
+        """The vector of each text; not all are held as tokens at a time."""
+        parts = [texts[at : at + _TOKENISED] for at in range(0, len(texts), _TOKENISED)]
+        found = [self.network.encode(self.tokens(part, most)) for part in parts]
+        return torch.cat(found) if found else self.network.encode([])
 
     def document_vectors(self, places: Sequence[int]) -> Tensor:
         """The vectors of documents."""

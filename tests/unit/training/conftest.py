@@ -18,7 +18,7 @@ SMALL = {"batch": 24, "hard_batch": 12, "text_tokens": 16, "document_tokens": 24
 
 def made_up(documents: int = 40, papers: int = 30, seed: int = 1) -> TrainingTexts:
     rng = random.Random(seed)
-    words = "graph query retrieval test citation document papers".split()
+    words = ["graph", "query", "retrieval", "test", "citation", "document", "papers"]
     found = []
     for number in range(documents):
         one, two, three = (rng.choice(words) for _ in range(3))

@@ -71,9 +71,9 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_result(
     assert not (tmp_path / "stopped.npz.checkpoint.npz").exists()
 
 
-@KINDS
+@pytest.mark.parametrize("train", [_encoder, _static])
 def test_a_checkpoint_of_other_settings_is_refused(
-    train: Train, stop: int, texts: TrainingTexts, tiny: Path, tmp_path: Path
+    train: Train, texts: TrainingTexts, tiny: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "model.npz"
     limited = Machine(device="cpu", checkpoint_minutes=0, minutes=1e-9)

@@ -1,0 +1,219 @@
+"""``citebed train``: training texts, word vectors, an encoder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citebed.cli.output import AsJson, print_json
+from citebed.cli.retrieve import Quiet
+from citebed.errors import CitebedError
+from citebed.wording import count, for_terminal, printable
+
+if TYPE_CHECKING:
+    from citebed.training import Trained, TrainingTexts
+
+train = typer.Typer(
+    help="Train models on your own collection and contexts of citations.", no_args_is_help=True
+)
+
+Source = Annotated[
+    Path, typer.Argument(help="A collection, or what 'citebed train prepare' wrote.")
+]
+Contexts = Annotated[
+    list[Path] | None,
+    typer.Option(help="Contexts of citations (JSON Lines), as for 'index --citing'; repeatable."),
+]
+Also = Annotated[
+    list[Path] | None,
+    typer.Option(help="Another collection, for documents that are cited; may be repeated."),
+]
+Own = Annotated[
+    bool,
+    typer.Option("--own", help="Learn from the collection's own citing papers too, its test."),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Same seed, same data: same model.")]
+Fold = Annotated[
+    int, typer.Option(min=0, max=19, help="The fold of citing papers kept for the test.")
+]
+Epochs = Annotated[int | None, typer.Option(min=1, help="How often all pairs are gone through.")]
+BatchSize = Annotated[int | None, typer.Option(min=2, help="Pairs a step.")]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Another setting, e.g. --set rate=3e-5; may be repeated."),
+]
+Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1 …")]
+Minutes = Annotated[
+    float, typer.Option(min=0, help="Stop after so long; the same command then goes on.")
+]
+EveryMinutes = Annotated[float, typer.Option(min=0, help="Minutes between checkpoints.")]
+Restart = Annotated[
+    bool, typer.Option("--restart", help="Begin anew although there is a checkpoint.")
+]
+
+
+@train.command()
+def prepare(
+    collection: Annotated[Path, typer.Argument(help="The collection.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file, e.g. texts.jsonl.xz.")],
+    contexts: Contexts = None,
+    also: Also = None,
+    own: Own = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write all texts that training needs into one file, for a machine with a GPU.
+
+    There 'python -m citebed.training' needs PyTorch, and nothing else of citebed installed.
+
+    Example: citebed train prepare acm-cr/ --contexts contexts.jsonl.xz -o texts.jsonl.xz
+    """
+    from citebed.training import write_prepared
+
+    texts = _texts(collection, contexts, also, own)
+    write_prepared(output, texts)
+    if quiet:
+        return
+    size = f"{output.stat().st_size / 1e6:.1f} MB"
+    typer.echo(
+        f"{printable(output)}: {count(len(texts.documents), 'document')}, "
+        f"{count(len(texts.contexts), 'context')}, {size}"
+    )
+    if texts.about["contexts_elsewhere"]:
+        left = count(texts.about["contexts_elsewhere"], "context")
+        typer.echo(f"{left} of documents that are in no collection given were left out")
+
+
+@train.command()
+def static(
+    source: Source,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The model's file (.npz).")],
+    contexts: Contexts = None,
+    also: Also = None,
+    own: Own = False,
+    teacher: Annotated[
+        Path | None, typer.Option(help="The folder of an encoder whose similarities are learned.")
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(help="The static model to start from; citebed's by default, '' for none."),
+    ] = None,
+    seed: Seed = 7,
+    fold: Fold = 0,
+    epochs: Epochs = None,
+    batch: BatchSize = None,
+    changes: Changes = None,
+    device: Device = "auto",
+    minutes: Minutes = 0,
+    checkpoint_minutes: EveryMinutes = 5,
+    restart: Restart = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train word vectors: minutes on a CPU. What is written replaces citebed's own.
+
+    A run that was stopped goes on where its checkpoint is, beside the model's file.
+
+    Example: citebed train static acm-cr/ --contexts contexts.jsonl.xz -o mine.npz
+    """
+    from citebed.training import train_static
+    from citebed.training.settings import Machine
+
+    settings = _settings(changes, seed=seed, fold=fold, epochs=epochs, batch=batch)
+    machine = Machine(device, checkpoint_minutes, minutes, restart)
+    texts = _texts(source, contexts, also, own)
+    told = _silent if quiet else _tell
+    given: dict[str, Any] = {"teacher": teacher, "start": start}
+    trained = train_static(texts, out=output, machine=machine, told=told, **given, **settings)
+    _finish(trained, as_json, quiet)
+
+
+@train.command()
+def encoder(
+    source: Source,
+    start: Annotated[Path, typer.Option(help="The folder of the model to start from.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The trained model's folder.")
+    ] = None,
+    adapter: Annotated[
+        Path | None,
+        typer.Option(help="A file for the difference to the start, a twentieth of the model."),
+    ] = None,
+    contexts: Contexts = None,
+    also: Also = None,
+    own: Own = False,
+    weights: Annotated[
+        list[Path] | None,
+        typer.Option(help="Its weights (.safetensors, .npz), if elsewhere; may be repeated."),
+    ] = None,
+    seed: Seed = 7,
+    fold: Fold = 0,
+    epochs: Epochs = None,
+    batch: BatchSize = None,
+    changes: Changes = None,
+    device: Device = "auto",
+    minutes: Minutes = 0,
+    checkpoint_minutes: EveryMinutes = 5,
+    restart: Restart = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train an encoder on citations: minutes on a large GPU, days on a CPU.
+
+    How long it takes here is told at the start. A run that was stopped goes on where its
+    checkpoint is, beside what it writes.
+
+    Example: citebed train encoder texts.jsonl.xz --start gte-small -o mine
+    """
+    from citebed.training import train_encoder
+    from citebed.training.settings import Machine
+
+    settings = _settings(changes, seed=seed, fold=fold, epochs=epochs, batch=batch)
+    machine = Machine(device, checkpoint_minutes, minutes, restart)
+    texts = _texts(source, contexts, also, own)
+    places: dict[str, Any] = {"out": output, "adapter": adapter, "weights": weights or ()}
+    told = _silent if quiet else _tell
+    trained = train_encoder(texts, start=start, machine=machine, told=told, **places, **settings)
+    _finish(trained, as_json, quiet)
+
+
+def _texts(
+    source: Path, contexts: list[Path] | None, also: list[Path] | None, own: bool
+) -> TrainingTexts:
+    from citebed.training.doors import texts_of
+
+    return texts_of(source, contexts or (), also or (), own)
+
+
+def _settings(changes: list[str] | None, **named: int | None) -> dict[str, Any]:
+    found: dict[str, Any] = {k: v for k, v in named.items() if v is not None}
+    for change in changes or ():
+        name, _, value = change.partition("=")
+        try:
+            found[name.strip().replace("-", "_")] = (
+                float(value) if "." in value or "e" in value else int(value)
+            )
+        except ValueError:
+            raise CitebedError(
+                f"--set {change}: expected a name and a number, as rate=3e-5."
+            ) from None
+    return found
+
+
+def _tell(line: str) -> None:
+    typer.echo(for_terminal(line), err=True)
+
+
+def _silent(_: str) -> None:
+    pass
+
+
+def _finish(trained: Trained, as_json: bool, quiet: bool) -> None:
+    if as_json:
+        after = trained.card.get("after") or {}
+        print_json(
+            [{"model": printable(trained.path), **after, "seconds": trained.card["seconds"]}]
+        )
+    elif not quiet:
+        typer.echo(for_terminal(str(trained)))
