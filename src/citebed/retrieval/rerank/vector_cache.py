@@ -51,7 +51,7 @@ _NO_DAMAGE = (
     *(sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM),
 )
 # So many texts are encoded before their vectors are written: what a crash can lose.
-_AT_ONCE = 1024
+_AT_ONCE = 256
 
 
 class VectorCache:
