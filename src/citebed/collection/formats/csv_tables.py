@@ -13,6 +13,7 @@ from citebed.collection.formats.base import Chunk, Format, decode, read_text, wi
 from citebed.collection.formats.csv_rows import Header, Row, cut, headers, rows
 from citebed.collection.formats.entry_types import bibtex_type
 from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, one_word
+from citebed.collection.formats.nbib import pubmed_id
 from citebed.collection.formats.tagged import best_date, entry_of, pages_of, people_in
 from citebed.collection.formats.web_of_science import LISTS, wos_document
 from citebed.records import Document, Problem, Record
@@ -21,7 +22,8 @@ from citebed.text.normalise import html_to_text, unique
 
 _COLUMNS = {
     "id": "doc id|id|key|citation key|citekey|bibtex key|cord uid|eid|lens id|publication id"
-    "|accession number|ut unique wos id|paper id|pmid|pubmed id",
+    "|accession number|ut unique wos id|paper id",
+    "pmid": "pmid|pubmed id",
     "type": "item type|document type|publication type|entry type|itemtype|type",
     "title": "title|document title|article title|paper title|titles",
     "authors": "author full names|authors|author|author s|author names|creators",
@@ -110,8 +112,12 @@ def _document(row: Row) -> Document | Problem:
     date = best_date(*filter(None, (_first(row, "year"), _first(row, "date"))))
     doi, venue = normalise_doi(_first(row, "doi")), _first(row, "venue") or None
     arxiv, url = _first(row, "arxiv"), _first(row, "url")
-    given = _first(row, "id")
-    doc_id = given or doi or made_up_id(authors, date[:4] if date else None, title)
+    number = _first(row, "pmid")
+    doc_id = (
+        _first(row, "id")
+        or (pubmed_id(number) if number.isdecimal() else doi)
+        or made_up_id(authors, date[:4] if date else None, title)
+    )
     if not doc_id or not (title or authors or doi or row.fields.keys() & {"abstract"}):
         return Problem(row.line, "a row without a title, an author, a DOI or an abstract")
     return Document(

@@ -96,7 +96,7 @@ def _name(name: str) -> str:
 
 
 _NUMBERED = re.compile(r"\s*\(\d{6,}\)")  # Scopus puts its number of an author behind the name
-_SHORT = re.compile(r"(.+?)[ ,]+((?:[A-Z]\.-?)+)")
+_SHORT = re.compile(r"(.+?)[ ,]+((?:[A-Z]\.-?)+|[A-Z]{1,3})\.?")
 
 
 def people_in(text: str) -> tuple[str, ...]:

@@ -65,6 +65,13 @@ def test_a_table_of_ieee_and_one_of_zotero() -> None:
     assert zotero.keywords == ("a", "b")
 
 
+def test_a_table_of_pubmed() -> None:
+    document = one(
+        "PMID,Title,Authors,Journal/Book,Publication Year\n7,Apples,Muster A,Fruit,2010\n"
+    )
+    assert (document.doc_id, document.authors) == ("pmid:7", ("Muster, A",))
+
+
 @pytest.mark.parametrize(
     ("cell", "names"),
     [
@@ -73,6 +80,7 @@ def test_a_table_of_ieee_and_one_of_zotero() -> None:
         ("Anna Muster, Bert Beispiel", ("Muster, Anna", "Beispiel, Bert")),
         ("Anna Muster and Bert Beispiel", ("Muster, Anna", "Beispiel, Bert")),
         ("Muster, Anna", ("Muster, Anna",)),
+        ("Muster AB, Beispiel B.", ("Muster, AB", "Beispiel, B.")),
         ("Muster, A., Beispiel, B.", ("Muster, A.", "Beispiel, B.")),
         ("Anna Muster|Bert Beispiel", ("Muster, Anna", "Beispiel, Bert")),
         ("Muster, Anna (57190000001)", ("Muster, Anna",)),
