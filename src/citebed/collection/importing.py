@@ -295,7 +295,7 @@ class _Import:
             queries={name: made.queries.height for name, made in prepared.query_sets.items()},
             problems=problems,
             outcomes=fates.outcomes(self.reader.sources, self.reader.copies),
-            formats=counted(read_now["format"]),
+            formats=counted(read_now["format"].str.split(", ").explode()),
             new_problems=self._new_problems(problems),
             doubtful=fates.doubtful,
             together=fates.together(self.reader.sources),
