@@ -24,6 +24,7 @@ from citebed.collection.building import assembling, citing
 from citebed.collection.building.checking import check_yield
 from citebed.collection.building.fates import Fates
 from citebed.collection.building.given_sets import given_sets, judgement_problems
+from citebed.collection.building.latex_left import LatexLeft
 from citebed.collection.building.linking import with_ids
 from citebed.collection.building.parts import Parts
 from citebed.collection.collection import open_collection
@@ -136,6 +137,7 @@ class _Import:
         self.parts = staging / "parts"
         self.ready = staging / "ready"
         self.options = options
+        self.latex_left = LatexLeft()
         self.progress = progress
         exists = (folder / store.MANIFEST).exists()
         self.manifest = (
@@ -298,6 +300,7 @@ class _Import:
             formats=counted(read_now["format"].str.split(", ").explode()),
             new_problems=self._new_problems(problems),
             doubtful=fates.doubtful,
+            latex_left=self.latex_left.texts,
             together=fates.together(self.reader.sources),
             account=fates.account(prepared.frames, lost=self.reader.told - self.told),
         )
@@ -306,6 +309,7 @@ class _Import:
     def _write_records(self, decided: assembling.Decided) -> None:
         """The two tables that are made of records, which may be larger than memory."""
         made = assembling.documents(decided, self.parts / "documents", self._crew)
+        made = self.latex_left.counted(made)
         for name, pieces in (("documents", made), (_ASIDE, assembling.set_aside(decided))):
             path = self.ready / f"{name}.parquet"
             table_files.write_frames(path, pieces, tables.TABLES[name])

@@ -17,6 +17,7 @@ from citebed.text.latex_commands import (
     LETTERS,
     MATHS_ACCENTS,
     NOTHING,
+    OPERATORS,
     SYMBOLS,
 )
 from citebed.text.normalise import ENTITY_PATTERN, TAG_PATTERN, entity_to_text, fold, tag_to_text
@@ -129,7 +130,22 @@ def latex_to_text(text: str) -> str:
         return fold(text)
     if "&lt;" in text:
         text = _ESCAPED_TAG.sub(r"<\1>", text)
+    if "backslash" in text:
+        text = _TWICE.sub(_once, text)
     return fold(_plain(in_text_mode(text)))
+
+
+# Mendeley and Zotero escape what was LaTeX already: ``O{\textbackslash}textquotesingle Connor``.
+_TWICE = compiled(
+    r"(?:\{\\textbackslash\}|\$\\backslash\$)(?:([A-Za-z]{2,})|([\"'`^~=.])\\?\{?([A-Za-z])\\?\}?)"
+)
+
+
+def _once(match: re.Match[str]) -> str:
+    """The command that a backslash escaped too much was meant for, if it is one."""
+    if match[1] is None:
+        return f"\\{match[2]}{{{match[3]}}}"
+    return f"\\{match[1]}" if match[1] in KNOWN_COMMANDS else match[0]
 
 
 # What stands in it is bounded: one that never ends costs no second look at all that follows.
@@ -241,6 +257,18 @@ _HANDLERS: dict[str, Callable[[re.Match[str], int], str]] = {
     "tie": lambda _m, _at: " ",
     "brace": lambda _m, _at: "",
 }
+
+
+KNOWN_COMMANDS = frozenset(
+    (
+        *ACCENTS, *MATHS_ACCENTS, *LETTERS, *SYMBOLS, *NOTHING, *OPERATORS,
+        *("frac", "dfrac", "tfrac", "sqrt", "mathbb", "Bbb", "accent", "ifmmode", "else", "fi"),
+        *("printfirst", "htmladdnormallink", "bibinfo", "textcolor", "cite", "citep", "citet"),
+        *("label", "ref", "hspace", "vspace", "phantom", "hphantom", "vphantom", "noopsort"),
+        *("SortNoop", "begin", "end", "color", "rule"),
+    )
+)  # fmt: skip
+"""Commands of which no name is left, or the one that they print."""
 
 
 # --- The way back ---------------------------------------------------------------------------

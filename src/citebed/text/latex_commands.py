@@ -114,7 +114,7 @@ NOTHING = frozenset(
     normalsize par newline linebreak noindent centering hskip xspace null normalfont unskip
     ignorespaces allowbreak nobreak hfill mathop mathbin mathrel mathord mathopen mathclose
     mathnormal rlap llap smash upright enquote mkbibquote mkbibemph bibnamefont bibfnamefont
-    textsubscript ud cyr cyracc bibpar singleletter proglang pkg
+    textsubscript ud toenglish endtoenglish cyr cyracc bibpar singleletter proglang pkg
     """.split()  # noqa: SIM905
 )
 """Commands that only change how their argument looks, or nothing at all."""

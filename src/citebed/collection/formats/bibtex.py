@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from citebed.collection.formats.base import Chunk, Format, read_text, with_newlines
 from citebed.collection.formats.biblatex import is_document, speaks_of_xdata, with_xdata
 from citebed.collection.formats.bibtex_cut import carry, cut, lent_before
-from citebed.collection.formats.bibtex_entry import RawEntry
+from citebed.collection.formats.bibtex_entry import ASTRONOMY, RawEntry
 from citebed.collection.formats.bibtex_names import names_of, split_outside_braces
 from citebed.collection.formats.bibtex_scan import head_of, scan
 from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, page_range
@@ -34,9 +34,13 @@ _SNIFF = re.compile(
     r"|[a-z][\w-]*\s*\(\s*[^\s(){}=,\"]*\s*,\s*[a-z][\w-]*\s*=\s*[{\"\w])",
     re.MULTILINE | re.IGNORECASE,
 )
+_PAGE = re.compile(
+    r"<(?:html|pre|!doctype html)[^<>]*>(?=.{0,4000}?<pre\b|\s*@)", re.IGNORECASE | re.DOTALL
+)
 _BARE_WORD = compiled(r"[=#]\s*+([A-Za-z][^\s,{}\"#%()=']*+)")
 _ENTITY = re.compile(rf"(?<!\\){ENTITY_PATTERN}")
 _SEMICOLON, _COMMA = re.compile("[{};]"), re.compile("[{},]")
+_COMMAND = re.compile(r"[{\s]*\\([a-z]+)[}\s]*")
 _WORD_AND = re.compile(r"(?:^|\s)and(?:\s|$)", re.IGNORECASE)
 # A year that is all there is in its field may be of any age: ``1473``, ``ca. 850``.
 _EARLY_YEAR = re.compile(r"\W*(?:ca?\.?|circa|about|um)?\W*(\d{3,4})\W*", re.IGNORECASE)
@@ -115,7 +119,7 @@ def document_of(entry: RawEntry) -> Document:
         editors=names_of(get("editor", "")),
         year=int(date[:4]) if date else None,
         date=date,
-        venue=_recurring(get("journal") or get("journaltitle") or get("booktitle")),
+        venue=_venue_of(get("journal") or get("journaltitle") or get("booktitle")),
         volume=_recurring(get("volume")),
         number=_recurring(get("number") or get("issue")),
         pages=_pages_of(get("pages", "")),
@@ -177,6 +181,12 @@ def _keys_of(entry: RawEntry, doi: str | None) -> tuple[str, ...]:
 def _recurring(raw: str | None) -> str | None:
     """Clean text of a venue, publisher or volume, which recur thousands of times in a file."""
     return (latex_to_text(raw) or None) if raw else None
+
+
+@functools.lru_cache(maxsize=1 << 14)
+def _venue_of(raw: str | None) -> str | None:
+    command = _COMMAND.fullmatch(raw) if raw else None
+    return (ASTRONOMY.get(command[1]) if command else None) or _recurring(raw)
 
 
 @functools.lru_cache(maxsize=1 << 14)
@@ -350,9 +360,10 @@ def is_header(name: str, head: str) -> bool:
 
 
 def sniff(head: str) -> bool:
-    """Whether a file starts like BibTeX: an ``@word{`` at the start of a line."""
+    """Whether a file starts like BibTeX: an ``@word{`` at the start of a line, in a page or not."""
     head = head.lstrip("\ufeff \t\r\n")
-    return head[:1] not in ("<", "[", "{", "") and _SNIFF.search(head) is not None
+    other = head[:1] in ("<", "[", "{", "") and _PAGE.match(head) is None
+    return not other and _SNIFF.search(head) is not None
 
 
 BIBTEX = Format("bibtex", "BibTeX and BibLaTeX", sniff, parse, cut, carry)

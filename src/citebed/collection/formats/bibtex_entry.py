@@ -38,12 +38,13 @@ class Strings:
         if found is None:
             found = STANDARD.get(name)
         if found is None:
-            if not word[0].isdigit() and name not in MONTHS:
+            if not word[0].isdigit() and name not in MONTHS and name not in _SEASONS:
                 self.undefined.append(word)
             return word
         return found
 
 
+_SEASONS = frozenset(("spring", "summer", "autumn", "fall", "winter"))
 STANDARD = {
     "acmcs": "ACM Computing Surveys",
     "acta": "Acta Informatica",
@@ -67,3 +68,49 @@ STANDARD = {
     "tcs": "Theoretical Computer Science",
 }
 """The journals that BibTeX's own styles (``plain.bst``) define."""
+
+ASTRONOMY = {
+    "aj": "The Astronomical Journal",
+    "actaa": "Acta Astronomica",
+    "araa": "Annual Review of Astronomy and Astrophysics",
+    "apj": "The Astrophysical Journal",
+    "apjl": "The Astrophysical Journal Letters",
+    "apjs": "The Astrophysical Journal Supplement Series",
+    "ao": "Applied Optics",
+    "apss": "Astrophysics and Space Science",
+    "aap": "Astronomy & Astrophysics",
+    "aapr": "The Astronomy and Astrophysics Review",
+    "aaps": "Astronomy and Astrophysics Supplement Series",
+    "baas": "Bulletin of the American Astronomical Society",
+    "grl": "Geophysical Research Letters",
+    "icarus": "Icarus",
+    "jcap": "Journal of Cosmology and Astroparticle Physics",
+    "jcp": "The Journal of Chemical Physics",
+    "jgr": "Journal of Geophysical Research",
+    "memsai": "Memorie della Società Astronomica Italiana",
+    "mnras": "Monthly Notices of the Royal Astronomical Society",
+    "na": "New Astronomy",
+    "nar": "New Astronomy Reviews",
+    "nat": "Nature",
+    "nphysa": "Nuclear Physics A",
+    "pasa": "Publications of the Astronomical Society of Australia",
+    "pasj": "Publications of the Astronomical Society of Japan",
+    "pasp": "Publications of the Astronomical Society of the Pacific",
+    "physrep": "Physics Reports",
+    "physscr": "Physica Scripta",
+    "planss": "Planetary and Space Science",
+    "pra": "Physical Review A",
+    "prb": "Physical Review B",
+    "prc": "Physical Review C",
+    "prd": "Physical Review D",
+    "pre": "Physical Review E",
+    "prl": "Physical Review Letters",
+    "procspie": "Proceedings of SPIE",
+    "qjras": "Quarterly Journal of the Royal Astronomical Society",
+    "rmxaa": "Revista Mexicana de Astronomía y Astrofísica",
+    "solphys": "Solar Physics",
+    "sovast": "Soviet Astronomy",
+    "ssr": "Space Science Reviews",
+    "zap": "Zeitschrift für Astrophysik",
+}
+"""The journals that ADS writes as commands (``journal = {\\apj}``)."""

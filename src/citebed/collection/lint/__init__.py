@@ -41,6 +41,7 @@ CHECKS: dict[str, Check] = {
         duplicates.duplicate_documents,
         duplicates.near_duplicate_titles,
         texts.encoding_remains,
+        texts.latex_remains,
         texts.markup_remains,
     )
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from citebed.collection.building.latex_left import latex_left
 from citebed.collection.lint.base import Subject, check, found
 
 _COMMAND = r"\\[A-Za-z]{2,}"
@@ -43,6 +44,18 @@ def _matching(table: pl.DataFrame, pattern: str, fields: tuple[str, ...]) -> pl.
 )
 def markup_remains(subject: Subject) -> pl.DataFrame:
     left = _matching(subject.texts, MARKUP, ("title", "abstract"))
+    return found(left, "doc_id", pl.format("{}: …{}…", "field", "text"))
+
+
+@check(
+    "latex-remains",
+    "warning",
+    "texts in which the name of a LaTeX command seems to be left (ifmmode, textquotesingle)",
+    "Write the letter itself in the source and import it again; a command that many papers use "
+    "is a fault of the reader: please report it.",
+)
+def latex_remains(subject: Subject) -> pl.DataFrame:
+    left = latex_left(subject.collection.scan_documents())
     return found(left, "doc_id", pl.format("{}: …{}…", "field", "text"))
 
 

@@ -48,8 +48,9 @@ class ImportReport:
     of all of them where others were there before, ``formats`` how many were taken for each;
     ``new_problems`` are those of the ``problems`` that no earlier import has told of. Sources
     ``elsewhere`` were not named, so that pruning could not tell whether they are still there.
-    ``doubtful`` documents have a DOI that others have too, under other titles. The ``account``
-    tells what became of every record.
+    ``doubtful`` documents have a DOI that others have too, under other titles; in ``latex_left``
+    texts the name of a LaTeX command seems to be left. The ``account`` tells what became of every
+    record.
     """
 
     folder: Path
@@ -70,6 +71,7 @@ class ImportReport:
     outside: dict[str, int] = field(default_factory=dict)
     formats: dict[str, int] = field(default_factory=dict)
     doubtful: int = 0
+    latex_left: int = 0
     account: Account = _NOTHING
     together: str = ""
 
@@ -93,6 +95,9 @@ class ImportReport:
         if self.doubtful:
             shared = f"{count(self.doubtful, 'document')} with a DOI that other titles have too"
             lines.append(("doubtful", f"{shared}; citebed lint shows them"))
+        if self.latex_left:
+            texts = f"{count(self.latex_left, 'text')} in which a LaTeX command seems to be left"
+            lines.append(("LaTeX", f"{texts}; citebed lint --only latex-remains shows them"))
         if self.papers:
             lines.append(("citing", count(self.papers, "paper")))
         if self.outside:
@@ -153,6 +158,7 @@ class ImportReport:
             ("kept", "merged records", self.merged),
             ("kept", "papers", self.papers),
             ("kept", "doubtful DOIs", self.doubtful),
+            ("kept", "texts with LaTeX left", self.latex_left),
             *((("outside", "paragraphs", sum(self.outside.values())),) if self.outside else ()),
             *(("set aside", reason, count) for reason, count in self.set_aside.items()),
             *(("queries", name, count) for name, count in self.queries.items()),

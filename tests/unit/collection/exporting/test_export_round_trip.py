@@ -111,3 +111,17 @@ def test_entries_stand_under_the_keys_that_authors_type(tmp_path: Path) -> None:
     given = {row[0]: row for row in first.documents.select(names).iter_rows()}
     assert given == {row[0]: row for row in again.documents.select(names).iter_rows()}
     assert not any("reads back" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(
+    "doi", ["10.1016/s0031(2004)12", "10.1002/(sici)1(98)1:1<1::aid-s>3.0.co;2"]
+)
+@pytest.mark.parametrize("as_id", [True, False])
+def test_a_doi_that_no_key_can_hold_comes_back_from_bibtex(
+    tmp_path: Path, doi: str, as_id: bool
+) -> None:
+    given = Document(doi if as_id else "a", "article", "A title", doi=doi, year=2004)
+    collection = collection_of([given], tmp_path)
+    export(collection, "bibtex", tmp_path / "out.bib")
+    again = imported(tmp_path / "again", tmp_path / "out.bib")
+    assert again.documents.select("doc_id", "doi").rows() == [(given.doc_id, doi)]

@@ -7,6 +7,7 @@ import datetime
 import polars as pl
 import pytest
 
+from citebed.collection import import_sources
 from citebed.collection.storing.table_files import write_table
 from citebed.collection.tables import DOCUMENTS, SECTIONS, frame
 
@@ -129,3 +130,27 @@ def test_a_finding_shows_the_text_around(collect, altered, found) -> None:
     )
     ((_, what),) = found(collection, "markup-remains")
     assert what == "abstract: …e before before the &thetas; function after afte…"
+
+
+def test_the_name_of_a_command_that_is_left(collect, found) -> None:
+    """Of a command that is not known, or one that no text has otherwise; paths are no commands."""
+    collection = collect(
+        {
+            "a.bib": r"""
+@article{a, title = {On \foobar things}, author = {Doe, Jane}, year = 2001}
+@article{b, title = {B}, author = {Doe, John}, abstract = {We show textitgood results}}
+@article{c, title = {\emph{Good} \foobar{thing}s, $\log n$}, file = {C:\\things\\x}, year = 2002}
+@article{d, title = {D}, author = {Cvitanovi\ifmmode \acute{c}\else \'{c}\fi{}, P.}, year = 2003}
+""",
+            "b.jsonl": '{"id": "e", "title": "Zivkoviifmmode celse cfi"}\n',
+        }
+    )
+    assert found(collection, "latex-remains") == [
+        ("a", "title: …On foobar things…"),
+        ("b", "abstract: …We show textitgood results…"),
+        ("e", "title: …Zivkoviifmmode celse cfi…"),
+    ]
+    report = import_sources(collection.folder, [])
+    assert report.latex_left == 3
+    assert ("LaTeX", "3 texts in which a LaTeX command seems to be left; "
+            "citebed lint --only latex-remains shows them") in report.lines()  # fmt: skip
