@@ -39,7 +39,7 @@ def with_xdata(
         if isinstance(entry, RawEntry) and entry.type == "xdata":
             lent.update(dict.fromkeys(names_of_entry(entry), entry.fields))
     for entry in entries:
-        if isinstance(entry, Problem) or entry.type == "xdata":
+        if isinstance(entry, Problem) or entry.type == "xdata" or not speaks_of_xdata(entry.text):
             yield entry
             continue
         missing: list[str] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from citebed.collection.formats.base import decode, with_newlines
 from citebed.collection.formats.biblatex import names_of_entry
@@ -34,14 +34,26 @@ def cut(data: bytes) -> int:
 def carry(data: bytes, macros: dict[str, str]) -> None:
     """Put the strings that a piece defines into ``macros``, for the pieces that follow it.
 
-    What looks like a definition inside a field is none, so the piece is read if it has one.
+    What looks like a definition inside a field is none, so the entries around one are read.
     BibLaTeX's ``@xdata`` entries are kept there too, under names that no string can have.
     """
-    if _LENT.search(data) is None:
-        return
-    for entry in scan(with_newlines(decode(data)[0]), 1, macros):
-        if isinstance(entry, RawEntry) and entry.type == "xdata":
-            macros.update({_XDATA + name: entry.text for name in names_of_entry(entry)})
+    for part in _around_lent(data):
+        for entry in scan(with_newlines(decode(part)[0]), 1, macros):
+            if isinstance(entry, RawEntry) and entry.type == "xdata":
+                macros.update({_XDATA + name: entry.text for name in names_of_entry(entry)})
+
+
+def _around_lent(data: bytes) -> Iterator[bytes]:
+    """The parts of a piece in which something is lent, from the entry before it to the one after:
+    one process does this for all others, so the rest is not read."""
+    end = 0
+    for match in _LENT.finditer(data):
+        if match.start() < end:
+            continue
+        start = max(end, cut(data[end : match.start()]) + end)
+        following = _HEADER.search(data, match.end())
+        end = following.start() + 1 if following else len(data)
+        yield data[start:end]
 
 
 def lent_before(macros: Mapping[str, str]) -> dict[str, dict[str, str]]:
