@@ -31,7 +31,7 @@ from citebed.collection.formats.s2orc import S2ORC
 from citebed.collection.formats.semantic_scholar import SEMANTIC_SCHOLAR
 from citebed.collection.formats.smart import SMART_DOCUMENTS, SMART_QUERIES
 from citebed.collection.formats.tei import TEI
-from citebed.collection.formats.trec import TREC_DOCUMENTS, TREC_QRELS, TREC_TOPICS
+from citebed.collection.formats.trec import TREC_DOCUMENTS, TREC_QRELS, TREC_TOPICS, sniff_pairs
 from citebed.collection.formats.tsv_texts import TSV_DOCUMENTS, TSV_QUERIES
 from citebed.collection.formats.web_of_science import WEB_OF_SCIENCE
 from citebed.collection.formats.zotero_json import ZOTERO_JSON
@@ -91,6 +91,7 @@ def recognise(head: str) -> Format | None:
 
 _OF_DOCUMENTS = re.compile(r"corpus|collection|doc|\.all\b|passages", re.IGNORECASE)
 _OF_QUERIES = re.compile(r"quer|topic|\.qry\b|\.que\b|questions", re.IGNORECASE)
+_OF_JUDGEMENTS = re.compile(r"\.rel\b|qrel", re.IGNORECASE)
 _PAIRS = (
     (BEIR_CORPUS, BEIR_QUERIES),
     (SMART_DOCUMENTS, SMART_QUERIES),
@@ -109,7 +110,8 @@ class Taken(NamedTuple):
 class Recogniser:
     """Says which format a file has: the one ``forced`` on it, else the one its content shows.
 
-    Where the content fits documents as well as queries the file's own name decides, then the
+    Two ids a line are judgements where the file's name says so. Where the content fits documents
+    as well as queries the file's own name decides, then the
     names of the files beside it (one says ``queries``, so this one holds the documents), and
     the more likely of the two where no name helps.
     """
@@ -127,6 +129,8 @@ class Recogniser:
         if self._forced is not None:
             return Taken(self._forced)
         found = recognise(head)
+        if found is None and _OF_JUDGEMENTS.search(_split(name)[1]) and sniff_pairs(head):
+            found = TREC_QRELS
         self._note(name)
         for pair in _PAIRS:
             if found in pair and found is not None and found.leaves_doubt(head):

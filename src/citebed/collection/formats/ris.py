@@ -13,11 +13,11 @@ from functools import lru_cache
 from citebed.collection.formats.base import Chunk, Format, cut_after, read_text, with_newlines
 from citebed.collection.formats.entry_types import bibtex_type
 from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, one_word
-from citebed.collection.formats.tagged import Entry, best_date, pages_of, people
+from citebed.collection.formats.tagged import Entry, best_date, date_in_words, pages_of, people
 from citebed.patterns import compiled
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import doi_of, normalise_doi
-from citebed.text.normalise import html_to_text
+from citebed.text.normalise import html_to_text, year_in
 
 _TYPES = {
     **dict.fromkeys(("JOUR", "EJOUR", "MGZN", "NEWS"), "article"),
@@ -127,7 +127,7 @@ def _document(entry: Entry) -> Document | Problem:
     title = entry.first("TI", "T1", "CT", *own_title, "ST")
     authors = people(entry.all("AU", "A1"))
     editors = people(entry.all("A2", "ED") or entry.all("A3"))
-    date, doi = best_date(*entry.all("PY", "Y1", "DA")), _doi(entry)
+    date, doi = _date(entry), _doi(entry)
     doc_id = entry.first("ID") or doi or entry.first("AN")
     if not doc_id and (authors or editors or title):
         doc_id = made_up_id(authors or editors, date[:4] if date else "", title)
@@ -149,6 +149,15 @@ def _document(entry: Entry) -> Document | Problem:
         keys=cite_keys(ids=entry.all("ID"), notes=entry.all("N1", "U1", "M1")),
         line=entry.line,
     )
+
+
+def _date(entry: Entry) -> str | None:
+    """The most exact date; EndNote's ``DA  - Mar 1`` is a day of the year in ``PY``."""
+    date = best_date(*entry.all("PY", "Y1", "DA"))
+    day = entry.first("DA")
+    if date is None or len(date) > 4 or not day or year_in(day):
+        return date
+    return date_in_words(f"{day} {date}") or date
 
 
 def _doi(entry: Entry) -> str | None:

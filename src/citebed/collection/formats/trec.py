@@ -235,6 +235,13 @@ def sniff_qrels(head: str) -> bool:
     return bool(fit) and fit[0] and sum(fit) >= 0.9 * len(fit)
 
 
+def sniff_pairs(head: str) -> bool:
+    """Whether (nearly) all lines are two ids; only a file's name says that they are judgements."""
+    lines = with_newlines(head).split("\n")
+    rows = [row for row in map(_columns, lines[:-1] if len(lines) > 2 else lines) if row]
+    return bool(rows) and sum(len(row) == 2 for row in rows) >= 0.9 * len(rows)
+
+
 def _fits_qrels(tabs: int, row: list[str]) -> bool:
     if len(row) not in (3, 4) or (tabs == 1 and not _ZERO.fullmatch(row[-1])):
         return False
@@ -246,7 +253,7 @@ def parse_qrels(chunk: Chunk) -> Iterator[Record]:
     """The judgements of ``qid iteration docid relevance`` or ``qid docid relevance`` lines.
 
     The iteration is not kept. CACM's ``01 1410 0 0`` and CISI's ``1 28 0 0.000000`` (columns
-    three and four are 0 throughout) list relevant documents: relevance 1.
+    three and four are 0 throughout) list relevant documents: relevance 1. So do bare pairs.
     """
     text, problems = read_text(chunk)
     yield from problems
@@ -257,8 +264,8 @@ def parse_qrels(chunk: Chunk) -> Iterator[Record]:
             continue
         query, document = _identifier(row[0]), _identifier(row[1 if pairs_only else -2 :][0])
         fits = _RELEVANCE.fullmatch(row[-1]) if len(row) in (3, 4) else None
-        if fits and query and document:  # of an invisible character nothing is left
-            yield Judgement(query, document, 1 if pairs_only else int(fits[1]), line)
+        if (fits or (pairs_only and len(row) == 2)) and query and document:  # both may be invisible
+            yield Judgement(query, document, int(fits[1]) if fits and not pairs_only else 1, line)
         else:
             found = " ".join(row)[:60]
             yield Problem(line, f"'{found}' is not 'query iteration document relevance'")
@@ -272,6 +279,8 @@ def _columns(line: str) -> list[str]:
 def _lists_pairs(rows: list[list[str]]) -> bool:
     """Whether the rows are CACM's or CISI's; an iteration of 0 tells TREC's from them."""
     full = [row for row in rows if len(row) == 4]
+    if not full and all(len(row) in (0, 2) for row in rows):
+        return any(rows)
     return bool(full) and all(
         row[2] == "0" and _ZERO.fullmatch(row[3]) and row[1] != "0" for row in full
     )

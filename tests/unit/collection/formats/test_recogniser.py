@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from citebed.collection import import_sources
+from citebed.collection import import_sources, open_collection
 from citebed.collection.formats.recognising import Recogniser
 
 SHORT = '{"_id": "1", "text": "sorting apples"}\n'
@@ -113,3 +113,17 @@ def test_of_many_files_it_is_counted_what_they_were_taken_for(tmp_path: Path) ->
     (tmp_path / "other.txt").write_text("Neither is this.")
     report = import_sources(tmp_path / "c", sorted(tmp_path.glob("*.*")))
     assert ("taken for", "ris 4, none 2, bibtex 1") in report.lines()
+
+
+def test_pairs_of_ids_are_judgements_where_the_name_says_so(tmp_path: Path) -> None:
+    assert taken("1\t28\n1\t35\n", "CISI.REL") == ("trec-qrels", "")
+    assert taken("q1 d1\nq2 d2\n", "set/qrels.txt") == ("trec-qrels", "")
+    assert Recogniser().of("links.tsv", "1\t28\n1\t35\n") is None
+    (tmp_path / "a.rel").write_text("1\t28\n1\t35\n")
+    (tmp_path / "a.qry").write_text(SMART)
+    (tmp_path / "a.all").write_text(TITLED.replace("1", "28").replace("2\n", "35\n"))
+    import_sources(tmp_path / "c", [tmp_path / f"a.{end}" for end in ("rel", "qry", "all")])
+    judged = open_collection(tmp_path / "c")
+    [name] = judged.query_sets
+    found = [(j.query_id, j.doc_id, j.relevance) for j in judged.iter_judgements(name)]
+    assert found == [("1", "28", 1), ("1", "35", 1)]

@@ -357,3 +357,8 @@ def test_a_field_behind_the_end_is_told_and_a_whole_record_is_lost() -> None:
     late = record("TI  - Apples") + "NL  - J Fruit\n\n"
     assert [p.kind for p in problems(read(late))] == ["mended"]
     assert [p.kind for p in problems(read(late + "TI  - Pears\nER  - \n"))] == ["skipped"]
+
+
+def test_a_day_without_its_year() -> None:
+    assert one(record("TI  - Apples", "PY  - 2018", "DA  - Mar 1")).date == "2018-03-01"
+    assert one(record("TI  - Apples", "PY  - 2018", "DA  - n.d.")).date == "2018"
