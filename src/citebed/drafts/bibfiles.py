@@ -8,8 +8,9 @@ from dataclasses import replace
 from itertools import pairwise
 
 from citebed.collection.formats.base import decode, with_newlines
+from citebed.collection.formats.biblatex import has_xdata, with_xdata
 from citebed.collection.formats.bibtex import document_of
-from citebed.collection.formats.bibtex_cut import carry
+from citebed.collection.formats.bibtex_cut import carry, lent_before
 from citebed.collection.formats.bibtex_entry import RawEntry
 from citebed.collection.formats.bibtex_scan import scan
 from citebed.drafts.files import Neighbours
@@ -78,7 +79,12 @@ _LEFT_UNREAD = frozenset(("abstract", "keywords", "annote", "file", "editor", "p
 
 def bib_entries(text: str, macros: dict[str, str] | None = None) -> Iterator[Entry]:
     """The entries of BibTeX, in order; what is broken in it is passed over."""
-    for raw in scan(text, 1, {} if macros is None else macros):
+    known = {} if macros is None else macros
+    entries = scan(text, 1, known)
+    lent = lent_before(known)
+    if lent or has_xdata(text):
+        entries = with_xdata(entries, lent)
+    for raw in entries:
         if isinstance(raw, RawEntry):
             yield _entry(raw)
 

@@ -24,6 +24,7 @@ from sqlalchemy import Connection, insert, select
 
 from citebed.collection import Collection
 from citebed.collection.formats.base import decode, with_newlines
+from citebed.collection.formats.biblatex import is_document
 from citebed.collection.formats.bibtex import document_of
 from citebed.collection.formats.bibtex_scan import scan
 from citebed.collection.tables import document_of_row
@@ -109,8 +110,10 @@ def _columns(path: Path, given: Iterable[str | None]) -> list[str]:
 
 def _from_bibtex(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
     for entry in scan(text, 1, {}):
-        if isinstance(entry, Problem):
+        if isinstance(entry, Problem) and entry.kind == "skipped":
             raise FormatError(path, entry.line, entry.what)
+        if isinstance(entry, Problem) or not is_document(entry):
+            continue
         document = document_of(entry)
         addresses = _ADDRESS.findall(latex_to_text(entry.fields.get("email", "")))
         pairs = zip(document.authors, addresses + [""] * len(document.authors), strict=False)

@@ -20,14 +20,20 @@ def is_document(entry: RawEntry) -> bool:
     return entry.type not in _SETTINGS or (entry.type != "xdata" and "title" in entry.fields)
 
 
-def speaks_of_xdata(text: str) -> bool:
-    """Whether there may be ``xdata`` in a text, found out as quickly as can be."""
-    return any(word in text for word in ("xdata", "XDATA", "Xdata", "XData"))
+def has_xdata(text: str) -> bool:
+    """Whether there may be an ``@xdata`` in a text, found out as quickly as can be."""
+    return "@x" in text or "@X" in text
 
 
 def names_of_entry(entry: RawEntry) -> list[str]:
     """The key and what BibLaTeX's ``ids`` add, in lower case."""
     return [name.strip().lower() for name in (entry.key, *entry.fields.get("ids", "").split(","))]
+
+
+def not_there(entry: RawEntry, name: str) -> Problem:
+    """What there is to say where an entry borrows from nothing."""
+    what = f"entry '{entry.key}' borrows from xdata '{name}', which is not there"
+    return Problem(entry.line, what, "mended")
 
 
 def with_xdata(
@@ -39,15 +45,14 @@ def with_xdata(
         if isinstance(entry, RawEntry) and entry.type == "xdata":
             lent.update(dict.fromkeys(names_of_entry(entry), entry.fields))
     for entry in entries:
-        if isinstance(entry, Problem) or entry.type == "xdata" or not speaks_of_xdata(entry.text):
+        if isinstance(entry, Problem) or entry.type == "xdata" or "xdata" not in entry.text.lower():
             yield entry
             continue
         missing: list[str] = []
         fields = _borrowed(entry.fields, lent, missing, frozenset())
         fields = {name: _resolved(value, lent) for name, value in fields.items()}
         for name in dict.fromkeys(missing):
-            what = f"entry '{entry.key}' borrows from xdata '{name}', which is not there"
-            yield Problem(entry.line, what, "mended")
+            yield not_there(entry, name)
         yield entry if fields == entry.fields else entry._replace(fields=fields)
 
 
@@ -70,7 +75,7 @@ def _borrowed(
 
 def _resolved(value: str, lent: Mapping[str, Fields], seen: frozenset[str] = frozenset()) -> str:
     """A value in which ``xdata=key-field-2`` stands for the second item of that field there."""
-    if not speaks_of_xdata(value):
+    if "xdata" not in value.lower():
         return value
     return " and ".join(_item(item.strip(), lent, seen) for item in _ITEM.split(value))
 

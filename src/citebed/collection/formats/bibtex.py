@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from citebed.collection.formats.base import Chunk, Format, read_text, with_newlines
-from citebed.collection.formats.biblatex import is_document, speaks_of_xdata, with_xdata
+from citebed.collection.formats.biblatex import has_xdata, is_document, not_there, with_xdata
 from citebed.collection.formats.bibtex_cut import carry, cut, lent_before
 from citebed.collection.formats.bibtex_entry import ASTRONOMY, RawEntry
 from citebed.collection.formats.bibtex_names import names_of, split_outside_braces
@@ -56,8 +56,9 @@ def parse(chunk: Chunk) -> Iterator[Record]:
     yield from problems
     macros, told = dict(chunk.macros), set[str]()
     entries = scan(with_newlines(text), chunk.line, macros)
-    if speaks_of_xdata(text):
-        entries = with_xdata(entries, lent_before(macros))
+    lent = lent_before(macros)
+    if lends := bool(lent) or has_xdata(text):
+        entries = with_xdata(entries, lent)
     for entry in entries:
         if isinstance(entry, Problem):
             yield entry
@@ -67,8 +68,10 @@ def parse(chunk: Chunk) -> Iterator[Record]:
                 what = f"no string is called '{word}'; it is kept as it is written"
                 yield Problem(entry.line, what, "mended")
             told.add(word.lower())
+        if "xdata" in entry.fields and not lends:
+            yield not_there(entry, entry.fields["xdata"])
         if is_document(entry):
-            yield from _read(entry, macros)
+            yield from _read(entry, macros, lends=lends)
 
 
 def bare_words(text: str) -> set[str]:
@@ -76,10 +79,10 @@ def bare_words(text: str) -> set[str]:
     return {word.lower() for word in _BARE_WORD.findall(text)}
 
 
-def _read(entry: RawEntry, macros: Mapping[str, str]) -> Iterator[Record]:
+def _read(entry: RawEntry, macros: Mapping[str, str], *, lends: bool) -> Iterator[Record]:
     """The document of an entry, and what had to be mended in it."""
     document = document_of(entry)
-    borrowed = document.bibtex and speaks_of_xdata(entry.text)
+    borrowed = lends and document.bibtex and "xdata" in entry.text.lower()
     named = macros and document.bibtex and not bare_words(entry.text).isdisjoint(macros)
     if borrowed or named:
         document = document._replace(bibtex=_rebuilt(entry))
@@ -146,6 +149,8 @@ def _doi_in(entry: RawEntry, by_key: str | None) -> str | None:
     neither is one that was made for an id of ours.
     """
     get = entry.fields.get
+    if by_key and (get("doi") or by_key).lower() == by_key:
+        return by_key
     stated = _doi_of(get("doi"))
     if by_key and not (stated and ("citebed-id" in entry.fields or _alike(by_key, stated))):
         return by_key

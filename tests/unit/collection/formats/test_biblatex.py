@@ -202,6 +202,12 @@ def test_xdata_lends_single_values() -> None:
     )  # fmt: skip
 
 
+def test_xdata_that_is_nowhere_is_told() -> None:
+    (document,), told = read("@book{a, title = {A}, xdata = {house}}")
+    assert document.title == "A"
+    assert told == ["1: entry 'a' borrows from xdata 'house', which is not there"]
+
+
 def test_xdata_of_an_earlier_piece() -> None:
     macros: dict[str, str] = {}
     carry(f"@string{{ep = {{Example}}}}\n{XDATA}".replace("{Example Press}", "ep").encode(), macros)
