@@ -17,10 +17,11 @@ from citebed.records import Problem, Record
 from citebed.wording import count
 
 _DECLARED = re.compile(rb"""^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._:-]+)["']""")
-_COMMENT = rb"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)"
+_COMMENT = r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)"
 # What does not end runs to the end, so that no place is looked at twice.
 _AROUND = re.compile(
-    rb"%s|<\?.*?(?:\?>|\Z)|<!DOCTYPE[^\[>]*(?:\[.*?(?:\]\s*>|\Z)|>|\Z)" % _COMMENT, re.DOTALL
+    (_COMMENT + r"|<\?.*?(?:\?>|\Z)|<!DOCTYPE[^\[>]*(?:\[.*?(?:\]\s*>|\Z)|>|\Z)").encode(),
+    re.DOTALL,
 )
 _TAG = re.compile(rb"<(?:[\w.-]+:)?([A-Za-z][\w.-]*)")
 
@@ -42,10 +43,8 @@ def xml_records(
 ) -> Format:
     """A format of XML files of records; an element beside them that has no known name is told."""
     elements = (*names.records, *names.passed_over)
-    tags = "|".join(elements).encode()
-    pattern = re.compile(
-        rb"%s|<(/?)(?:[\w.-]+:)?(?:%s)(?=[\s/>])[^<>]*>" % (_COMMENT, tags), re.DOTALL
-    )
+    text = rf"{_COMMENT}|<(/?)(?:[\w.-]+:)?(?:{'|'.join(elements)})(?=[\s/>])[^<>]*>"
+    pattern = re.compile(text.encode(), re.DOTALL)
     ends = tuple(f"</{element}>".encode() for element in elements)
 
     def parse(chunk: Chunk) -> Iterator[Record]:
