@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -191,13 +192,12 @@ def _settings(changes: list[str] | None, **named: int | None) -> dict[str, Any]:
     for change in changes or ():
         name, _, value = change.partition("=")
         try:
-            found[name.strip().replace("-", "_")] = (
-                float(value) if "." in value or "e" in value else int(value)
-            )
+            number = float(value)
         except ValueError:
-            raise CitebedError(
-                f"--set {change}: expected a name and a number, as rate=3e-5."
-            ) from None
+            number = math.nan
+        if not name or math.isnan(number):
+            raise CitebedError(f"--set {change}: expected a name and a number, as rate=3e-5.")
+        found[name.replace("-", "_")] = int(value) if value.isdecimal() else number
     return found
 
 

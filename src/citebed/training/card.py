@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -49,7 +48,6 @@ def card_of(
     return {
         "kind": kind,
         "made": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "command": [*map(str, sys.argv)][1:],
         "data": dict(data),
         "settings": dict(settings),
         "versions": versions(),

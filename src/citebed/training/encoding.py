@@ -78,6 +78,8 @@ class Encoder:
     def figures(self, part: str) -> Figures:
         """How well the contexts of a part find what they cite among all cited documents."""
         contexts = self.texts.part(part, self.settings.fold)
+        if not contexts:
+            return {}
         rows = {place: row for row, place in enumerate(self.texts.cited)}
         asked = self.vectors([each.text for each in contexts], self.settings.text_tokens)
         documents = self.document_vectors(self.texts.cited).cpu().numpy()

@@ -81,7 +81,7 @@ def settings_of(kind: type[Settings], given: dict[str, Any]) -> Settings:
         if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
             wanted = "a whole number" if whole else "a number"
             raise CitebedError(f"the setting '{name}' is {value!r}; expected {wanted}.")
-        if value < 0 or (not value and name in _POSITIVE):
+        if not value >= 0 or (not value and name in _POSITIVE):  # nan is not either
             least = "more than 0" if name in _POSITIVE else "0 or more"
             raise CitebedError(f"the setting '{name}' is {value}; expected {least}.")
     return kind(**given)
