@@ -149,7 +149,7 @@ def _resolve_crossrefs(parts: Parts) -> None:
 
 def _with_owners(index: pl.DataFrame, parts: Parts) -> pl.DataFrame:
     """The table of `Decided`, from the keys of all records."""
-    kept = index.filter(pl.col("reason").is_null())
+    kept = index if not index["reason"].count() else index.filter(pl.col("reason").is_null())
 
     def titles(rows: pl.Series) -> pl.DataFrame:
         if rows.is_empty():
@@ -157,9 +157,13 @@ def _with_owners(index: pl.DataFrame, parts: Parts) -> pl.DataFrame:
         found = parts.take(kept[rows], ["title"])
         return found.select(text="title", plain=plain_title(pl.col("title")))
 
-    decided = kept.select("part", "at").hstack(identities(kept, titles))
-    places = index.select("part", "at", "source", "reason", "doc_id").with_row_index("row")
-    table = places.join(decided, on=["part", "at"], how="left", maintain_order="left")
+    found = identities(kept, titles)
+    table = index.select("part", "at", "source", "reason", "doc_id").with_row_index("row")
+    if kept.height == index.height:
+        table = table.hstack(found)
+    else:
+        rows = table.filter(pl.col("reason").is_null()).select("row").hstack(found)
+        table = table.join(rows, on="row", how="left", maintain_order="left")
     kept_too = pl.col("identity").is_not_null()
     table = table.with_columns(
         owner=pl.when(kept_too).then(pl.col("row").first().over("identity")),

@@ -45,6 +45,7 @@ def keys_of(records: pl.DataFrame) -> pl.DataFrame:
         pl.element().str.to_lowercase().unique().hash()
     )
     number = pl.col("arxiv") + "|" + _first_author()
+    issue = pl.when(pl.col("number").str.contains(r"\d")).then("number")
     return (
         records.lazy()
         .with_columns(plain=plain_title(pl.col("title")))
@@ -59,10 +60,8 @@ def keys_of(records: pl.DataFrame) -> pl.DataFrame:
             undated=pl.col("year").is_null() & likely,
             who=_hash(pl.when(likely).then(pl.concat_str(["plain", surnames], separator="|"))),
             keys=pl.when(likely).then(keys),
-            **{name: _hash(plain_title(pl.col(name))) for name in ("venue", "volume")},
-            issue=_hash(
-                pl.when(pl.col("number").str.contains(r"\d")).then(plain_title(pl.col("number")))
-            ),
+            **{name: _short(_hash(plain_title(pl.col(name)))) for name in ("venue", "volume")},
+            issue=_short(_hash(plain_title(issue))),
             first=pl.col("pages").str.extract(_PAGES, 1).cast(pl.Int32),
             last=pl.col("pages").str.extract(_PAGES, 2).cast(pl.Int32),
         )
@@ -73,6 +72,11 @@ def keys_of(records: pl.DataFrame) -> pl.DataFrame:
 def _hash(text: pl.Expr) -> pl.Expr:
     """A number for each text; unknown where that is."""
     return pl.when(text.is_not_null()).then(text.hash(seed=0))
+
+
+def _short(number: pl.Expr) -> pl.Expr:
+    """Half of a hash, for what is compared within few records."""
+    return (number % 2**32).cast(pl.UInt32)
 
 
 def _alike() -> pl.Expr:

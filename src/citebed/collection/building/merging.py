@@ -27,11 +27,20 @@ Titles = Callable[[pl.Series], pl.DataFrame]
 def identities(keys: pl.DataFrame, titles: Titles) -> pl.DataFrame:
     """``identity``, a number equal for records of one document, and ``doubtful``: whether other
     documents have the record's DOI. ``keys`` are as `keys_of` gives them, with ``source``."""
-    keys = _told_by_title(keys.with_row_index("row"), titles)
-    if keys["doi"].null_count():
-        known = _told_by_place(_told_by_file(_undated_settled(keys)))
-        keys = keys.with_columns(doi=_lent(known))
-    return keys.select("doubtful", identity="doi")
+    doi, doubtful = _told_by_title(keys.select("doi", "title").with_row_index("row"), titles)
+    if doi.null_count():
+        same = _undated_settled(keys.select("who", "same", "undated", "keys"))
+        same = _told_by_file(keys.select("source", "curated", same))
+        same = _told_by_place(keys.select(same, *Place._fields))
+        doi = _lent(keys.select(doi, same, "number"))
+    return pl.DataFrame({"doubtful": doubtful, "identity": doi})
+
+
+def _changed(column: pl.Series, rows: pl.Series, values: pl.Series) -> pl.Series:
+    """The column with other values in some rows."""
+    column = column.clone()
+    column.scatter(rows, values)
+    return column
 
 
 def _lent(known: pl.DataFrame) -> pl.Series:
@@ -56,27 +65,25 @@ def _lent(known: pl.DataFrame) -> pl.Series:
 # --- one DOI on different papers ------------------------------------------------------------------
 
 
-def _told_by_title(keys: pl.DataFrame, titles: Titles) -> pl.DataFrame:
-    """The keys with another ``doi`` for each group of titles that agree, where one DOI has several;
-    such DOIs are ``doubtful``."""
-    named = keys.drop_nulls("doi").select("row", "doi", "title")
+def _told_by_title(keys: pl.DataFrame, titles: Titles) -> tuple[pl.Series, pl.Series]:
+    """Another ``doi`` for each group of titles that agree, where one DOI has several, and which
+    are such: these are doubtful."""
+    named = keys.drop_nulls("doi")
     distinct = named.drop_nulls("title").unique(["doi", "title"], keep="first", maintain_order=True)
     several = distinct.filter(pl.len().over("doi") > 1)
     groups = _title_groups(several, titles)
     doubtful = groups.filter(pl.col("group").n_unique().over("doi") > 1)
+    unsure = pl.repeat(False, keys.height, dtype=pl.Boolean, eager=True)
     if doubtful.is_empty():
-        return keys.with_columns(doubtful=pl.lit(value=False))
+        return keys["doi"], unsure
     shared = (
         named.filter(pl.col("doi").is_in(doubtful["doi"].unique().implode()))
         .join(doubtful, on=["doi", "title"], how="left", maintain_order="left")
         .with_columns(group=pl.coalesce("group", pl.col("row") + keys.height))
         .select("row", split=pl.struct("doi", "group").hash(seed=0))
     )
-    return (
-        keys.join(shared, on="row", how="left", maintain_order="left")
-        .with_columns(doi=pl.coalesce("split", "doi"), doubtful=pl.col("split").is_not_null())
-        .drop("split")
-    )
+    unsure = _changed(unsure, shared["row"], pl.Series([True]))
+    return _changed(keys["doi"], shared["row"], shared["split"]), unsure
 
 
 def _title_groups(several: pl.DataFrame, titles: Titles) -> pl.DataFrame:
@@ -96,15 +103,16 @@ def _title_groups(several: pl.DataFrame, titles: Titles) -> pl.DataFrame:
 # --- without a DOI --------------------------------------------------------------------------------
 
 
-def _undated_settled(keys: pl.DataFrame) -> pl.DataFrame:
+def _undated_settled(keys: pl.DataFrame) -> pl.Series:
     """A record without a year is ``same`` as another of its key, title and authors' surnames."""
     undated = keys.filter("undated")
     if undated.is_empty():
-        return keys
+        return keys["same"]
     named = (
-        keys.drop_nulls("who")
+        keys.with_row_index("row")
+        .drop_nulls("who")
         .join(undated.select("who").unique(), on="who", how="semi", maintain_order="left")
-        .select("row", "who", "same", "undated", key="keys")
+        .rename({"keys": "key"})
         .explode("key")
         .sort("undated", maintain_order=True)
     )
@@ -114,43 +122,36 @@ def _undated_settled(keys: pl.DataFrame) -> pl.DataFrame:
         .join(first.select("who", "key", other="same"), on=["who", "key"], maintain_order="right")
         .unique("row", keep="first", maintain_order=True)
     )
-    return (
-        keys.join(found.select("row", "other"), on="row", how="left", maintain_order="left")
-        .with_columns(same=pl.coalesce("other", "same"))
-        .drop("other")
-    )
+    return _changed(keys["same"], found["row"], found["other"])
 
 
-def _told_by_file(keys: pl.DataFrame) -> pl.DataFrame:
+def _told_by_file(keys: pl.DataFrame) -> pl.Series:
     """Records that their own file tells apart, and those without a title, are ``same`` as none."""
-    told_apart = pl.col("curated") & (pl.col("curated").sum().over("same", "source") > 1)
-    itself = pl.struct(pl.lit("itself"), "row").hash(seed=0)
-    alone = told_apart | pl.col("same").is_null()
-    return keys.with_columns(same=pl.when(alone).then(itself).otherwise("same"))
+    curated = keys.with_row_index("row").filter("curated").drop_nulls("same")
+    told_apart = curated.filter(pl.len().over("same", "source") > 1)
+    alone = keys.with_row_index("row").filter(pl.col("same").is_null())
+    rows = pl.concat([told_apart["row"], alone["row"]])
+    itself = pl.select(pl.struct(pl.lit("itself"), rows).hash(seed=0)).to_series()
+    return _changed(keys["same"], rows, itself) if len(rows) else keys["same"]
 
 
-def _told_by_place(keys: pl.DataFrame) -> pl.DataFrame:
+def _told_by_place(keys: pl.DataFrame) -> pl.Series:
     """Records that are alike but stand in different places are not the ``same``."""
     several = pl.any_horizontal(
         pl.col(name).min().over("same") != pl.col(name).max().over("same")
         for name in ("volume", "issue", "first")
     )
-    alike = keys.filter(several).select("row", "same", *Place._fields)
-    alike = alike.sort("same", maintain_order=True)
-    if alike.is_empty():
-        return keys
+    alike = keys.with_row_index("row").filter(several).sort("same", maintain_order=True)
     parts: list[int] = []
     for _, group in itertools.groupby(alike.iter_rows(), key=itemgetter(1)):
         places = [Place(*row[2:]) for row in group]
         distinct = list(dict.fromkeys(places))
         numbers = dict(zip(distinct, place_groups(distinct), strict=True))
         parts += [numbers[place] for place in places]
-    part = pl.Series("part", parts, dtype=pl.UInt32)
-    found = alike.select("row", told=pl.struct("same", part).hash(seed=0))
-    told_apart = alike.with_columns(part).filter(pl.col("part").n_unique().over("same") > 1)
-    found = found.join(told_apart.select("row"), on="row", how="semi")
-    return (
-        keys.join(found, on="row", how="left", maintain_order="left")
-        .with_columns(same=pl.coalesce("told", "same"))
-        .drop("told")
+    apart = alike.select("row", "same", part=pl.Series(parts, dtype=pl.UInt32)).filter(
+        pl.col("part").n_unique().over("same") > 1
     )
+    if apart.is_empty():
+        return keys["same"]
+    told = apart.select(pl.struct("same", "part").hash(seed=0)).to_series()
+    return _changed(keys["same"], apart["row"], told)

@@ -1,4 +1,4 @@
-"""What a piece of BibTeX lends to later ones: found around the definitions, as by reading it all."""
+"""What a piece of BibTeX lends to later ones: found where it is defined, as by reading all."""
 
 from __future__ import annotations
 
