@@ -37,6 +37,7 @@ from citebed.files.reading import read_lines as small_lines
 from citebed.judging.papers import read_papers
 from citebed.judging.returns import parts_of, read_form
 from citebed.retrieval.analysis import analyser_of
+from citebed.retrieval.dense.static_model import open_static_model
 from citebed.retrieval.index.citing_text import citing_text, names_of
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
@@ -207,10 +208,18 @@ def _index(folder: Path) -> None:
     found = open_collection(folder)
     index = open_index(folder, verified=True)
     fields = fields_of("title,abstract,keywords,fulltext,citing")
-    for model in ("bm25", "kl+rm3(docs=3)"):
+    for model in ("bm25", "kl+rm3(docs=3)", "bm25+dense"):
         Recommender(found, index, model, fields).recommend("apples and pears", 5)
     queries = read_queries(found, "sentences")
     run_queries(found, index, queries, pipeline_of("ql"), RunOptions(fields=fields, threads=1))
+
+
+def _static_model(path: Path) -> None:
+    """What a model of word vectors makes of texts is numbers, whatever is in its file."""
+    model, texts = open_static_model(path), ["Apples and pears", ""]
+    for made in (model.queries(texts), model.documents(texts)):
+        if not np.isfinite(made).all():
+            raise AssertionError("vectors that are not finite")
 
 
 def _inside(read: Callable[[Path, Path], Any]) -> Callable[[Path], Any]:
@@ -302,6 +311,7 @@ READERS: dict[str, Reader] = {
     "index": Reader(_index, ()),
     "forged index": Reader(_index, ()),
     "safetensors": Reader(read_safetensors, ("safetensors",)),
+    "static model": Reader(_static_model, ("static-model",)),
     "torch pickle": Reader(read_torch_pickle, ("torch-archive", "torch-stream")),
     **{f"stopped{at}": Reader(go_on, ()) for at, _ in enumerate(MODELS)},
     **{f"spelled {name}": Reader(_spelled(name), ()) for name in SPELLED},
@@ -349,15 +359,21 @@ def _forged(rng: random.Random, bases: Path) -> dict[str, bytes]:
     name = rng.choice(sorted(about["files"]))
     path = f"c/index/{about['files'][name]['file']}"
     array = np.load(bases / path).copy()
-    limits = np.iinfo(array.dtype)
     for _ in range(rng.choice((1, 1, 3)) if array.size else 0):
-        odd = (limits.min, limits.max, limits.max // 3, 0, 1, min(len(array), limits.max))
-        array[rng.randrange(len(array))] = rng.choice(odd)
+        array[rng.randrange(len(array))] = rng.choice(_odd(array))
     written = io.BytesIO()
     np.save(written, array[: -1 if rng.random() < 0.2 else None])
     data = written.getvalue()
     about["files"][name] |= {"bytes": len(data), "sha256": sha256(data).hexdigest()}
     return {path: data, "c/index/index.json": json.dumps(about).encode()}
+
+
+def _odd(array: np.ndarray) -> tuple[float, ...]:
+    """Numbers at the ends of what an array can hold, and others that mean something."""
+    if array.dtype.kind == "f":
+        return (np.nan, np.inf, -np.inf, -1.0, 0.0, float(np.finfo(array.dtype).max))
+    limits = np.iinfo(array.dtype)
+    return (limits.min, limits.max, limits.max // 3, 0, 1, min(len(array), limits.max))
 
 
 def base_damage(rng: random.Random, bases: Path, under: str) -> dict[str, bytes]:

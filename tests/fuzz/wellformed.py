@@ -14,9 +14,11 @@ import lzma
 import random
 import struct
 import tarfile
+import tempfile
 import zipfile
 from collections.abc import Iterable
 from email.message import EmailMessage
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -24,6 +26,7 @@ from tests.form_answers import random_answers, random_sheet
 from tests.messy_text import filled, mess
 from tests.samples import SAMPLES
 from tests.unit.judging.forms.test_html_form import file_of
+from tests.unit.retrieval.dense.models import write_small
 from tests.unit.retrieval.rerank.test_weights import ARCHIVE, saved
 from tests.unit.retrieval.rerank.test_weights import STREAM as STREAM_OF_TENSORS
 
@@ -282,6 +285,12 @@ def _safetensors() -> bytes:
     return struct.pack("<Q", len(head)) + head + bytes(range(32))
 
 
+def _static_model() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        write_small(path := Path(folder) / "static.npz", words=_WORDS)
+        return path.read_bytes()
+
+
 _QUERY = {"paper_id": "p1", "section": "introduction", "exclude": ["d1"], "before": "2019-05"}
 _RUN_COLUMNS = {"query_id": 0, "doc_id": 2, "score": 4}
 _QRELS_COLUMNS = {"query_id": 0, "doc_id": 2, "relevance": 3}
@@ -359,6 +368,7 @@ MADE: dict[str, tuple[str, bytes]] = {
     "draft-md": ("draft.md", _MARKDOWN),
     "draft-txt": ("draft.txt", _PLAIN),
     "safetensors": ("model.safetensors", _safetensors()),
+    "static-model": ("static.npz", _static_model()),
     "torch-archive": ("pytorch_model.bin", saved(ARCHIVE)),
     "torch-stream": ("pytorch_model.bin", saved(STREAM_OF_TENSORS)),
     "zip": ("a.zip", zipped(_MEMBERS)),

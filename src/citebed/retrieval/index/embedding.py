@@ -25,6 +25,9 @@ from citebed.retrieval.index.threads import in_threads
 _AT_ONCE = 10_000
 """Texts that a model is given at a time, or up to twice as many."""
 
+_MOST = 1.01
+"""No number of a vector of length 1 is larger, but for rounding."""
+
 Numbers = NDArray[np.int64]
 
 
@@ -147,10 +150,11 @@ class Embedding:
 
     def _made(self, model: Embedder, part: Numbers, told: Told | None) -> tuple[Numbers, Quantised]:
         vectors = model.documents(_texts(self.collection, self.table_rows[part]), told)
-        if vectors.shape != (len(part), model.width) or not np.isfinite(vectors).all():
+        small = np.abs(vectors) < _MOST  # which what is no number is not
+        if vectors.shape != (len(part), model.width) or not small.all():
             raise CitebedError(
-                f"the model '{model.name}' made vectors of {vectors.shape} for {len(part)} texts "
-                f"of {model.width} numbers, or numbers that are none"
+                f"the model '{model.name}' made vectors of {vectors.shape}, or longer than 1; "
+                f"expected {len(part)} of {model.width} numbers and length 1"
             )
         return part, quantised(vectors)
 

@@ -261,8 +261,8 @@ def _check_vectors(arrays: Arrays, kind: str, shape: tuple[int, int]) -> None:
     _require(found.dtype == np.int8, rows, "they are of another type")
     _require(found.shape == shape, rows, f"they are {found.shape}, not {shape}")
     _check_length(scales, arrays[scales], shape[0], np.float32)
-    _require(bool((arrays[scales] >= 0).all()), scales, "not all are 0 or more")
-    _require(bool(np.isfinite(arrays[scales]).all()), scales, "not all are finite")
+    fit = (arrays[scales] >= 0) & (arrays[scales] <= 1)
+    _require(bool(fit.all()), scales, "a vector of length 1 has none like that")
 
 
 def _check_citing(arrays: Arrays, description: Description) -> None:

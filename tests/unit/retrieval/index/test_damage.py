@@ -168,7 +168,7 @@ FORGED = (
     *(("share.lengths.offsets", with_value(0, 1)), ("tf.title", lambda array: array[:-1])),
     *((name, lambda array: array[:-1]) for name in ("vectors.static", "vectors.static.scales")),
     *(("vectors.static", change) for change in (np.ravel, np.uint8)),
-    *(("vectors.static.scales", with_value(0, value)) for value in (-1, np.nan, np.inf)),
+    *(("vectors.static.scales", with_value(0, value)) for value in (-1, np.nan, np.inf, 2)),
     ("vectors.static.scales", lambda array: array.astype(np.float64)),
 )
 

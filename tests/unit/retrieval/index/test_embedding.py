@@ -183,7 +183,9 @@ def test_nothing_is_kept_of_an_encoder_that_knew_none_of_the_documents(folder: P
     assert set(open_index(folder).description.vectors) == {"static"}
 
 
-@pytest.mark.parametrize("made", [np.zeros((2, 3)), np.zeros((3, 4)), np.full((3, 3), np.nan)])
+@pytest.mark.parametrize(
+    "made", [np.zeros((2, 3)), np.zeros((3, 4)), *(np.full((3, 3), n) for n in (np.nan, np.inf, 2))]
+)
 def test_a_model_that_makes_nonsense_leaves_the_old_index(
     folder: Path, monkeypatch: pytest.MonkeyPatch, made: np.ndarray
 ) -> None:
