@@ -46,6 +46,7 @@ NEEDS_A_DOWNLOAD = (
     "contexts.jsonl.xz",
     "big.qrels",
 )
+NEEDS_TORCH = re.compile(r"citebed train (static|encoder)\b")
 PYTHON_ELSEWHERE = ("import pyterrier", "import duckdb", "load_encoder", "import citebed_demo")
 """What these blocks need is not installed with the tests, or a test of its own makes it."""
 NEURAL = re.compile("scibert|gte|neural")
@@ -111,6 +112,8 @@ def _shell(block: str) -> None:
     for line in block.replace("\\\n", " ").splitlines():
         command = line.split(" #")[0].strip()
         if NEURAL.search(command) and find_spec("onnxruntime") is None:
+            continue
+        if NEEDS_TORCH.match(command) and find_spec("torch") is None:
             continue
         if not command or NOT_OURS.match(command) or any(w in command for w in NEEDS_A_DOWNLOAD):
             continue
