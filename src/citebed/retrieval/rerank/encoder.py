@@ -25,7 +25,7 @@ from citebed.retrieval.rerank.folder import (
 )
 from citebed.retrieval.rerank.names import find_model
 from citebed.retrieval.rerank.onnx_runtime import OnnxModel, cores, has_gpu, why_not_onnx
-from citebed.retrieval.rerank.tokens import Batch, Texts, Tokeniser
+from citebed.retrieval.rerank.tokens import TOKENS_IN_BATCH, Batch, Texts, Tokeniser
 from citebed.retrieval.rerank.torch_runtime import TorchModel
 
 Vectors = NDArray[np.float32]
@@ -90,12 +90,13 @@ class _Loaded:
             with blaming(self._files):
                 return part, finish(self._model(part), part)
 
+        size = 1 if self._files.is_quantised else batch
+        parts = self._tokeniser.batches(texts, size, TOKENS_IN_BATCH[self.device])
         if not self._files.is_quantised:
-            yield from map(result, self._tokeniser.batches(texts, batch))
+            yield from map(result, parts)
             return
-        alone = self._tokeniser.batches(texts, 1)
         with ThreadPoolExecutor(cores()) as pool:
-            while some := list(islice(alone, _IN_THREADS)):
+            while some := list(islice(parts, _IN_THREADS)):
                 yield from pool.map(result, some)
 
 
