@@ -103,13 +103,13 @@ def _alike(record: Record) -> Hashable:
     if not record["title"]:
         return None
     few, vague = len(record["title"].split()) < 3, record["year"] is None or not record["authors"]
-    place = [(record[name] or "").lower() for name in ("venue", "volume", "pages")]
+    place = [(record["venue"] or "").lower(), record["volume"] or "", record["pages"] or ""]
     return (
         plain(record["title"]),
         family(record),
         record["year"],
         tuple(place) if few else (),
-        ((record["abstract"] or "").lower(), place[0], place[2]) if vague else (),
+        (record["abstract"] or "", place[0], place[2]) if vague else (),
     )
 
 

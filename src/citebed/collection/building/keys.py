@@ -104,5 +104,6 @@ def _family(name: pl.Expr) -> pl.Expr:
 
 
 def _details(*names: str) -> pl.Expr:
-    texts = [pl.col(name).fill_null("").str.to_lowercase() for name in names]
-    return pl.concat_str(texts, separator="|")
+    texts = {name: pl.col(name).fill_null("") for name in names}
+    texts["venue"] = texts["venue"].str.to_lowercase()
+    return pl.concat_str(list(texts.values()), separator="|")
