@@ -2,8 +2,9 @@
 
 Making the index (in all, and its vectors), a question asked of a running process and from a cold
 shell, memory and bytes on disk; BM25 and the vectors take turns. A question of the vectors is a
-text's vector, its similarity to every document, and the 10 best of them.
-Run: python bench/dense.py [--rounds N]
+text's vector, its similarity to every document, and the 10 best of them. ``--cpu`` counts what
+questions take of the processor, for a machine that others use as well.
+Run: python bench/dense.py [--rounds N] [--cpu]
 """
 
 from __future__ import annotations
@@ -60,17 +61,20 @@ def build(folder: Path) -> None:
         )
 
 
-def milliseconds(ask: Callable[[str], object], texts: Sequence[str]) -> list[float]:
+Clock = Callable[[], float]
+
+
+def milliseconds(ask: Callable[[str], object], texts: Sequence[str], clock: Clock) -> list[float]:
     """How long each text takes."""
     found = []
     for text in texts:
-        started = time.perf_counter()
+        started = clock()
         ask(text)
-        found.append((time.perf_counter() - started) * 1000)
+        found.append((clock() - started) * 1000)
     return found
 
 
-def warm(folder: Path, rounds: int) -> None:
+def warm(folder: Path, rounds: int, clock: Clock) -> None:
     """Questions of a running process, one after another."""
     collection, index, model = Collection(folder), open_index(folder), shipped_model()
     searcher, vectors = Searcher(index, model_of("bm25")), index.vectors_of(model, "static")
@@ -89,7 +93,7 @@ def warm(folder: Path, rounds: int) -> None:
         for name in ("paragraphs", "sentences"):
             texts = [query_text(text) for text in collection.queries(name)["text"]]
             asked = [by_terms, by_vectors]
-            turns = [[milliseconds(ask, texts) for ask in asked] for _ in range(rounds)]
+            turns = [[milliseconds(ask, texts, clock) for ask in asked] for _ in range(rounds)]
             least = [np.min([turn[place] for turn in turns], axis=0) for place in (0, 1)]
             said = [f"{statistics.median(t):.2f} ms, {max(t):.2f} at most" for t in least]
             how = "compiled" if prepared else "as opened"
@@ -117,12 +121,14 @@ def main() -> None:
     """All of it."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--cpu", action="store_true")
+    arguments = parser.parse_args()
+    rounds, clock = arguments.rounds, time.process_time if arguments.cpu else time.perf_counter
     print(f"the model: {SHIPPED.stat().st_size / 1e6:.1f} MB")
     with tempfile.TemporaryDirectory() as name:
         folder = imported(Path(name))
         build(folder)
-        warm(folder, rounds)
+        warm(folder, rounds, clock)
         cold(folder, rounds)
 
 
