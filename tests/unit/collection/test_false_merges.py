@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 from tests.reference.merging import plain
 
@@ -205,8 +206,6 @@ def test_where_a_doi_is_doubtful_the_title_tells(tmp_path: Path) -> None:
 def test_a_collection_of_an_earlier_version_has_no_doubts(tmp_path: Path) -> None:
     _, collection = collected(tmp_path, entry("a", "Counting Sheep"))
     path = collection.folder / "documents.parquet"
-    import polars as pl
-
     pl.read_parquet(path).drop("doubtful").write_parquet(path)
     opened = open_collection(collection.folder)
     assert opened.documents["doubtful"].to_list() == [None]
@@ -225,6 +224,20 @@ def test_real_files(shared_data: Path, tmp_path: Path) -> None:
     shared = documents.filter(doi="10.1162/coli.2010.36.1.36105")
     assert sorted(shared["doc_id"]) == ["J10-1006", "J10-1008"]
     assert shared["doubtful"].to_list() == [["doi"], ["doi"]]
+
+
+def test_dois_with_blanks_and_parentheses(tmp_path: Path) -> None:
+    report, collection = collected(
+        tmp_path,
+        entry("a", "Counting Sheep", doi="10.1659/0276-4741(2004)024 [ 0141:CS]2.0.CO;2")
+        + entry("b", "On the Naming of Rams", doi="10.1659/0276-4741(2004)024 [ 0149:NR]2.0.CO;2")
+        + entry("c", "Of Shepherds", doi="10.1016/S0140-6736 (05)17709-5")
+        + entry("d", "Of Dogs and Wolves", doi="10.1016/S0140-6736 (05)17710-1"),
+    )
+    assert report.documents == 4
+    dois = dict(collection.documents.select("doc_id", "doi").iter_rows())
+    assert dois["a"] == "10.1659/0276-4741(2004)024[0141:cs]2.0.co;2"
+    assert dois["b"] == "10.1659/0276-4741(2004)024[0149:nr]2.0.co;2"
 
 
 TWO = ("Wang, Wei", "Li, Na", "Wang, Wei")
