@@ -235,6 +235,7 @@ def test_search_refuses(run: Run, arguments: list[str], what: str) -> None:
 FIELDS = (
     *("rank", "doc_id", "score", "title", "authors", "year", "venue", "doi", "terms", "sentence"),
     *("passage", "line", "section", "file", "column", "key", "in_bib"),
+    *("chance", "abstract_sentence", "citing_sentences"),
 )
 
 

@@ -1,0 +1,85 @@
+"""The ranker's file: read as it is written, and refused when it is none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from citebed.errors import FormatError
+from citebed.retrieval.learned.ranker import (
+    INPUTS,
+    Level,
+    inputs,
+    ranker_json,
+    read_ranker,
+    shipped_ranker,
+)
+from citebed.retrieval.learned.signals import SIGNALS, Weighed
+
+WEIGHTS = np.arange(1.0, len(SIGNALS) + 1)
+CHANCE = np.linspace(-1, 1, len(INPUTS)).round(4)
+LEVEL = Level(WEIGHTS, CHANCE, 0.25)
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "ranker.json"
+    path.write_text(ranker_json({"static": LEVEL, "encoder": LEVEL}, {"name": "mine"}))
+    found = read_ranker(path)
+    assert found.about["name"] == "mine"
+    for level in found.levels.values():
+        np.testing.assert_allclose(level.weights, WEIGHTS)
+        np.testing.assert_allclose(level.chance, CHANCE)
+        assert level.least == 0.25
+
+
+def test_scores_and_chances_by_hand() -> None:
+    values = np.zeros((2, len(SIGNALS)))
+    values[0, :2], values[1, 2] = (1.0, 0.5), 2.0
+    raw = np.zeros((2, 5))
+    raw[0, 0] = np.e - 1
+    weighed = Weighed(np.array([4, 9]), values, raw)
+    scores = LEVEL.scores(weighed)
+    assert scores.tolist() == [1 * 1 + 2 * 0.5, 3 * 2.0]
+    assert inputs(weighed, scores)[0].tolist() == [1, 2, 1, 0, 0, 0, 0]
+    z = CHANCE[0] + 2 * CHANCE[1] + CHANCE[2]
+    assert LEVEL.chances(weighed, scores)[0] == pytest.approx(1 / (1 + np.exp(-z)))
+    assert LEVEL.shares(weighed).sum(axis=1).tolist() == scores.tolist()
+
+
+def test_the_shipped_one_can_be_read() -> None:
+    ranker = shipped_ranker()
+    for has_encoder in (False, True):
+        level = ranker.level(has_encoder)
+        assert level.weights[list(SIGNALS).index("bm25")] > 0
+        assert 0 <= level.least < 0.5
+    assert not ranker.level(False).weights[list(SIGNALS).index("encoder")]
+
+
+def broken(change: Any) -> str:
+    values = json.loads(ranker_json({"static": LEVEL, "encoder": LEVEL}, {}))
+    change(values)
+    return json.dumps(values)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[]", "{}", "not JSON", "[" * 5000,
+        broken(lambda v: v.update(format=2)),
+        broken(lambda v: v.pop("levels")),
+        broken(lambda v: v["levels"].pop("encoder")),
+        broken(lambda v: v["levels"]["static"]["weights"].update(moon=1)),
+        broken(lambda v: v["levels"]["static"]["weights"].update(bm25="much")),
+        broken(lambda v: v["levels"]["static"]["weights"].update(bm25=float("nan"))),
+        broken(lambda v: v["levels"]["static"].update(chance=[1, 2])),
+    ],
+)  # fmt: skip
+def test_no_ranker(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "ranker.json"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=r"ranker\.json.*citebed train ranker"):
+        read_ranker(path)

@@ -1,0 +1,137 @@
+"""Signals: each of them as the tables have it, nothing from the asking paper or a later one."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from tests.reference import signals as slow
+from tests.unit.retrieval.index.making import build, write_collection
+
+from citebed.collection import open_collection
+from citebed.retrieval.index.index import open_index
+from citebed.retrieval.learned.signals import SIGNALS, Question, Weighed
+from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.running import Runner, RunOptions
+from citebed.text.sentences import split_sentences
+
+DOCUMENTS = (
+    {"doc_id": "a", "title": "Ranking documents by language models", "year": 1998,
+     "abstract": "A document is ranked by how likely its model makes the query."},
+    {"doc_id": "b", "title": "Smoothing of language models", "year": 2001,
+     "abstract": "How zero probabilities are avoided matters for retrieval."},
+    {"doc_id": "c", "title": "Compilers for parallel machines", "year": 2010,
+     "abstract": "Loops are turned into code that runs on many processors."},
+    {"doc_id": "d", "title": "Query expansion", "year": 0},
+    {"doc_id": "e", "title": "The salt of the sea", "abstract": "Water and salt.", "year": 2015},
+)  # fmt: skip
+CONTEXTS = (
+    {"paper": "P1", "year": 2003, "doc": "a", "text": "Language models rank documents well."},
+    {"paper": "P1", "year": 2003, "doc": "b", "text": "They need smoothing."},
+    {"paper": "P2", "year": 2009, "doc": "a", "text": "Retrieval models of language are common."},
+    {"paper": "P2", "year": 2009, "doc": "d", "text": "Queries can be expanded by feedback."},
+    {"paper": "P3", "year": 0, "doc": "a", "text": "The likelihood of a query ranks documents."},
+)
+TEXT = "Language models rank documents by the likelihood of the query. Smoothing matters much."
+
+
+@pytest.fixture(scope="module")
+def runner(tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    folder = tmp_path_factory.mktemp("signals") / "c"
+    write_collection(folder, DOCUMENTS)
+    file = folder.parent / "contexts.jsonl"
+    rows = [
+        {"citing": r["paper"], "context": r["text"], "cited": r["doc"], "year": r["year"]}
+        for r in CONTEXTS
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    build(folder, citing=(file,))
+    pipeline = pipeline_of("bm25+learned")
+    return Runner(open_collection(folder), open_index(folder), pipeline, RunOptions())
+
+
+def question(
+    runner: Runner, paper: str | None = None, year: int | None = None, cites: str = ""
+) -> Question:
+    asked = runner.asked(TEXT)
+    numbers = np.array([runner.index.ids.find(name) for name in cites], np.int64)
+    found = runner.question(asked)
+    return Question(
+        found.text,
+        split_sentences(found.text),
+        found.terms,
+        found.excluded,
+        numbers,
+        None,
+        paper,
+        year,
+    )
+
+
+def weighed(runner: Runner, asked: Question) -> Weighed:
+    signals = runner.ranks.signals
+    (vectors,) = signals.embedded([asked])
+    return signals.weigh(asked, runner.searcher.search(asked.terms, 10), vectors, 10)
+
+
+def column(found: Weighed, name: str) -> list[float]:
+    return [round(float(v), 6) for v in found.values[:, list(SIGNALS).index(name)]]
+
+
+@pytest.mark.parametrize(
+    ("paper", "year"), [(None, None), ("P1", None), ("P1", 2005), (None, 2008), ("other", 1990)]
+)
+def test_what_others_say(runner: Runner, paper: str | None, year: int | None) -> None:
+    asked = question(runner, paper, year, "b")
+    found = weighed(runner, asked)
+    known = slow.helpful(CONTEXTS, paper, year)
+    names = [runner.index.ids[int(number)] for number in found.docs]
+    assert names == ["a", "b", "c", "d", "e"]
+    assert column(found, "cited") == [round(slow.cited(known, name), 6) for name in names]
+    assert column(found, "cocited") == [round(slow.cocited(known, n, "b"), 6) for n in names]
+    like = [slow.citing(known, name, asked.sentences) for name in names]
+    assert column(found, "citing") == pytest.approx(np.maximum(like, 0).tolist(), abs=0.01)
+
+
+def test_similarities_and_records(runner: Runner) -> None:
+    asked = question(runner)
+    found = weighed(runner, asked)
+    texts = [f"{d.get('title')}. {d.get('abstract') or ''} " for d in DOCUMENTS]
+    whole, best = slow.similarities(asked.sentences, texts)
+    assert column(found, "static") == pytest.approx(whole, abs=0.01)
+    assert column(found, "static_sentence") == pytest.approx(best, abs=0.01)
+    assert column(found, "title_only") == [0, 0, 0, 1, 0]
+    assert column(found, "age") == pytest.approx(
+        [np.log1p(2015 - y) if y else 0 for y in (1998, 2001, 2010, 0, 2015)], abs=1e-6
+    )
+    assert max(column(found, "bm25")) == 1.0
+    assert column(found, "encoder") == [0] * 5
+
+
+def test_bm25_is_that_of_searching(runner: Runner) -> None:
+    asked = question(runner)
+    hits = runner.searcher.search(asked.terms, 10)
+    found = weighed(runner, asked)
+    shares = dict(zip(found.docs.tolist(), column(found, "bm25"), strict=True))
+    for number, score in zip(hits.docs.tolist(), hits.scores.tolist(), strict=True):
+        assert shares[number] == pytest.approx(score / hits.scores[0], abs=1e-6)
+
+
+def test_lately(runner: Runner) -> None:
+    """Cited in 2009 by the latest paper whose year is known: as of 2010 one year ago."""
+    assert column(weighed(runner, question(runner, year=2010)), "lately")[0] == 0.5
+    assert column(weighed(runner, question(runner, "P2", 2010)), "lately")[0] == 1 / 8
+
+
+def test_evidence(runner: Runner) -> None:
+    asked = question(runner, "P1")
+    numbers = np.array([runner.index.ids.find(name) for name in "ade"], np.int64)
+    abstracts = [d.get("abstract") or "" for d in DOCUMENTS if d["doc_id"] in "ade"]
+    first, second, third = runner.ranks.evidence(asked, numbers, abstracts)
+    assert first.abstract == DOCUMENTS[0]["abstract"]
+    assert first.asked_by == 0
+    assert "Language models rank documents well." not in first.citing  # the asking paper's own
+    assert first.citing[0] == "The likelihood of a query ranks documents."
+    assert second.abstract == ""
+    assert third == (0, "", ())
