@@ -222,7 +222,7 @@ def left_by_us(value: Any) -> bool:
 
 CAUSES: tuple[tuple[str, str, str, Callable[[Difference], bool]], ...] = (
     # entries
-    ("key", "no document (xdata, set, settings), only told by us", OURS,
+    ("key", "no document (xdata, set, settings)", OURS,
      lambda d: d.type in ("xdata", "set", "control", "ieeetranbstctl")),
     ("key", "an entry without a key, which gets one from us", OURS,
      lambda d: d.theirs == "" or keyless(d.raw.get("bibtex", ""))),
