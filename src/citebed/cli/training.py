@@ -112,7 +112,7 @@ def static(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train word vectors: minutes on a CPU. What is written replaces citebed's own.
+    """Train word vectors like those that ship with citebed: minutes on a CPU.
 
     A run that was stopped goes on where its checkpoint is, beside the model's file.
 

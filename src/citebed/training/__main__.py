@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     static = _verb(verbs, "static", train_static, StaticSettings)
     static.add_argument("--out", "-o", type=Path, required=True, help="the model's file (.npz)")
     static.add_argument("--teacher", type=Path, help="the folder of an encoder to learn from")
-    static.add_argument("--start", type=Path, help="a static model to start from")
+    static.add_argument("--start", help="a static model to start from; '' for none")
     return parser
 
 

@@ -18,6 +18,7 @@ from citebed.wording import count
 
 if TYPE_CHECKING:
     from citebed.collection import Collection
+    from citebed.training.loop import Model, Run, Stage
 
 Told = Callable[[str], None]
 
@@ -95,26 +96,19 @@ def train_encoder(  # noqa: PLR0913 - each is one that a notebook user looks for
     import_torch()
     from citebed.retrieval.dense.adapter import write_adapter
     from citebed.training.encoding import Encoder, stages_of
-    from citebed.training.loop import Run
     from citebed.training.outputs import write_encoder
     from citebed.training.start import read_start
 
-    place, chosen = _place(out, adapter), settings_of(EncoderSettings, settings)
-    machine = machine or Machine()
-    device = device_of(machine.device)
-    texts, begun = texts_of(source, contexts), read_start(start, weights)
-    data = _checked(texts, chosen.fold)
-    told(_summary(data))
-    encoder = Encoder(begun, texts, chosen, device)
-    belongs = {"data": texts.fingerprint, "start": begun.fingerprint, "settings": asdict(chosen)}
-    stages, checkpoint = stages_of(encoder), _checkpoint(place)
-    run = Run(encoder.network, stages, checkpoint, belongs, machine, device, told)
+    work = _work(source, contexts, _place(out, adapter), machine, told)
+    chosen, begun = settings_of(EncoderSettings, settings), read_start(start, weights)
+    data = work.checked(chosen)
+    encoder = Encoder(begun, work.texts, chosen, work.device)
+    facts = {"start": {"name": begun.folder.path.name, "sha256": begun.fingerprint}}
+    run = work.run(encoder.network, stages_of(encoder), {"settings": asdict(chosen), **facts})
     _measure(run, "before", encoder.figures)
     run.train()
     _measure(run, "after", encoder.figures)
-    start_facts = {"start": {"name": begun.folder.path.name, "sha256": begun.fingerprint}}
-    facts = {"device": described(device), **run.notes, "seconds": round(run.seconds), **start_facts}
-    card = card_of("encoder", data, asdict(chosen), facts)
+    card = card_of("encoder", data, asdict(chosen), {**_told_by(run), **facts})
     learned = encoder.network.arrays()
     if out:
         write_encoder(Path(out), begun, learned, card, half)
@@ -124,7 +118,7 @@ def train_encoder(  # noqa: PLR0913 - each is one that a notebook user looks for
         about = {"base": base, "scale": wanted.scale, "card": card}
         write_adapter(Path(wanted.path), learned, begun.weights, about, rank=wanted.rank)
     run.finish()
-    return Trained(place, card)
+    return Trained(work.place, card)
 
 
 def train_static(  # noqa: PLR0913 - likewise
@@ -146,39 +140,79 @@ def train_static(  # noqa: PLR0913 - likewise
     are those of `StaticSettings`. A run that was stopped goes on when it is called again.
     """
     import_torch()
-    from citebed.training.loop import Run
     from citebed.training.outputs import write_static
     from citebed.training.static import StaticStage, StaticTask
-    from citebed.training.static_start import Begun, begin
+    from citebed.training.static_start import begin
 
-    place, chosen = Path(out), settings_of(StaticSettings, settings)
-    machine = machine or Machine()
-    device = device_of(machine.device)
-    texts = texts_of(source, contexts)
-    data = _checked(texts, chosen.fold)
-    told(_summary(data))
-    task = StaticTask(texts, chosen, device)
-    begun: Begun = begin(task, teacher, start, told)
-    belongs = {"data": texts.fingerprint, "start": begun.facts, "settings": asdict(chosen)}
-    stages = [StaticStage(task, begun.teacher, device)]
-    run = Run(
-        task.model,
-        stages,
-        _checkpoint(place),
-        {**belongs, "batch": task.batch},
-        machine,
-        device,
-        told,
+    work, chosen = (
+        _work(source, contexts, Path(out), machine, told),
+        settings_of(StaticSettings, settings),
     )
+    data = work.checked(chosen)
+    task = StaticTask(work.texts, chosen, work.device)
+    begun = begin(task, teacher, start, told)
+    belongs = {"settings": asdict(chosen), "batch": task.batch, **begun.facts}
+    run = work.run(task.model, [StaticStage(task, begun.teacher, work.device)], belongs)
     _measure(run, "before", task.figures)
     run.train()
     task.model.round_to_bytes()
     _measure(run, "after", task.figures)
-    facts = {"device": described(device), **run.notes, "seconds": round(run.seconds)}
-    card = card_of("static", data, asdict(chosen), {**facts, **begun.facts})
-    write_static(place, task.words, task.model.arrays(), card)
+    card = card_of("static", data, asdict(chosen), {**_told_by(run), **begun.facts})
+    write_static(work.place, task.words, task.model.arrays(), card)
     run.finish()
-    return Trained(place, card)
+    return Trained(work.place, card)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What both kinds of runs have: texts, a place for the result, a machine."""
+
+    texts: TrainingTexts
+    place: Path
+    machine: Machine
+    device: str
+    told: Told
+
+    def checked(self, settings: EncoderSettings | StaticSettings) -> dict[str, Any]:
+        """The facts of the data, which must hold something to learn from."""
+        if settings.fold >= FOLDS:
+            raise CitebedError(f"the fold is {settings.fold}; expected 0 to {FOLDS - 1}.")
+        data = data_facts(self.texts, settings.fold)
+        kept = data["contexts"]
+        if kept["training"] < 2:
+            raise CitebedError(
+                f"there are {count(kept['training'], 'context')} to learn from, and "
+                f"{kept['test']:,} for the test. Give more contexts of citations, or another fold."
+            )
+        self.told(
+            f"{count(data['documents'], 'document')}, {data['cited']:,} cited; "
+            f"{count(kept['training'], 'context')} to learn from, {kept['test']:,} for the test"
+        )
+        return data
+
+    def run(self, model: Model, stages: Sequence[Stage], belongs: Mapping[str, Any]) -> Run:
+        """A run, from its checkpoint on where there is one that belongs to the same."""
+        from citebed.training.loop import Run
+
+        checkpoint = self.place.with_name(f"{self.place.name}.checkpoint.npz")
+        whole = {"data": self.texts.fingerprint, **belongs}
+        return Run(model, stages, checkpoint, whole, self.machine, self.device, self.told)
+
+
+def _work(
+    source: str | Path | Collection | TrainingTexts,
+    contexts: Iterable[str | Path],
+    place: Path,
+    machine: Machine | None,
+    told: Told,
+) -> _Work:
+    chosen = machine or Machine()
+    device = device_of(chosen.device)
+    return _Work(texts_of(source, contexts), place, chosen, device, told)
+
+
+def _told_by(run: Run) -> dict[str, Any]:
+    return {"device": described(run.device), **run.notes, "seconds": round(run.seconds)}
 
 
 def _place(out: str | Path | None, adapter: str | Path | AdapterFile | None) -> Path:
@@ -188,33 +222,7 @@ def _place(out: str | Path | None, adapter: str | Path | AdapterFile | None) -> 
     return Path(place)
 
 
-def _checkpoint(place: Path) -> Path:
-    return place.with_name(f"{place.name}.checkpoint.npz")
-
-
-def _checked(texts: TrainingTexts, fold: int) -> dict[str, Any]:
-    """The facts of the data, which must hold something to learn from."""
-    if not 0 <= fold < FOLDS:
-        raise CitebedError(f"the fold is {fold}; expected 0 to {FOLDS - 1}.")
-    data = data_facts(texts, fold)
-    if data["contexts"]["training"] < 2:
-        raise CitebedError(
-            f"there are {count(data['contexts']['training'], 'context')} to learn from, and "
-            f"{data['contexts']['test']} for the test. Give more contexts of citations, or "
-            "another fold."
-        )
-    return data
-
-
-def _summary(data: Mapping[str, Any]) -> str:
-    kept = data["contexts"]
-    return (
-        f"{count(data['documents'], 'document')}, {data['cited']:,} cited; "
-        f"{count(kept['training'], 'context')} to learn from, {kept['test']:,} for the test"
-    )
-
-
-def _measure(run: Any, when: str, figures: Callable[[str], dict[str, float]]) -> None:
+def _measure(run: Run, when: str, figures: Callable[[str], dict[str, float]]) -> None:
     """Measure on papers that are not learned from, unless a checkpoint knows the figures."""
     if when not in run.notes:
         run.notes[when] = figures("test")

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ from citebed.errors import CitebedError
 from citebed.retrieval.dense.adapter import read_adapter
 from citebed.retrieval.dense.static_model import open_static_model
 from citebed.training import checkpoints, loop, train_encoder, train_static
-from citebed.training.prepared import TrainingTexts
+from citebed.training.prepared import TrainingTexts, write_prepared
 from citebed.training.settings import Machine
 from citebed.training.start import read_start
 
@@ -69,6 +72,27 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_result(
     for name, array in expected.items():
         np.testing.assert_array_equal(found[name], array, err_msg=name)
     assert not (tmp_path / "stopped.npz.checkpoint.npz").exists()
+
+
+def test_a_process_that_was_killed_goes_on_to_the_same_result(
+    texts: TrainingTexts, tiny: Path, tmp_path: Path
+) -> None:
+    write_prepared(tmp_path / "texts.jsonl.xz", texts)
+    settings = {**STATIC, "epochs": 40}
+    expected = _static(texts, tiny, tmp_path / "whole.npz", **settings, machine=Machine("cpu"))
+    words = [word for name, value in settings.items() for word in (f"--{name}", str(value))]
+    out, checkpoint = tmp_path / "killed.npz", tmp_path / "killed.npz.checkpoint.npz"
+    command = [sys.executable, "-m", "citebed.training", "static", tmp_path / "texts.jsonl.xz"]
+    command += ["-o", out, "--device", "cpu", "--checkpoint-minutes", "0", *words]
+    with subprocess.Popen([*map(str, command)], stderr=subprocess.DEVNULL) as process:
+        while not checkpoint.exists():
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.kill()
+    assert not out.exists()
+    found = _static(texts, tiny, out, **settings)
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array, err_msg=name)
 
 
 @pytest.mark.parametrize("train", [_encoder, _static])
