@@ -28,11 +28,11 @@ def _spread(values: Sequence[float]) -> list[float]:
 
 
 def helpful(contexts: Sequence[Row], paper: str | None, year: int | None) -> list[Row]:
-    """The citing sentences that may help: not the asking paper's own, none later than it."""
+    """The citing sentences that may help: not the asking paper's own, only earlier years'."""
     return [
         row
         for row in contexts
-        if row["paper"] != paper and (year is None or not row["year"] or row["year"] <= year)
+        if row["paper"] != paper and (year is None or not row["year"] or row["year"] < year)
     ]
 
 

@@ -64,8 +64,8 @@ class CitingSentences:
 
     def known_to(self, paper: int, year: int | None) -> NDArray[np.bool_]:
         """Which sentences may help a paper (by number; -1: none of those that cite) of a year: not
-        its own, and none of a later year."""
+        its own, and none of that year or later."""
         known: NDArray[np.bool_] = self.papers != paper
         if year is not None:
-            known &= self.years <= year
+            known &= self.years < year
         return known

@@ -3,7 +3,7 @@
 Candidates are the best by BM25, by each kind of vectors, and by what citing sentences are like the
 text's. What a signal says is brought to one measure, so that a weight means the same for all texts:
 BM25 as a share of the best, similarities between the least (0) and the greatest (1) of all
-documents. Nothing comes from the asking paper itself, or from papers later than it.
+documents. Nothing comes from the asking paper itself, or from papers of its year or later.
 """
 
 from __future__ import annotations
@@ -208,7 +208,7 @@ class Signals:
         last = np.zeros(len(docs))
         np.maximum.at(last, np.searchsorted(docs, self.citing.docs[rows]), self.citing.years[rows])
         now = year or int(self.citing.years.max(initial=0))
-        return np.where(last > 0, 1 / (1 + np.maximum(now - last, 0)), 0.0)
+        return np.where(last > 0, 1 / np.maximum(now - last, 1), 0.0)
 
     def _papers_citing(self, cites: Docs) -> Docs:
         assert self.citing is not None

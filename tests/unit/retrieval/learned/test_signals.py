@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,6 @@ from citebed.retrieval.index.index import open_index
 from citebed.retrieval.learned.signals import SIGNALS, Question, Weighed
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.running import Runner, RunOptions
-from citebed.text.sentences import split_sentences
 
 DOCUMENTS = (
     {"doc_id": "a", "title": "Ranking documents by language models", "year": 1998,
@@ -54,19 +54,8 @@ def runner(tmp_path_factory: pytest.TempPathFactory) -> Runner:
 def question(
     runner: Runner, paper: str | None = None, year: int | None = None, cites: str = ""
 ) -> Question:
-    asked = runner.asked(TEXT)
     numbers = np.array([runner.index.ids.find(name) for name in cites], np.int64)
-    found = runner.question(asked)
-    return Question(
-        found.text,
-        split_sentences(found.text),
-        found.terms,
-        found.excluded,
-        numbers,
-        None,
-        paper,
-        year,
-    )
+    return replace(runner.question(runner.asked(TEXT)), cites=numbers, paper=paper, year=year)
 
 
 def weighed(runner: Runner, asked: Question) -> Weighed:
@@ -80,7 +69,8 @@ def column(found: Weighed, name: str) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("paper", "year"), [(None, None), ("P1", None), ("P1", 2005), (None, 2008), ("other", 1990)]
+    ("paper", "year"),
+    [(None, None), ("P1", None), ("P1", 2005), (None, 2009), (None, 2003), ("other", 1990)],
 )
 def test_what_others_say(runner: Runner, paper: str | None, year: int | None) -> None:
     asked = question(runner, paper, year, "b")
@@ -119,9 +109,14 @@ def test_bm25_is_that_of_searching(runner: Runner) -> None:
 
 
 def test_lately(runner: Runner) -> None:
-    """Cited in 2009 by the latest paper whose year is known: as of 2010 one year ago."""
-    assert column(weighed(runner, question(runner, year=2010)), "lately")[0] == 0.5
-    assert column(weighed(runner, question(runner, "P2", 2010)), "lately")[0] == 1 / 8
+    """Cited in 2009 by the latest paper whose year is known: as of 2010 that is the year before."""
+    assert column(weighed(runner, question(runner, year=2010)), "lately")[0] == 1
+    assert column(weighed(runner, question(runner, "P2", 2010)), "lately")[0] == pytest.approx(
+        1 / 7, abs=1e-6
+    )
+    assert column(weighed(runner, question(runner, year=2009)), "lately")[0] == pytest.approx(
+        1 / 6, abs=1e-6
+    )
 
 
 def test_evidence(runner: Runner) -> None:

@@ -1,0 +1,324 @@
+"""Training the ranker: how much each signal counts is learned from who cites what.
+
+Questions are the citing sentences of papers that the models of vectors did not learn from (the
+development fold, never the collection's own citing papers): single ones, and two to four of a paper
+together as a paragraph would have them. What speaks for a document comes from earlier papers only.
+
+Weights of texts' signals are learned from questions that ask for documents which no paper of the
+training folds cites: vectors know the others by heart, and would seem better than they are for a
+collection they have never seen. Those of citing's signals are then learned from all questions.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citebed._version import __version__
+from citebed.collection import Collection, open_collection
+from citebed.errors import CitebedError
+from citebed.files.writing import write_whole
+from citebed.retrieval.index.index import Index, open_index
+from citebed.retrieval.learned.ranker import LEVELS, Level, inputs, ranker_json
+from citebed.retrieval.learned.signals import SIGNALS, Question, Weighed
+from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.running import Runner, RunOptions
+from citebed.training.folds import fold_of, part_of
+
+Reals = NDArray[np.float64]
+Told = Callable[[str], None]
+
+OF_CITING = ("citing", "cited", "lately", "cocited")
+"""Signals that come from citing papers; the others come from the texts."""
+_DEEP = 100
+_SHOWN = 10
+"""Documents of which chances are learned: those that a person sees."""
+_GROUP = (2, 4)
+_KNOWN = 0.5
+"""How often a question comes with some of what its paper cites elsewhere."""
+_STRENGTH = 1e-3
+_AT_ONCE = 64
+
+
+class Example(NamedTuple):
+    """A question's candidates: their signals, whether each is cited, and how many are in all;
+    ``is_new`` where no paper of the training folds cites what is asked for."""
+
+    paper: str
+    weighed: Weighed
+    right: NDArray[np.bool_]
+    wanted: int
+    is_new: bool
+
+
+@dataclass(frozen=True)
+class RankerSettings:
+    """How many questions, from which seed, and which folds: with a ``shift`` of n fold n is the
+    test and the next one development, as for the models of vectors."""
+
+    questions: int = 3000
+    seed: int = 7
+    shift: int = 0
+
+
+def train_ranker(
+    collection: str | Path | Collection,
+    out: str | Path,
+    settings: RankerSettings | None = None,
+    told: Told = lambda _: None,
+) -> dict[str, Any]:
+    """Train a ranker on a collection whose index has citing sentences, and write it to ``out``.
+
+    The level with the encoder is trained where the index has its vectors; else it is left as that
+    without. Returns what the file says of itself, with figures on the fold of the test.
+    """
+    settings = settings or RankerSettings()
+    opened = open_collection(collection)
+    index = open_index(opened, verified=True)
+    if index.citing is None:
+        raise CitebedError(
+            f"the index of {opened.folder} has no citing sentences to learn from. Index them with: "
+            f"citebed index {opened.folder} --citing FILE"
+        )
+    levels: dict[str, Level] = {}
+    figures: dict[str, Any] = {}
+    for name in LEVELS:
+        if name == "encoder" and index.vectors("encoder") is None:
+            levels[name] = levels["static"]
+            continue
+        with_encoder = "yes" if name == "encoder" else "no"
+        learned = Examples(opened, index, with_encoder, settings, told)
+        development = learned.of("development")
+        levels[name] = fitted(development)
+        figures[name] = measured(learned.of("test"), levels[name])
+        told(f"{name}: {figures[name]}")
+    about = {
+        "name": "learned from citations", "citebed": __version__, "collection": opened.name,
+        "documents": len(index.ids), "citing_sentences": len(index.citing),
+        "seed": settings.seed, "questions": settings.questions, "figures": figures,
+        "vectors": {kind: dict(about) for kind, about in index.description.vectors.items()},
+    }  # fmt: skip
+    write_whole(Path(out), ranker_json(levels, about).encode())
+    return about
+
+
+# --- questions --------------------------------------------------------------------------------
+
+
+class Examples:
+    """Questions of an index's citing sentences, and what may answer them."""
+
+    def __init__(
+        self,
+        collection: Collection,
+        index: Index,
+        encoder: str,
+        settings: RankerSettings,
+        told: Told,
+    ) -> None:
+        pipeline = pipeline_of(f"bm25+learned(encoder={encoder})")
+        self.runner = Runner(collection, index, pipeline, RunOptions())
+        self.runner.prepare()
+        assert index.citing is not None
+        self.index, self.citing, self.settings, self.told = index, index.citing, settings, told
+        # The collection's own citing papers are what it is tested with.
+        own = frozenset(collection.papers["paper_id"])
+        self.parts = [
+            "own" if name in own else part_of(fold_of(name), settings.shift)
+            for name in index.papers
+        ]
+
+    def of(self, part: str) -> list[Example]:
+        """Examples of the papers of a part."""
+        rng = random.Random(self.settings.seed)
+        asked = [one for paper in self._papers(part) for one in self._asked(paper, rng)]
+        rng.shuffle(asked)
+        asked = asked[: self.settings.questions]
+        if not asked:
+            raise CitebedError(f"no citing paper is in the fold of {part}: there is nothing to ask")
+        found: list[Example] = []
+        for start in range(0, len(asked), _AT_ONCE):
+            found += self._examples(asked[start : start + _AT_ONCE])
+            self.told(f"{part}: {len(found)} of {len(asked)} questions")
+        return found
+
+    def _papers(self, part: str) -> list[int]:
+        return [number for number, of in enumerate(self.parts) if of == part]
+
+    def _asked(self, paper: int, rng: random.Random) -> list[tuple[Question, frozenset[int]]]:
+        """The paper's sentences, each with what it cites; and some of them together."""
+        said: dict[str, set[int]] = {}
+        rows = np.flatnonzero(self.citing.papers == paper).tolist()
+        for row in rows:
+            said.setdefault(self.citing.texts[row], set()).add(int(self.citing.docs[row]))
+        texts = sorted(said)
+        groups = [[text] for text in texts]
+        if len(texts) > 1:
+            some = rng.sample(texts, min(rng.randint(*_GROUP), len(texts)))
+            groups.append(some)
+        cited = set().union(*said.values())
+        year = int(self.citing.years[rows[0]]) or None
+        return [self._question(group, said, cited, (paper, year), rng) for group in groups]
+
+    def _question(
+        self,
+        sentences: list[str],
+        said: Mapping[str, set[int]],
+        cited: set[int],
+        who: tuple[int, int | None],
+        rng: random.Random,
+    ) -> tuple[Question, frozenset[int]]:
+        wanted = frozenset().union(*(said[text] for text in sentences))
+        others = sorted(cited - wanted)
+        known = rng.sample(others, len(others) // 2) if rng.random() < _KNOWN else []
+        paper = self.index.papers[who[0]]
+        asked = self.runner.asked(" ".join(sentences), paper=paper, sentences=sentences)
+        question = replace(
+            self.runner.question(asked), year=who[1], cites=np.array(known, np.int64)
+        )
+        return question, wanted
+
+    def _examples(self, asked: Sequence[tuple[Question, frozenset[int]]]) -> list[Example]:
+        signals = self.runner.ranks.signals
+        vectors = signals.embedded([question for question, _ in asked])
+        terms = [question.terms for question, _ in asked]
+        first = self.runner.searcher.search_all(terms, 10 * _DEEP)
+        found = []
+        for (question, wanted), hits, rows in zip(asked, first, vectors, strict=True):
+            weighed = signals.weigh(question, hits, rows, _DEEP)
+            right = np.isin(weighed.docs, list(wanted))
+            new = not any(self._is_learned(document) for document in wanted)
+            found.append(Example(question.paper or "", weighed, right, len(wanted), new))
+        return found
+
+    def _is_learned(self, document: int) -> bool:
+        """Whether a paper of the training folds cites a document."""
+        papers = self.citing.papers[list(self.citing.of(document))]
+        return any(self.parts[paper] == "training" for paper in papers.tolist())
+
+
+# --- learning ---------------------------------------------------------------------------------
+
+
+def fitted(examples: Sequence[Example]) -> Level:
+    """The level that examples teach."""
+    names = list(SIGNALS)
+    of_citing = np.array([name in OF_CITING for name in names])
+    new = [each for each in examples if each.is_new]
+    weights = _listwise(new, np.flatnonzero(~of_citing), np.zeros(len(names)))
+    weights = _listwise(examples, np.flatnonzero(of_citing), weights)
+    return calibrated(Level(weights, np.zeros(0), 0.0), examples)
+
+
+def _listwise(examples: Sequence[Example], columns: NDArray[np.int64], fixed: Reals) -> Reals:
+    """Weights of some signals, beside fixed ones, under which what is cited is likeliest to be
+    picked from its candidates (ListNet's loss; Cao et al. 2007)."""
+    from scipy.optimize import minimize
+
+    rows = [(e.weighed.values[:, columns], e.weighed.values @ fixed, e.right) for e in examples]
+    rows = [row for row in rows if row[2].any()]
+    if not rows:
+        return fixed
+
+    def loss(weights: Reals) -> tuple[float, Reals]:
+        total, slope = 0.0, np.zeros(len(columns))
+        for values, offset, right in rows:
+            scores = values @ weights + offset
+            scores -= scores.max()
+            chosen = np.exp(scores) / np.exp(scores).sum()
+            truth = right / right.sum()
+            total -= float(truth @ np.log(chosen + 1e-12))
+            slope -= values.T @ (truth - chosen)
+        size = len(rows)
+        penalty = _STRENGTH * float(weights @ weights)
+        return total / size + penalty, slope / size + 2 * _STRENGTH * weights
+
+    found = minimize(loss, np.zeros(len(columns)), jac=True, method="L-BFGS-B")
+    learned = fixed.copy()
+    learned[columns] = found.x
+    return learned
+
+
+def calibrated(level: Level, examples: Iterable[Example]) -> Level:
+    """The level with chances: those of what a person sees, by logistic regression; the least chance
+    of a good match is what only one in twenty questions stays below."""
+    seen = [_seen(level, each) for each in examples]
+    chance = _logistic(np.concatenate([x for x, _ in seen]), np.concatenate([y for _, y in seen]))
+    best = [float((1 / (1 + np.exp(-x @ chance))).max(initial=0.0)) for x, _ in seen]
+    return replace(level, chance=chance, least=float(np.quantile(best, 0.05)))
+
+
+def _seen(level: Level, example: Example) -> tuple[Reals, NDArray[np.bool_]]:
+    scores = level.scores(example.weighed)
+    order = np.argsort(-scores, kind="stable")[:_SHOWN]
+    docs, values, raw = example.weighed
+    weighed = Weighed(docs[order], values[order], raw[order])
+    return inputs(weighed, scores[order]), example.right[order]
+
+
+def _logistic(x: Reals, y: NDArray[np.bool_]) -> Reals:
+    from scipy.optimize import minimize
+
+    spread = x.std(axis=0)
+    spread[spread == 0] = 1
+    x = x / spread
+
+    def loss(weights: Reals) -> tuple[float, Reals]:
+        z = np.where(y, 1, -1) * (x @ weights)
+        slope = -(np.where(y, 1, -1) / (1 + np.exp(z))) @ x / len(y)
+        penalty = 1e-6 * float(weights @ weights)
+        return float(np.logaddexp(0, -z).mean()) + penalty, slope + 2e-6 * weights
+
+    found = minimize(loss, np.zeros(x.shape[1]), jac=True, method="L-BFGS-B")
+    return np.asarray(found.x / spread, np.float64)
+
+
+# --- measuring --------------------------------------------------------------------------------
+
+
+def measured(examples: Sequence[Example], level: Level) -> dict[str, Any]:
+    """R@10, nDCG@10 of BM25 and of the level, and how often chances came true, by tenths."""
+    bm25 = np.eye(len(SIGNALS))[list(SIGNALS).index("bm25")]
+    plain, ours = (
+        np.array([_figures(e, e.weighed.values @ w) for e in examples]).mean(axis=0)
+        for w in (bm25, level.weights)
+    )
+    seen = [_seen(level, each) for each in examples]
+    chances = np.concatenate([1 / (1 + np.exp(-x @ level.chance)) for x, _ in seen])
+    right = np.concatenate([y for _, y in seen])
+    return {
+        "questions": len(examples),
+        "bm25": _rounded(plain),
+        "learned": _rounded(ours),
+        "chances": _reliability(chances, right),
+    }
+
+
+def _figures(example: Example, scores: Reals) -> tuple[float, float]:
+    best = example.right[np.argsort(-scores, kind="stable")[:10]]
+    gains = 1 / np.log2(np.arange(2, 12))
+    ideal = gains[: min(10, example.wanted)].sum()
+    return best.sum() / example.wanted, (best * gains[: len(best)]).sum() / ideal
+
+
+def _rounded(pair: Reals) -> dict[str, float]:
+    return {"R@10": round(float(pair[0]), 4), "nDCG@10": round(float(pair[1]), 4)}
+
+
+def _reliability(chances: Reals, right: NDArray[np.bool_]) -> list[dict[str, float]]:
+    """How often recommendations of like chances were right."""
+    bounds = [0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 1.01]
+    rows = []
+    for low, high in itertools.pairwise(bounds):
+        those = (chances >= low) & (chances < high)
+        if those.any():
+            said, came = float(chances[those].mean()), float(right[those].mean())
+            rows.append({"said": round(said, 3), "came": round(came, 3), "of": int(those.sum())})
+    return rows
