@@ -18,6 +18,7 @@ from citebed.collection import (
 )
 from citebed.errors import CitebedError
 from citebed.report.progress_bar import progress_bar
+from citebed.retrieval.dense.static_model import kept_model
 from citebed.retrieval.encoders.encoder import index_encoder
 from citebed.retrieval.index.building import IndexOptions, IndexReport, build_index
 from citebed.retrieval.recommending import Recommender
@@ -61,14 +62,19 @@ class Workbench(Collection):
         citing: Iterable[str | Path] = (),
         rebuild: bool = False,
         neural: bool | str | Path = False,
+        static: str | Path | None = None,
         quiet: bool = False,
     ) -> IndexReport:
         """Index the collection, or bring its index up to date; ``citing`` are contexts files.
 
-        ``neural`` also makes the vectors of the encoder that was fetched, or of the one named.
+        ``neural`` also makes the vectors of the encoder that was fetched, or of the one named;
+        ``static`` are word vectors of one's own.
         """
         encoder = index_encoder(self, neural)
-        options = IndexOptions(analyser, tuple(map(Path, citing)), rebuild=rebuild, neural=encoder)
+        words = None if static is None else kept_model(static)
+        options = IndexOptions(
+            analyser, tuple(map(Path, citing)), rebuild=rebuild, neural=encoder, static=words
+        )
         with progress_bar(quiet, "documents") as progress:
             report = build_index(self, options, progress)
         self._recommenders.clear()

@@ -47,8 +47,8 @@ def demo(
     _say(f"citebed import {folder} landmarks.bib papers/")
     print_report(report)
     _run("index", folder)
-    said = f'citebed recommend {folder} -k 3 \\\n    "{QUESTION}"'
-    _run("recommend", folder, QUESTION, "-k", "3", said=said)
+    said = f'citebed recommend {folder} -k 2 \\\n    "{QUESTION}"'
+    _run("recommend", folder, QUESTION, "-k", "2", said=said)
     if full:
         _compare(collection)
         _stream(collection)

@@ -59,6 +59,10 @@ def index(
         str | None,
         typer.Option(help="Make them with this encoder: a folder, or a name of the hub."),
     ] = None,
+    static: Annotated[
+        Path | None,
+        typer.Option(help="Word vectors of your own, made by 'citebed train static'."),
+    ] = None,
     workers: Annotated[int, typer.Option(help="Processes that count; 0 for one a core.")] = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -70,11 +74,13 @@ def index(
 
     Example: citebed index acm-cr/
     """
+    from citebed.retrieval.dense.static_model import kept_model
     from citebed.retrieval.encoders.encoder import index_encoder
     from citebed.retrieval.index.building import IndexOptions, build_index
 
     model = index_encoder(collection, encoder or neural)
-    options = IndexOptions(analyser, tuple(citing or ()), workers, rebuild, model)
+    words = None if static is None else kept_model(static)
+    options = IndexOptions(analyser, tuple(citing or ()), workers, rebuild, model, words)
     with progress_bar(quiet or as_json, unit="documents") as progress:
         report = build_index(collection, options, progress)
     if as_json:
@@ -204,7 +210,7 @@ def recommend(
             "By default: paragraphs of a file, otherwise the text."
         ),
     ] = None,
-    model: Model = "bm25",
+    model: Model = "bm25+learned",
     fields: FieldWeights = DEFAULT_FIELDS,
     before: Annotated[
         str | None, typer.Option(help="Nothing later than this date, e.g. 2019 or 2019-07-31.")

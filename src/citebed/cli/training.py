@@ -1,4 +1,4 @@
-"""``citebed train``: training texts, word vectors, an encoder."""
+"""``citebed train``: training texts, word vectors, an encoder, a ranker."""
 
 from __future__ import annotations
 
@@ -177,6 +177,38 @@ def encoder(
     told = _silent if quiet else _tell
     trained = train_encoder(texts, start=start, machine=machine, told=told, **places, **settings)
     _finish(trained, as_json, quiet)
+
+
+@train.command()
+def ranker(
+    collection: Annotated[
+        Path, typer.Argument(help="A collection that was indexed with --citing, perhaps --neural.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file, e.g. ranker.json.")],
+    questions: Annotated[int, typer.Option(min=10, help="How many questions are asked.")] = 3000,
+    seed: Seed = 7,
+    fold: Fold = 0,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn from citing sentences how much each signal counts, and how sure an answer is.
+
+    Takes minutes on a CPU, without PyTorch. Use it with --model 'bm25+learned(with=ranker.json)'.
+
+    Example: citebed train ranker acm-cr/ -o ranker.json
+    """
+    from citebed.training.ranker import RankerSettings, train_ranker
+
+    settings = RankerSettings(questions, seed, fold)
+    about = train_ranker(collection, output, settings, _silent if quiet or as_json else _tell)
+    if as_json:
+        print_json([{"level": name, **rows["learned"]} for name, rows in about["figures"].items()])
+    elif not quiet:
+        for level, rows in about["figures"].items():
+            found = ", ".join(
+                f"{measure} {value:.3f}" for measure, value in rows["learned"].items()
+            )
+            typer.echo(f"{printable(output)}, level {level}: {found}")
 
 
 def _texts(

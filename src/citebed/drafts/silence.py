@@ -31,7 +31,7 @@ _FEWEST, _FEWEST_OF_ITEM = 3, 4
 
 def silent_as(text: str, sentences: Sequence[str], kind: str, section: str) -> str:
     """What a passage is that asks for no citations, in a word or two; nothing for prose."""
-    if kind == "caption" or _CAPTION.match(text):
+    if kind == "caption" or is_caption(text):
         return "caption"
     if _KEYWORDS.match(text):
         return "list of keywords"
@@ -39,6 +39,11 @@ def silent_as(text: str, sentences: Sequence[str], kind: str, section: str) -> s
         return "acknowledgement"
     is_bare = _words(text) < (_FEWEST_OF_ITEM if kind == "item" else _FEWEST)
     return STUB if is_bare or all(map(_is_stub, sentences)) else ""
+
+
+def is_caption(text: str) -> bool:
+    """Whether a text begins as captions do: ``Figure 3: …``."""
+    return _CAPTION.match(text) is not None
 
 
 def _is_stub(sentence: str) -> bool:

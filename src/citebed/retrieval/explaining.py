@@ -30,7 +30,7 @@ def explain(
 ) -> list[Explained]:
     """The documents of an answer as recommendations; ``cards`` say what is known of each.
 
-    Left out is what only function words found.
+    Left out is what only function words found, and what is unlikely and shares no word at all.
     """
     sentences = asked.sentences
     beside = _evidence(runner, asked, answer, cards)
@@ -39,6 +39,8 @@ def explain(
         if why is None and beside is None:
             continue
         words, number = why or Reason((), None)
+        if not words and answer.is_unlikely(place):
+            continue
         proof = Evidence(0, "", ()) if beside is None else beside[place]
         number = proof.asked_by if number is None and beside is not None else number
         one = Recommendation(

@@ -116,6 +116,7 @@ class Learned(Ranking):
 
     name: ClassVar[str] = "learned"
     encoder: str = choice("auto", "yes", "no", about="whether the encoder's vectors count")
+    source: str | None = path("a ranker's file, in place of the one that comes along", name="with")
 
 
 RANKINGS: dict[str, type[Ranking]] = {ranking.name: ranking for ranking in (Dense, Learned)}

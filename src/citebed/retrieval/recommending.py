@@ -14,6 +14,7 @@ from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.drafts.cite_keys import Bibliography, Work
 from citebed.drafts.records import Place
+from citebed.drafts.silence import is_caption
 from citebed.errors import CitebedError
 from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.explaining import Explained, explain
@@ -24,18 +25,21 @@ from citebed.retrieval.queries import checked_date
 from citebed.retrieval.recommendations import Recommendation, Recommendations
 from citebed.retrieval.running import Runner, RunOptions
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields, fields_of
+from citebed.text.own_words import speaks_of_itself, telling_words
 from citebed.text.sentences import split_sentences
 
 if TYPE_CHECKING:
     from citebed.drafts import Draft, Passage
     from citebed.retrieval.questions import Given, Questions
 
-DEFAULT_MODEL = "bm25"
+DEFAULT_MODEL = "bm25+learned"
 """What recommends unless another way of retrieval is named."""
 _NO_GOOD_MATCH = (
     "no good match: nothing in the collection is likely to be what the text should cite. Give a "
     "passage that says what others have done, or see the best there is with --least 0."
 )
+_FEWEST_WORDS = 4
+"""Fewer telling words are what somebody looks for: they get what there is."""
 _WARM_FROM = 20
 """From so many passages on, making the recommender ready pays."""
 
@@ -159,6 +163,7 @@ class Recommender:
         silent: list[tuple[str, Passage]] = []
         for number, (passage, questions) in enumerate(pairs, 1):
             why = passage.silent or self._foreign(passage.text)
+            why = why or (_asks_nothing(passage.text) if how["least"] is None else "")
             try:
                 best = [] if why else self._found(
                     passage.text, k, exclude=exclude | questions.left_out,
@@ -207,7 +212,7 @@ class Recommender:
         asked = replace(asked, sentences=sentences or split_sentences(asked.text))
         (answer,) = self._runner.answers([asked], k)
         answer = answer.at_least(least)
-        if answer.is_poor:
+        if answer.is_poor and len(telling_words(asked.text)) >= _FEWEST_WORDS:
             raise NothingToAsk(_NO_GOOD_MATCH, "passage without a good match")
         names = [self.index.ids[int(number)] for number in answer.hits.docs]
         return explain(self._runner, asked, answer, self._cards_of(names))
@@ -275,6 +280,13 @@ class Recommender:
 
     def _scan(self, names: list[str]) -> pl.LazyFrame:
         return self.collection.scan_documents().filter(pl.col("doc_id").is_in(names))
+
+
+def _asks_nothing(text: str) -> str:
+    """What a text is that asks for nothing, whatever it was given as."""
+    if is_caption(text):
+        return "caption"
+    return "passage that speaks of the text itself" if speaks_of_itself(text) else ""
 
 
 def _work_of(card: dict[str, Any]) -> Work:

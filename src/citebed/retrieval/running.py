@@ -98,13 +98,15 @@ class Answer(NamedTuple):
         chances = None if self.ranked is None else self.ranked.chances
         return None if chances is None else float(chances[place])
 
+    def is_unlikely(self, place: int) -> bool:
+        """Whether the document at a place has less than the chance of a good match."""
+        chance = self.chance(place)
+        return self.ranked is not None and chance is not None and chance < self.ranked.least
+
     @property
     def is_poor(self) -> bool:
-        """Whether not even the best document is likely to be right."""
-        ranked = self.ranked
-        if ranked is None or ranked.chances is None:
-            return False
-        return float(ranked.chances.max(initial=0.0)) < ranked.least
+        """Whether no document has the chance of a good match."""
+        return self.ranked is not None and all(map(self.is_unlikely, range(len(self.hits.docs))))
 
     def at_least(self, chance: float | None) -> Answer:
         """The answer with only those documents that are as likely to be right, if a chance is

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from citebed.files.places import models_folder
+from citebed.files.writing import write_whole
 from citebed.retrieval.dense.embedder import Told, Vectors
 from citebed.retrieval.dense.model_files import ModelFile, damaged, read_model, write_model
 from citebed.retrieval.dense.vectors import quantised, unit_rows
@@ -169,3 +171,25 @@ def open_static_model(path: str | Path) -> StaticModel:
 def shipped_model() -> StaticModel:
     """The model that comes with citebed."""
     return open_static_model(SHIPPED)
+
+
+def kept_model(path: str | Path) -> StaticModel:
+    """The model in a file, kept among the user's models, where an index finds it again."""
+    model = open_static_model(path)
+    place = _place(model.fingerprint)
+    if not place.is_file():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(place, Path(path).read_bytes())
+    return open_static_model(place)
+
+
+def model_of(fingerprint: str) -> StaticModel:
+    """The model of a fingerprint: one that was kept, else the one that comes with citebed."""
+    place = _place(fingerprint)
+    if place.is_file() and fingerprint != shipped_model().fingerprint:
+        return open_static_model(place)
+    return shipped_model()
+
+
+def _place(fingerprint: str) -> Path:
+    return models_folder() / f"static-{fingerprint[:32]}.npz"

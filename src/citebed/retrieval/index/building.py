@@ -21,7 +21,7 @@ from citebed.errors import CitebedError, CollectionError
 from citebed.files.writing import own_folder, told, workshop
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.dense.embedder import Embedder
-from citebed.retrieval.dense.static_model import shipped_model
+from citebed.retrieval.dense.static_model import model_of
 from citebed.retrieval.index import assembling, citing_sentences, counting, layout
 from citebed.retrieval.index.assembling import Gathered
 from citebed.retrieval.index.citing_text import citing_text, names_of
@@ -55,6 +55,7 @@ class IndexOptions:
     workers: int = 0
     rebuild: bool = False
     neural: Embedder | None = None
+    static: Embedder | None = None
 
 
 class IndexReport(NamedTuple):
@@ -109,7 +110,7 @@ def _usable(folder: Path) -> Index | None:
 
 def _is_as_asked(old: Index, options: IndexOptions) -> bool:
     """Whether an index is what the options would make of the files that it was made of."""
-    found, models = old.description, _models(options)
+    found, models = old.description, _models(options, old)
     sources = tuple(os.path.realpath(path) for path in options.citing)
     vectors = {kind: old.vectors(kind) for kind in models}
     return (
@@ -120,10 +121,11 @@ def _is_as_asked(old: Index, options: IndexOptions) -> bool:
     )
 
 
-def _models(options: IndexOptions) -> dict[str, Embedder]:
+def _models(options: IndexOptions, old: Index | None) -> dict[str, Embedder]:
     """The models whose vectors an index is to have, by kind."""
     neural = {} if options.neural is None else {"encoder": options.neural}
-    return {"static": shipped_model(), **neural}
+    before = "" if old is None else old.description.vectors.get("static", {}).get("fingerprint", "")
+    return {"static": options.static or model_of(before), **neural}
 
 
 @dataclass
@@ -170,7 +172,7 @@ class _Builder:
         return Embedding(
             self.collection,
             documents["row"].to_numpy().astype(np.int64),
-            _models(self.options),
+            _models(self.options, self.old),
             self.before,
             self.options.rebuild,
             self.options.workers or os.cpu_count() or 1,
@@ -311,13 +313,14 @@ class _Builder:
         keys = np.concatenate(self.citing["keys"])
         document, paper = self.citing["document"], self.citing["paper"]
         names, offsets = Strings.packed(self.citing["papers"])
+        model = _models(self.options, self.old)["static"]
         return {
             "papers": names,
             "papers.offsets": offsets,
             **assembling.citing_shares(keys, final, document, paper, arrays),
             **assembling.citing_lengths(self.citing["lengths"], document, paper),
             **citing_sentences.arrays_of(
-                document, paper, self.citing["years"], self.citing["texts"], shipped_model()
+                document, paper, self.citing["years"], self.citing["texts"], model
             ),
         }
 

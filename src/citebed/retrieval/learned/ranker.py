@@ -27,8 +27,10 @@ Reals = NDArray[np.float64]
 SHIPPED = Path(__file__).with_name("ranker.json")
 FORMAT = 1
 LEVELS = ("static", "encoder")
-INPUTS = ("constant", "score", *(f"raw_{name}" for name in RAW))
-"""What the chance is computed from; ``raw_bm25`` is a logarithm."""
+INPUTS = ("constant", "score", "is_cited", *(f"raw_{name}" for name in RAW))
+"""What the chance is computed from; ``raw_bm25`` is a logarithm, ``is_cited`` whether any of the
+documents is known to be cited: without citing sentences all scores are lower."""
+_CITED = list(SIGNALS).index("cited")
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,8 @@ def inputs(weighed: Weighed, scores: Reals) -> Reals:
     """What the chances of documents are computed from: a column for each of ``INPUTS``."""
     raw = weighed.raw.copy()
     raw[:, 0] = np.log1p(np.maximum(raw[:, 0], 0))
-    return np.column_stack([np.ones(len(scores)), scores, raw])
+    some = np.full(len(scores), float(weighed.values[:, _CITED].any()))
+    return np.column_stack([np.ones(len(scores)), scores, some, raw])
 
 
 @dataclass(frozen=True)

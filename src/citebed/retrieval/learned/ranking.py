@@ -9,17 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.collection import Collection
-from citebed.errors import CitebedError
 from citebed.retrieval.dense.embedder import Embedder
-from citebed.retrieval.dense.static_model import shipped_model
+from citebed.retrieval.dense.static_model import model_of
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.learned.evidence import Evidence, evidence
-from citebed.retrieval.learned.ranker import Level, Ranker, shipped_ranker
+from citebed.retrieval.learned.ranker import Level, read_ranker, shipped_ranker
 from citebed.retrieval.learned.signals import SIGNALS, Question, Signals, Weighed
 from citebed.retrieval.pipeline import Dense, Learned, Ranking
 from citebed.retrieval.search.exhaustive import Hits
 from citebed.retrieval.search.searcher import Searcher
-from citebed.wording import printable
 
 Docs = NDArray[np.int64]
 _AT_ONCE = 64
@@ -53,7 +51,6 @@ class Ranks:
         collection: Collection,
         searcher: Searcher,
         ranking: Ranking,
-        ranker: Ranker | None = None,
     ) -> None:
         self.ranking = ranking
         models = models_for(searcher.index, ranking)
@@ -63,7 +60,7 @@ class Ranks:
             for kind, model in models.items()
         }
         if isinstance(ranking, Learned):
-            ranker = ranker or shipped_ranker()
+            ranker = read_ranker(ranking.source) if ranking.source else shipped_ranker()
             self._level = ranker.level("encoder" in models)
             self.facts["ranker"] = ranker.fingerprint
         elif isinstance(ranking, Dense):
@@ -85,7 +82,8 @@ class Ranks:
 
     def evidence(self, asked: Question, numbers: Docs, abstracts: Sequence[str]) -> list[Evidence]:
         """What speaks for documents, by their numbers, beside the words they share with a text."""
-        model = shipped_model()
+        vectors = self.signals.index.vectors("static")
+        model = model_of("" if vectors is None else vectors.fingerprint)
         citing = self.signals.citing
         known = np.zeros(0, bool) if citing is None else self.signals.known(asked)
         rows = [np.array(citing.of(n), np.int64) for n in numbers.tolist()] if citing else []
@@ -122,23 +120,13 @@ def models_for(index: Index, ranking: Ranking) -> dict[str, Embedder]:
 
 
 def _model(index: Index, kind: str) -> Embedder:
-    vectors, name = index.vectors(kind), printable(index.folder.parent)
-    option = " --neural" if kind == "encoder" else ""
-    if vectors is None:
-        raise CitebedError(
-            f"the index of {name} has no vectors of documents ({kind}). "
-            f"Make them with: citebed index {name}{option}"
-        )
+    vectors = index.vectors(kind)
     model: Embedder
-    if kind == "encoder":
+    if kind == "encoder" and vectors is not None:
         from citebed.retrieval.encoders.encoder import encoder_of
 
         model = encoder_of(vectors)
     else:
-        model = shipped_model()
-    if not vectors.is_of(model):
-        raise CitebedError(
-            f"the vectors in the index of {name} were made by another model ({vectors.name}). "
-            f"Make them anew with: citebed index {name}{option}"
-        )
+        model = model_of("" if vectors is None else vectors.fingerprint)
+    index.vectors_of(model, kind)  # says what to do where there are none of this model
     return model

@@ -18,10 +18,8 @@ from numpy.typing import NDArray
 
 from citebed.collection import Collection
 from citebed.retrieval.dense.embedder import Embedder, Vectors
-from citebed.retrieval.dense.vectors import DocumentVectors
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.citing_sentences import CitingSentences
-from citebed.retrieval.index.index import Index
 from citebed.retrieval.search.exhaustive import Hits
 from citebed.retrieval.search.searcher import Searcher, usable
 
@@ -35,7 +33,7 @@ SIGNALS = {
     "static_sentence": "similarity of word vectors, of the best sentence",
     "encoder": "similarity by the encoder, of the whole text",
     "encoder_sentence": "similarity by the encoder, of the best sentence",
-    "citing": "how like the text is to a sentence with which another paper cites the document",
+    "citing": "how much other papers say like it when they cite the document (logarithm)",
     "cited": "by how many papers it is cited (logarithm)",
     "lately": "how lately it was cited: 1 in the year before the text's own, 1/2 a year earlier",
     "cocited": "papers that cite it together with what the text cites already (logarithm)",
@@ -46,6 +44,8 @@ SIGNALS = {
 
 _CANDIDATES = 100
 """So many documents each signal may put forward, or as many as are asked for."""
+_ALIKE = 0.35
+"""Of sentences that are less alike no one would say that they ask for the same."""
 _LIKE = 50
 """So many documents the citing sentences put forward."""
 
@@ -88,7 +88,7 @@ class Signals:
     ) -> None:
         self._collection, self._searcher, self.index = collection, searcher, searcher.index
         self._models = models
-        self._vectors = {kind: _vectors(self.index, kind, models[kind]) for kind in models}
+        self._vectors = {kind: self.index.vectors_of(models[kind], kind) for kind in models}
 
     def prepare(self) -> None:
         """Make ready for many texts."""
@@ -167,8 +167,8 @@ class Signals:
     @cached_property
     def citing(self) -> CitingSentences | None:
         """The sentences that cite, where they have the vectors of the model at hand."""
-        citing = self.index.citing
-        return citing if citing and citing.vectors.is_of(self._models["static"]) else None
+        citing, model = self.index.citing, self._models.get("static")
+        return citing if citing and model and citing.vectors.is_of(model) else None
 
     def known(self, asked: Question) -> NDArray[np.bool_]:
         """Which citing sentences may help a question."""
@@ -177,15 +177,15 @@ class Signals:
         return self.citing.known_to(paper, asked.year)
 
     def _like(self, asked: Question, vectors: dict[str, Vectors]) -> NDArray[np.float32]:
-        """How like the text's sentences the likest citing sentence of each document is."""
+        """How much is said like the text when each document is cited: the sum of what is alike."""
         found = np.zeros(len(self.index.ids), np.float32)
         if self.citing is None or "static" not in vectors:
             return found
         rows = vectors["static"]
         likeness = self.citing.vectors.scores(rows[1:] if len(rows) > 1 else rows).max(axis=0)
-        likeness[~self.known(asked)] = 0
-        np.maximum.at(found, self.citing.docs, likeness)
-        return found
+        alike = np.flatnonzero(self.known(asked) & (likeness > _ALIKE))
+        np.add.at(found, self.citing.docs[alike], likeness[alike])
+        return np.log1p(found)
 
     def _of_others(self, asked: Question, docs: Docs) -> dict[str, Reals]:
         found = {"title_only": (self.index.lengths["abstract"][docs] == 0).astype(float)}
@@ -228,13 +228,6 @@ class Signals:
             known = dict(table.iter_rows())
             return np.array([known.get(name) or 0 for name in self.index.ids], np.int64)
         return table["year"].fill_null(0).to_numpy().astype(np.int64)
-
-
-def _vectors(index: Index, kind: str, model: Embedder) -> DocumentVectors:
-    vectors = index.vectors(kind)
-    assert vectors is not None
-    assert vectors.is_of(model)
-    return vectors
 
 
 def _several(sentences: Sequence[str]) -> Sequence[str]:

@@ -44,8 +44,8 @@ def test_scores_and_chances_by_hand() -> None:
     weighed = Weighed(np.array([4, 9]), values, raw)
     scores = LEVEL.scores(weighed)
     assert scores.tolist() == [1 * 1 + 2 * 0.5, 3 * 2.0]
-    assert inputs(weighed, scores)[0].tolist() == [1, 2, 1, 0, 0, 0, 0]
-    z = CHANCE[0] + 2 * CHANCE[1] + CHANCE[2]
+    assert inputs(weighed, scores)[0].tolist() == [1, 2, 0, 1, 0, 0, 0, 0]
+    z = CHANCE[0] + 2 * CHANCE[1] + CHANCE[3]
     assert LEVEL.chances(weighed, scores)[0] == pytest.approx(1 / (1 + np.exp(-z)))
     assert LEVEL.shares(weighed).sum(axis=1).tolist() == scores.tolist()
 

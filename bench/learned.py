@@ -1,0 +1,263 @@
+"""How good the learned ranking is, level by level: ``python bench/learned.py COLLECTION``.
+
+COLLECTION is ACM-CR, indexed with citing sentences and the encoder:
+
+    citebed index acm-cr/ --citing contexts.jsonl --neural
+
+(each line of the contexts with the ``year`` of its citing paper, so that no later paper helps).
+Prints the tables of docs/learned.md; ``--write`` puts them there. Every text is weighed once; a
+level is a choice of weights. What a level is compared with stands above it; differences are tested
+by citing paper. ``--contexts CITED PREPARED`` adds the contexts of unseen papers among all cited
+documents (a collection of them, and the file of ``citebed train prepare``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+import citebed
+from citebed.collection import open_collection
+from citebed.retrieval.index.index import open_index
+from citebed.retrieval.learned.ranker import shipped_ranker
+from citebed.retrieval.learned.signals import SIGNALS
+from citebed.retrieval.running import Asked, Runner
+from citebed.training.ranker import OF_CITING, Example, Examples, RankerSettings, figures
+
+ORIGINS = Path(__file__).with_name("origins.jsonl")
+PAGE = Path(__file__).parent.parent / "docs" / "learned.md"
+SETS = ("paragraphs", "sentences")
+NAMES = list(SIGNALS)
+_NONE = np.zeros(0, np.int64)
+
+
+class Query(NamedTuple):
+    """A query's id, and what may answer it."""
+
+    query_id: str
+    example: Example
+
+
+def weights(**chosen: float) -> np.ndarray:
+    return np.array([chosen.get(name, 0.0) for name in NAMES])
+
+
+def levels() -> dict[str, np.ndarray]:
+    """The levels by name: each has more than the one before."""
+    ranker = shipped_ranker()
+    static, encoder = ranker.level(False).weights, ranker.level(True).weights
+    citing = np.array([name in OF_CITING for name in NAMES])
+    return {
+        "BM25": weights(bm25=1),
+        "BM25 + word vectors, equal weights": weights(bm25=1, static=1, static_sentence=1),
+        "default, no citing sentences": np.where(citing, 0, static),
+        "default": static,
+        "BM25 + encoder, equal weights": weights(bm25=1, encoder=1, encoder_sentence=1),
+        "with the encoder, no citing sentences": np.where(citing, 0, encoder),
+        "with the encoder": encoder,
+    }
+
+
+def weigh(runner: Runner, asked: Sequence[Asked], wanted: Sequence[Iterable[str]]) -> list[Query]:
+    """What may answer queries, of which it is known what is wanted."""
+    signals, found = runner.ranks.signals, []
+    for start in range(0, len(asked), 64):
+        part = asked[start : start + 64]
+        questions = [replace(runner.question(one), cites=_NONE) for one in part]
+        first = runner.searcher.search_all(
+            [one.terms for one in part], 1000, excluded=[one.excluded for one in part]
+        )
+        vectors = signals.embedded(questions)
+        rows = zip(part, questions, first, vectors, wanted[start:], strict=False)
+        for one, question, hits, some, right in rows:
+            weighed = signals.weigh(question, hits, some, 100)
+            numbers = [runner.index.ids.find(name) for name in right]
+            cited = np.isin(weighed.docs, numbers)
+            example = Example(one.asker or "", weighed, cited, len(numbers), False)
+            found.append(Query(one.query_id, example))
+    return found
+
+
+def judged(runner: Runner, name: str) -> list[Query]:
+    """The queries of a set."""
+    table = runner.collection.qrels(name).table.filter(pl.col("relevance") > 0)
+    right = dict(table.group_by("query_id").agg("doc_id").iter_rows())
+    rows = [
+        r for r in runner.collection.queries(name).iter_rows(named=True) if r["query_id"] in right
+    ]
+    asked = [
+        runner.asked(r["text"], r["query_id"], exclude=r["exclude"] or (), paper=r["paper_id"])
+        for r in rows
+    ]
+    return weigh(runner, asked, [right[row["query_id"]] for row in rows])
+
+
+def origins(runner: Runner) -> list[Query]:
+    """Sentences of our own about ideas, and the papers that introduced them."""
+    rows = [json.loads(line) for line in ORIGINS.read_text().splitlines()]
+    asked = [runner.asked(row["text"], str(at)) for at, row in enumerate(rows)]
+    return weigh(runner, asked, [row["doc_ids"] for row in rows])
+
+
+def mean(queries: Iterable[Query], chosen: np.ndarray) -> tuple[float, float]:
+    rows = [figures(q.example, q.example.weighed.values @ chosen) for q in queries]
+    recall, gain = np.array(rows).mean(axis=0)
+    return float(recall), float(gain)
+
+
+def hits(queries: Sequence[Query], chosen: np.ndarray) -> float:
+    return float(np.mean([_best(q.example, chosen).any() for q in queries]))
+
+
+def _best(example: Example, chosen: np.ndarray) -> np.ndarray:
+    order = np.argsort(-(example.weighed.values @ chosen), kind="stable")[:10]
+    return example.right[order]
+
+
+def as_run(runner: Runner, queries: Sequence[Query], chosen: np.ndarray) -> pl.DataFrame:
+    parts = []
+    for query_id, example in queries:
+        scores = example.weighed.values @ chosen
+        order = np.argsort(-scores, kind="stable")[:100]
+        names = [runner.index.ids[int(n)] for n in example.weighed.docs[order]]
+        parts.append(pl.DataFrame({"query_id": query_id, "doc_id": names, "score": scores[order]}))
+    return pl.concat(parts)
+
+
+def level_table(sets: dict[str, list[Query]]) -> Iterable[str]:
+    tested, first = sets["contexts"], sets["origins"]
+    of_sets = "paragraphs R@10 / nDCG@10 | sentences R@10 / nDCG@10"
+    yield f"| | {of_sets} | unseen contexts R@10 | origins hit@10 |"
+    yield "|---|---|---|---|---|"
+    for name, chosen in levels().items():
+        scores = [mean(sets[each], chosen) for each in SETS]
+        cells = [f"{recall:.3f} / {gain:.3f}" for recall, gain in scores]
+        cells += [f"{mean(tested, chosen)[0]:.3f}", f"{hits(first, chosen):.3f}"]
+        yield f"| {name} | {' | '.join(cells)} |"
+
+
+def significance(runner: Runner, sets: dict[str, list[Query]]) -> Iterable[str]:
+    yield "| nDCG@10 | against | paragraphs: difference, p | sentences: difference, p |"
+    yield "|---|---|---|---|"
+    pairs = [
+        ("default, no citing sentences", "BM25"), ("default", "default, no citing sentences"),
+        ("with the encoder", "default"), ("with the encoder", "BM25"),
+    ]  # fmt: skip
+    known = levels()
+    for name, other in pairs:
+        cells = []
+        for each in SETS:
+            runs = {n: as_run(runner, sets[each], known[n]) for n in (other, name)}
+            papers = {q.query_id: q.example.paper for q in sets[each]}
+            found = citebed.evaluate(runner.collection.qrels(each), runs, ["nDCG@10"])
+            row = found.compare(baseline=other, cluster=papers).table.row(0, named=True)
+            cells.append(f"{row['difference']:+.3f}, {_p(row['p'])}")
+        yield f"| {name} | {other} | {' | '.join(cells)} |"
+
+
+def _p(p: float) -> str:
+    return "< 0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def ablation(sets: dict[str, list[Query]]) -> Iterable[str]:
+    full = levels()["with the encoder"]
+    groups = {
+        "everything": (), "BM25": ("bm25", "title"), "word vectors": ("static", "static_sentence"),
+        "the encoder": ("encoder", "encoder_sentence"),
+        "best sentences": ("static_sentence", "encoder_sentence"), "citing sentences": ("citing",),
+        "how often and how lately cited": ("cited", "lately"), "age": ("age",),
+        "title-only records": ("title_only",),
+    }  # fmt: skip
+    yield "| without | paragraphs | sentences | unseen contexts | origins hit@10 |"
+    yield "|---|---|---|---|---|"
+    for name, left_out in groups.items():
+        chosen = np.where([each in left_out for each in NAMES], 0, full)
+        cells = [
+            "{:.3f} / {:.3f}".format(*mean(sets[each], chosen)) for each in (*SETS, "contexts")
+        ]
+        label = "nothing" if name == "everything" else name
+        yield f"| {label} | {' | '.join(cells)} | {hits(sets['origins'], chosen):.3f} |"
+
+
+def groups_table(runner: Runner, queries: Sequence[Query]) -> Iterable[str]:
+    """Recall@10 of cited papers by their age and by how often they are cited."""
+    table = runner.collection.scan_documents().select("doc_id", "year").collect()
+    years = dict(table.iter_rows())
+    known = levels()
+    chosen = {
+        n: known[n] for n in ("BM25", "default, no citing sentences", "default", "with the encoder")
+    }
+    rows: dict[str, list[Any]] = {}
+    cited = NAMES.index("cited")
+    for _, example in queries:
+        tops = {n: set(_docs(example, w)) for n, w in chosen.items()}
+        for place in np.flatnonzero(example.right):
+            number = int(example.weighed.docs[place])
+            year = years.get(runner.index.ids[number]) or 0
+            times = round(float(np.expm1(example.weighed.values[place, cited])))
+            found = {n: number in top for n, top in tops.items()}
+            rows.setdefault(_age(2020 - year), []).append(found)
+            rows.setdefault(_times(times), []).append(found)
+    yield f"| cited papers among the candidates | number | {' | '.join(chosen)} |"
+    yield "|---|---|" + "---|" * len(chosen)
+    for group in sorted(rows):
+        share = [f"{np.mean([row[n] for row in rows[group]]):.3f}" for n in chosen]
+        yield f"| {group[2:]} | {len(rows[group]):,} | {' | '.join(share)} |"
+
+
+def _docs(example: Example, chosen: np.ndarray) -> list[int]:
+    order = np.argsort(-(example.weighed.values @ chosen), kind="stable")[:10]
+    return example.weighed.docs[order].tolist()
+
+
+def _age(years: int) -> str:
+    named = ((3, "1 of the last 3 years"), (10, "2 4 to 10 years old"), (2000, "3 older"))
+    return next(name for most, name in named if years <= most)
+
+
+def _times(times: int) -> str:
+    named = ((0, "4 cited by no paper we know"), (3, "5 by 1 to 3"), (10, "6 by 4 to 10"))
+    return next((name for most, name in named if times <= most), "7 by more than 10")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("collection", type=Path)
+    parser.add_argument("--questions", type=int, default=1500)
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    collection = open_collection(given.collection)
+    index = open_index(collection, verified=True)
+    settings = RankerSettings(questions=given.questions)
+    examples = Examples(collection, index, "yes", settings, lambda _: None)
+    runner = examples.runner
+    sets = {name: judged(runner, name) for name in SETS} | {"origins": origins(runner)}
+    sets["contexts"] = [Query(str(at), each) for at, each in enumerate(examples.of("test"))]
+    both = [query for name in SETS for query in sets[name]]
+    tables = [level_table(sets), significance(runner, sets), ablation(sets)]
+    tables.append(groups_table(runner, both))
+    texts = ["\n".join(table) for table in tables]
+    print("\n\n".join(texts))
+    if given.write:
+        _write(texts)
+
+
+def _write(texts: Sequence[str]) -> None:
+    page = PAGE.read_text()
+    for number, text in enumerate(texts, 1):
+        start, end = f"<!-- table {number} -->\n", f"\n<!-- end {number} -->"
+        before, _, rest = page.partition(start)
+        _, _, after = rest.partition(end)
+        page = before + start + text + end + after
+    PAGE.write_text(page)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""Training the ranker: what is known to be true is learned, and nothing from the test."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.unit.retrieval.index.making import build, write_collection
+
+from citebed.cli.app import main
+from citebed.errors import CitebedError
+from citebed.retrieval.learned.ranker import INPUTS, Level, read_ranker
+from citebed.retrieval.learned.signals import RAW, SIGNALS, Weighed
+from citebed.training.folds import fold_of, part_of
+from citebed.training.ranker import (
+    Example,
+    RankerSettings,
+    _listwise,
+    calibrated,
+    figures,
+    train_ranker,
+)
+
+NAMES = list(SIGNALS)
+
+
+def examples(weights: np.ndarray, count: int = 400) -> list[Example]:
+    """Questions of which the cited document was drawn as the weights say."""
+    rng = np.random.default_rng(3)
+    found = []
+    for _ in range(count):
+        values = np.zeros((12, len(NAMES)))
+        values[:, :3] = rng.random((12, 3))
+        chances = np.exp(values @ weights)
+        right = np.arange(12) == rng.choice(12, p=chances / chances.sum())
+        raw = np.zeros((12, len(RAW)))
+        raw[:, 1] = values[:, 2]
+        found.append(Example("p", Weighed(np.arange(12), values, raw), right, 1, True))
+    return found
+
+
+def test_weights_that_made_the_data_are_found() -> None:
+    truth = np.zeros(len(NAMES))
+    truth[:3] = 4.0, 0.0, 2.0
+    found = _listwise(examples(truth, 3000), np.arange(3), np.zeros(len(NAMES)))
+    assert found[:3] == pytest.approx(truth[:3], abs=0.4)
+    assert not found[3:].any()
+    fixed = truth.copy()
+    fixed[2] = 0
+    again = _listwise(examples(truth, 3000), np.array([2]), fixed)
+    assert again[2] == pytest.approx(2.0, abs=0.4)
+    assert again[0] == 4.0  # as it was given
+
+
+def test_chances_come_true() -> None:
+    truth = np.zeros(len(NAMES))
+    truth[:3] = 4.0, 0.0, 2.0
+    data = examples(truth, 3000)
+    level = calibrated(Level(truth, np.zeros(0), 0.0), data)
+    said, came = [], []
+    for each in data:
+        order = np.argsort(-level.scores(each.weighed))[:10]
+        docs, values, raw = each.weighed
+        best = Weighed(docs[order], values[order], raw[order])
+        said += level.chances(best, level.scores(best)).tolist()
+        came += each.right[order].tolist()
+    for low, high in ((0.0, 0.08), (0.08, 0.2), (0.2, 0.6)):
+        those = (np.array(said) >= low) & (np.array(said) < high)
+        assert np.array(came)[those].mean() == pytest.approx(np.array(said)[those].mean(), abs=0.04)
+    assert 0 < level.least < 0.5
+    assert len(level.chance) == len(INPUTS)
+
+
+def test_figures_by_hand() -> None:
+    right = np.array([False, True, False, True])
+    weighed = Weighed(np.arange(4), np.zeros((4, len(NAMES))), np.zeros((4, len(RAW))))
+    recall, gain = figures(Example("p", weighed, right, 3, False), np.array([4.0, 3, 2, 1]))
+    assert recall == pytest.approx(2 / 3)
+    ideal = 1 + 1 / np.log2(3) + 1 / 2
+    assert gain == pytest.approx((1 / np.log2(3) + 1 / np.log2(5)) / ideal)
+
+
+# --- a collection ---------------------------------------------------------------------------------
+
+TOPICS = ("smoothing of language models", "parallel compilers", "sensor networks", "touch screens")
+PAPERS = [f"P{number}" for number in range(400)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ranker") / "c"
+    rows = [
+        {
+            "doc_id": f"d{number}",
+            "title": f"{topic} {part}",
+            "abstract": f"On {topic}.",
+            "year": 2000,
+        }
+        for number, (topic, part) in enumerate((t, p) for t in TOPICS for p in "abcdef")
+    ]
+    write_collection(folder, rows)
+    file = folder.parent / "contexts.jsonl"
+    lines = [
+        {"citing": name, "context": f"Much is known of {TOPICS[at % 4]} [CIT].",
+         "cited": f"d{6 * (at % 4) + at % 3}", "year": 2005 + at % 10}
+        for at, name in enumerate(PAPERS)
+    ]  # fmt: skip
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    build(folder, citing=(file,))
+    return folder
+
+
+def test_a_ranker_is_trained_and_used(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "ranker.json"
+    assert main(["train", "ranker", str(folder), "-o", str(path), "-q"]) == 0
+    ranker = read_ranker(path)
+    tested = [name for name in PAPERS if part_of(fold_of(name)) == "test"]
+    assert ranker.about["figures"]["static"]["questions"] == len(tested)
+    level = ranker.level(False)
+    assert level.weights[NAMES.index("citing")] > 0  # three of six documents are never cited
+    model = f"bm25+learned(with={path})"
+    text = "Much is known of parallel compilers."
+    assert main(["recommend", str(folder), text, "-m", model, "--json", "--least", "0"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["doc_id"] for row in rows[:3]} == {"d6", "d7", "d8"}
+    assert all(0 < row["chance"] < 1 for row in rows)
+    assert rows[0]["citing_sentences"] == ["Much is known of parallel compilers."]
+
+
+def test_same_seed_same_ranker(folder: Path, tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        train_ranker(folder, tmp_path / name, RankerSettings(questions=15))
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
+
+
+def test_nothing_to_learn_from(tmp_path: Path) -> None:
+    folder = write_collection(tmp_path / "c", [{"doc_id": "a", "title": "Oak trees"}])
+    build(folder)
+    with pytest.raises(CitebedError, match=r"no citing sentences .* --citing FILE"):
+        train_ranker(folder, tmp_path / "ranker.json")
+    assert not (tmp_path / "ranker.json").exists()
