@@ -47,7 +47,11 @@ def cocited(contexts: Sequence[Row], document: str, beside: Sequence[str]) -> fl
 
 
 def citing(contexts: Sequence[Row], document: str, sentences: Sequence[str]) -> float:
-    model = shipped_model()
-    said = [row["text"] for row in contexts if row["doc"] == document]
-    pairs = [(model.queries([s])[0], model.queries([t])[0]) for s in sentences for t in said]
-    return max((float(np.dot(one, other)) for one, other in pairs), default=0.0)
+    """The logarithm of the sum of how like each citing sentence is, where it is at least 0.35."""
+    model, total = shipped_model(), 0.0
+    for row in contexts:
+        if row["doc"] == document:
+            said = model.queries([row["text"]])[0]
+            likeness = max(float(np.dot(model.queries([s])[0], said)) for s in sentences)
+            total += likeness if likeness > 0.35 else 0.0
+    return math.log1p(total)
