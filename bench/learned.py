@@ -169,7 +169,7 @@ def _p(p: float) -> str:
 def ablation(sets: dict[str, list[Query]]) -> Iterable[str]:
     full = levels()["with the encoder"]
     groups = {
-        "everything": (), "BM25": ("bm25", "title"), "word vectors": ("static", "static_sentence"),
+        "everything": (), "BM25": ("bm25",), "word vectors": ("static", "static_sentence"),
         "the encoder": ("encoder", "encoder_sentence"),
         "best sentences": ("static_sentence", "encoder_sentence"), "citing sentences": ("citing",),
         "how often and how lately cited": ("cited", "lately"), "age": ("age",),

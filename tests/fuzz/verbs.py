@@ -68,7 +68,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--queries": ("@queries-jsonl", "c/queries/topics.jsonl"),
     "--bib": ("@draft-bib", "@papers-bib", "!nowhere.bib"),
     "--teams": ("@teams",),
-    "--from": ("!nowhere.tgz", "!c"),
+    "fetch --from": ("!nowhere.tgz", "!c"),
     "--encoder": ("!nowhere", "!c"),
     "--teams-file": ("@teams",),
     "--times": ("@times", "@stream", "@c"),

@@ -52,11 +52,11 @@ def _lines(each: Recommendation, width: int, several: bool) -> Iterator[str]:
 
 
 def in_words(chance: float) -> str:
-    """A chance as people say it: so many in ten, twenty or fifty like this one were right."""
+    """A chance as people say it: how many in ten, twenty or fifty that are as likely are right."""
     for of, least in ((10, 0.145), (20, 0.045), (50, 0.015)):
         if chance >= least:
-            return f"about {min(round(chance * of), of - 1)} in {of}"
-    return "hardly"
+            return f"about {min(round(chance * of), of - 1)} in {of} are right"
+    return "hardly any are right"
 
 
 def editor_lines(found: Iterable[Recommendation]) -> Iterator[str]:

@@ -247,7 +247,7 @@ def test_recommend_for_people(run: Run) -> None:
     assert lines[1] == "    Ann Ash, Bo Böhm · 2001 · J. of Trees · 10.5072/oak"
     assert lines[2] == "    cite as: oak"
     assert set(lines[3].partition("because of: ")[2].split(", ")) == {"oaks", "grow", "forests"}
-    assert lines[3].startswith("    about ")
+    assert " are right  because of: " in lines[3]
     assert lines[4] == "    asked by: Oaks grow in forests."
     assert lines[5] == "    it says: Oaks grow in forests."
     assert lines[6] == "    cited elsewhere: Forests have oaks."

@@ -28,7 +28,6 @@ Reals = NDArray[np.float64]
 
 SIGNALS = {
     "bm25": "BM25 of title, abstract and keywords, as a share of the best",
-    "title": "the part of BM25 that is due to words of the title, as a share of the best",
     "static": "similarity of word vectors, of the whole text",
     "static_sentence": "similarity of word vectors, of the best sentence",
     "encoder": "similarity by the encoder, of the whole text",
@@ -116,10 +115,10 @@ class Signals:
         lists += [_best(each, may, wanted) for pair in similar.values() for each in pair]
         lists += [_best(like, may & (like > 0), _LIKE)]
         docs = np.unique(np.concatenate(lists))
-        columns = self._of_words(asked, docs, found) | self._of_others(asked, docs)
+        columns = self._of_others(asked, docs)
         columns["citing"] = like[docs].astype(np.float64)
-        raw = {"bm25": columns["bm25"]}
-        columns["bm25"] = _share(columns["bm25"], found.scores)
+        raw = {"bm25": self._by_words(asked, docs, found)}
+        columns["bm25"] = _share(raw["bm25"], found.scores)
         for kind, (whole, best) in similar.items():
             columns[kind], columns[f"{kind}_sentence"] = _spread(whole, docs), _spread(best, docs)
             raw[kind] = whole[docs].astype(np.float64)
@@ -136,10 +135,10 @@ class Signals:
         may[asked.excluded] = False
         return may
 
-    def _of_words(self, asked: Question, docs: Docs, found: Hits) -> dict[str, Reals]:
+    def _by_words(self, asked: Question, docs: Docs, found: Hits) -> Reals:
+        """The documents' BM25, also of those that were not found by it."""
         final = usable(asked.terms, self._searcher.view)
-        shares = self._searcher.contributions(final.ids, docs) * final.weights
-        scores = shares.sum(axis=1)
+        scores = self._searcher.contributions(final.ids, docs) @ final.weights
         order = np.argsort(found.docs)
         place = np.searchsorted(found.docs, docs, sorter=order)
         place[place == len(found.docs)] = 0
@@ -147,20 +146,7 @@ class Signals:
             place = order[place]
             known = found.docs[place] == docs
             scores[known] = found.scores[place[known]]
-        in_title = (shares * self._has_in_title(final.ids, docs)).sum(axis=1)
-        return {"bm25": scores, "title": _share(in_title, found.scores)}
-
-    def _has_in_title(self, terms: Docs, docs: Docs) -> NDArray[np.bool_]:
-        """Whether each document (row) has each term (column) in its title."""
-        index, times = self.index, self.index.tf["title"]
-        table = np.zeros((len(docs), len(terms)), bool)
-        for column, term in enumerate(terms.tolist()):
-            start, end = index.offsets[term : term + 2].tolist()
-            place = start + np.searchsorted(index.docs[start:end], docs.astype(np.uint32))
-            there = np.flatnonzero(place < end)
-            there = there[index.docs[place[there]] == docs[there]]
-            table[there, column] = times[place[there]] > 0
-        return table
+        return scores
 
     # --- What other papers say ---
 
