@@ -165,7 +165,8 @@ def test_patterns_made_in_functions_come_through_the_door() -> None:
         try:
             names = _Names(vars(import_module(name)))
         except ModuleNotFoundError as error:
-            assert error.name == "torch"  # which only training needs
+            if error.name != "torch":  # which only training needs
+                raise
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
