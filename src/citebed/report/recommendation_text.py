@@ -41,7 +41,7 @@ def _lines(each: Recommendation, width: int, several: bool) -> Iterator[str]:
     yield from textwrap.wrap(shown, width, initial_indent=indent, subsequent_indent=indent)
     yield f"{indent}cite as: {each.key}{_IN_BIB if each.in_bib else ''}"
     because = f"because of: {', '.join(each.terms)}" if each.terms else ""
-    sure = f"{each.score:.2f}" if each.chance is None else in_words(each.chance)
+    sure = f"{each.score:.2f}" if each.chance is None else chance_in_words(each.chance)
     yield indent + "  ".join(filter(None, (sure, because)))
     if several and each.sentence:
         yield f"{indent}asked by: {_cut(each.sentence, width - 15)}"
@@ -51,7 +51,7 @@ def _lines(each: Recommendation, width: int, several: bool) -> Iterator[str]:
         yield f"{indent}cited elsewhere: {_cut(said, width - 22)}"
 
 
-def in_words(chance: float) -> str:
+def chance_in_words(chance: float) -> str:
     """A chance as people say it: how many in ten, twenty or fifty that are as likely are right."""
     for of, least in ((10, 0.145), (20, 0.045), (50, 0.015)):
         if chance >= least:

@@ -9,9 +9,9 @@ from pathlib import Path
 from citebed.collection import Collection, open_collection
 from citebed.files.writing import own_folder
 from citebed.retrieval.dense.embedder import Told, Vectors
-from citebed.retrieval.dense.vectors import DocumentVectors
+from citebed.retrieval.dense.vectors import DocumentVectors, unit_rows
 from citebed.retrieval.pipeline import SHORT_NAMES, short_name
-from citebed.retrieval.rerank.encoder import Encoder, load_encoder, unit_rows
+from citebed.retrieval.rerank.encoder import Encoder, load_encoder
 from citebed.retrieval.rerank.names import encoder_folder
 from citebed.retrieval.rerank.vector_cache import VectorCache
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
+from citebed.retrieval.dense.vectors import unit_rows
 from citebed.retrieval.rerank import torch_runtime
 from citebed.retrieval.rerank.card import check_files
 from citebed.retrieval.rerank.folder import (
@@ -167,12 +168,6 @@ def pool(hidden: NDArray[np.float32], mask: NDArray[np.int64], kind: str) -> Vec
         return np.asarray(np.where(mask[:, :, None] == 1, hidden, -np.inf).max(axis=1), np.float32)
     weights = (mask / mask.sum(axis=1, keepdims=True)).astype(np.float32)
     return np.asarray(np.matmul(weights[:, None, :], hidden)[:, 0], np.float32)
-
-
-def unit_rows(vectors: Vectors) -> Vectors:
-    """Every row scaled to length 1; a row of zeros stays."""
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return np.asarray(vectors / np.where(lengths == 0, 1, lengths), np.float32)
 
 
 # --- loading --------------------------------------------------------------------------------

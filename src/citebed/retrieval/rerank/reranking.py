@@ -13,7 +13,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
-from citebed.retrieval.rerank.encoder import CrossEncoder, Encoder, Progress, unit_rows
+from citebed.retrieval.dense.vectors import unit_rows
+from citebed.retrieval.rerank.encoder import CrossEncoder, Encoder, Progress
 from citebed.retrieval.rerank.vector_cache import VectorCache
 from citebed.runs.ranking import in_rank_order
 from citebed.runs.tables import Run

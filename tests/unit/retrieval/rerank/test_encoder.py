@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import bert
 
+from citebed.retrieval.dense.vectors import unit_rows
 from citebed.retrieval.rerank import Encoder, load_cross_encoder, load_encoder, load_reranker
-from citebed.retrieval.rerank.encoder import pool, unit_rows
+from citebed.retrieval.rerank.encoder import pool
 
 pytestmark = pytest.mark.usefixtures("neural")
 
