@@ -95,6 +95,11 @@ _DOI_BEGINS = re.compile(r"(?<![\d.])10\.\d{4,9}(?:\.\d+)*/")
 _IN_HTML = re.compile(r"[\"']|</?a\b|&quot;", re.IGNORECASE)
 _SICI_END = re.compile(r"\d\.\d\.co;", re.IGNORECASE)
 _DIGIT_OR_SIGN = re.compile(r"[\d:_]")
+_BRACKET_INSIDE = re.compile(r"[\[<](?:\d|$)")  # of a SICI; no word follows, as in "[doi]"
+# Older DOIs are a serial number, a year in parentheses and a number: cut, they would be a journal's.
+_SERIAL = re.compile(r"/(?:\(sici\)|s)?\d{4}-\d{3}[\dx]$", re.IGNORECASE)
+_SERIAL_YEAR = re.compile(_SERIAL.pattern[:-1] + r"\(\d{2,8}\)$", re.IGNORECASE)
+_YEAR = re.compile(r"\(\d{2,8}\)")
 
 
 def doi_of(text: str | None) -> str | None:
@@ -123,13 +128,20 @@ def _joined(words: list[str]) -> str:
     doi = words[0]
     for word in words[1:]:
         is_open = any(doi.count(opening) > doi.count(sign) for sign, opening in _OPENING.items())
-        goes_on = is_open or word[0] in "[<" or doi[-1] in "-/:_."
+        goes_on = is_open or _BRACKET_INSIDE.match(word) or doi[-1] in "-/:_." or _aged(doi, word)
         if _DOI_BEGINS.match(word) or (word[0].isalpha() and not is_open):
             return doi if any(map(str.isdigit, doi.partition("/")[2])) else ""
         if not (goes_on or (doi[-1] in "]>" and _SICI_END.match(word))):
             return "" if _DIGIT_OR_SIGN.match(word) else doi
         doi += word
     return doi
+
+
+def _aged(doi: str, word: str) -> bool:
+    """Whether a DOI that is a serial number so far goes on with its year, or with what follows."""
+    if _SERIAL.search(doi):
+        return _YEAR.match(word) is not None
+    return word[0].isdigit() and _SERIAL_YEAR.search(doi) is not None
 
 
 def looks_like_url(text: str) -> bool:
