@@ -252,10 +252,12 @@ def main() -> None:
 def _write(texts: Sequence[str]) -> None:
     page = PAGE.read_text()
     for number, text in enumerate(texts, 1):
-        start, end = f"<!-- table {number} -->\n", f"\n<!-- end {number} -->"
+        start, end = f"<!-- table {number} -->\n", f"<!-- end {number} -->"
         before, _, rest = page.partition(start)
-        _, _, after = rest.partition(end)
-        page = before + start + text + end + after
+        _, found, after = rest.partition(end)
+        if not found:
+            raise SystemExit(f"{PAGE} has no place for table {number}")
+        page = f"{before}{start}{text}\n{end}{after}"
     PAGE.write_text(page)
 
 
