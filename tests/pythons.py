@@ -20,7 +20,7 @@ FOLDER = Path(".venv-py")
 MINORS = range(11, 15)
 
 PACKAGES = re.compile(
-    "lxml|markdown-it-py|mdurl|numpy|polars|polars-runtime-32|pystemmer"
+    "lxml|markdown-it-py|mdurl|numpy|polars|polars-runtime-32|pystemmer|pyyaml"
     "|hypothesis|sortedcontainers|pytest|iniconfig|packaging|pluggy|pygments|pytest-xdist|execnet"
 )
 TESTS = [

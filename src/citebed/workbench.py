@@ -21,7 +21,7 @@ from citebed.report.progress_bar import progress_bar
 from citebed.retrieval.dense.static_model import kept_model
 from citebed.retrieval.encoders.encoder import index_encoder
 from citebed.retrieval.index.building import IndexOptions, IndexReport, build_index
-from citebed.retrieval.recommending import Recommender
+from citebed.retrieval.recommending import DEFAULT_MODEL, Recommender
 from citebed.retrieval.running import RunOptions, run_queries
 from citebed.retrieval.search.fields import Fields, fields_of
 from citebed.runs.tables import Run
@@ -95,7 +95,7 @@ class Workbench(Collection):
         texts: Given | Sequence[Given],
         k: int = 10,
         *,
-        model: str | Pipeline = "bm25",
+        model: str | Pipeline = DEFAULT_MODEL,
         fields: str | Fields = _FIELDS,
         **options: Any,
     ) -> Recommendations:

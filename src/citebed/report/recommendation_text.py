@@ -53,7 +53,7 @@ def _lines(each: Recommendation, width: int, several: bool) -> Iterator[str]:
 
 def chance_in_words(chance: float) -> str:
     """A chance as people say it: how many in ten, twenty or fifty that are as likely are right."""
-    for of, least in ((10, 0.145), (20, 0.045), (50, 0.015)):
+    for of, least in ((10, 0.15), (20, 0.125), (10, 0.075), (20, 0.045), (50, 0.015)):
         if chance >= least:
             return f"about {min(round(chance * of), of - 1)} in {of} are right"
     return "hardly any are right"

@@ -211,6 +211,8 @@ class Recommender:
             raise self._nothing_to_ask(asked.text)
         asked = replace(asked, sentences=sentences or split_sentences(asked.text))
         (answer,) = self._runner.answers([asked], k)
+        if not len(answer.hits.docs):  # all that there is was left out
+            return []
         answer = answer.at_least(least)
         if answer.is_poor and len(telling_words(asked.text)) >= _FEWEST_WORDS:
             raise NothingToAsk(_NO_GOOD_MATCH, "passage without a good match")
@@ -286,7 +288,7 @@ def _asks_nothing(text: str) -> str:
     """What a text is that asks for nothing, whatever it was given as."""
     if is_caption(text):
         return "caption"
-    return "passage that speaks of the text itself" if speaks_of_itself(text) else ""
+    return "passage about the text itself" if speaks_of_itself(text) else ""
 
 
 def _work_of(card: dict[str, Any]) -> Work:

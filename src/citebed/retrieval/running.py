@@ -113,6 +113,8 @@ class Answer(NamedTuple):
         given; then it is never poor."""
         if chance is None:
             return self
+        if not 0 <= chance <= 1:
+            raise CitebedError(f"the least chance is {chance}; expected a number from 0 to 1")
         if self.ranked is None or self.ranked.chances is None:
             raise CitebedError(
                 "only a learned ranking knows how likely an answer is: leave out the least chance, "

@@ -96,7 +96,7 @@ _IN_HTML = re.compile(r"[\"']|</?a\b|&quot;", re.IGNORECASE)
 _SICI_END = re.compile(r"\d\.\d\.co;", re.IGNORECASE)
 _DIGIT_OR_SIGN = re.compile(r"[\d:_]")
 _BRACKET_INSIDE = re.compile(r"[\[<](?:\d|$)")  # of a SICI; no word follows, as in "[doi]"
-# Older DOIs are a serial number, a year in parentheses and a number: cut, they would be a journal's.
+# Older DOIs are a serial number, a year in parentheses and a number: cut, it would be a journal's.
 _SERIAL = re.compile(r"/(?:\(sici\)|s)?\d{4}-\d{3}[\dx]$", re.IGNORECASE)
 _SERIAL_YEAR = re.compile(_SERIAL.pattern[:-1] + r"\(\d{2,8}\)$", re.IGNORECASE)
 _YEAR = re.compile(r"\(\d{2,8}\)")

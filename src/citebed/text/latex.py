@@ -156,9 +156,18 @@ _MODE = compiled(
 )
 
 
+_NAME_LAST = re.compile(r"\\[A-Za-z]{1,40}\Z")
+
+
 def in_text_mode(tex: str) -> str:
     """LaTeX without the mathematical half of the APS's ``\\ifmmode … \\else … \\fi``."""
-    return _MODE.sub(lambda match: match[1] or "", tex) if "\\ifmmode" in tex else tex
+    return _MODE.sub(_of_text, tex) if "\\ifmmode" in tex else tex
+
+
+def _of_text(match: re.Match[str]) -> str:
+    """The half for text; a command at its end stays apart from what follows (``\\mu\\fi{}m``)."""
+    half = match[1] or ""
+    return half + "{}" if _NAME_LAST.search(half) else half
 
 
 def _replace(match: re.Match[str]) -> str:

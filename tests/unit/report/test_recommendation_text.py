@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from citebed.drafts import Passage
-from citebed.report.recommendation_text import passage_lines
+from citebed.report.recommendation_text import chance_in_words, passage_lines
 from citebed.retrieval.recommendations import Recommendation
 
 LONG = "a" * 1_000_000
@@ -22,3 +22,14 @@ def test_what_is_very_long_is_shown_in_part(
     lines = list(passage_lines(passage, [found], alone=alone))
     assert sum(map(len, lines)) < 5_000
     assert any("because of: cats" in line for line in lines)
+
+
+def test_a_greater_chance_never_sounds_smaller() -> None:
+    told = [chance_in_words(thousandth / 1000) for thousandth in range(1001)]
+    assert told[0] == "hardly any are right"
+    assert told[1000] == "about 9 in 10 are right"
+    assert (told[20], told[60], told[90]) == (
+        "about 1 in 50 are right", "about 1 in 20 are right", "about 1 in 10 are right",
+    )  # fmt: skip
+    shares = [int(words[1]) / int(words[3]) for words in map(str.split, told[15:])]
+    assert shares == sorted(shares)

@@ -28,6 +28,7 @@ from citebed.text.normalise import fold
         (r"Schr$\ddot{o}$dinger, Vuleti$\acute{c}$, $\check{s}$", "Schrödinger, Vuletić, š"),
         (r"Cvitanovi\ifmmode \acute{c}\else \'{c}\fi{}, P.", "Cvitanović, P."),
         (r"Ma\ifmmode\check{s}\else\v{s}\fi ek \ifmmode x\fi{}y", "Mašek y"),
+        (r"5 \ifmmode\mu\else\textmu\fi{}m \ifmmode\beta\else\textbeta\fi{} decay", "5 µm β decay"),
         (r"Y{\i}ld{\i}z", "Yıldız"),
         (r"\'{E}cole {\'E}cole \'Ecole", "École École École"),
         ("\\'\n e", "é"),

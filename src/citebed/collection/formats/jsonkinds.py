@@ -98,6 +98,7 @@ _S2ORC = {"body_text", "bib_entries", "pdf_parse", "latex_parse", "grobid_parse"
 _ARXIV = {"authors_parsed", "categories", "journal-ref", "submitter", "update_date"}
 _CSL = {"DOI", "issued", "container-title", "citation-key", "title-short", "publisher-place"}
 _CSL_WITH_TITLE = {"URL", "ISSN", "ISBN", "author", "editor", "accessed"}
+_CSL_KEYED = _CSL_WITH_TITLE | {"type"}
 _BEIR = {"_id", "text"}
 _LOCAL = {"masked_text", "citing_id"}
 _TEXT = {"title", "abstract", "authors", "sections", "text"}
@@ -114,7 +115,7 @@ def _is_local(keys: Keys) -> bool:
 
 def is_keyed(keys: Keys) -> bool:
     """Whether a file is an object of CSL items under their ids."""
-    one = bool(_CSL & keys.inner) or (bool(_CSL_WITH_TITLE & keys.inner) and "title" in keys.inner)
+    one = bool(_CSL & keys.inner) or ("title" in keys.inner and bool(_CSL_KEYED & keys.inner))
     return keys.is_table and one and not _LOCAL & keys.inner
 
 
