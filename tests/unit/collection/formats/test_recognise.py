@@ -157,6 +157,7 @@ HEADS: dict[str, list[str]] = {
         '[\n {\n  "id": "a",\n  "issued": {"date-parts": [[2010]]}\n',
         '{"muster2010": {"type": "article-journal", "title": "T", "author": [{"family": "M"}]}}',
         '{"a": {"title": "T", "DOI": "10.1/x"}, "b": {"title": "U", "issued": {"date-pa',
+        '{"a": {"id": "a", "type": "book", "title": "T"}, "b": {"type": "book", "title": "U"}}',
     ],
     "local-citation-json": [
         '{"a_b_0": {"masked_text": "x TARGETCIT", "citing_id": "a", "refid": "b"}}',
