@@ -80,6 +80,7 @@ def test_both_doors_recommend_the_same(capsys: pytest.CaptureFixture[str]) -> No
     told = pl.read_json(capsys.readouterr().out.encode())
     found = citebed.open("mine").recommend(Path("draft.tex"), k=4).table
     assert told["doc_id"].to_list() == found["doc_id"].to_list()
+    assert told["chance"].to_list() == pytest.approx(found["chance"].to_list())
     assert "ponte1998language" not in told["doc_id"]
 
 
