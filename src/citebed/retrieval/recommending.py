@@ -210,11 +210,9 @@ class Recommender:
         if not len(asked.terms.ids):
             raise self._nothing_to_ask(asked.text)
         asked = replace(asked, sentences=sentences or split_sentences(asked.text))
-        (answer,) = self._runner.answers([asked], k)
-        if not len(answer.hits.docs):  # all that there is was left out
-            return []
-        answer = answer.at_least(least)
-        if answer.is_poor and len(telling_words(asked.text)) >= _FEWEST_WORDS:
+        (best,) = self._runner.answers([asked], k)
+        answer, some = best.at_least(least), len(best.hits.docs) > 0  # none: all were left out
+        if some and answer.is_poor and len(telling_words(asked.text)) >= _FEWEST_WORDS:
             raise NothingToAsk(_NO_GOOD_MATCH, "passage without a good match")
         names = [self.index.ids[int(number)] for number in answer.hits.docs]
         return explain(self._runner, asked, answer, self._cards_of(names))

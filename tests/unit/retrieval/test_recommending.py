@@ -95,6 +95,18 @@ def test_what_is_left_out(folder: Path) -> None:
         one.recommend(TEXT, before="soon")
 
 
+@pytest.mark.parametrize("model", ["bm25", "bm25+learned", "bm25+dense"])
+def test_where_all_is_left_out_nothing_is_found(folder: Path, model: str) -> None:
+    text = "Oaks and elms grow slowly in old forests beside the salt of the sea."
+    assert recommender(folder, model).recommend(text, before="1950", exclude=["bare"]) == []
+
+
+@pytest.mark.parametrize("least", [float("nan"), -0.1, 5])
+def test_the_least_chance_is_one(folder: Path, least: float) -> None:
+    with pytest.raises(CitebedError, match="expected a number from 0 to 1"):
+        recommender(folder, "bm25+learned").recommend(TEXT, least=least)
+
+
 def test_how_many(folder: Path) -> None:
     one = recommender(folder)
     assert len(one.recommend(TEXT, 1)) == 1
