@@ -153,7 +153,7 @@ def test_a_second_time_changes_nothing(text: str) -> None:
 @given(ANY_TEXT)
 def test_a_doi_found_is_found_again_behind_a_resolver(text: str) -> None:
     doi = normalise_doi(f"10.1145/{text}")
-    if doi is not None and "%" not in doi and doi == doi.strip("<>{}"):
+    if doi is not None and not {"%", "#"} & set(doi) and doi == doi.strip("<>{}"):
         assert normalise_doi(f"https://doi.org/{doi}") == doi
 
 
