@@ -7,6 +7,7 @@ since a text that cites speaks otherwise than the paper it cites.
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
@@ -15,7 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from citebed.errors import CitebedError
 from citebed.files.places import models_folder
+from citebed.files.reading import file_hash, read_small
 from citebed.files.writing import write_whole
 from citebed.retrieval.dense.embedder import Told, Vectors
 from citebed.retrieval.dense.model_files import ModelFile, damaged, read_model, write_model
@@ -169,15 +172,23 @@ def open_static_model(path: str | Path) -> StaticModel:
 
 @cache
 def shipped_model() -> StaticModel:
-    """The model that comes with citebed."""
-    return open_static_model(SHIPPED)
+    """The model that comes with citebed, if it is just the one that was published."""
+    try:
+        published = json.loads(read_small(SHIPPED.with_suffix(".json")))
+        model = open_static_model(SHIPPED)
+        if model.fingerprint != published["sha256"]:
+            raise damaged(SHIPPED, "it is another one than was published")
+    except (CitebedError, ValueError, TypeError, KeyError) as error:
+        what = "the word vectors of the installation cannot be used; install citebed anew"
+        raise CitebedError(f"{what} ({error})") from None
+    return model
 
 
 def kept_model(path: str | Path) -> StaticModel:
     """The model in a file, kept among the user's models, where an index finds it again."""
     model = open_static_model(path)
     place = _place(model.fingerprint)
-    if not place.is_file():
+    if not place.is_file() or file_hash(place) != model.fingerprint:
         place.parent.mkdir(parents=True, exist_ok=True)
         write_whole(place, Path(path).read_bytes())
     return open_static_model(place)

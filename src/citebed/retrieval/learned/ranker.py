@@ -9,7 +9,6 @@ is better than another for a text, the similarities whether any is good.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -30,6 +29,8 @@ LEVELS = ("static", "encoder")
 INPUTS = ("constant", "score", "is_cited", *(f"raw_{name}" for name in RAW))
 """What the chance is computed from; ``raw_bm25`` is a logarithm, ``is_cited`` whether any of the
 documents is known to be cited: without citing sentences all scores are lower."""
+_MOST = 1_000_000
+"""No weight is greater, so that sums of them are numbers."""
 _CITED = list(SIGNALS).index("cited")
 
 
@@ -47,7 +48,7 @@ class Level:
 
     def chances(self, weighed: Weighed, scores: Reals) -> Reals:
         """How likely each document is right."""
-        return np.asarray(1 / (1 + np.exp(-inputs(weighed, scores) @ self.chance)), np.float64)
+        return np.exp(-np.logaddexp(0, -inputs(weighed, scores) @ self.chance))
 
     def shares(self, weighed: Weighed) -> Reals:
         """What each signal adds to each document's score."""
@@ -81,6 +82,8 @@ def read_ranker(path: str | Path) -> Ranker:
     path = Path(path)
     try:
         values = json.loads(read_small(path))
+        if not isinstance(values, dict):
+            raise TypeError("it is no JSON object")
         if values["format"] != FORMAT:
             raise ValueError(f"it has format {values['format']!r}, this citebed reads {FORMAT}")
         levels = {name: _level(values["levels"][name]) for name in LEVELS}
@@ -88,14 +91,18 @@ def read_ranker(path: str | Path) -> Ranker:
     except FormatError:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        what = f"is no ranker, or damaged ({error})"
+        why = f"it has no {error}" if isinstance(error, KeyError) else f"{error}"
+        what = f"is no ranker, or damaged ({why})"
         raise FormatError(path, None, f"{what}; train one with: citebed train ranker") from None
     return Ranker(path, file_hash(path), levels, about)
 
 
 def _level(values: Mapping[str, Any]) -> Level:
     weights = _numbers(values["weights"], SIGNALS)
-    return Level(weights, _numbers(values["chance"], INPUTS), float(values["least"]))
+    least = float(values["least"])
+    if not 0 <= least <= 1:
+        raise ValueError(f"the least chance is {least}")
+    return Level(weights, _numbers(values["chance"], INPUTS), least)
 
 
 def _numbers(values: Mapping[str, Any], names: Any) -> Reals:
@@ -103,8 +110,8 @@ def _numbers(values: Mapping[str, Any], names: Any) -> Reals:
     if unknown:
         raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
     found = [float(values.get(name, 0)) for name in names]
-    if not all(map(math.isfinite, found)):
-        raise ValueError("a weight is no number")
+    if not all(abs(weight) <= _MOST for weight in found):  # which what is no number is not
+        raise ValueError(f"a weight is no number up to {_MOST:,}")
     return np.array(found)
 
 

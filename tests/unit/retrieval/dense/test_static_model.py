@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from tests.reference import dense
 from tests.unit.retrieval.dense.models import WORDS, write_small
 
-from citebed.errors import FormatError
+from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import file_hash
 from citebed.retrieval.dense import static_model
 from citebed.retrieval.dense.model_files import write_model
 from citebed.retrieval.dense.static_model import (
     SHIPPED,
     StaticModel,
+    kept_model,
     open_static_model,
     shipped_model,
     write_static_model,
@@ -161,3 +162,28 @@ def test_a_model_that_cannot_be_is_refused(
     write_model(path, "static", {}, {k: v for k, v in arrays.items() if v is not None})
     with pytest.raises(FormatError, match=f"m.npz: this is no usable model: .*{told}.* Get the"):
         open_static_model(path)
+
+
+@pytest.mark.parametrize("harm", ["other", "cut", "gone"])
+def test_an_installation_with_other_vectors_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
+) -> None:
+    path = tmp_path / "static.npz"
+    path.with_suffix(".json").write_text(SHIPPED.with_suffix(".json").read_text("utf-8"))
+    if harm == "other":
+        write_small(path)
+    elif harm == "cut":
+        path.write_bytes(SHIPPED.read_bytes()[:1000])
+    monkeypatch.setattr(static_model, "SHIPPED", path)
+    with pytest.raises(CitebedError, match="install citebed anew"):
+        shipped_model.__wrapped__()
+
+
+def test_a_kept_model_that_was_damaged_is_kept_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(static_model, "models_folder", lambda: tmp_path / "models")
+    write_small(tmp_path / "mine.npz")
+    kept = kept_model(tmp_path / "mine.npz")
+    kept.path.write_bytes(kept.path.read_bytes()[:100])
+    assert kept_model(tmp_path / "mine.npz").fingerprint == kept.fingerprint

@@ -22,7 +22,7 @@ from citebed.errors import CitebedError, CollectionError
 from citebed.retrieval.dense import static_model
 from citebed.retrieval.dense.static_model import shipped_model
 from citebed.retrieval.dense.vectors import quantised, unit_rows
-from citebed.retrieval.index import building, embedding
+from citebed.retrieval.index import embedding
 from citebed.retrieval.index.building import IndexOptions, build_index
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.index.layout import DamagedIndex
@@ -101,17 +101,14 @@ def test_only_what_changed_is_embedded_again(folder: Path) -> None:
     assert_same_arrays(some, arrays_of(folder))
 
 
-def test_another_model_makes_all_anew_and_counts_nothing(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_model_makes_all_anew_and_counts_nothing(folder: Path, tmp_path: Path) -> None:
     build(folder, neural=Encoder())
     small = write_small(tmp_path / "small.npz")
-    monkeypatch.setattr(building, "shipped_model", lambda: small)
     with pytest.raises(
         CollectionError, match=r"are of another static model \('static'\)\. .*index"
     ):
         open_index(folder).vectors_of(small, "static")
-    report = build(folder, neural=Encoder("e2"))
+    report = build(folder, neural=Encoder("e2"), static=small)
     assert (report.counted, report.embedded, report.encoded) == (0, 3, 3)
     index = open_index(folder, verified=True)
     assert index.vectors_of(small, "static").width == small.width

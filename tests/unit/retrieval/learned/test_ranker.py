@@ -75,7 +75,10 @@ def broken(change: Any) -> str:
         broken(lambda v: v["levels"]["static"]["weights"].update(moon=1)),
         broken(lambda v: v["levels"]["static"]["weights"].update(bm25="much")),
         broken(lambda v: v["levels"]["static"]["weights"].update(bm25=float("nan"))),
+        broken(lambda v: v["levels"]["static"]["weights"].update(bm25=1e300)),
         broken(lambda v: v["levels"]["static"].update(chance=[1, 2])),
+        broken(lambda v: v["levels"]["static"].update(least="nan")),
+        broken(lambda v: v["levels"]["static"].update(least=3)),
     ],
 )  # fmt: skip
 def test_no_ranker(tmp_path: Path, text: str) -> None:
@@ -83,3 +86,20 @@ def test_no_ranker(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(FormatError, match=r"ranker\.json.*citebed train ranker"):
         read_ranker(path)
+
+
+def test_what_is_missing_is_told_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "ranker.json"
+    for text, told in (
+        ("[]", "it is no JSON object"),
+        (broken(lambda v: v["levels"].pop("encoder")), "it has no 'encoder'"),
+    ):
+        path.write_text(text)
+        with pytest.raises(FormatError, match=told):
+            read_ranker(path)
+
+
+def test_the_greatest_weights_give_chances_without_a_warning() -> None:
+    level = Level(WEIGHTS, np.full(len(INPUTS), -1e6), 0.25)
+    weighed = Weighed(np.array([1]), np.ones((1, len(SIGNALS))), np.ones((1, 5)))
+    assert level.chances(weighed, level.scores(weighed)).tolist() == [0.0]
