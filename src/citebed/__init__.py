@@ -44,7 +44,11 @@ if TYPE_CHECKING:
     )
     from citebed.runs.fusion import fuse as fuse
     from citebed.timeline import timeline as timeline
-    from citebed.training import train_encoder as train_encoder, train_static as train_static
+    from citebed.training import (
+        train_encoder as train_encoder,
+        train_ranker as train_ranker,
+        train_static as train_static,
+    )
     from citebed.workbench import (
         Workbench as Workbench,
         create as create,

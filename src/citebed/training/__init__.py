@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         write_prepared as write_prepared,
     )
     from citebed.training.preparing import prepare as prepare
+    from citebed.training.ranker import train_ranker as train_ranker
     from citebed.training.settings import (
         EncoderSettings as EncoderSettings,
         StaticSettings as StaticSettings,

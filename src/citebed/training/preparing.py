@@ -40,10 +40,7 @@ def prepare(
     tested = rows["paper_id"].is_in(opened[0].papers["paper_id"].implode())
     rows = rows if own else rows.filter(~tested)
     if rows.is_empty():
-        raise CitebedError(
-            f"no context cites a document of '{opened[0].name}'. Give contexts of citations: JSON "
-            'Lines with {"citing": …, "context": …, "cited": …}.'
-        )
+        raise _nothing(opened[0], tested.any())
     documents = _documents(whole, tables[0], rows)
     about = {
         "collection": opened[0].name,
@@ -53,6 +50,16 @@ def prepare(
         "own_papers": own,
     }
     return TrainingTexts(documents, _contexts(rows, documents), about)
+
+
+def _nothing(collection: Collection, has_own: bool) -> CitebedError:
+    """The error that there is nothing to learn from."""
+    what = f"no context cites a document of '{collection.folder}'"
+    how = 'Give contexts of citations: JSON Lines with {"citing": …, "context": …, "cited": …}'
+    if has_own:
+        what += " but those of its own citing papers, which are for testing"
+        how += ", or learn from its own too, with --own (in Python own=True)"
+    return CitebedError(f"{what}. {how}.")
 
 
 def _opened(given: str | Path | Collection) -> Collection:

@@ -151,7 +151,11 @@ class Examples:
         rng.shuffle(asked)
         asked = asked[: self.settings.questions]
         if not asked:
-            raise CitebedError(f"no citing paper is in the fold of {part}: there is nothing to ask")
+            raise CitebedError(
+                f"no citing paper is in the fold of {part}: there is nothing to ask. A ranker "
+                "needs contexts of some hundred papers that are not the collection's own; index them "
+                "with: citebed index COLLECTION --citing FILE"
+            )
         found: list[Example] = []
         for start in range(0, len(asked), _AT_ONCE):
             found += self._examples(asked[start : start + _AT_ONCE])

@@ -71,8 +71,13 @@ def test_the_papers_that_a_collection_is_tested_with_are_left_out(tmp_path: Path
     assert papers == {*own["paper_id"], "elsewhere"}
 
 
+def test_where_only_its_own_papers_cite_the_error_says_so(tmp_path: Path) -> None:
+    with pytest.raises(CitebedError, match=r"but those of its own citing papers.*--own"):
+        prepare(citebed.demo(tmp_path / "demo"))
+
+
 def test_without_contexts_the_error_says_what_to_give(made: tuple[Path, Path, Path]) -> None:
-    with pytest.raises(CitebedError, match=r"no context cites a document of 'mine'. Give contexts"):
+    with pytest.raises(CitebedError, match=r"no context cites a document of '.*mine'\. Give"):
         prepare(made[0])
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.unit.retrieval.index.making import build, write_collection
 
+import citebed
 from citebed.cli.app import main
 from citebed.errors import CitebedError
 from citebed.retrieval.learned.ranker import INPUTS, Level, read_ranker
@@ -133,7 +134,7 @@ def test_a_ranker_is_trained_and_used(
 
 def test_same_seed_same_ranker(folder: Path, tmp_path: Path) -> None:
     for name in ("one", "other"):
-        train_ranker(folder, tmp_path / name, RankerSettings(questions=15))
+        citebed.train_ranker(folder, tmp_path / name, RankerSettings(questions=15))
     assert (tmp_path / "one").read_bytes() == (tmp_path / "other").read_bytes()
 
 
@@ -143,3 +144,10 @@ def test_nothing_to_learn_from(tmp_path: Path) -> None:
     with pytest.raises(CitebedError, match=r"no citing sentences .* --citing FILE"):
         train_ranker(folder, tmp_path / "ranker.json")
     assert not (tmp_path / "ranker.json").exists()
+
+
+def test_too_few_papers_to_learn_from(tmp_path: Path) -> None:
+    mine = citebed.demo(tmp_path / "demo")
+    mine.index()
+    with pytest.raises(CitebedError, match=r"some hundred papers .* --citing FILE"):
+        train_ranker(mine, tmp_path / "ranker.json")
