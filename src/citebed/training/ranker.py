@@ -153,8 +153,8 @@ class Examples:
         if not asked:
             raise CitebedError(
                 f"no citing paper is in the fold of {part}: there is nothing to ask. A ranker "
-                "needs contexts of some hundred papers that are not the collection's own; index them "
-                "with: citebed index COLLECTION --citing FILE"
+                "needs contexts of some hundred papers that are not the collection's own; index "
+                "them with: citebed index COLLECTION --citing FILE"
             )
         found: list[Example] = []
         for start in range(0, len(asked), _AT_ONCE):
