@@ -82,7 +82,7 @@ class ImportReport:
         files = files if self.files else "no file was named"
         merged = count(self.merged, "record")
         lines = [
-            ("read", f"{count(self.records, 'record')}; {files}"),
+            ("read", f"{self._records_told()}; {files}"),
             *self._outcome_lines(),
             ("kept", f"{count(self.documents, 'document')}, {merged} merged into others"),
         ]
@@ -114,6 +114,12 @@ class ImportReport:
             gone = f"no longer there: {_some(self.missing)}"
             lines.append(("gone", f"{gone}; --prune forgets such sources"))
         return lines + self._problem_lines()
+
+    def _records_told(self) -> str:
+        """How many records are of documents, and how many of something else, where there are any."""
+        if not (others := self.account.others):
+            return count(self.records, "record")
+        return f"{count(self.records, 'record')} of documents, {count(others, 'other')}"
 
     def _sections_outside(self) -> str:
         """How many paragraphs, and of which sections: one may have been misspelt."""
