@@ -116,7 +116,7 @@ class ImportReport:
         return lines + self._problem_lines()
 
     def _records_told(self) -> str:
-        """How many records are of documents, and how many of something else, where there are any."""
+        """How many records are of documents, and how many of something else, if any."""
         if not (others := self.account.others):
             return count(self.records, "record")
         return f"{count(self.records, 'record')} of documents, {count(others, 'other')}"
