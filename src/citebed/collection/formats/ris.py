@@ -50,6 +50,7 @@ def sniff(head: str) -> bool:
 
     Publishers put a few lines of their own first; up to 20 are let pass.
     """
+    head = with_newlines(head)
     match = _TYPE_LINE.search(head)
     if match is None or head.count("\n", 0, match.start()) > 20:
         return False
