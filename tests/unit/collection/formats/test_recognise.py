@@ -89,7 +89,6 @@ HEADS: dict[str, list[str]] = {
         "TY  - JOUR\nAU  - Muster, Anna\n",
         "Provider: x\nContent: text/plain\n\nTY  - CONF\nTI  - T\nER  - \n",
         "TY - JOUR\nTI - T\n",
-        "TY  - JOUR\rTI  - T\rER  - \r",
         "TY  - Journal Article\nAU  - Muster, Anna\n",
         "Provider: x\n\nTY  - JOUR\nPMID  - 33355555\nID  - 1\nT1  - T\n",
         "TY  - Conference Paper or Poster\nT1  - T\n",

@@ -362,3 +362,7 @@ def test_a_field_behind_the_end_is_told_and_a_whole_record_is_lost() -> None:
 def test_a_day_without_its_year() -> None:
     assert one(record("TI  - Apples", "PY  - 2018", "DA  - Mar 1")).date == "2018-03-01"
     assert one(record("TI  - Apples", "PY  - 2018", "DA  - n.d.")).date == "2018"
+
+
+def test_lines_that_end_in_a_carriage_return_alone_are_recognised() -> None:
+    assert RIS.sniff(ARTICLE.replace("\n", "\r"))
