@@ -357,12 +357,9 @@ class _Import:
     def _write(self, prepared: _Prepared) -> list[str]:
         """Write everything that is to be put in place; gives the files that must go."""
         remove = []
-        if (
-            not pl.scan_parquet(self.ready / f"{_ASIDE}.parquet", glob=False)
-            .head(1)
-            .collect()
-            .height
-        ):
+        with at_hand(self.ready / f"{_ASIDE}.parquet") as path:
+            nothing_aside = pl.scan_parquet(path, glob=False).head(1).collect().is_empty()
+        if nothing_aside:
             (self.ready / f"{_ASIDE}.parquet").unlink()
             remove.append(f"{_ASIDE}.parquet")
         for name, table in prepared.frames.items():

@@ -73,7 +73,7 @@ class Campaign(CampaignStore):
 
     @cached_property
     def _recommender(self) -> Recommender:
-        return Recommender(self.collection)
+        return Recommender(self.collection, pipeline="bm25")
 
     def configure(
         self,

@@ -38,6 +38,7 @@ _NO_GOOD_MATCH = (
     "no good match: nothing in the collection is likely to be what the text should cite. Give a "
     "passage that says what others have done, or see the best there is with --least 0."
 )
+_WITHOUT_MATCH = "passage without a good match"
 _FEWEST_WORDS = 4
 """Fewer telling words are what somebody looks for: they get what there is."""
 _WARM_FROM = 20
@@ -170,7 +171,7 @@ class Recommender:
                     sentences=passage.sentences, **how,
                 )  # fmt: skip
             except NothingToAsk as error:
-                if len(pairs) == 1:
+                if len(pairs) == 1 and error.kind != _WITHOUT_MATCH:
                     raise
                 why = error.kind
             if why:
@@ -213,7 +214,7 @@ class Recommender:
         (best,) = self._runner.answers([asked], k)
         answer, some = best.at_least(least), len(best.hits.docs) > 0  # none: all were left out
         if some and answer.is_poor and len(telling_words(asked.text)) >= _FEWEST_WORDS:
-            raise NothingToAsk(_NO_GOOD_MATCH, "passage without a good match")
+            raise NothingToAsk(_NO_GOOD_MATCH, _WITHOUT_MATCH)
         names = [self.index.ids[int(number)] for number in answer.hits.docs]
         return explain(self._runner, asked, answer, self._cards_of(names))
 

@@ -97,6 +97,8 @@ class Ranks:
         order = np.lexsort((-weighed.docs, -scores))[:depth]
         best = Weighed(weighed.docs[order], weighed.values[order], weighed.raw[order])
         chances = level.chances(best, scores[order]) if level.chance.any() else None
+        if chances is not None:  # what stands higher is no less likely
+            chances = np.maximum.accumulate(chances[::-1])[::-1]
         return Ranked(Hits(best.docs, scores[order]), level.shares(best), chances, level.least)
 
 
