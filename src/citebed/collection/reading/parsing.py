@@ -105,8 +105,10 @@ def _pieces(
             limit = MAX_WHOLE_FILE_BYTES >> 20
             yield Problem(1, f"UTF-16 and UTF-32 are read up to {limit} MiB; the rest was not")
         head, stream = decode(wide)[0].encode("utf-8", "replace"), _Patient(io.BytesIO())
-    taken = recogniser.of(name, decode(head[:_HEAD_BYTES])[0])
-    if taken is None and is_header(name, decode(head)[0]):
+    # A PDF beside a paper is no text: reading bytes one by one as Windows-1252 takes its time.
+    text = "" if head.startswith(b"%PDF-") else decode(head[:_HEAD_BYTES])[0]
+    taken = recogniser.of(name, text)
+    if taken is None and is_header(name, text):
         head += stream.read(_LONG_HEAD_BYTES)
         taken = recogniser.of(name, decode(head[:_LONG_HEAD_BYTES])[0])
     if taken is None:
