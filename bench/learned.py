@@ -6,9 +6,7 @@ COLLECTION is ACM-CR, indexed with citing sentences and the encoder:
 
 (each line of the contexts with the ``year`` of its citing paper, so that no later paper helps).
 Prints the tables of docs/learned.md; ``--write`` puts them there. Every text is weighed once; a
-level is a choice of weights. What a level is compared with stands above it; differences are tested
-by citing paper. ``--contexts CITED PREPARED`` adds the contexts of unseen papers among all cited
-documents (a collection of them, and the file of ``citebed train prepare``).
+level is a choice of weights, and differences between levels are tested by citing paper.
 """
 
 from __future__ import annotations

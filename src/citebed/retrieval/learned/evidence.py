@@ -15,7 +15,7 @@ from citebed.text.sentences import split_sentences
 
 _MOST_CITING = 2
 _LIKE_ENOUGH = 0.3
-"""Of sentences that are less alike no one would say that they speak of the same."""
+"""What is less alike is not shown to people; to count as a signal it must be a little more so."""
 _SHORTEST = 4
 """Words of a sentence that says something."""
 
