@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from citebed.training.checkpoints import Arrays
 from citebed.training.loop import Pace, Stage
 from citebed.training.losses import contrast, not_wrong
 from citebed.training.measuring import Figures, figures_of
-from citebed.training.network import Network
+from citebed.training.network import Batch, Network, sent
 from citebed.training.pairs import (
     Pair,
     context_pairs,
@@ -54,6 +55,13 @@ class Tokens:
         return [each.ids for each in self._tokenizer.encode_batch_fast(list(texts))]
 
 
+class Ready(NamedTuple):
+    """A batch on the device; ``mask`` (texts × documents) says what is no wrong answer."""
+
+    batch: Batch
+    mask: Tensor
+
+
 class Encoder:
     """A network with its tokeniser, its texts and settings."""
 
@@ -63,6 +71,7 @@ class Encoder:
         self.texts, self.settings = texts, settings
         self.network = Network(start, device, settings.dropout, settings.group)
         self.tokens = Tokens(start)
+        self.maker = ThreadPoolExecutor(1, "batches")
 
     def vectors(self, texts: Sequence[str], most: int) -> Tensor:
         """The vector of each text; not all are held as tokens at a time."""
@@ -86,8 +95,8 @@ class Encoder:
         wanted = [[rows[place] for place in each.cited] for each in contexts]
         return figures_of(asked.cpu().numpy(), documents, wanted)
 
-    def learn(self, pairs: Sequence[Pair], more: Sequence[int], seed: str) -> Tensor:
-        """Gradients of a batch: pairs, and further documents as wrong answers; gives the loss."""
+    def ready(self, pairs: Sequence[Pair], more: Sequence[int]) -> Ready:
+        """A batch on the device: pairs, and further documents as wrong answers."""
         settings, texts = self.settings, self.texts
         forms = [*(pair.form for pair in pairs), *(Form(place) for place in more)]
         documents = [texts.document_text(form) for form in forms]
@@ -96,13 +105,17 @@ class Encoder:
             *self.tokens(documents, settings.document_tokens),
         ]
         mask = not_wrong(pairs, np.array([form.place for form in forms]))
-        masked = torch.from_numpy(mask).to(self.network.device)
+        return Ready(self.network.batch(tokens), sent(mask, self.network.device))
+
+    def learn(self, ready: Ready, seed: str) -> Tensor:
+        """Gradients of a batch; gives the loss."""
+        settings, pairs = self.settings, len(ready.mask)
 
         def loss_of(vectors: Tensor) -> Tensor:
-            scores = vectors[: len(pairs)] @ vectors[len(pairs) :].T / settings.temperature
-            return contrast(scores, masked, settings.reverse)
+            scores = vectors[:pairs] @ vectors[pairs:].T / settings.temperature
+            return contrast(scores, ready.mask, settings.reverse)
 
-        return self.network.learn(tokens, loss_of, seed)
+        return self.network.learn(ready.batch, loss_of, seed)
 
 
 class _Batches:
@@ -117,6 +130,25 @@ class _Batches:
         self.epoch_steps = counts[0]
         self._starts = np.cumsum([0, *counts])
         self.steps = int(self._starts[-1])
+        self._next: dict[int, Future[Ready]] = {}
+
+    def learn(self, step: int, most: int | None = None) -> Tensor:
+        """Gradients of a batch; the next one is made meanwhile."""
+        if most:
+            return self._encoder.learn(self._ready(step, most), self._seed(step))
+        asked = self._next.pop(step, None) or self._encoder.maker.submit(self._ready, step)
+        if step + 1 < self.steps:
+            self._next = {step + 1: self._encoder.maker.submit(self._ready, step + 1)}
+        return self._encoder.learn(asked.result(), self._seed(step))
+
+    def _ready(self, step: int, most: int | None = None) -> Ready:
+        """The batch of a step."""
+        epoch, places = self._places(step, most)
+        return self._encoder.ready(self._pairs[epoch][places], self._more(places))
+
+    def _more(self, places: slice) -> Sequence[int]:  # noqa: ARG002 - of some stages only
+        """Documents that are shown as wrong answers to these pairs."""
+        return ()
 
     def _places(self, step: int, most: int | None) -> tuple[int, slice]:
         """Which epoch a step is of, and which of its pairs it takes."""
@@ -141,11 +173,6 @@ class ContextStage(_Batches):
         super().__init__(encoder, "contexts", epochs, settings.batch)
         self.pace = _pace(settings.rate, self.steps)
 
-    def learn(self, step: int, most: int | None = None) -> Tensor:
-        """Gradients of a batch."""
-        epoch, places = self._places(step, most)
-        return self._encoder.learn(self._pairs[epoch][places], (), self._seed(step))
-
 
 class HardStage(_Batches):
     """An epoch in which each pair brings documents that the model ranked high and are not cited."""
@@ -168,11 +195,8 @@ class HardStage(_Batches):
         self._negatives = kept["negatives"] if kept else self._mined()
         return {"negatives": self._negatives}
 
-    def learn(self, step: int, most: int | None = None) -> Tensor:
-        """Gradients of a batch."""
-        _, places = self._places(step, most)
-        more = self._negatives[places].ravel().tolist()
-        return self._encoder.learn(self._pairs[0][places], more, self._seed(step))
+    def _more(self, places: slice) -> Sequence[int]:
+        return self._negatives[places].ravel().tolist()
 
     def _mined(self) -> NDArray[np.int64]:
         encoder, pairs, found = self._encoder, self._pairs[0], []

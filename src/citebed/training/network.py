@@ -29,6 +29,9 @@ _ACTIVATIONS = {
 _KEPT_BYTES = 46
 """Of a number that goes through a layer in half precision, kept until the way back; measured."""
 _READ_GROUP = 512
+_GROUPS = (8, 512)
+_STEP = 16
+"""The kernels of a GPU like widths that are multiples of this."""
 
 Tensor = Any
 TokenLists = Sequence[Sequence[int]]
@@ -57,56 +60,93 @@ class Network:
 
     def encode(self, tokens: TokenLists) -> Tensor:
         """The vector of each text, nothing learned and nothing dropped."""
-        found = torch.empty(len(tokens), self.shape.hidden, device=self.device)
+        batch = self.batch(tokens, _READ_GROUP)
         with torch.no_grad():
-            for group in _groups(tokens, _READ_GROUP):
-                found[group] = self._vectors([tokens[i] for i in group], 0.0)
-        return found
+            found = [self._vectors(batch, number, 0.0) for number in range(len(batch))]
+        return torch.cat(found)[batch.back] if found else self._nothing()
 
-    def learn(self, tokens: TokenLists, loss_of: Callable[[Tensor], Tensor], seed: str) -> Tensor:
+    def batch(self, tokens: TokenLists, group: int = 0) -> Batch:
+        """Texts on the device as `learn` takes them, in groups of so many, or of as many as fit."""
+        longest = max(map(len, tokens), default=1)
+        fitting = _memory(self.device) // 4 // max(self._kept(longest), 1)
+        chosen = group or self._group or min(max(fitting, _GROUPS[0]), _GROUPS[1])
+        return Batch(tokens, chosen, self._most, self.device)
+
+    def learn(self, batch: Batch, loss_of: Callable[[Tensor], Tensor], seed: str) -> Tensor:
         """Gradients of the loss of these texts' vectors; gives the loss.
 
         Where the states of all groups do not fit into memory the vectors are computed first, then
         each group again with its share of the gradient (Gao et al. 2021, GradCache).
         """
-        groups = _groups(tokens, self._group)
-        back = torch.tensor(np.argsort(np.concatenate(groups)), device=self.device)
 
         def vectors(number: int) -> Tensor:
             torch.manual_seed(_number(seed, number))
-            return self._vectors([tokens[i] for i in groups[number]], self._dropout)
+            return self._vectors(batch, number, self._dropout)
 
-        if self._fits(tokens):
-            loss = loss_of(torch.cat([vectors(n) for n in range(len(groups))])[back])
+        if self._kept(batch.tokens) < _memory(self.device) // 2:
+            loss = loss_of(torch.cat([vectors(n) for n in range(len(batch))])[batch.back])
             loss.backward()
             return loss.detach()
         with torch.no_grad():
-            found = [vectors(n) for n in range(len(groups))]
+            found = [vectors(n) for n in range(len(batch))]
         leaves = [each.requires_grad_() for each in found]
-        loss = loss_of(torch.cat(leaves)[back])
+        loss = loss_of(torch.cat(leaves)[batch.back])
         loss.backward()
         for number, leaf in enumerate(leaves):
             (vectors(number) * leaf.grad).sum().backward()
         return loss.detach()
 
-    def _fits(self, tokens: TokenLists) -> bool:
+    def _kept(self, tokens: int) -> int:
+        """Bytes that are kept of so many tokens until the way back."""
         wide = 1 if self.device.startswith("cuda") else 2
-        numbers = sum(map(len, tokens)) * self.shape.hidden * self.shape.layers
-        return numbers * _KEPT_BYTES * wide < _memory(self.device) // 2
+        return tokens * self.shape.hidden * self.shape.layers * _KEPT_BYTES * wide
 
-    def _vectors(self, tokens: TokenLists, dropout: float) -> Tensor:
-        lengths = [len(each) for each in tokens]
-        ids = np.zeros((len(tokens), max(lengths)), np.int64)
-        for row, each in enumerate(tokens):
-            ids[row, : len(each)] = each
-        size = torch.tensor(lengths, device=self.device)
-        placed = torch.from_numpy(ids).to(self.device)
+    def _nothing(self) -> Tensor:
+        return torch.empty(0, self.shape.hidden, device=self.device)
+
+    @property
+    def _most(self) -> int:
+        """Tokens that have a position."""
+        rows = len(self.weights["embeddings.position_embeddings.weight"])
+        return rows - self.shape.architecture.first_position
+
+    def _vectors(self, batch: Batch, number: int, dropout: float) -> Tensor:
+        ids, size = batch.group(number)
         mask = torch.arange(ids.shape[1], device=self.device)[None] < size[:, None]
         kind = self.device.partition(":")[0]
         with torch.autocast(kind, torch.bfloat16, enabled=kind == "cuda"):
-            states = last_states(self.weights, self.shape, placed, mask, dropout)
+            states = last_states(self.weights, self.shape, ids, mask, dropout)
         mean = (states.float() * mask[..., None]).sum(1) / size[:, None]
         return F.normalize(mean, dim=-1)
+
+
+class Batch:
+    """Texts on a device in groups of like length, the longest first; ``back`` restores the order.
+
+    All of it is sent at once and nobody waits for it: a GPU that is asked group by group stands
+    still most of the time.
+    """
+
+    def __init__(self, tokens: TokenLists, group: int, most: int, device: str) -> None:
+        lengths = np.array([len(each) for each in tokens], np.int64)
+        order = np.argsort(-lengths, kind="stable")
+        widths = -(-lengths[order[::group]] // _STEP) * _STEP
+        self._widths = np.minimum(widths, most).tolist()
+        ids = np.zeros((len(order), max(self._widths, default=1)), np.int64)
+        for row, at in enumerate(order.tolist()):
+            ids[row, : lengths[at]] = tokens[at]
+        self.tokens, self._group = int(lengths.sum()), group
+        self._ids = sent(ids, device)
+        self._lengths = sent(lengths[order], device)
+        self.back = sent(np.argsort(order), device)
+
+    def __len__(self) -> int:
+        return len(self._widths)
+
+    def group(self, number: int) -> tuple[Tensor, Tensor]:
+        """The token numbers of a group, padded, and their lengths."""
+        some = slice(number * self._group, (number + 1) * self._group)
+        return self._ids[some, : self._widths[number]], self._lengths[some]
 
 
 def last_states(
@@ -145,10 +185,12 @@ def last_states(
     return x
 
 
-def _groups(tokens: TokenLists, size: int) -> list[list[int]]:
-    """The places of texts in groups of nearly the same length, the longest first."""
-    order = sorted(range(len(tokens)), key=lambda i: -len(tokens[i]))
-    return [order[at : at + size] for at in range(0, len(order), size)]
+def sent(array: NDArray[Any], device: str) -> Tensor:
+    """An array on a device, which may still be on its way there."""
+    tensor = torch.from_numpy(array)
+    if not device.startswith("cuda"):
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
 
 
 def _number(*parts: object) -> int:

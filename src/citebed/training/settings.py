@@ -33,8 +33,8 @@ class EncoderSettings:
     dropout: float = 0.1
     text_tokens: int = 160
     document_tokens: int = 224
-    group: int = 128
-    """Texts that go through the network together."""
+    group: int = 0
+    """Texts that go through the network together; 0 for as many as fit into memory."""
 
 
 @dataclass(frozen=True)
@@ -89,5 +89,5 @@ def settings_of(kind: type[Settings], given: dict[str, Any]) -> Settings:
 
 _POSITIVE = frozenset(
     ("epochs", "hard_batch", "rate", "hard_rate", "temperature", "text_tokens", "document_tokens",
-     "group", "words", "width", "teacher_temperature")
+     "words", "width", "teacher_temperature")
 )  # fmt: skip

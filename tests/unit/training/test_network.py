@@ -36,7 +36,7 @@ def _gradients(network: Network) -> dict[str, np.ndarray]:
         scores = vectors[:3] @ vectors[3:].T
         return torch.nn.functional.cross_entropy(scores / 0.05, torch.arange(3))
 
-    loss = network.learn(TOKENS, loss_of, "7:stage:1")
+    loss = network.learn(network.batch(TOKENS), loss_of, "7:stage:1")
     found = {n: t.grad.numpy().copy() for n, t in network.weights.items() if t.grad is not None}
     return {**found, "loss": loss.numpy()}
 
