@@ -18,7 +18,7 @@ from citebed.collection import (
 )
 from citebed.errors import CitebedError
 from citebed.report.progress_bar import progress_bar
-from citebed.retrieval.dense.static_model import kept_model
+from citebed.retrieval.dense.static_model import index_model
 from citebed.retrieval.encoders.encoder import index_encoder
 from citebed.retrieval.index.building import IndexOptions, IndexReport, build_index
 from citebed.retrieval.recommending import DEFAULT_MODEL, Recommender
@@ -68,10 +68,10 @@ class Workbench(Collection):
         """Index the collection, or bring its index up to date; ``citing`` are contexts files.
 
         ``neural`` also makes the vectors of the encoder that was fetched, or of the one named;
-        ``static`` are word vectors of one's own.
+        ``static`` are word vectors of one's own, or ``shipped`` for those of citebed again.
         """
         encoder = index_encoder(self, neural)
-        words = None if static is None else kept_model(static)
+        words = index_model(static)
         options = IndexOptions(
             analyser, tuple(map(Path, citing)), rebuild=rebuild, neural=encoder, static=words
         )

@@ -70,7 +70,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--teams": ("@teams",),
     "fetch --from": ("!nowhere.tgz", "!c"),
     "qrels difference others": _QRELS,
-    "--static": ("!nowhere.npz", "!@qrels"),
+    "--static": ("shipped", "!nowhere.npz", "!@qrels"),
     # training
     "source": ("@c", "!@qrels", "!nowhere"),
     "--contexts": ("@contexts",),

@@ -60,8 +60,11 @@ def index(
         typer.Option(help="Make them with this encoder: a folder, or a name of the hub."),
     ] = None,
     static: Annotated[
-        Path | None,
-        typer.Option(help="Word vectors of your own, made by 'citebed train static'."),
+        str | None,
+        typer.Option(
+            help="Word vectors of your own, made by 'citebed train static'; 'shipped' goes back to "
+            "those of citebed."
+        ),
     ] = None,
     workers: Annotated[int, typer.Option(help="Processes that count; 0 for one a core.")] = 0,
     as_json: AsJson = False,
@@ -74,12 +77,12 @@ def index(
 
     Example: citebed index acm-cr/
     """
-    from citebed.retrieval.dense.static_model import kept_model
+    from citebed.retrieval.dense.static_model import index_model
     from citebed.retrieval.encoders.encoder import index_encoder
     from citebed.retrieval.index.building import IndexOptions, build_index
 
     model = index_encoder(collection, encoder or neural)
-    words = None if static is None else kept_model(static)
+    words = index_model(static)
     options = IndexOptions(analyser, tuple(citing or ()), workers, rebuild, model, words)
     with progress_bar(quiet or as_json, unit="documents") as progress:
         report = build_index(collection, options, progress)

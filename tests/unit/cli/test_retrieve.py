@@ -13,6 +13,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.unit.retrieval.dense.models import write_small
 
 from citebed.cli.app import main
 from citebed.collection.formats.bibtex import document_in
@@ -94,6 +95,21 @@ def test_index_with_contexts(run: Run, tmp_path: Path) -> None:
     assert "1 context of the files cite what is not in the collection" in out
     found = rows(run("recommend", "c", "whales", "--fields", "title,citing", "--json")[1])
     assert {row["doc_id"] for row in found} == {"elm", "sea"}
+
+
+def test_index_with_own_word_vectors_and_back(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    write_small(tmp_path / "mine.npz")
+    asked = ("recommend", "c", "Oaks in forests", "--json")
+    before = rows(run(*asked)[1])
+    for name in ("mine.npz", "shipped"):
+        (report,) = rows(run("index", "c", "--static", name, "--json")[1])
+        assert report["embedded"] == 4
+    assert rows(run(*asked)[1]) == before
+    (report,) = rows(run("index", "c", "--json")[1])
+    assert report["unchanged"], "and stays there"
 
 
 @pytest.mark.parametrize(

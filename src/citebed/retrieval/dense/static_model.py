@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 KIND = "static"
 SHIPPED = Path(__file__).with_name("static.npz")
+SHIPPED_NAME = "shipped"
+"""What the model that comes with citebed is asked for by, where a file may be named too."""
 MANY = 10_000
 """From so many texts on, compiled code reads them: starting it takes a second, once."""
 
@@ -192,6 +194,16 @@ def kept_model(path: str | Path) -> StaticModel:
         place.parent.mkdir(parents=True, exist_ok=True)
         write_whole(place, Path(path).read_bytes())
     return open_static_model(place)
+
+
+def index_model(given: str | Path | None) -> StaticModel | None:
+    """The word vectors to index with, if they are named: a file's, which is kept, or ``shipped``.
+
+    A file that is called so is meant by ``./shipped``, or by a ``Path``.
+    """
+    if given is None:
+        return None
+    return shipped_model() if given == SHIPPED_NAME else kept_model(given)
 
 
 def model_of(fingerprint: str) -> StaticModel:

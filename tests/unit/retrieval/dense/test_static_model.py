@@ -21,6 +21,7 @@ from citebed.retrieval.dense.model_files import write_model
 from citebed.retrieval.dense.static_model import (
     SHIPPED,
     StaticModel,
+    index_model,
     kept_model,
     open_static_model,
     shipped_model,
@@ -187,3 +188,15 @@ def test_a_kept_model_that_was_damaged_is_kept_anew(
     kept = kept_model(tmp_path / "mine.npz")
     kept.path.write_bytes(kept.path.read_bytes()[:100])
     assert kept_model(tmp_path / "mine.npz").fingerprint == kept.fingerprint
+
+
+def test_the_word_vectors_to_index_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(static_model, "models_folder", lambda: tmp_path / "models")
+    monkeypatch.chdir(tmp_path)
+    mine = write_small(tmp_path / "shipped")
+    assert index_model(None) is None
+    assert index_model("shipped") is shipped_model()
+    for named in ("./shipped", Path("shipped"), tmp_path / "shipped"):
+        found = index_model(named)
+        assert found is not None
+        assert found.fingerprint == mine.fingerprint
