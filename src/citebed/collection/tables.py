@@ -241,6 +241,18 @@ def frames_of(batches: Iterable[tuple[str, list[Record]]]) -> Frames:
     return {name: pl.concat(frames, rechunk=False) for name, frames in parts.items()}
 
 
+def canonical(records: pl.DataFrame) -> pl.DataFrame:
+    """Ids without blanks, never empty; a year for every date and a date for every year."""
+    doc_id = pl.col("doc_id").str.replace_all(r"\s+", "_")
+    place = pl.concat_str([pl.lit("line-"), pl.col("line").cast(pl.String)])
+    return records.with_columns(
+        doc_id=pl.when(doc_id == "").then(place).otherwise(doc_id),
+        year=pl.coalesce("year", pl.col("date").str.slice(0, 4).cast(pl.Int32, strict=False)),
+        date=pl.coalesce("date", pl.col("year").cast(pl.String)),
+        title=pl.col("title").fill_null(""),
+    )
+
+
 def document_of_row(row: Mapping[str, Any]) -> Document:
     """The document of a row, whatever else is in it; an unknown list is empty."""
     values = {name: row[name] for name in Document._fields if row.get(name) is not None}

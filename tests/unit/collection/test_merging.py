@@ -11,7 +11,7 @@ import pytest
 from tests.reference import merging as reference
 
 from citebed.collection import import_sources, open_collection
-from citebed.collection.building.keys import keys_of, plain_title
+from citebed.collection.building.keys import keys_of
 from citebed.collection.building.merging import identities
 from citebed.collection.tables import RECORD
 
@@ -96,9 +96,7 @@ def test_a_short_title_says_too_little(tmp_path: Path) -> None:
 def groups_of(table: pl.DataFrame) -> list[list[int]]:
     """The rows of each document."""
     keys = keys_of(table).with_columns(table["source"])
-    found = identities(
-        keys, lambda rows: table[rows].select(text="title", plain=plain_title(pl.col("title")))
-    )
+    found = identities(keys, lambda rows, what: what.of(table[rows]))
     rows = found.with_row_index("row").group_by("identity", maintain_order=True).agg("row")
     return sorted(rows["row"].to_list())
 

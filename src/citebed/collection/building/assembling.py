@@ -23,7 +23,7 @@ from citebed.collection.building.combining import (
     with_aliases,
 )
 from citebed.collection.building.crossrefs import parents_of, with_crossrefs
-from citebed.collection.building.keys import keys_of, plain_title
+from citebed.collection.building.keys import keys_of
 from citebed.collection.building.merging import identities
 from citebed.collection.building.parts import Parts, read_part, write_part
 from citebed.collection.rules import Rules, reasons
@@ -71,11 +71,13 @@ class Decided:
 
     def take(self, rows: pl.DataFrame) -> pl.DataFrame:
         """The records at some rows of the table."""
-        return self.parts.take(rows).select(list(RECORD)) if rows.height else _no_records()
+        return self.parts.take(rows)
 
 
-def _no_records() -> pl.DataFrame:
-    return pl.DataFrame(schema=dict(RECORD))
+_READ_FIRST = (
+    "doc_id", "type", "title", "doi", "arxiv", "abstract", "language", "source", "line",
+)  # fmt: skip
+"""What rules look at, and what records are first known by."""
 
 
 def decide(parts: Parts, rules: Rules, earlier: int) -> Decided:
@@ -88,7 +90,7 @@ def decide(parts: Parts, rules: Rules, earlier: int) -> Decided:
     types: set[str] = set()
     tables = [_empty_index()]
     for part in range(len(parts)):
-        records = parts.read(part)
+        records = parts.read(part, _READ_FIRST)
         types.update(records["type"].unique())
         named = {
             name: numbers.setdefault(name, len(numbers))
@@ -114,7 +116,8 @@ def _empty_index() -> pl.DataFrame:
         **dict.fromkeys(("source", "part", "at"), pl.UInt32()),
         "reason": pl.Categorical(),
     }
-    return pl.concat([pl.DataFrame(schema=place), keys_of(_no_records())], how="horizontal")
+    keys = keys_of(pl.DataFrame(schema=dict(RECORD)))
+    return pl.concat([pl.DataFrame(schema=place), keys], how="horizontal")
 
 
 def _in_order(index: pl.DataFrame, sources: list[str]) -> pl.DataFrame:
@@ -151,13 +154,7 @@ def _with_owners(index: pl.DataFrame, parts: Parts) -> pl.DataFrame:
     """The table of `Decided`, from the keys of all records."""
     kept = index if not index["reason"].count() else index.filter(pl.col("reason").is_null())
 
-    def titles(rows: pl.Series) -> pl.DataFrame:
-        if rows.is_empty():
-            return pl.DataFrame(schema={"text": pl.String, "plain": pl.String})
-        found = parts.take(kept[rows], ["title"])
-        return found.select(text="title", plain=plain_title(pl.col("title")))
-
-    found = identities(kept, titles)
+    found = identities(kept, lambda rows, what: parts.take(kept[rows], what))
     table = index.select("part", "at", "source", "reason", "doc_id").with_row_index("row")
     if kept.height == index.height:
         table = table.hstack(found)

@@ -1,11 +1,14 @@
 """What tells one record from another, in few bytes: hashes of what must be the same.
 
 Records stay on disk. Which of them are one document is found with these, of which there is room
-for ten million in memory. A hash has 64 bits, so two that differ are the same about once in a
-million collections of that size.
+for ten million in memory; what only some records need is made for these alone. A hash has 64 bits,
+so two that differ are the same about once in a million collections of that size.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import polars as pl
 
@@ -14,31 +17,38 @@ _AUTHORLESS = pl.col("authors").list.len() == 0
 _PAGES = r"^(\d{1,9})(?:–(\d{1,9}))?$"
 
 
-def canonical_records(records: pl.DataFrame) -> pl.DataFrame:
-    """Ids without blanks, never empty; a year for every date and a date for every year."""
-    doc_id = pl.col("doc_id").str.replace_all(r"\s+", "_")
-    place = pl.concat_str([pl.lit("line-"), pl.col("line").cast(pl.String)])
-    return records.with_columns(
-        doc_id=pl.when(doc_id == "").then(place).otherwise(doc_id),
-        year=pl.coalesce("year", pl.col("date").str.slice(0, 4).cast(pl.Int32, strict=False)),
-        date=pl.coalesce("date", pl.col("year").cast(pl.String)),
-        title=pl.col("title").fill_null(""),
-    )
-
-
 def plain_title(title: pl.Expr) -> pl.Expr:
     """A title as letters and digits only: no case, accents, punctuation or blanks."""
     return title.str.normalize("NFKD").str.to_lowercase().str.replace_all(r"[^\p{L}\p{N}]+", "")
 
 
 def keys_of(records: pl.DataFrame) -> pl.DataFrame:
-    """The keys of records, a row each.
+    """What every record is first known by: its id, and what stands for DOI and arXiv id."""
+    return records.select("doc_id", doi=_hash(pl.col("doi")), arxiv=_hash(pl.col("arxiv")))
 
-    ``doi`` and ``title`` stand for these; ``same`` is equal for records that are alike in title,
-    first author and year (`_alike`), ``number`` for those of one arXiv id and first author.
-    ``who`` and ``keys`` are for those that have enough of a title to be known without a year:
-    title with all surnames, and each of the cite keys. The rest is the place of publication.
-    """
+
+class Keys(NamedTuple):
+    """More keys, for those records that need them: made ``of`` some of their ``columns``."""
+
+    columns: tuple[str, ...]
+    of: Callable[[pl.DataFrame], pl.DataFrame]
+
+
+def _titles(records: pl.DataFrame) -> pl.DataFrame:
+    plain = records.select(plain=plain_title(pl.col("title")))
+    return plain.select(title=_hash(pl.when(pl.col("plain") != "").then("plain")))
+
+
+TITLES = Keys(("title",), _titles)
+"""``title`` stands for the folded title; unknown where that has no letter."""
+
+SPELT = Keys(
+    ("title",), lambda records: records.select(text="title", plain=plain_title(pl.col("title")))
+)
+"""The title as it is written (``text``), and folded (``plain``)."""
+
+
+def _detailed(records: pl.DataFrame) -> pl.DataFrame:
     likely = ~_FEW_WORDS & ~_AUTHORLESS
     surnames = pl.col("authors").list.eval(plain_title(_family(pl.element()))).list.join("+")
     keys = pl.concat_list("doc_id", "keys").list.eval(
@@ -51,9 +61,6 @@ def keys_of(records: pl.DataFrame) -> pl.DataFrame:
         .with_columns(plain=plain_title(pl.col("title")))
         .with_columns(alike=_alike())
         .select(
-            "doc_id",
-            doi=_hash(pl.col("doi")),
-            title=_hash(pl.when(pl.col("plain") != "").then("plain")),
             same=_hash(pl.when(pl.col("title") != "").then("alike")),
             number=_hash(pl.lit("arxiv:") + number),
             curated=pl.col("bibtex").is_null(),
@@ -67,6 +74,22 @@ def keys_of(records: pl.DataFrame) -> pl.DataFrame:
         )
         .collect()
     )
+
+
+DETAILS = Keys(
+    (
+        "doc_id", "keys", "title", "authors", "year", "venue", "volume", "number", "pages",
+        "arxiv", "abstract", "bibtex",
+    ),
+    _detailed,
+)  # fmt: skip
+"""What tells whether records without a DOI are one document.
+
+``same`` is equal for records that are alike in title, first author and year (`_alike`), ``number``
+for those of one arXiv id and first author. ``who`` and ``keys`` are for those that have enough of a
+title to be known without a year: title with all surnames, and each of the cite keys. The rest is
+the place of publication.
+"""
 
 
 def _hash(text: pl.Expr) -> pl.Expr:

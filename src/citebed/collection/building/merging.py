@@ -19,21 +19,29 @@ from operator import itemgetter
 import polars as pl
 
 from citebed.collection.building.agreeing import Place, Title, place_groups, title_groups
+from citebed.collection.building.keys import DETAILS, SPELT, TITLES, Keys
 
-Titles = Callable[[pl.Series], pl.DataFrame]
-"""Gives ``text`` and ``plain`` (folded), the titles of the records in some rows."""
+Look = Callable[[pl.Series, Keys], pl.DataFrame]
+"""Gives more keys of the records in some rows."""
 
 
-def identities(keys: pl.DataFrame, titles: Titles) -> pl.DataFrame:
+def identities(keys: pl.DataFrame, look: Look) -> pl.DataFrame:
     """``identity``, a number equal for records of one document, and ``doubtful``: whether other
     documents have the record's DOI. ``keys`` are as `keys_of` gives them, with ``source``."""
-    doi, doubtful = _told_by_title(keys.select("doi", "title").with_row_index("row"), titles)
+    known = _with_titles(keys.select("source", "doi", "arxiv").with_row_index("row"), look)
+    doi, doubtful = _told_by_title(known, look)
     if doi.null_count():
-        same = _undated_settled(keys.select("who", "same", "undated", "keys"))
-        same = _told_by_file(keys.select("source", "curated", same))
-        same = _told_by_place(keys.select(same, *Place._fields))
-        doi = _lent(keys.select(doi, same, "number"))
+        doi = _without_doi(known.with_columns(doi), look)
     return pl.DataFrame({"doubtful": doubtful, "identity": doi})
+
+
+def _with_titles(keys: pl.DataFrame, look: Look) -> pl.DataFrame:
+    """With ``title``, which says nothing where every record has a DOI that no other has."""
+    if keys["doi"].null_count():
+        return keys.hstack(look(keys["row"], TITLES))
+    rows = keys.filter(pl.col("doi").is_duplicated())["row"]
+    none = pl.repeat(None, keys.height, dtype=pl.UInt64, eager=True)
+    return keys.with_columns(title=_changed(none, rows, look(rows, TITLES)["title"]))
 
 
 def _changed(column: pl.Series, rows: pl.Series, values: pl.Series) -> pl.Series:
@@ -65,13 +73,13 @@ def _lent(known: pl.DataFrame) -> pl.Series:
 # --- one DOI on different papers ------------------------------------------------------------------
 
 
-def _told_by_title(keys: pl.DataFrame, titles: Titles) -> tuple[pl.Series, pl.Series]:
+def _told_by_title(keys: pl.DataFrame, look: Look) -> tuple[pl.Series, pl.Series]:
     """Another ``doi`` for each group of titles that agree, where one DOI has several, and which
     are such: these are doubtful."""
-    named = keys.drop_nulls("doi")
+    named = keys.select("row", "doi", "title").drop_nulls("doi")
     distinct = named.drop_nulls("title").unique(["doi", "title"], keep="first", maintain_order=True)
     several = distinct.filter(pl.len().over("doi") > 1)
-    groups = _title_groups(several, titles)
+    groups = _title_groups(several, look)
     doubtful = groups.filter(pl.col("group").n_unique().over("doi") > 1)
     unsure = pl.repeat(False, keys.height, dtype=pl.Boolean, eager=True)
     if doubtful.is_empty():
@@ -86,10 +94,10 @@ def _told_by_title(keys: pl.DataFrame, titles: Titles) -> tuple[pl.Series, pl.Se
     return _changed(keys["doi"], shared["row"], shared["split"]), unsure
 
 
-def _title_groups(several: pl.DataFrame, titles: Titles) -> pl.DataFrame:
+def _title_groups(several: pl.DataFrame, look: Look) -> pl.DataFrame:
     """For each DOI and title the ``group`` of titles that agree with it, of the first one's row."""
     several = several.sort("doi", maintain_order=True)
-    several = several.with_columns(titles(several["row"]))
+    several = several.with_columns(look(several["row"], SPELT))
     rows = several.select("doi", "row", "text", "plain").iter_rows()
     numbers: list[int] = []
     for _, group in itertools.groupby(rows, key=itemgetter(0)):
@@ -101,6 +109,31 @@ def _title_groups(several: pl.DataFrame, titles: Titles) -> pl.DataFrame:
 
 
 # --- without a DOI --------------------------------------------------------------------------------
+
+
+def _without_doi(keys: pl.DataFrame, look: Look) -> pl.Series:
+    """The ``doi`` of each record or what else it shares with others of its document."""
+    likely = keys.filter(_may_be_another())
+    known = likely.hstack(look(likely["row"], DETAILS))
+    same = _undated_settled(known.select("who", "same", "undated", "keys"))
+    same = _told_by_file(known.select("row", "source", "curated", same))
+    same = _told_by_place(known.select(same, *Place._fields))
+    found = _lent(known.select("doi", same, "number"))
+    return _changed(keys["doi"].fill_null(_itself(keys["row"])), likely["row"], found)
+
+
+def _may_be_another() -> pl.Expr:
+    """Whether a record shares its title, or lack of one, with others of which one may take a DOI
+    or lend it; or its arXiv id."""
+    title = pl.col("title").fill_null(0)
+    some = (pl.col("doi").is_null() | pl.col("arxiv").is_not_null()).any().over(title)
+    titled = (pl.len().over(title) > 1) & some
+    return titled | (pl.col("arxiv").is_not_null() & (pl.len().over("arxiv") > 1))
+
+
+def _itself(rows: pl.Series) -> pl.Series:
+    """What a record has in common with no other."""
+    return pl.select(pl.struct(pl.lit("itself"), rows).hash(seed=0)).to_series()
 
 
 def _undated_settled(keys: pl.DataFrame) -> pl.Series:
@@ -127,12 +160,9 @@ def _undated_settled(keys: pl.DataFrame) -> pl.Series:
 
 def _told_by_file(keys: pl.DataFrame) -> pl.Series:
     """Records that their own file tells apart, and those without a title, are ``same`` as none."""
-    curated = keys.with_row_index("row").filter("curated").drop_nulls("same")
-    told_apart = curated.filter(pl.len().over("same", "source") > 1)
-    alone = keys.with_row_index("row").filter(pl.col("same").is_null())
-    rows = pl.concat([told_apart["row"], alone["row"]])
-    itself = pl.select(pl.struct(pl.lit("itself"), rows).hash(seed=0)).to_series()
-    return _changed(keys["same"], rows, itself) if len(rows) else keys["same"]
+    told_apart = pl.col("curated") & (pl.len().over("same", "source", "curated") > 1)
+    alone = keys.with_row_index("at").filter(told_apart | pl.col("same").is_null())
+    return _changed(keys["same"], alone["at"], _itself(alone["row"]))
 
 
 def _told_by_place(keys: pl.DataFrame) -> pl.Series:

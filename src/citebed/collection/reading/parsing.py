@@ -29,7 +29,7 @@ from citebed.collection.formats.bibtex import is_header
 from citebed.collection.formats.recognising import Recogniser
 from citebed.collection.reading.sources import BAD_DATA, Member
 from citebed.collection.reading.workers import Died, Run, run_all
-from citebed.collection.tables import Frames, fitting, frames_of
+from citebed.collection.tables import Frames, canonical, fitting, frames_of
 from citebed.records import Problem, Record
 
 RECORDS = "records"
@@ -272,7 +272,10 @@ def _tables(job: Job, given: list[Records]) -> Parsed:
         counts[source] += len(part.records) - told
         problems += told
     files = {}
-    for name, table in frames_of((source, part.records) for source, part in parts).items():
+    tables = frames_of((source, part.records) for source, part in parts)
+    if RECORDS in tables:
+        tables[RECORDS] = canonical(tables[RECORDS])
+    for name, table in tables.items():
         files[name] = job.folder / f"{name}-{'-'.join(map(str, job.number))}.arrow"
         with files[name].open("wb") as handle:  # polars takes no name that is not UTF-8
             table.write_ipc(handle)
