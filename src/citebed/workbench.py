@@ -93,13 +93,14 @@ class Workbench(Collection):
     def recommend(
         self,
         texts: Given | Sequence[Given],
-        k: int = 10,
+        k: int | None = None,
         *,
         model: str | Pipeline = DEFAULT_MODEL,
         fields: str | Fields = _FIELDS,
         **options: Any,
     ) -> Recommendations:
-        """The ``k`` papers that a text should cite, or each paragraph of a draft.
+        """The ``k`` papers that a text should cite, or each paragraph of a draft; by default up
+        to ten, and none that would hardly ever be right.
 
         ``texts`` is a text, the path of a draft, or a list of either; the options are those of
         `Recommender.recommend_for`. The second text is answered faster than the first.

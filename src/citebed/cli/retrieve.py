@@ -205,7 +205,15 @@ def recommend(
         str,
         typer.Argument(help="A text, a .tex, .md or .txt file, or - for standard input."),
     ] = "-",
-    k: Annotated[int, typer.Option("-k", min=1, help="Documents for each piece of text.")] = 10,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "-k",
+            min=1,
+            help="Documents for each piece of text. By default up to 10, and none that would "
+            "hardly ever be right.",
+        ),
+    ] = None,
     each: Annotated[
         str | None,
         typer.Option(
@@ -327,6 +335,7 @@ def _print(found: Recommendations, form: str, full: bool) -> None:
         for passage in found.passages:
             lines = passage_lines(passage, found.of(passage), alone=len(found.passages) == 1)
             sys.stdout.write("\n".join(lines) + "\n")
+        _note(found.untold)
     if found.left_out:
         many, which = len(found.left_out), _listed(found.left_out_keys)
         typer.echo(f"left out {many} that the text cites already or is itself: {which}", err=True)

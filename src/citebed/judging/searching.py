@@ -67,7 +67,7 @@ def search_by_hand(
     """Search for a question with words of one's own; the search's id, and its results."""
     if not text.strip():
         raise CitebedError("there is nothing to search for: type some words.")
-    found = recommender.recommend(text, k).table
+    found = recommender.recommend(text, k, least=0).table  # whatever somebody types is meant
     rows = list(found.select("doc_id", "title", "authors", "year").iter_rows())
     with store.writing() as connection:
         question = question_row(store, connection, query_id)

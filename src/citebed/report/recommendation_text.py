@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from citebed.drafts import Passage
 from citebed.retrieval.recommendations import Recommendation
+from citebed.retrieval.showing import HARDLY_ANY
 from citebed.text.names import display_name
 
 _NARROWEST, _WIDEST = 20, 100
@@ -53,7 +54,7 @@ def _lines(each: Recommendation, width: int, several: bool) -> Iterator[str]:
 
 def chance_in_words(chance: float) -> str:
     """A chance as people say it: how many in ten, twenty or fifty that are as likely are right."""
-    for of, least in ((10, 0.15), (20, 0.125), (10, 0.075), (20, 0.045), (50, 0.015)):
+    for of, least in ((10, 0.15), (20, 0.125), (10, 0.075), (20, 0.045), (50, HARDLY_ANY)):
         if chance >= least:
             return f"about {min(round(chance * of), of - 1)} in {of} are right"
     return "hardly any are right"

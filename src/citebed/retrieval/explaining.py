@@ -26,9 +26,15 @@ class Explained(NamedTuple):
 
 
 def explain(
-    runner: Runner, asked: Asked, answer: Answer, cards: Sequence[Mapping[str, Any]]
+    runner: Runner,
+    asked: Asked,
+    answer: Answer,
+    cards: Sequence[Mapping[str, Any]],
+    *,
+    chances: bool = True,
 ) -> list[Explained]:
-    """The documents of an answer as recommendations; ``cards`` say what is known of each.
+    """The documents of an answer as recommendations, with their ``chances`` or without; ``cards``
+    say what is known of each.
 
     Left out is what only function words found, and what is unlikely and shares no word at all.
     """
@@ -48,7 +54,7 @@ def explain(
             score=float(answer.hits.scores[place]),
             terms=words,
             sentence="" if number is None else sentences[number],
-            chance=answer.chance(place),
+            chance=answer.chance(place) if chances else None,
             abstract_sentence=proof.abstract,
             citing_sentences=proof.citing,
             **{name: cards[place][name] for name in _SHOWN},

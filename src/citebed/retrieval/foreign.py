@@ -51,7 +51,7 @@ class Languages:
         if code is not None:
             return language_name(code)
         is_known = [self._times(word) > 0 for word in words]
-        strange = len(words) >= _FEWEST_WORDS and sum(is_known) < _KNOWN_WORDS * len(words)
+        strange = len(set(words)) >= _FEWEST_WORDS and sum(is_known) < _KNOWN_WORDS * len(words)
         return "another language" if strange else ""
 
     @cached_property

@@ -114,4 +114,5 @@ def _silence_note(kind: str, passages: Sequence[Passage]) -> str:
 
     many = re.sub(r"^\w+|(?<=^heading or )\w+", r"\g<0>s", kind)
     where = lines_of([Place(each.source, each.line, each.column) for each in passages])
-    return f"no answer for {count(len(passages), kind, many)} ({where})"
+    hint = "; --least 0 shows the best there is" if kind.endswith("a good match") else ""
+    return f"no answer for {count(len(passages), kind, many)} ({where}){hint}"

@@ -36,7 +36,7 @@ class Recommendation:
     ``line`` and ``column``; ``passage`` is which passage of a draft, and ``section`` its heading.
     ``key`` is what to type in a ``\\cite``: the key of an entry that the author has already
     (``in_bib``), or the one to add the document under. A learned ranking also tells the ``chance``
-    that it is right, the sentence of its abstract that is most like the text, and sentences with
+    that it is right (where that was learned for such a case), the sentence of its abstract that is most like the text, and sentences with
     which other papers cite it for the same.
     """
 
@@ -68,7 +68,7 @@ class Recommendations(Shown, Sequence[Recommendation]):
 
     ``passages`` are those of a draft that asked, ``left_out`` the documents that it cites already
     or is itself, ``notes`` what else there is to say, ``libraries`` the texts of the author's .bib
-    files.
+    files. Where a learned ranking tells no chances, ``untold`` says why.
     """
 
     found: tuple[Recommendation, ...]
@@ -77,6 +77,7 @@ class Recommendations(Shown, Sequence[Recommendation]):
     notes: tuple[str, ...] = ()
     collection: Collection | None = None
     libraries: Sequence[str] = ()
+    untold: tuple[str, ...] = ()
 
     @overload
     def __getitem__(self, at: int) -> Recommendation: ...

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.drafts.cite_keys import Bibliography, Work
-from citebed.drafts.records import Place
+from citebed.drafts.records import Draft, Passage, Place
 from citebed.drafts.silence import is_caption
 from citebed.errors import CitebedError
 from citebed.retrieval.analysis import is_telling
@@ -25,32 +25,42 @@ from citebed.retrieval.queries import checked_date
 from citebed.retrieval.recommendations import Recommendation, Recommendations
 from citebed.retrieval.running import Runner, RunOptions
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields, fields_of
-from citebed.text.own_words import speaks_of_itself, telling_words
+from citebed.retrieval.showing import DEFAULT_NUMBER, Showing
+from citebed.text.own_words import speaks_of_itself
 from citebed.text.sentences import split_sentences
 
 if TYPE_CHECKING:
-    from citebed.drafts import Draft, Passage
     from citebed.retrieval.questions import Given, Questions
 
 DEFAULT_MODEL = "bm25+learned"
 """What recommends unless another way of retrieval is named."""
-_NO_GOOD_MATCH = (
-    "no good match: nothing in the collection is likely to be what the text should cite. Give a "
-    "passage that says what others have done, or see the best there is with --least 0."
-)
 _WITHOUT_MATCH = "passage without a good match"
-_FEWEST_WORDS = 4
-"""Fewer telling words are what somebody looks for: they get what there is."""
 _WARM_FROM = 20
 """From so many passages on, making the recommender ready pays."""
 
 
 class NothingToAsk(CitebedError):
-    """A text of which no word can be searched for; ``kind`` is what such a passage is called."""
+    """A text that gets no answer; ``kind`` is what such a passage is called.
 
-    def __init__(self, message: str, kind: str) -> None:
+    It is unsearchable where no word of it can be searched for.
+    """
+
+    def __init__(self, message: str, kind: str, *, is_unsearchable: bool = True) -> None:
         super().__init__(message)
-        self.kind = kind
+        self.kind, self.is_unsearchable = kind, is_unsearchable
+
+
+class _How(NamedTuple):
+    """How to answer: how many documents, which never, of which time, and how likely at least."""
+
+    k: int | None
+    exclude: frozenset[str]
+    before: str | None
+    least: float | None
+
+    def without(self, left_out: frozenset[str]) -> _How:
+        """The same, with more that is no answer."""
+        return self._replace(exclude=self.exclude | left_out)
 
 
 class Recommender:
@@ -92,30 +102,28 @@ class Recommender:
     def recommend(
         self,
         text: str,
-        k: int = 10,
+        k: int | None = None,
         *,
         exclude: Iterable[str] = (),
         before: str | None = None,
         sentences: Sequence[str] = (),
         least: float | None = None,
     ) -> Recommendations:
-        """The ``k`` documents that ``text`` should cite most, never those in ``exclude``.
+        """The ``k`` documents that ``text`` should cite most, never those in ``exclude``: the rule
+        of ``recommend_for``, for a text that is prose already.
 
-        ``before`` leaves out what is later than a date; ``sentences`` are the text's, where
-        they are known already. With a learned ranking ``least`` leaves out what is less likely to
-        be right; unless it is given, a text without a good match is refused. The text is prose:
-        ``recommend_for`` reads drafts.
+        ``sentences`` are the text's, where they are known already.
         """
-        before = None if before is None else checked_date(before)
-        found = self._found(
-            text, k, exclude=exclude, before=before, sentences=sentences, least=least
-        )
-        return Recommendations(self._keyed([one for one, _ in found]), collection=self.collection)
+        from citebed.retrieval.questions import Questions
+
+        passage = Passage(text, sentences=tuple(sentences))
+        asked = Questions(Draft((passage,)), [passage], frozenset(), ())
+        return self._answered([asked], (), _How(k, frozenset(exclude), _checked(before), least))
 
     def recommend_for(  # noqa: PLR0913 - the options of the command, by name
         self,
         texts: Given | Sequence[Given],
-        k: int = 10,
+        k: int | None = None,
         *,
         each: str | None = None,
         before: str | None = None,
@@ -125,18 +133,19 @@ class Recommender:
         least: float | None = None,
     ) -> Recommendations:
         """What texts and drafts should cite: ``k`` documents for each ``text`` (as a whole),
-        ``paragraph`` or ``sentence``; by default for each paragraph of a draft.
+        ``paragraph`` or ``sentence``; by default for each paragraph of a draft. Unless ``k`` is
+        given there are up to ten, and none that would hardly ever be right.
 
-        Left out is what a draft cites already (unless ``keep_cited``), and its own paper. Captions,
-        headings, stubs and passages in a language that the collection does not have get no
-        answer. What stands in the .bib files of a draft, or in those of ``bib``, is marked, with
-        the key that it has there. The passages of several texts are numbered through. Passages
-        without a good match get no answer; with ``least`` those do that have one with that chance.
+        Left out is what a draft cites already (unless ``keep_cited``), its own paper, and what is
+        later than ``before``. Captions, headings, stubs, passages in a language that the collection
+        does not have, and those without a good match get no answer, of which ``notes`` tell; with
+        ``least`` what is right with that chance is, and with 0 the best there is for any text. What
+        stands in the .bib files of a draft, or in those of ``bib``, is marked, with the key that
+        it has there. The passages of several texts are numbered through.
         """
-        from citebed.drafts import Draft
         from citebed.retrieval.questions import questions_of
 
-        before = None if before is None else checked_date(before)
+        how = _How(k, frozenset(exclude), _checked(before), least)
         libraries = _texts_of([bib] if isinstance(bib, str | Path) else bib)
         asked = [
             questions_of(self.collection, given, each, keep_cited=keep_cited)
@@ -145,16 +154,10 @@ class Recommender:
         libraries += [text for questions in asked for text in questions.draft.library]
         if sum(len(questions.passages) for questions in asked) >= _WARM_FROM:
             self.prepare()
-        how = {"before": before, "least": least}
-        return self._answered(asked, k, frozenset(exclude), libraries, how)
+        return self._answered(asked, libraries, how)
 
     def _answered(
-        self,
-        asked: list[Questions],
-        k: int,
-        exclude: frozenset[str],
-        libraries: Sequence[str],
-        how: Mapping[str, Any],
+        self, asked: list[Questions], libraries: Sequence[str], how: _How
     ) -> Recommendations:
         from citebed.retrieval.questions import silence_notes
 
@@ -163,60 +166,59 @@ class Recommender:
         found: list[Recommendation] = []
         silent: list[tuple[str, Passage]] = []
         for number, (passage, questions) in enumerate(pairs, 1):
-            why = passage.silent or self._foreign(passage.text)
-            why = why or (_asks_nothing(passage.text) if how["least"] is None else "")
             try:
-                best = [] if why else self._found(
-                    passage.text, k, exclude=exclude | questions.left_out,
-                    sentences=passage.sentences, **how,
-                )  # fmt: skip
+                best = self._found(passage, how.without(questions.left_out))
             except NothingToAsk as error:
-                if len(pairs) == 1 and error.kind != _WITHOUT_MATCH:
+                if len(pairs) == 1 and error.is_unsearchable:
                     raise
-                why = error.kind
-            if why:
-                silent.append((why, passage))
+                silent.append((error.kind, passage))
                 continue
             passages.append(replace(passage, number=number))
             found += [
                 _placed(one, number, passage, sentence, questions.draft) for one, sentence in best
             ]
         notes = [note for questions in asked for note in questions.notes] + silence_notes(silent)
+        untold = dict.fromkeys(self._showing.untold(each.text) for each in passages)
         left_out = frozenset().union(*(questions.left_out for questions in asked))
         keyed = self._keyed(found, libraries)
         return Recommendations(
-            keyed, tuple(passages), left_out, tuple(notes), self.collection, tuple(libraries)
-        )
+            keyed, tuple(passages), left_out, tuple(notes), self.collection, tuple(libraries),
+            tuple(filter(None, untold)),
+        )  # fmt: skip
 
-    def _foreign(self, text: str) -> str:
-        language = self._languages.foreign(text)
-        return f"passage in {language}" if language else ""
+    def _silent(self, passage: Passage, least: float | None) -> str:
+        """What a passage is that gets no answer, whatever could be found for it."""
+        if passage.silent:
+            return passage.silent
+        if least != 0 and (language := self._languages.foreign(passage.text)):
+            return f"passage in {language}"
+        return _asks_nothing(passage.text) if least is None else ""
 
     @cached_property
     def _languages(self) -> Languages:
         return Languages(self.collection, self.index)
 
-    def _found(
-        self,
-        text: str,
-        k: int,
-        *,
-        exclude: Iterable[str],
-        before: str | None,
-        sentences: Sequence[str],
-        least: float | None,
-    ) -> list[Explained]:
-        """The documents for a text, each with the number of the sentence that asked for it."""
-        asked = self._runner.asked(text, exclude=exclude, before=before)
+    @cached_property
+    def _showing(self) -> Showing:
+        return Showing(self._runner)
+
+    def _found(self, passage: Passage, how: _How) -> list[Explained]:
+        """The documents for a passage, each with the number of the sentence that asked for it."""
+        if why := self._silent(passage, how.least):
+            raise NothingToAsk(why, why, is_unsearchable=False)
+        asked = self._runner.asked(passage.text, exclude=how.exclude, before=how.before)
         if not len(asked.terms.ids):
             raise self._nothing_to_ask(asked.text)
-        asked = replace(asked, sentences=sentences or split_sentences(asked.text))
-        (best,) = self._runner.answers([asked], k)
-        answer, some = best.at_least(least), len(best.hits.docs) > 0  # none: all were left out
-        if some and answer.is_poor and len(telling_words(asked.text)) >= _FEWEST_WORDS:
-            raise NothingToAsk(_NO_GOOD_MATCH, _WITHOUT_MATCH)
-        names = [self.index.ids[int(number)] for number in answer.hits.docs]
-        return explain(self._runner, asked, answer, self._cards_of(names))
+        asked = replace(asked, sentences=passage.sentences or split_sentences(asked.text))
+        (best,) = self._runner.answers([asked], DEFAULT_NUMBER if how.k is None else how.k)
+        answer = best if how.least is None else best.at_least(how.least)
+        if how.least is None and self._showing.is_poor(asked.text, answer):
+            raise NothingToAsk(_WITHOUT_MATCH, _WITHOUT_MATCH, is_unsearchable=False)
+        if how.least is None and how.k is None:
+            answer = self._showing.without_tail(asked.text, answer)
+        cards = self._cards_of([self.index.ids[int(number)] for number in answer.hits.docs])
+        told = not self._showing.untold(asked.text)
+        return explain(self._runner, asked, answer, cards, chances=told)
 
     def _nothing_to_ask(self, text: str) -> NothingToAsk:
         words = self.index.analyser.words(text)
@@ -283,6 +285,10 @@ class Recommender:
         return self.collection.scan_documents().filter(pl.col("doc_id").is_in(names))
 
 
+def _checked(before: str | None) -> str | None:
+    return None if before is None else checked_date(before)
+
+
 def _asks_nothing(text: str) -> str:
     """What a text is that asks for nothing, whatever it was given as."""
     if is_caption(text):
@@ -316,7 +322,7 @@ def _placed(
 ) -> Recommendation:
     """A recommendation with the place of the sentence that asked for it, or of its passage."""
     start = Place(passage.source, passage.line, passage.column)
-    place = start if sentence is None else passage.places[sentence]
+    place = passage.places[sentence] if sentence is not None and passage.places else start
     return replace(
         one, passage=number, line=place.line, section=passage.section,
         file=draft.file_of(place), column=place.column,
@@ -326,13 +332,14 @@ def _placed(
 def recommend(
     collection: str | Path | Collection,
     texts: Given | Sequence[Given],
-    k: int = 10,
+    k: int | None = None,
     *,
     model: str | Pipeline = DEFAULT_MODEL,
     fields: str | Fields = DEFAULT_FIELDS,
     **options: Any,
 ) -> Recommendations:
-    """The ``k`` papers of a collection that a text should cite, or each paragraph of a draft.
+    """The ``k`` papers of a collection that a text should cite, or each paragraph of a draft; by
+    default up to ten, and none that would hardly ever be right.
 
     ``texts`` is a text, the path of a draft (LaTeX, Markdown, plain text), or a list of either;
     the options are those of ``Recommender.recommend_for``. A ``Recommender`` that is kept is

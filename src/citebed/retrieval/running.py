@@ -103,25 +103,26 @@ class Answer(NamedTuple):
         chance = self.chance(place)
         return self.ranked is not None and chance is not None and chance < self.ranked.least
 
-    @property
-    def is_poor(self) -> bool:
-        """Whether no document has the chance of a good match."""
-        return self.ranked is not None and all(map(self.is_unlikely, range(len(self.hits.docs))))
-
-    def at_least(self, chance: float | None) -> Answer:
-        """The answer with only those documents that are as likely to be right, if a chance is
-        given; then it is never poor."""
-        if chance is None:
-            return self
-        if not 0 <= chance <= 1:
-            raise CitebedError(f"the least chance is {chance}; expected a number from 0 to 1")
+    def without_those_below(self, chance: float) -> Answer:
+        """The answer with only those documents that are as likely to be right."""
         if self.ranked is None or self.ranked.chances is None:
-            raise CitebedError(
-                "only a learned ranking knows how likely an answer is: leave out the least chance, "
-                "or recommend with bm25+learned"
-            )
+            return self
         kept = self.ranked.kept(self.ranked.chances >= chance)
         return Answer(self.terms, kept.hits, kept)
+
+    def at_least(self, chance: float) -> Answer:
+        """The same for a chance that somebody asked for: then none of the documents is unlikely.
+        Where chances are not known, any document has that of 0, and there is no other."""
+        if not 0 <= chance <= 1:
+            raise CitebedError(f"the least chance is {chance}; expected a number from 0 to 1")
+        if chance and (self.ranked is None or self.ranked.chances is None):
+            raise CitebedError(
+                "how likely an answer is knows only a ranking that learned it with the vectors of "
+                "the index: leave out the least chance, or recommend with bm25+learned"
+            )
+        found = self.without_those_below(chance)
+        ranked = None if found.ranked is None else found.ranked._replace(least=0.0)
+        return Answer(self.terms, found.hits, ranked)
 
 
 class Dates:

@@ -17,6 +17,7 @@ from tests.unit.retrieval.dense.models import write_small
 
 from citebed.cli.app import main
 from citebed.collection.formats.bibtex import document_in
+from citebed.retrieval.showing import _OF_FEW_DOCUMENTS
 
 BIB = r"""@article{oak, title={Oak Trees \& Forests}, author={Ash, Ann and B{\"o}hm, Bo},
   year={2001}, journal={J. of Trees}, doi={10.5072/oak}, abstract={Oaks grow in forests.}}
@@ -257,13 +258,14 @@ FIELDS = (
 
 def test_recommend_for_people(run: Run) -> None:
     code, out, err = run("recommend", "c", "Nothing is known. Oaks grow in forests.", "-k", "2")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err == f"note: {_OF_FEW_DOCUMENTS}\n"
     lines = out.splitlines()
     assert lines[0] == " 1. Oak Trees & Forests"
     assert lines[1] == "    Ann Ash, Bo Böhm · 2001 · J. of Trees · 10.5072/oak"
     assert lines[2] == "    cite as: oak"
     assert set(lines[3].partition("because of: ")[2].split(", ")) == {"oaks", "grow", "forests"}
-    assert " are right  because of: " in lines[3]
+    assert "right" not in lines[3]
     assert lines[4] == "    asked by: Oaks grow in forests."
     assert lines[5] == "    it says: Oaks grow in forests."
     assert lines[6] == "    cited elsewhere: Forests have oaks."

@@ -163,3 +163,52 @@ def test_runs_go_straight_into_evaluation() -> None:
     scores = citebed.evaluate(mine.qrels("paragraphs"), runs, ["nDCG@10"])
     for name in ("bm25", "kl+rm3"):
         assert 0 < scores[name].of("nDCG@10").mean() < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("Figure 3: Relevance feedback and language models.", "1 caption (line 1)"),
+        ("The rest of the paper is organised as follows.", "1 passage about the text itself"),
+        ("Die Suche nach Dokumenten ist nicht einfach, und die Modelle sind es auch nicht.",
+         "1 passage in German"),
+        ("Mix the flour with two eggs, add butter and sugar, and bake for 40 minutes.",
+         "1 passage without a good match (line 1); --least 0 shows the best there is"),
+    ],
+)  # fmt: skip
+def test_what_asks_for_nothing_gets_none_by_any_door(
+    capsys: pytest.CaptureFixture[str], text: str, note: str
+) -> None:
+    one = citebed.Recommender("mine")
+    for found in (
+        one.recommend(text), one.recommend_for(text), citebed.recommend("mine", text),
+        citebed.open("mine").recommend(text),
+    ):  # fmt: skip
+        assert len(found) == 0
+        assert [note in each for each in found.notes] == [True]
+    assert main(["recommend", "mine", text]) == 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert note in err
+    for model in ("bm25+learned", "bm25"):
+        assert len(citebed.Recommender("mine", None, model).recommend(text, least=0))
+
+
+def test_both_of_a_recommenders_doors_give_the_same() -> None:
+    one = citebed.Recommender("mine")
+    for text in ("Language models rank documents well. Smoothing matters.", "feedback"):
+        placed = one.recommend_for(text).table.with_columns(column=pl.lit(1, pl.Int64))
+        assert one.recommend(text).table.equals(placed)
+        assert len(one.recommend(text, 3)) == 3
+
+
+def test_chances_of_a_small_collection_are_not_told(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "Language models with smoothing rank documents well."
+    found = citebed.recommend("mine", text)
+    assert {each.chance for each in found} == {None}
+    assert [("far larger collection" in each) for each in found.untold] == [True]
+    assert found.notes == ()
+    assert main(["recommend", "mine", text]) == 0
+    assert capsys.readouterr().err.count("no chances are told") == 1
+    assert main(["recommend", "mine", text, "--format", "lines"]) == 0
+    assert capsys.readouterr().err == ""

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import file_hash, read_small
+from citebed.retrieval.dense.embedder import Embedder
 from citebed.retrieval.learned.signals import RAW, SIGNALS, Weighed
 
 Reals = NDArray[np.float64]
@@ -72,6 +73,25 @@ class Ranker:
     levels: Mapping[str, Level]
     about: Mapping[str, Any]
 
+    @property
+    def documents(self) -> int:
+        """Among how many documents it was trained; 0 where that is not known."""
+        return int(self.about.get("documents", 0))
+
+    def knows(self, models: Mapping[str, Embedder]) -> bool:
+        """Whether it was trained with these models, by kind, so that its chances are theirs.
+
+        Word vectors are known by their file, an encoder by its name: in 8 bits it may differ a
+        little from machine to machine.
+        """
+        trained = self.about.get("vectors", {})
+        return all(
+            model.name == trained[kind]["name"]
+            and (kind != "static" or model.fingerprint == trained[kind]["fingerprint"])
+            for kind, model in models.items()
+            if kind in trained
+        )
+
     def level(self, has_encoder: bool) -> Level:
         """The weights for a machine with or without the encoder."""
         return self.levels["encoder" if has_encoder else "static"]
@@ -88,6 +108,8 @@ def read_ranker(path: str | Path) -> Ranker:
             raise ValueError(f"it has format {values['format']!r}, this citebed reads {FORMAT}")
         levels = {name: _level(values["levels"][name]) for name in LEVELS}
         about = dict(values["about"])
+        _ = int(about.get("documents", 0))
+        _ = [(each["name"], each["fingerprint"]) for each in about.get("vectors", {}).values()]
     except FormatError:
         raise
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:

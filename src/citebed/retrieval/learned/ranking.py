@@ -28,7 +28,7 @@ class Ranked(NamedTuple):
     """The best documents, and of each what its signals add to its score (a column for each of
     ``SIGNALS``) and the chance that it is right; ``least`` is that of a good match.
 
-    There are no chances where no one has learned them.
+    There are no chances where none were learned with the models at hand.
     """
 
     hits: Hits
@@ -37,10 +37,10 @@ class Ranked(NamedTuple):
     least: float
 
     def kept(self, those: NDArray[np.bool_]) -> Ranked:
-        """Only some of the documents; none of them is poor."""
+        """Only some of the documents."""
         hits = Hits(self.hits.docs[those], self.hits.scores[those])
         chances = None if self.chances is None else self.chances[those]
-        return Ranked(hits, self.shares[those], chances, 0.0)
+        return Ranked(hits, self.shares[those], chances, self.least)
 
 
 class Ranks:
@@ -59,9 +59,12 @@ class Ranks:
             kind: {"name": model.name, "fingerprint": model.fingerprint}
             for kind, model in models.items()
         }
+        self.has_chances, self.learned_among = False, 0
         if isinstance(ranking, Learned):
             ranker = read_ranker(ranking.source) if ranking.source else shipped_ranker()
             self._level = ranker.level("encoder" in models)
+            self.has_chances = bool(self._level.chance.any()) and ranker.knows(models)
+            self.learned_among = ranker.documents
             self.facts["ranker"] = ranker.fingerprint
         elif isinstance(ranking, Dense):
             self._level = _plain(ranking)
@@ -96,7 +99,7 @@ class Ranks:
         # Of equal documents the later id first, as everywhere; numbers are in the order of ids.
         order = np.lexsort((-weighed.docs, -scores))[:depth]
         best = Weighed(weighed.docs[order], weighed.values[order], weighed.raw[order])
-        chances = level.chances(best, scores[order]) if level.chance.any() else None
+        chances = level.chances(best, scores[order]) if self.has_chances else None
         if chances is not None:  # what stands higher is no less likely
             chances = np.maximum.accumulate(chances[::-1])[::-1]
         return Ranked(Hits(best.docs, scores[order]), level.shares(best), chances, level.least)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,30 @@ def test_the_shipped_one_can_be_read() -> None:
     assert not ranker.level(False).weights[list(SIGNALS).index("encoder")]
 
 
+def test_whose_chances_they_are(tmp_path: Path) -> None:
+    """Word vectors are those of the file; an encoder has the name, whatever its bits are here."""
+    about = {
+        "static": {"name": "mine", "fingerprint": "1"},
+        "encoder": {"name": "b", "fingerprint": "2"},
+    }
+    path = tmp_path / "ranker.json"
+    levels = {"static": LEVEL, "encoder": LEVEL}
+    path.write_text(ranker_json(levels, {"vectors": about, "documents": 7}))
+    ranker = read_ranker(path)
+    assert ranker.documents == 7
+
+    def model(name: str, fingerprint: str) -> Any:
+        return SimpleNamespace(name=name, fingerprint=fingerprint)
+
+    mine = model("mine", "1")
+    assert ranker.knows({"static": mine, "encoder": model("b", "3")})
+    assert not ranker.knows({"static": model("mine", "2")})
+    assert not ranker.knows({"static": mine, "encoder": model("c", "2")})
+    path.write_text(ranker_json(levels, {}))
+    assert read_ranker(path).knows({"static": mine}), "it does not say"
+    assert read_ranker(path).documents == 0
+
+
 def broken(change: Any) -> str:
     values = json.loads(ranker_json({"static": LEVEL, "encoder": LEVEL}, {}))
     change(values)
@@ -79,6 +104,9 @@ def broken(change: Any) -> str:
         broken(lambda v: v["levels"]["static"].update(chance=[1, 2])),
         broken(lambda v: v["levels"]["static"].update(least="nan")),
         broken(lambda v: v["levels"]["static"].update(least=3)),
+        broken(lambda v: v["about"].update(documents="many")),
+        broken(lambda v: v["about"].update(vectors=[1])),
+        broken(lambda v: v["about"].update(vectors={"static": {"name": "x"}})),
     ],
 )  # fmt: skip
 def test_no_ranker(tmp_path: Path, text: str) -> None:

@@ -1,0 +1,69 @@
+"""What people are shown of a learned ranking: no answer without a good match, no tail of what is
+hardly ever right, and chances only where they were learned for such a case."""
+
+from __future__ import annotations
+
+from citebed.retrieval.pipeline import Learned
+from citebed.retrieval.running import Answer, Runner
+from citebed.retrieval.subject import Subject
+from citebed.text.own_words import telling_words
+
+DEFAULT_NUMBER = 10
+"""So many documents a text gets, unless a number is asked for."""
+HARDLY_ANY = 0.015
+"""What has less of a chance is hardly ever right: there a list ends."""
+OF_STRANGE = 0.4
+"""The least chance of a good match for a text on another subject: vectors, which learned from
+papers, often find something for it that is likely, though not as likely as this."""
+FEWEST_WORDS = 4
+"""Fewer telling words are what somebody looks for: they get what there is."""
+FAR_LARGER = 100
+"""In a collection of so many times fewer documents than chances were learned among, they are too
+low: where what is wanted is there, of the documents with a chance of 0.3 among 108,857, half were
+right among 1,000, and nine in ten among 100."""
+
+_UNTOLD = "no chances are told: they "
+_OF_FEW_WORDS = f"{_UNTOLD}were learned from sentences and paragraphs, not from a few words"
+_OF_FEW_DOCUMENTS = f"{_UNTOLD}were learned in a far larger collection, and are too low in this one"
+_OF_OTHER_VECTORS = (
+    f"{_UNTOLD}were not learned with the vectors of this index; learn them with: "
+    "citebed train ranker"
+)
+
+
+class Showing:
+    """What is shown of the answers of a runner; of rankings that are not learned, all."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner, self._subject = runner, Subject(runner.index)
+        self._is_learned = isinstance(runner.pipeline.stage, Learned)
+
+    def is_poor(self, text: str, answer: Answer) -> bool:
+        """Whether a text gets no answer: it has enough words, but no good match."""
+        if not self._is_learned or not len(answer.hits.docs) or _is_short(text):
+            return False
+        best = answer.chance(0)  # what stands higher is no less likely
+        if best is not None and answer.is_unlikely(0):
+            return True
+        return (best is None or best < OF_STRANGE) and self._subject.is_strange(text)
+
+    def without_tail(self, text: str, answer: Answer) -> Answer:
+        """The answer up to where documents are hardly ever right, as far as chances tell that."""
+        if not self._is_learned or self.untold(text):
+            return answer
+        return answer.without_those_below(HARDLY_ANY)
+
+    def untold(self, text: str) -> str:
+        """Why a text's answers have no chances, in a line for people; empty where they have."""
+        if not self._is_learned:
+            return ""
+        ranks = self._runner.ranks
+        if not ranks.has_chances:
+            return _OF_OTHER_VECTORS
+        if len(self._runner.index.ids) * FAR_LARGER < ranks.learned_among:
+            return _OF_FEW_DOCUMENTS
+        return _OF_FEW_WORDS if _is_short(text) else ""
+
+
+def _is_short(text: str) -> bool:
+    return len(telling_words(text)) < FEWEST_WORDS

@@ -1,0 +1,76 @@
+"""Whether a text is on a subject of a collection, by how rare its words are there.
+
+The words of a document have some rarity among the other documents, with a mean and a spread. Those
+of a text that is about something else are rarer, by more than chance would have it: a recipe has
+few words of computing. Names are rare everywhere, and do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from citebed.retrieval.index.index import Index
+from citebed.retrieval.models.bm25 import lucene_idf
+from citebed.text.function_words import FUNCTION_WORDS
+
+_FEWEST = 4
+"""Of fewer words no one could tell."""
+_MOST = 7
+"""Words of a text go together: more of them tell no more than so many that were drawn alone."""
+_ERRORS = 1.96
+"""Standard errors above the mean: of texts drawn from the collection, one in forty is there."""
+
+
+class Rarity(NamedTuple):
+    """How rare the words of documents are among the others: the mean (as inverse document
+    frequency), and its standard deviation."""
+
+    mean: float
+    spread: float
+
+
+class Subject:
+    """What an index's documents are about, as far as the rarity of words tells it."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        # In how many documents each term is; that of number -1, which is in none, is the last.
+        self._often = np.append(np.diff(index.offsets), 0)
+
+    def is_strange(self, text: str) -> bool:
+        """Whether the words of a text are so rare that it must be on another subject."""
+        rarities = self._rarities(text)
+        if len(rarities) < _FEWEST:
+            return False
+        error = self.usual.spread / np.sqrt(min(len(rarities), _MOST))
+        return bool(rarities.mean() - self.usual.mean > _ERRORS * error)
+
+    @cached_property
+    def usual(self) -> Rarity:
+        """The rarity of a document's words, its own document not counted."""
+        weights = self._often.astype(np.float64)
+        weights[self._numbers(FUNCTION_WORDS)] = 0
+        if not weights.any():
+            return Rarity(0.0, np.inf)
+        rarities = self._rarity(np.maximum(self._often - 1, 0))
+        mean = float(np.average(rarities, weights=weights))
+        return Rarity(mean, float(np.sqrt(np.average((rarities - mean) ** 2, weights=weights))))
+
+    def _rarities(self, text: str) -> NDArray[np.float64]:
+        """Those of the words of a text that hold no sentence together and are no names."""
+        small = " ".join(word for word in text.split() if word.islower())
+        words = {word for word in self._index.analyser.words(small) if len(word) > 1}
+        return self._rarity(self._often[self._numbers(words - FUNCTION_WORDS)])
+
+    def _rarity(self, often: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.asarray(lucene_idf(often, len(self._index.ids)), np.float64)
+
+    def _numbers(self, words: Iterable[str]) -> NDArray[np.int64]:
+        """The numbers of the words' terms, each term once; -1 for each that is not there."""
+        terms = {term for word in words if (term := self._index.analyser.term(word))}
+        return np.array([self._index.term_number(term) for term in sorted(terms)], np.int64)
