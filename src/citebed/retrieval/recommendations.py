@@ -36,8 +36,8 @@ class Recommendation:
     ``line`` and ``column``; ``passage`` is which passage of a draft, and ``section`` its heading.
     ``key`` is what to type in a ``\\cite``: the key of an entry that the author has already
     (``in_bib``), or the one to add the document under. A learned ranking also tells the ``chance``
-    that it is right (where that was learned for such a case), the sentence of its abstract that is most like the text, and sentences with
-    which other papers cite it for the same.
+    that it is right (where that was learned for such a case), the sentence of its abstract that is
+    most like the text, and sentences with which other papers cite it for the same.
     """
 
     rank: int
