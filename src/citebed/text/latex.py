@@ -110,8 +110,8 @@ def _is_clean(text: str) -> bool:
         text.isascii()
         and not text.encode("ascii").translate(None, _HARMLESS)
         and "  " not in text
-        and "--" not in text
-        and "''" not in text
+        and ("-" not in text or "--" not in text)
+        and ("'" not in text or "''" not in text)
         and text[:1] != " "
         and text[-1:] != " "
     )

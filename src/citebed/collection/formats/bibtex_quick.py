@@ -25,15 +25,14 @@ def read_export(block: str, line: int, strings: Strings, names: dict[str, str]) 
 
     ``names`` remembers the names of fields, as they are written, from one entry to the next.
     """
-    if not block.endswith("}"):
+    start, end = block.find(",") + 1, block.rfind("}", 0, -1)
+    closed = block.endswith("}") and block[end + 1 : -1].strip() in ("", ",")
+    header = _HEADER.fullmatch(block, 0, start - 1) if closed and 0 < start <= end else None
+    if header is None:
         return None
-    head, _, rest = block.partition(",")
-    header = _HEADER.fullmatch(head)
-    rest = rest[:-1].rstrip().removesuffix(",").rstrip()
-    if header is None or not rest.endswith("}"):
-        return None
-    pieces = rest[:-1].split("},\n")
-    fields = _read_pieces(pieces, block, strings, names)
+    # Cut out at once: a copy of text in other alphabets costs more than all the rest.
+    pieces = block[start:end].split("},\n")
+    fields = _read_pieces(pieces, strings, names)
     kind = header[1].lower()
     if fields is None or kind in NOT_RECORDS:
         return None
@@ -41,30 +40,23 @@ def read_export(block: str, line: int, strings: Strings, names: dict[str, str]) 
 
 
 def _read_pieces(
-    pieces: list[str], block: str, strings: Strings, names: dict[str, str]
+    pieces: list[str], strings: Strings, names: dict[str, str]
 ) -> dict[str, str] | None:
     """The fields, each given as ``name = {value`` without its closing brace."""
-    flat = block.count("{") == block.count("}") == len(pieces) + 1
-    if flat:
-        parts = [piece.partition(" = {") for piece in pieces]
-        try:
-            fields = {names[name]: value for name, equals, value in parts if equals}
-        except KeyError:
-            fields = {}
-        if len(fields) == len(pieces):
-            return fields
-    fields = {}
+    equals = " = {" if " = {" in pieces[0] else "={"
+    fields: dict[str, str] = {}
     for piece in pieces:
-        name, equals, value = piece.partition(" = {")
-        known = names.get(name) if equals else None
+        name, found, value = piece.partition(equals)
+        known = names.get(name) if found else None
         if known is None:
             last = _read_unusual(piece, strings, names, fields)
             if last is None:
                 return None
             known, value = last
-        if not (flat or _is_balanced(value)):
+        if ("{" in value or "}" in value) and not _is_balanced(value):
             return None
-        fields.setdefault(known, value)
+        if known not in fields:
+            fields[known] = value
     return fields
 
 
@@ -77,22 +69,24 @@ def _read_unusual(
     """
     while True:
         name, _, value = piece.partition("=")
-        if _FIELD_NAME.fullmatch(name.strip()) is None:
-            return None
+        name = name.removesuffix(" ")
+        known = names.get(name)
+        if known is None:
+            known = name.strip().lower()
+            if _FIELD_NAME.fullmatch(known) is None:
+                return None
+            if len(names) < 10_000:
+                names[name] = known
         after = value.lstrip()
         if after[:1] == "{":
-            if value.startswith(" {") and name.endswith(" ") and len(names) < 10_000:
-                names[name[:-1]] = name.strip().lower()
-            return name.strip().lower(), after[1:]
+            return known, after[1:]
         bare, comma, piece = after.partition(",\n")
         if not comma or not bare.isalnum():
             return None
-        fields.setdefault(name.strip().lower(), strings.value(bare))
+        fields.setdefault(known, strings.value(bare))
 
 
 def _is_balanced(value: str) -> bool:
-    if "{" not in value and "}" not in value:
-        return True
     depth = 0
     for brace in _BRACE.findall(value):
         depth += 1 if brace == "{" else -1

@@ -123,8 +123,7 @@ def scan(text: str, line: int, macros: dict[str, str]) -> Iterator[RawEntry | Pr
         undefined.clear()
         # Only the first entry of a block can be all of it; the others share its last line.
         if at > block_end:
-            following = text.find("\n@", at)
-            block_end = len(text) if following < 0 else following
+            block_end = _line_before_at(text, at + 1)
             entry = read_export(text[at:block_end].rstrip(), line, source.strings, names)
         if entry is not None:
             end = block_end
@@ -136,6 +135,17 @@ def scan(text: str, line: int, macros: dict[str, str]) -> Iterator[RawEntry | Pr
         if entry is not None:
             yield entry if end - at <= MAX_RECORD_BYTES else _too_large(line, end - at)
         at = text.find("@", end)
+
+
+def _line_before_at(text: str, start: int) -> int:
+    """Where the line ends behind which another begins with ``@``; the end of the text without one.
+
+    One letter is found several times as quickly as two.
+    """
+    at = text.find("@", start)
+    while at >= 0 and text[at - 1] != "\n":
+        at = text.find("@", at + 1)
+    return at - 1 if at >= 0 else len(text)
 
 
 def _read_pattern(source: _Source, at: int, line: int) -> tuple[RawEntry | Problem | None, int]:
