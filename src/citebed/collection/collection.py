@@ -121,10 +121,10 @@ class Collection:
             with table_files.damage_told(path), at_hand(path) as file:
                 schema = pl.read_parquet_schema(file)
                 tables.check_types(schema, tables.DOCUMENTS)
-        # A collection of an earlier version has fewer columns: all are read, and the rest added.
-        if not schema.keys() >= tables.DOCUMENTS.keys():
-            return self.documents.lazy()
-        return register_io_source(self._read_documents, schema=schema)
+        # A collection of an earlier version has fewer columns: the rest is added as it is used.
+        whole = schema.keys() >= tables.DOCUMENTS.keys()
+        stated = schema if whole else dict(tables.DOCUMENTS)
+        return register_io_source(self._read_documents, schema=stated)
 
     def _read_documents(
         self, columns: list[str] | None, predicate: pl.Expr | None, rows: int | None, _: int | None
@@ -133,6 +133,8 @@ class Collection:
         path = self.folder / "documents.parquet"
         with self._reading(), table_files.damage_told(path), at_hand(path) as file:
             frame = pl.scan_parquet(file, glob=False)
+            if lacking := tables.added(frame.collect_schema(), tables.DOCUMENTS):
+                frame = frame.with_columns(lacking).select(list(tables.DOCUMENTS))
             frame = frame if predicate is None else frame.filter(predicate)
             frame = frame if columns is None else frame.select(columns)
             read = (frame if rows is None else frame.head(rows)).collect()

@@ -179,19 +179,22 @@ _DOI_KEY = r"^10\.\d{4,9}/"
 
 
 def with_added(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
-    """The table with the columns that an earlier version did not write, in the stated order.
+    """The table with the columns that an earlier version did not write, in the stated order."""
+    lacking = added(table.columns, schema)
+    return table.with_columns(lacking).select(list(schema)) if lacking else table
+
+
+def added(found: Iterable[str], schema: Schema) -> list[pl.Expr]:
+    """The columns that an earlier version did not write, made of those that are ``found``.
 
     Keys are those of the BibTeX entries; of other formats they were not kept.
     """
-    lacking = schema.keys() - set(table.columns)
-    if not lacking:
-        return table
+    lacking = schema.keys() - set(found)
     key = pl.col("bibtex").str.extract(_ENTRY_KEY)
     none = pl.lit([], dtype=_LIST)
     keys = pl.when(~key.str.contains(_DOI_KEY)).then(pl.concat_list(key)).otherwise(none)
-    unknown = (pl.lit(None, dtype=schema[name]).alias(name) for name in lacking - {"keys"})
-    added = table.with_columns(*unknown, *([keys.alias("keys")] if "keys" in lacking else []))
-    return added.select(list(schema))
+    unknown = [pl.lit(None, dtype=schema[name]).alias(name) for name in lacking - {"keys"}]
+    return [*unknown, keys.alias("keys")] if "keys" in lacking else unknown
 
 
 _SEPARATOR = "\x1f"

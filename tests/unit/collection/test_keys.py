@@ -208,6 +208,22 @@ def test_a_collection_of_an_earlier_version_opens_and_gets_its_keys(tmp_path: Pa
     assert imported(tmp_path).documents.equals(new)
 
 
+@pytest.mark.parametrize("lacking", [["doubtful"], ["doubtful", "keys", "arxiv", "read_as"]])
+def test_what_an_earlier_version_did_not_write_is_added_as_it_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacking: list[str]
+) -> None:
+    imported(tmp_path, a__bib=BIB, b__bib="@misc{c, title={C C C}}")
+    without_columns(tmp_path / "c", *lacking)
+    whole = open_collection(tmp_path / "c").documents
+    monkeypatch.setattr("citebed.collection.storing.table_files.read_table", None)
+    scanned = open_collection(tmp_path / "c").scan_documents()
+    assert scanned.collect().equals(whole)
+    for names in (["doc_id", "doubtful"], ["keys"], ["arxiv", "title"]):
+        assert scanned.select(names).collect().equals(whole.select(names))
+    named = scanned.filter(pl.col("doc_id") == "c").select("keys", "doubtful").collect()
+    assert named.rows() == [(["c"], None)]
+
+
 def test_the_same_arxiv_id_is_the_same_document(tmp_path: Path) -> None:
     one = "@misc{a, eprint={1810.04805}, archiveprefix={arXiv}, title={A Preprint}, year=2018}\n"
     two = "@article{b, journal={CoRR}, volume={abs/1810.04805}, title={Revised}, year=2019}\n"
