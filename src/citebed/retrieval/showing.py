@@ -12,9 +12,10 @@ DEFAULT_NUMBER = 10
 """So many documents a text gets, unless a number is asked for."""
 HARDLY_ANY = 0.015
 """What has less of a chance is hardly ever right: there a list ends."""
-OF_STRANGE = 0.4
-"""The least chance of a good match for a text on another subject: vectors, which learned from
-papers, often find something for it that is likely, though not as likely as this."""
+OF_STRANGE, OF_STRANGE_WORDS = 0.4, 0.2
+"""The least chances of a good match for a text on another subject: vectors, which learned from
+papers, often find something for it that is likely, though not as likely as this. Less is needed
+where a document has half of the text's words."""
 FEWEST_WORDS = 4
 """Fewer telling words are what somebody looks for: they get what there is."""
 FAR_LARGER = 100
@@ -43,9 +44,12 @@ class Showing:
         if not self._is_learned or not len(answer.hits.docs) or _is_short(text):
             return False
         best = answer.chance(0)  # what stands higher is no less likely
-        if best is not None and answer.is_unlikely(0):
-            return True
-        return (best is None or best < OF_STRANGE) and self._subject.is_strange(text)
+        if best is not None and (answer.is_unlikely(0) or best >= OF_STRANGE):
+            return answer.is_unlikely(0)
+        if not self._subject.is_strange(text):
+            return False
+        has_words = self._subject.most_held(text, answer.hits.docs) >= 0.5
+        return not has_words or (best is not None and best < OF_STRANGE_WORDS)
 
     def without_tail(self, text: str, answer: Answer) -> Answer:
         """The answer up to where documents are hardly ever right, as far as chances tell that."""

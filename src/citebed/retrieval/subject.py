@@ -25,6 +25,8 @@ _MOST = 7
 _ERRORS = 1.96
 """Standard errors above the mean: of texts drawn from the collection, one in forty is there."""
 
+Numbers = NDArray[np.int64]
+
 
 class Rarity(NamedTuple):
     """How rare the words of documents are among the others: the mean (as inverse document
@@ -44,11 +46,19 @@ class Subject:
 
     def is_strange(self, text: str) -> bool:
         """Whether the words of a text are so rare that it must be on another subject."""
-        rarities = self._rarities(text)
+        rarities = self._rarity(self._often[self._words(text)])
         if len(rarities) < _FEWEST:
             return False
         error = self.usual.spread / np.sqrt(min(len(rarities), _MOST))
         return bool(rarities.mean() - self.usual.mean > _ERRORS * error)
+
+    def most_held(self, text: str, documents: Numbers) -> float:
+        """The greatest share of a text's words, by their rarity, that one of documents has."""
+        numbers = self._words(text)
+        if not len(numbers) or not len(documents):
+            return 0.0
+        held = np.stack([np.isin(documents, self._holders(number)) for number in numbers])
+        return float(np.average(held, axis=0, weights=self._rarity(self._often[numbers])).max())
 
     @cached_property
     def usual(self) -> Rarity:
@@ -61,16 +71,21 @@ class Subject:
         mean = float(np.average(rarities, weights=weights))
         return Rarity(mean, float(np.sqrt(np.average((rarities - mean) ** 2, weights=weights))))
 
-    def _rarities(self, text: str) -> NDArray[np.float64]:
-        """Those of the words of a text that hold no sentence together and are no names."""
+    def _words(self, text: str) -> Numbers:
+        """The words of a text that hold no sentence together and are no names, as terms."""
         small = " ".join(word for word in text.split() if word.islower())
         words = {word for word in self._index.analyser.words(small) if len(word) > 1}
-        return self._rarity(self._often[self._numbers(words - FUNCTION_WORDS)])
+        return self._numbers(words - FUNCTION_WORDS)
 
-    def _rarity(self, often: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.asarray(lucene_idf(often, len(self._index.ids)), np.float64)
-
-    def _numbers(self, words: Iterable[str]) -> NDArray[np.int64]:
+    def _numbers(self, words: Iterable[str]) -> Numbers:
         """The numbers of the words' terms, each term once; -1 for each that is not there."""
         terms = {term for word in words if (term := self._index.analyser.term(word))}
         return np.array([self._index.term_number(term) for term in sorted(terms)], np.int64)
+
+    def _rarity(self, often: Numbers) -> NDArray[np.float64]:
+        return np.asarray(lucene_idf(often, len(self._index.ids)), np.float64)
+
+    def _holders(self, number: int) -> Numbers:
+        """The documents that have a term."""
+        start = int(self._index.offsets[number]) if number >= 0 else 0
+        return np.asarray(self._index.docs[start : start + int(self._often[number])], np.int64)

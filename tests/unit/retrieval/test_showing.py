@@ -22,12 +22,15 @@ from citebed.retrieval.search.exhaustive import Hits
 from citebed.retrieval.showing import FAR_LARGER, Showing
 
 SHORT = "query expansion"
+RECIPE = "eggs, flour, butter, sugar, milk"
+OFF_IT_WITH_WORDS = f"Here {RECIPE} are mixed and baked."
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("showing")
-    rows = [{"doc_id": str(number), "title": title} for number, title in enumerate(TITLES)]
+    titles = [RECIPE, *TITLES, *TITLES]
+    rows = [{"doc_id": str(number), "title": title} for number, title in enumerate(titles)]
     build(write_collection(folder, rows))
     return folder
 
@@ -55,6 +58,8 @@ def answer(*chances: float, known: bool = True) -> Answer:
         (ON_IT, (0.029, 0.01), True),
         (OFF_IT, (0.39, 0.3), True),  # on another subject: more is needed
         (OFF_IT, (0.41, 0.3), False),
+        (OFF_IT_WITH_WORDS, (0.21, 0.1), False),  # a document has most of the words that count
+        (OFF_IT_WITH_WORDS, (0.19, 0.1), True),
         (SHORT, (0.001,), False),  # what somebody looks for
         (ON_IT, (), False),  # all was left out
     ],
@@ -70,6 +75,7 @@ def test_without_chances_only_the_subject_counts(folder: Path) -> None:
     one = showing(folder, has_chances=False)
     assert not one.is_poor(ON_IT, answer(0.0, known=False))
     assert one.is_poor(OFF_IT, answer(0.0, known=False))
+    assert not one.is_poor(OFF_IT_WITH_WORDS, answer(0.0, known=False))
 
 
 def test_a_list_ends_where_hardly_any_are_right(folder: Path) -> None:
@@ -79,7 +85,7 @@ def test_a_list_ends_where_hardly_any_are_right(folder: Path) -> None:
     assert cut.is_unlikely(2), "what is shown is as likely as it was"
     for one, text in (
         (showing(folder), SHORT),
-        (showing(folder, among=FAR_LARGER * len(TITLES) + 1), ON_IT),
+        (showing(folder, among=FAR_LARGER * 15 + 1), ON_IT),
         (showing(folder, has_chances=False), ON_IT),
         (showing(folder, "bm25"), ON_IT),
     ):
@@ -88,9 +94,9 @@ def test_a_list_ends_where_hardly_any_are_right(folder: Path) -> None:
 
 def test_why_no_chances_are_told(folder: Path) -> None:
     assert showing(folder).untold(ON_IT) == ""
-    assert showing(folder, among=FAR_LARGER * len(TITLES)).untold(ON_IT) == ""
+    assert showing(folder, among=FAR_LARGER * 15).untold(ON_IT) == ""
     assert "not from a few words" in showing(folder).untold(SHORT)
-    assert "far larger collection" in showing(folder, among=1000).untold(ON_IT)
+    assert "far larger collection" in showing(folder, among=10_000).untold(ON_IT)
     assert "citebed train ranker" in showing(folder, has_chances=False).untold(ON_IT)
     assert showing(folder, "bm25").untold(SHORT) == ""  # no one expects any
 

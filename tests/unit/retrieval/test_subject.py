@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.unit.retrieval.index.making import build, write_collection
 
@@ -61,6 +62,16 @@ def test_strange_is_what_has_words_that_are_rare(subject: Subject) -> None:
         text = " ".join(f"wor{letter}" for letter in "qrstuvw"[:words])
         above = (idf(0) - mean) / (spread / math.sqrt(words))
         assert subject.is_strange(text) == (above > 1.96)
+
+
+def test_how_much_of_a_text_one_document_has(subject: Subject) -> None:
+    documents = np.array([0, 6])
+    text = "some smoothing of language models in a retrieval of eggs"
+    of_six = idf(1) + idf(3) + idf(5)  # smoothing, language, models
+    assert subject.most_held(text, documents) == pytest.approx(of_six / (of_six + idf(4) + idf(0)))
+    assert subject.most_held(text, documents[:0]) == 0
+    assert subject.most_held("The Sea", documents) == 0
+    assert subject.most_held("eggs", documents) == 0
 
 
 @pytest.mark.parametrize(
