@@ -7,6 +7,7 @@ both: what one token leaves behind is never looked at again, and ``\\&lt;`` stay
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from collections.abc import Callable
 
@@ -50,6 +51,8 @@ _TOKEN = compiled(
   | (?P<above>   (?<=\\) (acute|grave|check|breve|mathring|ddot)
                  (?: \s*+ {_GROUP} | (?=[\\\s]) \s*+ ({_LETTER}) ) )
   | (?P<number>  (?<=\\) accent \s*+ ('[0-7]++|"[0-9A-F]++|\d++) \s*+ \{{?+ ({_LETTER}) )
+  | (?P<char>    (?<=\\) (?: char \s*+ ('[0-7]++|"[0-9A-F]++|\d++|`\\?+[!-~])
+                        | symbol \s*+ \{{ \s*+ ('[0-7]++|"[0-9A-F]++|\d++) \s*+ \}} ) \s?+ )
   | (?P<frac>    (?<=\\) [dt]?frac \s*+ {_GROUP} \s*+ {_GROUP} )
   | (?P<sqrt>    (?<=\\) sqrt \s*+ (?:\[[^][{{}}]*+\])? {_GROUP} )
   | (?P<level>   (?<=\\) s([bp]) (?![A-Za-z]) \s*+ (?: {_GROUP} | (\\[A-Za-z]++|[^\s\\{{}}]) ) )
@@ -61,6 +64,7 @@ _TOKEN = compiled(
                        |begin|end|color|rule\{{[^{{}}]*+\}})\*?
                      (?:\[[^][{{}}]*+\])*+ \{{[^{{}}]*+\}}
                    | [hv]?phantom \\[{{}}]
+                   | penalty \s*+ [-+]?+ \d++ \s?+
                    | href \s*+ \{{[^{{}}]*+\}} (?=\{{) ) )
   | (?P<command> (?<=\\) ([A-Za-z]++) \*? (\s*+\{{\}}|\s++)? )
   | (?P<escaped> (?<=\\) (.?) )
@@ -209,8 +213,22 @@ def _maths_accent(match: re.Match[str], at: int) -> str:
 def _numbered_accent(match: re.Match[str], at: int) -> str:
     """TeX's ``\\accent23u``, its number in decimal, octal (``'27``) or hexadecimal (``"17``)."""
     given, base = match[at + 1], _plain(match[at + 2]).strip()
-    number = int(given.strip("'\"")[:4], {"'": 8, '"': 16}.get(given[0], 10))
+    number = _number(given)
     return _accented(base, ACCENT_NUMBERS[number]) if number in ACCENT_NUMBERS else base
+
+
+def _number(given: str) -> int:
+    """A number as TeX writes it, in decimal, octal or hexadecimal; no letter has a longer one."""
+    return int(given.strip("'\"")[:7], {"'": 8, '"': 16}.get(given[0], 10))
+
+
+def _char(match: re.Match[str], at: int) -> str:
+    """A letter by its number, as TeX (``\\char233``, also ``\\char`\\%``) and LaTeX write it."""
+    given = match[at + 1] or match[at + 2]
+    if given[0] == "`":
+        return given[-1]
+    number = _number(given)
+    return chr(number) if number <= sys.maxunicode and chr(number).isprintable() else ""
 
 
 def _level(match: re.Match[str], at: int) -> str:
@@ -245,6 +263,7 @@ _HANDLERS: dict[str, Callable[[re.Match[str], int], str]] = {
     "mark": _accent,
     "above": _maths_accent,
     "number": _numbered_accent,
+    "char": _char,
     "level": _level,
     "first": lambda m, at: _plain(m[at + 1]),
     "second": lambda _m, _at: "",
@@ -272,6 +291,7 @@ KNOWN_COMMANDS = frozenset(
     (
         *ACCENTS, *MATHS_ACCENTS, *LETTERS, *SYMBOLS, *NOTHING, *OPERATORS,
         *("frac", "dfrac", "tfrac", "sqrt", "mathbb", "Bbb", "accent", "ifmmode", "else", "fi"),
+        *("char", "symbol", "penalty"),
         *("printfirst", "htmladdnormallink", "bibinfo", "textcolor", "cite", "citep", "citet"),
         *("label", "ref", "hspace", "vspace", "phantom", "hphantom", "vphantom", "noopsort"),
         *("SortNoop", "begin", "end", "color", "rule"),

@@ -24,6 +24,13 @@ from citebed.text.normalise import fold
         (r"Garc\'\i a, Pevny\u\i, \'\ae x, \'{\o} x", "García, Pevnyĭ, ǽx, ǿ x"),
         (r"\d{\^e} \'{\^e} \'\^e \'{\^{e}}", "ệ ế ế ế"),
         (r"K\accent23u {\accent '27 u} \accent99 u", "Ků ů u"),
+        # letters by number, breaks, French quotation marks
+        (r"caf\char233 caf{\char'351} caf\char'351s, \char 233t\'e", "cafécafé cafés, été"),
+        (r'caf\char"E9, \symbol{"E9}t', "café, ét"),
+        (r"a\char`\_b \char`~ \symbol{95}", "a_b ~_"),
+        (r"x\char7 y\char99999999 z\char, \charge", "xyzchar, charge"),
+        (r"10.1000\penalty0 /x, a \penalty-100 b\penalty 10000\ c", "10.1000/x, a b c"),
+        (r"\og texte \fg{}, \og{}mot\fg{} et {\og}mot{\fg}", "« texte », «mot» et «mot»"),
         (r'\accent"17 u', "ů"),
         (r"Schr$\ddot{o}$dinger, Vuleti$\acute{c}$, $\check{s}$", "Schrödinger, Vuletić, š"),
         (r"Cvitanovi\ifmmode \acute{c}\else \'{c}\fi{}, P.", "Cvitanović, P."),
