@@ -23,16 +23,24 @@ def figures_of(
 
     ``relevant`` are the rows of the documents that each query should find, at least one.
     """
-    gains = 1 / np.log2(np.arange(2, depth + 2))
-    recall, ndcg = [], []
+    found = []
     for start in range(0, len(queries), _AT_ONCE):
         scores = queries[start : start + _AT_ONCE] @ documents.T
         best = np.argsort(-scores, axis=1, kind="stable")[:, :depth]
         for row, wanted in zip(best, relevant[start : start + _AT_ONCE], strict=True):
-            hits = np.isin(row, wanted)
-            recall.append(hits.sum() / len(wanted))
-            ideal = gains[: min(depth, len(wanted))].sum()
-            ndcg.append((hits * gains[: len(hits)]).sum() / ideal)
-    if not recall:
+            found.append(recall_and_gain(np.isin(row, wanted), len(wanted), depth))
+    if not found:
         return {}
-    return {f"R@{depth}": float(np.mean(recall)), f"nDCG@{depth}": float(np.mean(ndcg))}
+    recall, gain = np.mean(found, axis=0).tolist()
+    return {f"R@{depth}": recall, f"nDCG@{depth}": gain}
+
+
+def recall_and_gain(
+    right: NDArray[np.bool_], wanted: int, depth: int = DEPTH
+) -> tuple[float, float]:
+    """R and nDCG of one question's first documents, of which it is known which are right, and how
+    many are wanted in all."""
+    first = right[:depth]
+    gains = 1 / np.log2(np.arange(2, depth + 2))
+    ideal = gains[: min(depth, wanted)].sum()
+    return float(first.sum() / wanted), float((first * gains[: len(first)]).sum() / ideal)

@@ -31,6 +31,7 @@ from citebed.retrieval.learned.signals import SIGNALS, Question, Weighed
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.running import Runner, RunOptions
 from citebed.training.folds import fold_of, part_of
+from citebed.training.measuring import recall_and_gain
 
 Reals = NDArray[np.float64]
 Told = Callable[[str], None]
@@ -45,6 +46,9 @@ _KNOWN = 0.5
 """How often a question comes with some of what its paper cites elsewhere."""
 _STRENGTH = 1e-3
 _AT_ONCE = 64
+
+_Row = tuple[Reals, Reals, NDArray[np.bool_]]
+"""Of one question's candidates: the signals to weigh, what other signals add, which are right."""
 
 
 class Example(NamedTuple):
@@ -95,27 +99,34 @@ def train_ranker(
             f"the index of {opened.folder} has no citing sentences to learn from. Index them with: "
             f"citebed index {opened.folder} --citing FILE"
         )
+    levels, measures = _levels(opened, index, settings, told)
+    about = {
+        "name": "learned from citations", "citebed": __version__, "collection": opened.name,
+        "documents": len(index.ids), "citing_sentences": len(index.citing),
+        "settings": asdict(settings), "figures": measures,
+        "vectors": {kind: dict(of) for kind, of in index.description.vectors.items()},
+    }  # fmt: skip
+    write_whole(Path(out), ranker_json(levels, about).encode())
+    return about
+
+
+def _levels(
+    collection: Collection, index: Index, settings: RankerSettings, told: Told
+) -> tuple[dict[str, Level], dict[str, Any]]:
+    """The levels that the index can teach, and what each is worth."""
     levels: dict[str, Level] = {}
-    figures: dict[str, Any] = {}
+    measures: dict[str, Any] = {}
     for name in LEVELS:
         if name == "encoder" and index.vectors("encoder") is None:
             levels[name] = levels["static"]
             continue
         with_encoder = "yes" if name == "encoder" else "no"
-        learned = Examples(opened, index, with_encoder, settings, told)
-        development = learned.of("development")
+        learned = Examples(collection, index, with_encoder, settings, told)
         words = settings.words if name == "static" else 1.0
-        levels[name] = fitted(development, words, settings.citing)
-        figures[name] = measured(learned.of("test"), levels[name])
-        told(f"{name}: {figures[name]}")
-    about = {
-        "name": "learned from citations", "citebed": __version__, "collection": opened.name,
-        "documents": len(index.ids), "citing_sentences": len(index.citing),
-        "settings": asdict(settings), "figures": figures,
-        "vectors": {kind: dict(about) for kind, about in index.description.vectors.items()},
-    }  # fmt: skip
-    write_whole(Path(out), ranker_json(levels, about).encode())
-    return about
+        levels[name] = fitted(learned.of("development"), words, settings.citing)
+        measures[name] = measured(learned.of("test"), levels[name])
+        told(f"{name}: {measures[name]}")
+    return levels, measures
 
 
 # --- questions --------------------------------------------------------------------------------
@@ -241,24 +252,26 @@ def _listwise(examples: Sequence[Example], columns: NDArray[np.int64], fixed: Re
     rows = [row for row in rows if row[2].any()]
     if not rows:
         return fixed
-
-    def loss(weights: Reals) -> tuple[float, Reals]:
-        total, slope = 0.0, np.zeros(len(columns))
-        for values, offset, right in rows:
-            scores = values @ weights + offset
-            scores -= scores.max()
-            chosen = np.exp(scores) / np.exp(scores).sum()
-            truth = right / right.sum()
-            total -= float(truth @ np.log(chosen + 1e-12))
-            slope -= values.T @ (truth - chosen)
-        size = len(rows)
-        penalty = _STRENGTH * float(weights @ weights)
-        return total / size + penalty, slope / size + 2 * _STRENGTH * weights
-
-    found = minimize(loss, np.zeros(len(columns)), jac=True, method="L-BFGS-B")
+    start = np.zeros(len(columns))
+    found = minimize(_listwise_loss, start, (rows,), jac=True, method="L-BFGS-B")
     learned = fixed.copy()
     learned[columns] = found.x
     return learned
+
+
+def _listwise_loss(weights: Reals, rows: Sequence[_Row]) -> tuple[float, Reals]:
+    """How unlikely what is right is picked, with a little for great weights; and its slope."""
+    total, slope = 0.0, np.zeros(len(weights))
+    for values, offset, right in rows:
+        scores = values @ weights + offset
+        scores -= scores.max()
+        chosen = np.exp(scores) / np.exp(scores).sum()
+        truth = right / right.sum()
+        total -= float(truth @ np.log(chosen + 1e-12))
+        slope -= values.T @ (truth - chosen)
+    size = len(rows)
+    penalty = _STRENGTH * float(weights @ weights)
+    return total / size + penalty, slope / size + 2 * _STRENGTH * weights
 
 
 def calibrated(level: Level, examples: Iterable[Example]) -> Level:
@@ -268,8 +281,9 @@ def calibrated(level: Level, examples: Iterable[Example]) -> Level:
     examples = list(examples)
     seen = [_seen(level, each) for each in (*examples, *map(_uncited, examples))]
     chance = _logistic(np.concatenate([x for x, _ in seen]), np.concatenate([y for _, y in seen]))
-    best = [float((1 / (1 + np.exp(-x @ chance))).max(initial=0.0)) for x, _ in seen]
-    return replace(level, chance=chance, least=float(np.quantile(best, 0.05)))
+    level = replace(level, chance=chance)
+    best = [float(level.chances_of(x).max(initial=0.0)) for x, _ in seen]
+    return replace(level, least=float(np.quantile(best, 0.05)))
 
 
 def _uncited(example: Example) -> Example:
@@ -307,14 +321,14 @@ def _logistic(x: Reals, y: NDArray[np.bool_]) -> Reals:
 
 
 def measured(examples: Sequence[Example], level: Level) -> dict[str, Any]:
-    """R@10, nDCG@10 of BM25 and of the level, and how often chances came true, by tenths."""
+    """R@10, nDCG@10 of BM25 and of the level, and how often chances came true."""
     bm25 = np.eye(len(SIGNALS))[list(SIGNALS).index("bm25")]
     plain, ours = (
         np.array([figures(e, e.weighed.values @ w) for e in examples]).mean(axis=0)
         for w in (bm25, level.weights)
     )
     seen = [_seen(level, each) for each in examples]
-    chances = np.concatenate([1 / (1 + np.exp(-x @ level.chance)) for x, _ in seen])
+    chances = np.concatenate([level.chances_of(x) for x, _ in seen])
     right = np.concatenate([y for _, y in seen])
     return {
         "questions": len(examples),
@@ -326,10 +340,7 @@ def measured(examples: Sequence[Example], level: Level) -> dict[str, Any]:
 
 def figures(example: Example, scores: Reals) -> tuple[float, float]:
     """R@10 and nDCG@10 of a question under some scores."""
-    best = example.right[np.argsort(-scores, kind="stable")[:10]]
-    gains = 1 / np.log2(np.arange(2, 12))
-    ideal = gains[: min(10, example.wanted)].sum()
-    return best.sum() / example.wanted, (best * gains[: len(best)]).sum() / ideal
+    return recall_and_gain(example.right[np.argsort(-scores, kind="stable")], example.wanted)
 
 
 def _rounded(pair: Reals) -> dict[str, float]:

@@ -108,6 +108,8 @@ def test_index_with_own_word_vectors_and_back(
     for name in ("mine.npz", "shipped"):
         (report,) = rows(run("index", "c", "--static", name, "--json")[1])
         assert report["embedded"] == 4
+        told = "citebed train ranker" in run("recommend", "c", "Oaks in forests")[2]
+        assert told == (name == "mine.npz"), "its chances are those of other vectors"
     assert rows(run(*asked)[1]) == before
     (report,) = rows(run("index", "c", "--json")[1])
     assert report["unchanged"], "and stays there"

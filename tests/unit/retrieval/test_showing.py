@@ -15,7 +15,6 @@ from citebed.errors import CitebedError
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.learned.ranking import Ranked
-from citebed.retrieval.learned.signals import SIGNALS
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.running import Answer, Runner, RunOptions
 from citebed.retrieval.search.exhaustive import Hits
@@ -46,7 +45,7 @@ def showing(
 def answer(*chances: float, known: bool = True) -> Answer:
     hits = Hits(np.arange(len(chances)), np.arange(len(chances), 0.0, -1))
     told = np.array(chances) if known else None
-    ranked = Ranked(hits, np.zeros((len(chances), len(SIGNALS))), told, 0.03)
+    ranked = Ranked(hits, told, 0.03)
     return Answer(TermWeights(np.zeros(0, np.int64), *np.zeros((3, 0))), hits, ranked)
 
 

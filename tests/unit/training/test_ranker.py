@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.optimize import approx_fprime
 from tests.unit.retrieval.index.making import build, write_collection
 
 import citebed
@@ -19,12 +20,15 @@ from citebed.training.ranker import (
     Example,
     RankerSettings,
     _listwise,
+    _listwise_loss,
+    _reliability,
     calibrated,
     figures,
     train_ranker,
 )
 
 NAMES = list(SIGNALS)
+ONES = np.ones(len(NAMES))
 
 
 def examples(weights: np.ndarray, count: int = 400) -> list[Example]:
@@ -53,6 +57,23 @@ def test_weights_that_made_the_data_are_found() -> None:
     again = _listwise(examples(truth, 3000), np.array([2]), fixed)
     assert again[2] == pytest.approx(2.0, abs=0.4)
     assert again[0] == 4.0  # as it was given
+
+
+def test_the_slope_of_the_loss_is_its_slope() -> None:
+    rows = [(e.weighed.values[:, :3], e.weighed.values[:, 2], e.right) for e in examples(ONES, 20)]
+    weights = np.array([0.5, -1.0, 2.0])
+    by_steps = approx_fprime(weights, lambda w: _listwise_loss(w, rows)[0])
+    assert _listwise_loss(weights, rows)[1] == pytest.approx(by_steps, abs=1e-5)
+
+
+def test_how_often_chances_came_true() -> None:
+    said = np.array([0.01, 0.01, 0.5, 0.45, 1.0])
+    right = np.array([False, True, True, False, True])
+    assert _reliability(said, right) == [
+        {"said": 0.01, "came": 0.5, "of": 2},
+        {"said": 0.475, "came": 0.5, "of": 2},
+        {"said": 1.0, "came": 1.0, "of": 1},
+    ]
 
 
 def test_chances_come_true() -> None:

@@ -21,7 +21,7 @@ _SHORTEST = 4
 
 
 class Evidence(NamedTuple):
-    """Which sentence of the text (by number) asks most for a document, what of the document's
+    """Which sentence of the text (by number) is most like a document, what of the document's
     abstract is most like the text, and what others say when they cite it for the same."""
 
     asked_by: int
@@ -31,25 +31,31 @@ class Evidence(NamedTuple):
 
 def evidence(
     asked: Vectors,
+    documents: Vectors,
     abstracts: Sequence[str],
     citing: Sequence[tuple[CitingSentences, NDArray[np.int64]]],
     model: Embedder,
 ) -> list[Evidence]:
-    """The evidence for documents, of which there are the abstract and perhaps citing sentences
+    """The evidence for documents, of which there are vector, abstract and perhaps citing sentences
     (by number); ``asked`` are the vectors of the text's sentences."""
     parts = [_sentences(abstract) for abstract in abstracts]
     flat = model.documents([sentence for part in parts for sentence in part])
     rows = np.split(flat, np.cumsum([len(part) for part in parts])[:-1])
+    asked_by = (asked @ documents.T).argmax(axis=0).tolist()
     found = []
     for place, (sentences, vectors) in enumerate(zip(parts, rows, strict=True)):
-        likeness = asked @ vectors.T
-        asked_by, best = 0, ""
-        if len(sentences) and likeness.max() >= _LIKE_ENOUGH:
-            asked_by, at = (int(i) for i in np.unravel_index(likeness.argmax(), likeness.shape))
-            best = sentences[at]
         said = _said(asked, *citing[place]) if citing else ()
-        found.append(Evidence(asked_by, best, said))
+        found.append(Evidence(asked_by[place], _likest(asked, sentences, vectors), said))
     return found
+
+
+def _likest(asked: Vectors, sentences: Sequence[str], vectors: Vectors) -> str:
+    """The sentence that is most like one of the text's, if it is like enough."""
+    if not sentences:
+        return ""
+    likeness = (asked @ vectors.T).max(axis=0)
+    best = int(likeness.argmax())
+    return sentences[best] if likeness[best] >= _LIKE_ENOUGH else ""
 
 
 def _sentences(abstract: str) -> list[str]:

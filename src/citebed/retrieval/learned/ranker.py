@@ -9,7 +9,7 @@ is better than another for a text, the similarities whether any is good.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -32,7 +32,7 @@ INPUTS = ("constant", "score", "is_cited", *(f"raw_{name}" for name in RAW))
 documents is known to be cited: without citing sentences all scores are lower."""
 _MOST = 1_000_000
 """No weight is greater, so that sums of them are numbers."""
-_CITED = list(SIGNALS).index("cited")
+_CITED, _BM25 = list(SIGNALS).index("cited"), RAW.index("bm25")
 
 
 @dataclass(frozen=True)
@@ -49,17 +49,17 @@ class Level:
 
     def chances(self, weighed: Weighed, scores: Reals) -> Reals:
         """How likely each document is right."""
-        return np.exp(-np.logaddexp(0, -inputs(weighed, scores) @ self.chance))
+        return self.chances_of(inputs(weighed, scores))
 
-    def shares(self, weighed: Weighed) -> Reals:
-        """What each signal adds to each document's score."""
-        return np.asarray(weighed.values * self.weights, np.float64)
+    def chances_of(self, rows: Reals) -> Reals:
+        """The same, of rows of ``INPUTS``: their logistic function."""
+        return np.asarray(np.exp(-np.logaddexp(0, -rows @ self.chance)), np.float64)
 
 
 def inputs(weighed: Weighed, scores: Reals) -> Reals:
     """What the chances of documents are computed from: a column for each of ``INPUTS``."""
     raw = weighed.raw.copy()
-    raw[:, 0] = np.log1p(np.maximum(raw[:, 0], 0))
+    raw[:, _BM25] = np.log1p(np.maximum(raw[:, _BM25], 0))
     some = np.full(len(scores), float(weighed.values[:, _CITED].any()))
     return np.column_stack([np.ones(len(scores)), scores, some, raw])
 
@@ -127,7 +127,8 @@ def _level(values: Mapping[str, Any]) -> Level:
     return Level(weights, _numbers(values["chance"], INPUTS), least)
 
 
-def _numbers(values: Mapping[str, Any], names: Any) -> Reals:
+def _numbers(values: Mapping[str, Any], names: Iterable[str]) -> Reals:
+    """Numbers by name in the order of all names, 0 for those that are not there."""
     unknown = set(values) - set(names)
     if unknown:
         raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
@@ -140,7 +141,7 @@ def _numbers(values: Mapping[str, Any], names: Any) -> Reals:
 def ranker_json(levels: Mapping[str, Level], about: Mapping[str, Any]) -> str:
     """A ranker as the text of its file."""
 
-    def named(values: Reals, names: Any) -> dict[str, float]:
+    def named(values: Reals, names: Iterable[str]) -> dict[str, float]:
         return {n: round(float(v), 4) for n, v in zip(names, values, strict=True) if v}
 
     rows = {

@@ -1,8 +1,9 @@
-"""Ranking at work: for each question the best documents by several signals, and what each added."""
+"""Ranking at work: for each question the best documents by several signals, and the evidence."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,14 +26,13 @@ _AT_ONCE = 64
 
 
 class Ranked(NamedTuple):
-    """The best documents, and of each what its signals add to its score (a column for each of
-    ``SIGNALS``) and the chance that it is right; ``least`` is that of a good match.
+    """The best documents, and of each the chance that it is right; ``least`` is that of a good
+    match.
 
     There are no chances where none were learned with the models at hand.
     """
 
     hits: Hits
-    shares: NDArray[np.float64]
     chances: NDArray[np.float64] | None
     least: float
 
@@ -40,7 +40,7 @@ class Ranked(NamedTuple):
         """Only some of the documents."""
         hits = Hits(self.hits.docs[those], self.hits.scores[those])
         chances = None if self.chances is None else self.chances[those]
-        return Ranked(hits, self.shares[those], chances, self.least)
+        return Ranked(hits, chances, self.least)
 
 
 class Ranks:
@@ -85,13 +85,18 @@ class Ranks:
 
     def evidence(self, asked: Question, numbers: Docs, abstracts: Sequence[str]) -> list[Evidence]:
         """What speaks for documents, by their numbers, beside the words they share with a text."""
-        vectors = self.signals.index.vectors("static")
-        model = model_of("" if vectors is None else vectors.fingerprint)
         citing = self.signals.citing
         known = np.zeros(0, bool) if citing is None else self.signals.known(asked)
         rows = [np.array(citing.of(n), np.int64) for n in numbers.tolist()] if citing else []
         said = [(citing, some[known[some]]) for some in rows] if citing else []
-        return evidence(model.queries(asked.sentences or [asked.text]), abstracts, said, model)
+        vectors = self.signals.index.vectors_of(self._words, "static").of(numbers)
+        sentences = self._words.queries(asked.sentences or [asked.text])
+        return evidence(sentences, vectors, abstracts, said, self._words)
+
+    @cached_property
+    def _words(self) -> Embedder:
+        """The word vectors, which evidence comes from whatever ranks."""
+        return _model(self.signals.index, "static")
 
     def _ranked(self, weighed: Weighed, depth: int) -> Ranked:
         level = self._level
@@ -102,7 +107,7 @@ class Ranks:
         chances = level.chances(best, scores[order]) if self.has_chances else None
         if chances is not None:  # what stands higher is no less likely
             chances = np.maximum.accumulate(chances[::-1])[::-1]
-        return Ranked(Hits(best.docs, scores[order]), level.shares(best), chances, level.least)
+        return Ranked(Hits(best.docs, scores[order]), chances, level.least)
 
 
 def _plain(ranking: Dense) -> Level:

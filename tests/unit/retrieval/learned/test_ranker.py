@@ -48,7 +48,6 @@ def test_scores_and_chances_by_hand() -> None:
     assert inputs(weighed, scores)[0].tolist() == [1, 2, 0, 1, 0, 0, 0, 0]
     z = CHANCE[0] + 2 * CHANCE[1] + CHANCE[3]
     assert LEVEL.chances(weighed, scores)[0] == pytest.approx(1 / (1 + np.exp(-z)))
-    assert LEVEL.shares(weighed).sum(axis=1).tolist() == scores.tolist()
 
 
 def test_the_shipped_one_can_be_read() -> None:
