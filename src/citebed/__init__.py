@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from citebed.runs.fusion import fuse as fuse
     from citebed.timeline import timeline as timeline
     from citebed.training import (
+        average_encoders as average_encoders,
         train_encoder as train_encoder,
         train_ranker as train_ranker,
         train_static as train_static,

@@ -77,6 +77,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--also": ("@c", "!nowhere"),
     "--start": ("!nowhere",),
     "--teacher": ("!nowhere",),
+    "encoders": ("!nowhere", "!c"),
     "--adapter": (">adapter.npz",),
     "--fold": ("0", "19", "!20"),
     "--epochs": ("1", "!0"),

@@ -45,6 +45,14 @@ Changes = Annotated[
     list[str] | None,
     typer.Option("--set", help="Another setting, e.g. --set rate=3e-5; may be repeated."),
 ]
+Adapter = Annotated[
+    Path | None,
+    typer.Option(help="A file for the difference to the start, a fifteenth of the model."),
+]
+Weights = Annotated[
+    list[Path] | None,
+    typer.Option(help="Its weights (.safetensors, .npz), if elsewhere; may be repeated."),
+]
 Device = Annotated[str, typer.Option(help="auto, cpu, cuda or cuda:1 …")]
 Minutes = Annotated[
     float, typer.Option(min=0, help="Stop after so long; the same command then goes on.")
@@ -137,17 +145,11 @@ def encoder(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The trained model's folder.")
     ] = None,
-    adapter: Annotated[
-        Path | None,
-        typer.Option(help="A file for the difference to the start, a twentieth of the model."),
-    ] = None,
+    adapter: Adapter = None,
     contexts: Contexts = None,
     also: Also = None,
     own: Own = False,
-    weights: Annotated[
-        list[Path] | None,
-        typer.Option(help="Its weights (.safetensors, .npz), if elsewhere; may be repeated."),
-    ] = None,
+    weights: Weights = None,
     seed: Seed = 7,
     fold: Fold = 0,
     epochs: Epochs = None,
@@ -177,6 +179,38 @@ def encoder(
     told = _silent if quiet else _tell
     trained = train_encoder(texts, start=start, machine=machine, told=told, **places, **settings)
     _finish(trained, as_json, quiet)
+
+
+@train.command()
+def average(
+    source: Source,
+    encoders: Annotated[list[Path], typer.Argument(help="Folders that 'train encoder' wrote.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The averaged model's folder.")
+    ] = None,
+    adapter: Adapter = None,
+    start: Annotated[
+        Path | None, typer.Option(help="What they started from; needed for an adapter.")
+    ] = None,
+    weights: Weights = None,
+    contexts: Contexts = None,
+    also: Also = None,
+    own: Own = False,
+    device: Device = "auto",
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Average encoders that were trained alike with different seeds: better than each of them.
+
+    Example: citebed train average texts.jsonl.xz seed-7 seed-8 -o mine
+    """
+    from citebed.training import average_encoders
+
+    texts = _texts(source, contexts, also, own)
+    places: dict[str, Any] = {"out": output, "adapter": adapter, "weights": weights or ()}
+    told = _silent if quiet else _tell
+    found = average_encoders(texts, encoders, start=start, device=device, told=told, **places)
+    _finish(found, as_json, quiet)
 
 
 @train.command()

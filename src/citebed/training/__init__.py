@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from citebed.lazy import names_on_first_use
 
 if TYPE_CHECKING:
+    from citebed.training.averaging import average_encoders as average_encoders
     from citebed.training.doors import (
         Trained as Trained,
         train_encoder as train_encoder,

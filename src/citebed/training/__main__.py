@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from citebed.errors import CitebedError
+from citebed.training.averaging import average_encoders
 from citebed.training.doors import AdapterFile, train_encoder, train_static
 from citebed.training.settings import EncoderSettings, Machine, StaticSettings
 
@@ -21,14 +22,15 @@ from citebed.training.settings import EncoderSettings, Machine, StaticSettings
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a training; gives the exit code."""
     given = vars(_parser().parse_args(arguments))
-    train, settings = given.pop("train"), given.pop("settings")
-    machine = Machine(**{each.name: given.pop(each.name) for each in fields(Machine)})
-    chosen = {each.name: given.pop(each.name) for each in fields(settings)}
-    if train is train_encoder:
+    train, settings = given.pop("train"), given.pop("settings", None)
+    if settings:
+        machine = Machine(**{each.name: given.pop(each.name) for each in fields(Machine)})
+        given["machine"] = machine
+    if train is not train_static:
         parts = {each.name: given.pop(each.name) for each in fields(AdapterFile)[1:]}
         given["adapter"] = AdapterFile(given["adapter"], **parts) if given["adapter"] else None
     try:
-        trained = train(given.pop("texts"), machine=machine, told=_teller(), **given, **chosen)
+        trained = train(given.pop("texts"), told=_teller(), **given)
     except CitebedError as error:
         print(f"citebed: {error}", file=sys.stderr)
         return 1
@@ -49,13 +51,11 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m citebed.training", description=__doc__)
     verbs = parser.add_subparsers(required=True)
     encoder = _verb(verbs, "encoder", train_encoder, EncoderSettings)
-    encoder.add_argument("--start", type=Path, required=True, help="a model's folder")
-    encoder.add_argument("--weights", type=Path, nargs="+", default=[], help="its weights")
-    encoder.add_argument("--out", "-o", type=Path, help="the folder of the trained model")
-    encoder.add_argument("--adapter", type=Path, help="the file of the difference to the start")
-    for each in fields(AdapterFile)[1:]:
-        encoder.add_argument(f"--{each.name}", type=type(each.default), default=each.default)
-    encoder.add_argument("--half", action="store_true", help="weights in half precision")
+    _encoder_files(encoder, start_needed=True)
+    average = _verb(verbs, "average", average_encoders)
+    average.add_argument("encoders", type=Path, nargs="+", help="encoders of one start")
+    average.add_argument("--device", default="auto")
+    _encoder_files(average, start_needed=False)
     static = _verb(verbs, "static", train_static, StaticSettings)
     static.add_argument("--out", "-o", type=Path, required=True, help="the model's file (.npz)")
     static.add_argument("--teacher", type=Path, help="the folder of an encoder to learn from")
@@ -63,11 +63,21 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _verb(verbs: Any, name: str, train: Callable[..., Any], settings: type) -> Any:
+def _encoder_files(verb: Any, start_needed: bool) -> None:
+    verb.add_argument("--start", type=Path, required=start_needed, help="a model's folder")
+    verb.add_argument("--weights", type=Path, nargs="+", default=[], help="its weights")
+    verb.add_argument("--out", "-o", type=Path, help="the folder of the trained model")
+    verb.add_argument("--adapter", type=Path, help="the file of the difference to the start")
+    for each in fields(AdapterFile)[1:]:
+        verb.add_argument(f"--{each.name}", type=type(each.default), default=each.default)
+    verb.add_argument("--half", action="store_true", help="weights in half precision")
+
+
+def _verb(verbs: Any, name: str, train: Callable[..., Any], settings: type | None = None) -> Any:
     verb = verbs.add_parser(name, help=train.__doc__)
     verb.set_defaults(train=train, settings=settings)
     verb.add_argument("texts", type=Path, help="what 'citebed train prepare' wrote")
-    for each in (*fields(Machine), *fields(settings)):
+    for each in (*fields(Machine), *fields(settings)) if settings else ():
         option = f"--{each.name.replace('_', '-')}"
         if isinstance(each.default, bool):
             verb.add_argument(option, action="store_true")

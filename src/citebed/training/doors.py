@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,8 +18,12 @@ from citebed.training.settings import EncoderSettings, Machine, StaticSettings, 
 from citebed.wording import count
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from citebed.collection import Collection
     from citebed.training.loop import Model, Run, Stage
+    from citebed.training.start import Start
 
 Told = Callable[[str], None]
 
@@ -94,12 +99,10 @@ def train_encoder(  # noqa: PLR0913 - each is one that a notebook user looks for
     again.
     """
     import_torch()
-    from citebed.retrieval.dense.adapter import write_adapter
     from citebed.training.encoding import Encoder, stages_of
-    from citebed.training.outputs import write_encoder
     from citebed.training.start import read_start
 
-    work = _work(source, contexts, _place(out, adapter), machine, told)
+    work = _work(source, contexts, place_of(out, adapter), machine, told)
     chosen, begun = settings_of(EncoderSettings, settings), read_start(start, weights)
     data = work.checked(chosen)
     encoder = Encoder(begun, work.texts, chosen, work.device)
@@ -109,7 +112,23 @@ def train_encoder(  # noqa: PLR0913 - each is one that a notebook user looks for
     run.train()
     _measure(run, "after", encoder.figures)
     card = card_of("encoder", data, asdict(chosen), {**_told_by(run), **facts})
-    learned = encoder.network.arrays()
+    write_trained(begun, encoder.network.arrays(), card, out, adapter, half)
+    run.finish()
+    return Trained(work.place, card)
+
+
+def write_trained(
+    begun: Start,
+    learned: Mapping[str, NDArray[np.float32]],
+    card: Mapping[str, Any],
+    out: str | Path | None,
+    adapter: str | Path | AdapterFile | None,
+    half: bool,
+) -> None:
+    """What was learned as a model's folder, as its difference to the start, or both."""
+    from citebed.retrieval.dense.adapter import write_adapter
+    from citebed.training.outputs import write_encoder
+
     if out:
         write_encoder(Path(out), begun, learned, card, half)
     if adapter:
@@ -117,8 +136,6 @@ def train_encoder(  # noqa: PLR0913 - each is one that a notebook user looks for
         base = wanted.base or file_hash(begun.folder.weights)
         about = {"base": base, "scale": wanted.scale, "card": card}
         write_adapter(Path(wanted.path), learned, begun.weights, about, rank=wanted.rank)
-    run.finish()
-    return Trained(work.place, card)
 
 
 def train_static(  # noqa: PLR0913 - likewise
@@ -144,10 +161,8 @@ def train_static(  # noqa: PLR0913 - likewise
     from citebed.training.static import StaticStage, StaticTask
     from citebed.training.static_start import begin
 
-    work, chosen = (
-        _work(source, contexts, Path(out), machine, told),
-        settings_of(StaticSettings, settings),
-    )
+    work = _work(source, contexts, Path(out), machine, told)
+    chosen = settings_of(StaticSettings, settings)
     data = work.checked(chosen)
     task = StaticTask(work.texts, chosen, work.device)
     begun = begin(task, teacher, start, told)
@@ -172,6 +187,7 @@ class _Work:
     machine: Machine
     device: str
     told: Told
+    began: float
 
     def checked(self, settings: EncoderSettings | StaticSettings) -> dict[str, Any]:
         """The facts of the data, which must hold something to learn from."""
@@ -196,7 +212,8 @@ class _Work:
 
         checkpoint = self.place.with_name(f"{self.place.name}.checkpoint.npz")
         whole = {"data": self.texts.fingerprint, **belongs}
-        return Run(model, stages, checkpoint, whole, self.machine, self.device, self.told)
+        machine, device = self.machine, self.device
+        return Run(model, stages, checkpoint, whole, machine, device, self.told, began=self.began)
 
 
 def _work(
@@ -206,16 +223,17 @@ def _work(
     machine: Machine | None,
     told: Told,
 ) -> _Work:
-    chosen = machine or Machine()
+    began, chosen = time.monotonic(), machine or Machine()
     device = device_of(chosen.device)
-    return _Work(texts_of(source, contexts), place, chosen, device, told)
+    return _Work(texts_of(source, contexts), place, chosen, device, told, began)
 
 
 def _told_by(run: Run) -> dict[str, Any]:
     return {"device": described(run.device), **run.notes, "seconds": round(run.seconds)}
 
 
-def _place(out: str | Path | None, adapter: str | Path | AdapterFile | None) -> Path:
+def place_of(out: str | Path | None, adapter: str | Path | AdapterFile | None) -> Path:
+    """Where a model goes: its folder, or the file of the difference."""
     place = out or (adapter.path if isinstance(adapter, AdapterFile) else adapter)
     if place is None:
         raise CitebedError("say where the model goes: a folder (out) or a file (adapter).")

@@ -71,7 +71,8 @@ class Stage(Protocol):
 class Run:
     """One training run: what it trains, in which stages, and where its checkpoint lies.
 
-    ``belongs`` says which data and settings it is of; ``notes`` go into the card.
+    ``belongs`` says which data and settings it is of; ``notes`` go into the card; ``began`` is when
+    the work on it began.
     """
 
     model: Model
@@ -82,9 +83,10 @@ class Run:
     device: str
     told: Told = lambda _: None
     notes: dict[str, Any] = field(default_factory=dict)
+    began: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        self._began = self._saved = self._said = time.monotonic()
+        self._saved = self._said = time.monotonic()
         self._before = 0.0
         self._standing = Standing()
         self._losses: deque[Tensor] = deque(maxlen=50)
@@ -101,7 +103,7 @@ class Run:
     @property
     def seconds(self) -> float:
         """How long the run took so far, also before it was stopped."""
-        return self._before + time.monotonic() - self._began
+        return self._before + time.monotonic() - self.began
 
     def _resume(self, found: Standing) -> None:
         self._standing = found
@@ -157,14 +159,14 @@ class Run:
         self, stage: Stage, step: int, optimiser: Any, kept: dict[str, NDArray[Any]]
     ) -> None:
         now = time.monotonic()
-        out_of_time = self.machine.minutes and now - self._began > 60 * self.machine.minutes
+        out_of_time = self.machine.minutes and now - self.began > 60 * self.machine.minutes
         due = now - self._saved > 60 * self.machine.checkpoint_minutes
         ends = step % stage.epoch_steps == 0 and step < stage.steps
         if out_of_time or due or ends:
             self._save(_stored(optimiser), kept)
         if out_of_time:
             raise CitebedError(
-                f"stopped after {in_words(now - self._began)}, at step {step:,} of {stage.steps:,} "
+                f"stopped after {in_words(now - self.began)}, at step {step:,} of {stage.steps:,} "
                 f"of '{stage.name}'. The same command goes on from {self.checkpoint.name}."
             )
 
