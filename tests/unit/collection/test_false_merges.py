@@ -148,6 +148,19 @@ def test_columns_that_recur(tmp_path: Path) -> None:
     assert collection.document("again").doc_id == "b"
 
 
+def test_one_title_in_two_proceedings_of_a_year(tmp_path: Path) -> None:
+    """As Lanczos's iteration method of 1951: alike in all but where they stand."""
+    title = "An Iteration Method for the Counting of Sheep"
+    report, collection = collected(
+        tmp_path,
+        entry("a", title, booktitle="Proc. Symposium on Machinery", pages="164--206")
+        + entry("b", title, booktitle="Proc. Symposium on Spectral Theory", pages="301--316"),
+        entry("preprint", title, booktitle="Reports of a Farm", pages="1--43"),
+    )
+    assert report.documents == 3  # one that could be either is neither
+    assert collection.document("b").pages == "301–316"
+
+
 @pytest.mark.parametrize(
     ("left", "right", "elsewhere"),
     [
@@ -158,7 +171,9 @@ def test_columns_that_recur(tmp_path: Path) -> None:
         ((1, 7, 1, 3, 9), (2, 8, None, None, None), False),
         ((1, 7, 1, None, None), (1, 7, 2, 3, None), True),
         ((1, 7, 1, None, None), (2, 7, 2, 3, None), False),
-        ((1, 7, 1, 3, 9), (2, None, None, 50, 60), False),
+        ((1, 7, 1, 3, 9), (2, None, None, 50, 60), True),
+        ((1, 7, 1, 3, 9), (None, None, None, 50, 60), False),
+        ((1, 7, 1, 33, 39), (2, None, None, 1, 7), False),
         ((None,) * 5, (1, 7, 1, 3, 9), False),
     ],
 )

@@ -111,14 +111,19 @@ class Place(NamedTuple):
 
 
 def is_elsewhere(left: Place, right: Place) -> bool:
-    """Whether two places cannot be one: other pages of another volume or issue, or of the same
-    venue; or, where pages are not known, another issue of the same venue."""
+    """Whether two places cannot be one: other pages of another volume or issue, or where both
+    venues are known; or, where pages are not known, another issue of the same venue.
+
+    Pages from 1 on may be those of a preprint, whatever it is said to have appeared in.
+    """
     issue = _differ(left.issue, right.issue)
     same_venue = left.venue is not None and left.venue == right.venue
+    counted = 1 not in (left.first, right.first)
+    venues = same_venue or (counted and _differ(left.venue, right.venue))
     if left.first is None or right.first is None:
         return issue and same_venue
     apart = (left.last or left.first) < right.first or (right.last or right.first) < left.first
-    return apart and (issue or same_venue or _differ(left.volume, right.volume))
+    return apart and (issue or venues or _differ(left.volume, right.volume))
 
 
 def _differ(left: int | None, right: int | None) -> bool:

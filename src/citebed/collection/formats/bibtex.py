@@ -12,7 +12,7 @@ from citebed.collection.formats.bibtex_cut import carry, cut, lent_before
 from citebed.collection.formats.bibtex_entry import ASTRONOMY, RawEntry
 from citebed.collection.formats.bibtex_names import names_of, split_outside_braces
 from citebed.collection.formats.bibtex_scan import head_of, scan
-from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, page_range
+from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, no_doi, page_range
 from citebed.patterns import compiled
 from citebed.records import Document, Problem, Record
 from citebed.text.identifiers import doi_of, normalise_doi
@@ -31,6 +31,7 @@ from citebed.text.normalise import (
 _SNIFF = re.compile(
     r"^[ \t]*@[ \t]*(?:(?:string|preamble|comment)[ \t]*[{(]"
     r"|[a-z][\w-]*\s*\{\s*[^\s{}=,\"]*(?:\s*,|\s+[a-z][\w-]*\s*=\s*[{\"\w])"
+    r"|[a-z][\w-]*\{[^\s{}=,\"]+[ \t]*\r?\n[ \t]*\}"
     r"|[a-z][\w-]*\s*\(\s*[^\s(){}=,\"]*\s*,\s*[a-z][\w-]*\s*=\s*[{\"\w])",
     re.MULTILINE | re.IGNORECASE,
 )
@@ -92,6 +93,8 @@ def _read(entry: RawEntry, macros: Mapping[str, str], *, lends: bool) -> Iterato
     elif not entry.key or not (entry.key.isprintable() or fold(entry.key)):
         what = f"an entry without a key; named '{document.doc_id}'"
         yield Problem(entry.line, what, "mended")
+    if document.doi is None and "doi" in entry.fields:
+        yield from no_doi(document, latex_to_text(entry.fields["doi"]))
     yield document
 
 

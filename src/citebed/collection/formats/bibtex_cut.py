@@ -12,12 +12,13 @@ from citebed.collection.formats.bibtex_quick import TYPE
 from citebed.collection.formats.bibtex_scan import scan
 from citebed.patterns import compiled
 
-ONLY_STRINGS = "strings (@string) and no entry; other files may use them"
+ONLY_STRINGS = "strings (@string) or @xdata and no entry; other files may use them"
 """What there is to say of a file that only lends."""
 
 _HEADER = compiled(rf"[\r\n]@{TYPE}[ \t]*+\{{\s*+[^\s,{{}}\"#%=]++\s*+,".encode())
 _LENT = re.compile(rb"@[ \t]*(?:string|xdata)\s*[{(]", re.IGNORECASE)
-_XDATA = "@xdata "
+XDATA = "@xdata "
+"""What the names of lent entries begin with, among those of strings."""
 
 
 def cut(data: bytes) -> int:
@@ -40,7 +41,7 @@ def carry(data: bytes, macros: dict[str, str]) -> None:
     for part in _around_lent(data):
         for entry in scan(with_newlines(decode(part)[0]), 1, macros):
             if isinstance(entry, RawEntry) and entry.type == "xdata":
-                macros.update({_XDATA + name: entry.text for name in names_of_entry(entry)})
+                macros.update({XDATA + name: entry.text for name in names_of_entry(entry)})
 
 
 def _around_lent(data: bytes) -> Iterator[bytes]:
@@ -60,7 +61,7 @@ def lent_before(macros: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """The fields of the ``@xdata`` entries among what earlier pieces carried."""
     found = {}
     for name, text in macros.items():
-        if name.startswith(_XDATA):
+        if name.startswith(XDATA):
             entry = next(scan(text, 1, dict(macros)))
-            found[name.removeprefix(_XDATA)] = entry.fields if isinstance(entry, RawEntry) else {}
+            found[name.removeprefix(XDATA)] = entry.fields if isinstance(entry, RawEntry) else {}
     return found

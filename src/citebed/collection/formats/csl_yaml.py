@@ -1,7 +1,8 @@
 """CSL-YAML, as Pandoc and Better BibTeX write it: a list of items, often under ``references``.
 
-Each item is parsed by itself, so that a broken one costs no other. All scalars are read as text:
-no tag makes anything else of them, and a page ``1-10`` or a country ``NO`` stays what it is.
+Each item is parsed by itself, so that a broken one costs no other; only where some stand for others
+(``&name``, ``*name``) they are read together. All scalars are read as text: no tag makes anything
+else of them, and a page ``1-10`` or a country ``NO`` stays what it is.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 from citebed.collection.formats.base import Chunk, Format, read_text, with_newlines
 from citebed.collection.formats.csl_json import csl_record
+from citebed.collection.formats.jsonkinds import records_of
 from citebed.collection.formats.jsonvalues import JsonObject
 from citebed.records import Problem, Record
 from citebed.text.normalise import fold
@@ -21,13 +23,14 @@ _KEYS = (
     "id|type|title|author|editor|DOI|URL|issued|container-title|citation-key|abstract|publisher"
     "|categories|accessed|language|ISBN|ISSN|page|volume|issue|note"
 )
-_ITEM = rf"[ \t]*-[ \t]+['\"]?(?:{_KEYS})['\"]?[ \t]*:"
+_ITEM = rf"[ \t]*-[ \t]+(?:&[\w-]+\s+)?['\"]?(?:{_KEYS}|<<)['\"]?[ \t]*:"
 _HEAD = re.compile(
     rf"(?:\s*#[^\n]*\n|\s*---[^\n]*\n|(?!references)[\w-]+:[^\n]*\n)*\s*(?:references:\s*\n\s*)?{_ITEM}"
 )
 _FIELDS = re.compile(r"^[ \t]*(?:- )?[ \t]*(?:type|title|author|issued):", re.MULTILINE)
 _FIRST_ITEM = re.compile(rb"^([ \t]*)- ", re.MULTILINE)
 _LONGEST = 256 << 10
+_ANCHOR = re.compile(r"(?:^[ \t]*-|:)[ \t]+&[\w-]+\s", re.MULTILINE)
 _NOTHING = frozenset(("", "~", "null", "Null", "NULL"))
 
 
@@ -40,14 +43,43 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
     """The documents of the items."""
     text, problems = read_text(chunk)
     yield from problems
-    lines = with_newlines(text).split("\n")
+    text = with_newlines(text)
+    items = _with_aliases(text, chunk.line) if _ANCHOR.search(text) else None
+    for item in _one_by_one(text, chunk.line) if items is None else items:
+        yield from records_of(item, csl_record)
+
+
+def _one_by_one(text: str, line: int) -> Iterator[JsonObject | Problem]:
+    lines = text.split("\n")
     first = next((line for line in lines if line.lstrip().startswith("- ")), "")
     indent = first[: len(first) - len(first.lstrip())]
     for start, end in _items(lines, indent):
-        text, line = "\n".join(lines[start:end]), chunk.line + start
-        long = Problem(line, f"an item of more than {_LONGEST >> 10} KiB is not read")
-        item = long if len(text) > _LONGEST else _load(text, line)
-        yield item if isinstance(item, Problem) else csl_record(item)
+        text, at = "\n".join(lines[start:end]), line + start
+        long = Problem(at, f"an item of more than {_LONGEST >> 10} KiB is not read")
+        yield long if len(text) > _LONGEST else _load(text, at)
+
+
+def _with_aliases(text: str, line: int) -> list[JsonObject | Problem] | None:
+    """The items of a text in which some stand for others (``&name``, ``*name``, ``<<``): read
+    whole, as it must be, unless it is too long or cannot be."""
+    import yaml
+
+    if len(text) > _LONGEST:
+        return None
+    loader = yaml.BaseLoader(text)
+    try:
+        root = loader.get_single_node()
+        listed = [root] if isinstance(root, yaml.SequenceNode) else _under_references(root)
+        nodes = listed[0].value if listed else []
+        read = [(node.start_mark.line, loader.construct_object(node, deep=True)) for node in nodes]
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None
+    return [_item(_without_nothing(value), line + at) for at, value in read]
+
+
+def _under_references(root: Any) -> list[Any]:
+    pairs = root.value if root is not None and root.id == "mapping" else []
+    return [value for name, value in pairs if name.value == "references" and value.id == "sequence"]
 
 
 def _items(lines: list[str], indent: str) -> Iterator[tuple[int, int]]:
@@ -75,6 +107,10 @@ def _load(text: str, line: int) -> JsonObject | Problem:
         return Problem(line + (mark.line if mark else 0), f"not valid YAML: {what}")
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         return Problem(line, f"not valid YAML: {fold(str(error))[:80] or 'nested too deeply'}")
+    return _item(item, line)
+
+
+def _item(item: Any, line: int) -> JsonObject | Problem:
     if isinstance(item, dict):
         return JsonObject(line, {str(name): value for name, value in item.items()})
     return Problem(line, "expected an item with names and values")
@@ -84,9 +120,13 @@ def _without_nothing(value: Any) -> Any:
     """An item in which what YAML writes for nothing is nothing."""
     if not isinstance(value, dict):
         return value
+    lent = value.get("<<")
+    for other in lent if isinstance(lent, list) else [lent]:
+        value = {**other, **value} if isinstance(other, dict) else value
     return {
         name: None if isinstance(text, str) and text in _NOTHING else text
         for name, text in value.items()
+        if name != "<<"
     }
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from citebed.collection.formats.base import Chunk, Format, decode, read_text, with_newlines
 from citebed.collection.formats.csv_rows import Header, Row, cut, headers, rows
 from citebed.collection.formats.entry_types import bibtex_type
-from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, one_word
+from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, no_doi, one_word
 from citebed.collection.formats.nbib import pubmed_id
 from citebed.collection.formats.tagged import best_date, entry_of, pages_of, people_in
 from citebed.collection.formats.web_of_science import LISTS, wos_document
@@ -94,7 +94,12 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
         header, skipped = found, found.line
     read = _of_wos if header.names[0] == "pt" else _document
     for row in rows(lines[skipped:], header, chunk.line + skipped):
-        yield row if isinstance(row, Problem) else read(row)
+        if isinstance(row, Problem):
+            yield row
+            continue
+        record = read(row)
+        yield record
+        yield from no_doi(record, _first(row, "doi"))
 
 
 def _of_wos(row: Row) -> Document | Problem:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from citebed.records import Link
+from citebed.records import Document, Link, Problem, Record
 from citebed.text.identifiers import arxiv_in, arxiv_of, arxiv_of_doi, normalise_doi
 from citebed.text.names import family_name
 from citebed.text.normalise import fold, unique
@@ -80,6 +80,19 @@ def arxiv_id(doi: str | None, *fields: str | None, eprint: str | None = None) ->
         if likely and (found := arxiv_in(lower)):
             return found
     return None
+
+
+# What people and programs write where there is none.
+_NO_DOI = re.compile(
+    r"\W*(?:n\W?a|none|null|nil|nan|no(?: doi)?|unknown|tb[ad]|doi)?\W*", re.IGNORECASE
+)
+
+
+def no_doi(record: Record, given: str | None) -> Iterator[Problem]:
+    """What there is to say where the field for a DOI holds something else, and no DOI is known."""
+    if isinstance(record, Document) and not record.doi and not _NO_DOI.fullmatch(given or ""):
+        what = f"{record.doc_id}: '{fold(given or '')[:80]}' is not a DOI and was left out"
+        yield Problem(record.line, what, "mended")
 
 
 # --- Names ----------------------------------------------------------------------------------

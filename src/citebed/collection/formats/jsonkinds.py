@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from citebed.collection.formats.base import Chunk, Format
+from citebed.collection.formats.fields import no_doi
 from citebed.collection.formats.jsonvalues import JsonObject
 from citebed.patterns import compiled
 from citebed.records import Problem, Record
@@ -196,9 +197,21 @@ def json_format(
 
     def parse(chunk: Chunk) -> Iterator[Record]:
         for item in items(chunk):
-            yield item if isinstance(item, Problem) else read(item)
+            yield from records_of(item, read)
 
     return Format(name, title, is_kind(name), parse, **cutting)
+
+
+def records_of(
+    item: JsonObject | Problem, read: Callable[[JsonObject], Record]
+) -> Iterator[Record]:
+    """The record of an object, and what there is to say of its DOI."""
+    if isinstance(item, Problem):
+        yield item
+        return
+    record = read(item)
+    yield record
+    yield from no_doi(record, item.text("DOI", "doi"))
 
 
 def is_kind(name: str) -> Callable[[str], bool]:

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from citebed.collection.formats.base import Chunk, Format, cut_after, read_text, with_newlines
 from citebed.collection.formats.entry_types import bibtex_type
-from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, one_word
+from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, no_doi, one_word
 from citebed.collection.formats.tagged import Entry, best_date, date_in_words, pages_of, people
 from citebed.patterns import compiled
 from citebed.records import Document, Problem, Record
@@ -82,7 +82,10 @@ def _records(block: str, line: int) -> Iterator[Record]:
         tags = [tag.upper() for tag in tags]
     if tags[:1] == ["TY"]:
         end = tags.index("ER") if "ER" in tags else len(tags)
-        yield _document(_entry(tags[:end], values[:end], line))
+        entry = _entry(tags[:end], values[:end], line)
+        record = _document(entry)
+        yield record
+        yield from no_doi(record, entry.first("DO"))
         if end == len(tags):
             what = "record without an ER line: taken to end where it stops"
             yield Problem(line, what, "mended")

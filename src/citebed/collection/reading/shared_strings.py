@@ -1,4 +1,4 @@
-"""BibTeX's strings that one file defines and another uses: ``\\bibliography{strings,refs}``."""
+"""What one BibTeX file lends another (``\\bibliography{strings,refs}``): strings and ``@xdata``."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from functools import cached_property
 from pathlib import Path
 
 from citebed.collection.formats.bibtex import bare_words
-from citebed.collection.formats.bibtex_cut import carry
+from citebed.collection.formats.bibtex_cut import XDATA, carry
 from citebed.collection.reading.sources import SourceFile
 
 _NAMES = (".bib", ".bibtex")
 _HEAD_BYTES = 4 << 10
 _MOST_BYTES = 1 << 20
 _BLOCK_BYTES = 4 << 20
-_STRING = re.compile(rb"@[ \t]*string\s*[{(]", re.IGNORECASE)
-_ENTRY = re.compile(rb"^[ \t]*@(?!\s*(?:string|comment|preamble)\b)\s*\w+\s*[{(]", re.I | re.M)
-
+_LENT = re.compile(rb"@[ \t]*(?:string|xdata)\s*[{(]", re.IGNORECASE)
+_ENTRY = re.compile(
+    rb"^[ \t]*@(?!\s*(?:string|xdata|comment|preamble)\b)\s*\w+\s*[{(]", re.I | re.M
+)
+_BORROWS = re.compile(r"\bxdata\s*=", re.IGNORECASE)
 
 Values = dict[str, set[str]]
 """By the name of a string, the values that files give it."""
@@ -26,9 +28,10 @@ Values = dict[str, set[str]]
 class SharedStrings:
     """What the files of an import lend each other.
 
-    A file may use the strings of those beside it, and of any that holds nothing else; where two
-    of these define a name otherwise it stays undefined. Files in archives keep to themselves.
-    Sources that are ``known`` from an earlier import lend to the files beside them, too.
+    A file may use the strings, and BibLaTeX's ``@xdata``, of those beside it, and of any that holds
+    nothing else; where two of these define a name otherwise it stays undefined. Files in archives
+    keep to themselves. Sources that are ``known`` from an earlier import lend to the files beside
+    them, too.
     """
 
     def __init__(self, files: Iterable[SourceFile], known: Iterable[str] = ()) -> None:
@@ -55,7 +58,12 @@ class SharedStrings:
         if beside.keys() | anywhere.keys() <= own.keys():
             return {}
         found = {}
-        for name in sorted(_words(file.path) - own.keys()):
+        words = _words(file.path)
+        if "xdata" in words:  # which may borrow from others in turn, and use their strings
+            for name, values in (*beside.items(), *anywhere.items()):
+                if name.startswith(XDATA):
+                    words |= {name}.union(*map(bare_words, values))
+        for name in sorted(words - own.keys()):
             values = {*beside.get(name, ()), *anywhere.get(name, ())}
             found.update({name: values.pop()} if len(values) == 1 else {})
         return found
@@ -65,7 +73,7 @@ class SharedStrings:
         """The strings of each file that begins with some."""
         found: dict[str, dict[str, str]] = {}
         for file in self._files:
-            if _STRING.search(_head(file.path, _HEAD_BYTES)):
+            if _LENT.search(_head(file.path, _HEAD_BYTES)):
                 carry(_head(file.path, _MOST_BYTES), found.setdefault(file.name, {}))
         return found
 
@@ -96,7 +104,8 @@ def _words(path: Path) -> set[str]:
     try:
         with path.open("rb") as file:
             while block := file.read(_BLOCK_BYTES):
-                words |= bare_words(block.decode("utf-8", "replace"))
+                text = block.decode("utf-8", "replace")
+                words |= bare_words(text) | ({"xdata"} if _BORROWS.search(text) else set())
     except OSError:
         return set()
     return words

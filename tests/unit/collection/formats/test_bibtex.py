@@ -442,3 +442,11 @@ def test_an_entry_whose_key_nobody_can_see_has_a_made_up_one(key: str) -> None:
     assert isinstance(document, Document)
     assert problem.what == "an entry without a key; named 'sorting'"
     assert document.doc_id == "sorting"
+
+
+@pytest.mark.parametrize("end", ["\n}", " \r\n  }"])
+def test_entries_without_fields_are_recognised(end: str) -> None:
+    text = f"\n@misc{{__????{end},\n\n@misc{{__????-1{end},\n"
+    assert sniff(text)
+    records = list(parse(Chunk(text.encode(), "x")))
+    assert [getattr(record, "doc_id", record) for record in records] == ["__????", "__????-1"]

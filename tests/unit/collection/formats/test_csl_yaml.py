@@ -27,6 +27,28 @@ def test_aliases_do_not_grow() -> None:
     assert len(str(record)) < 5000
 
 
+def test_items_that_stand_for_others() -> None:
+    text = (
+        "---\nreferences:\n- &first\n  id: a\n  type: article-journal\n  title: On Sheep\n"
+        "  container-title: &journal Annals of Sheep\n  author: &us [{family: Doe, given: Jo}]\n"
+        "- id: b\n  title: On Rams\n  container-title: *journal\n  author: *us\n"
+        "- <<: *first\n  id: c\n  title: More Sheep\n...\n"
+    )
+    assert CSL_YAML.sniff(text)
+    first, second, third = read(text)
+    assert isinstance(second, Document)
+    assert isinstance(third, Document)
+    assert (second.venue, second.authors, second.line) == ("Annals of Sheep", ("Doe, Jo",), 9)
+    assert third == first._replace(  # type: ignore[union-attr]
+        doc_id="c", title="More Sheep", keys=("c",), line=13
+    )
+
+
+def test_where_one_of_them_is_broken_the_others_are_read() -> None:
+    records = read("- id: a\n  title: &t T\n- id: b\n  title: [\n- id: c\n  title: U\n")
+    assert [type(record).__name__ for record in records] == ["Document", "Problem", "Document"]
+
+
 def test_items_under_another_key_and_deeper() -> None:
     items = "  - id: a\n    title: T\n  - id: b\n    title: U\n"
     text = f"---\ntitle: My Paper\nreferences:\n{items}lang: en\n"

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from citebed.collection.formats import FORMATS
 from citebed.collection.formats.base import NOT_UTF8, Chunk, cut_after, read_text, with_newlines
 from citebed.collection.formats.fields import (
     is_organisation,
@@ -65,3 +66,29 @@ def test_bytes_that_are_not_utf_8_are_read_and_noted_also_after_a_mark() -> None
 def test_cut_after_the_last_match() -> None:
     assert cut_after(re.compile(b"b"))(b"abcbd") == 4
     assert cut_after(re.compile(b"x"))(b"abcbd") == 0
+
+
+@pytest.mark.parametrize(
+    ("doi", "told"),
+    [
+        ("1015/DC1", True),
+        ("http://www.example.org/article/B6VC5-4HV74TJ-1", True),
+        ("see the publisher's page", True),
+        *(("n/a", False), ("N.A.", False), ("-", False), ("", False), ("{}", False)),
+        *(("None", False), ("10.5072/x", False), ("doi:", False), ("unknown", False)),
+    ],
+)
+@pytest.mark.parametrize(
+    ("format", "form"),
+    [
+        ("bibtex", "@misc{{a, title={{Of Sheep}}, doi={{{}}}}}"),
+        ("ris", "TY  - JOUR\nID  - a\nTI  - Of Sheep\nDO  - {}\nER  - \n"),
+        ("csv", 'id,title,year,doi\na,Of Sheep,2001,"{}"\n'),
+        ("csl-json", '[{{"id": "a", "type": "book", "title": "Of Sheep", "DOI": "{}"}}]'),
+    ],
+)
+def test_a_field_that_holds_no_doi_is_told(format: str, form: str, doi: str, told: bool) -> None:
+    records = list(FORMATS[format].parse(Chunk(form.format(doi).encode(), "x")))
+    said = [record.what for record in records if isinstance(record, Problem)]
+    assert said == ([f"a: '{doi}' is not a DOI and was left out"] if told else [])
+    assert len(records) == 1 + told

@@ -36,7 +36,7 @@ def test_a_file_beside_lends_its_strings(tmp_path: Path) -> None:
     assert "journal = {Journal of X (B)}" in entry
     assert told(tmp_path / "c") == [
         "no string is called 'JY'; it is kept as it is written",
-        "strings (@string) and no entry; other files may use them",
+        "strings (@string) or @xdata and no entry; other files may use them",
     ]
 
 
@@ -76,3 +76,25 @@ def test_strings_alone_are_no_collection(tmp_path: Path) -> None:
     (tmp_path / "strings.bib").write_text(JX)
     with pytest.raises(CitebedError, match="other files may use them"):
         import_sources(tmp_path / "c", [tmp_path / "strings.bib"])
+
+
+XDATA = """@string{pub = {Sheep Press}}
+@xdata{house, publisher = pub, location = {York}}
+@xdata{series, xdata = {house}, journaltitle = {Annals of Sheep}}
+"""
+
+
+@pytest.mark.parametrize("folder", [".", "elsewhere"])
+def test_a_second_file_lends_its_xdata(tmp_path: Path, folder: str) -> None:
+    entry = "@article{a, title = {On one}, author = {Doe, Jane}, XDATA = {series}, date = {2001}}\n"
+    (tmp_path / "refs.bib").write_text(entry + "@misc{b, title = {On two}, xdata = {nothing}}\n")
+    (tmp_path / folder).mkdir(exist_ok=True)
+    (tmp_path / folder / "zdata.bib").write_text(XDATA)
+    import_sources(tmp_path / "c", [tmp_path / "refs.bib", tmp_path / folder / "zdata.bib"])
+    document = open_collection(tmp_path / "c").document("a")
+    assert (document.venue, document.publisher) == ("Annals of Sheep", "Sheep Press")
+    assert "publisher = {Sheep Press}" in (document.bibtex or "")
+    assert told(tmp_path / "c") == [
+        "entry 'b' borrows from xdata 'nothing', which is not there",
+        "strings (@string) or @xdata and no entry; other files may use them",
+    ]
