@@ -10,8 +10,9 @@ from citebed.text.own_words import telling_words
 
 DEFAULT_NUMBER = 10
 """So many documents a text gets, unless a number is asked for."""
-HARDLY_ANY = 0.015
-"""What has less of a chance is hardly ever right: there a list ends."""
+HARDLY_ANY, HARDLY_ANY_OF_FEW = 0.015, 0.001
+"""What has less of a chance is hardly ever right: there a list ends. In a small collection, where
+chances are too low, it ends later."""
 OF_STRANGE, OF_STRANGE_WORDS = 0.4, 0.2
 """The least chances of a good match for a text on another subject: vectors, which learned from
 papers, often find something for it that is likely, though not as likely as this. Less is needed
@@ -53,9 +54,9 @@ class Showing:
 
     def without_tail(self, text: str, answer: Answer) -> Answer:
         """The answer up to where documents are hardly ever right, as far as chances tell that."""
-        if not self._is_learned or self.untold(text):
+        if not self._is_learned or _is_short(text):
             return answer
-        return answer.without_those_below(HARDLY_ANY)
+        return answer.without_those_below(HARDLY_ANY_OF_FEW if self.untold(text) else HARDLY_ANY)
 
     def untold(self, text: str) -> str:
         """Why a text's answers have no chances, in a line for people; empty where they have."""

@@ -78,17 +78,16 @@ def test_without_chances_only_the_subject_counts(folder: Path) -> None:
 
 
 def test_a_list_ends_where_hardly_any_are_right(folder: Path) -> None:
-    whole = answer(0.5, 0.1, 0.015, 0.0149, 0.0)
+    whole = answer(0.5, 0.1, 0.015, 0.0149, 0.001, 0.0)
     cut = showing(folder).without_tail(ON_IT, whole)
     assert cut.hits.docs.tolist() == [0, 1, 2]
     assert cut.is_unlikely(2), "what is shown is as likely as it was"
-    for one, text in (
-        (showing(folder), SHORT),
-        (showing(folder, among=FAR_LARGER * 15 + 1), ON_IT),
-        (showing(folder, has_chances=False), ON_IT),
-        (showing(folder, "bm25"), ON_IT),
-    ):
+    small = showing(folder, among=FAR_LARGER * 15 + 1).without_tail(ON_IT, whole)
+    assert len(small.hits.docs) == 5, "there chances are too low"
+    for one, text in ((showing(folder), SHORT), (showing(folder, "bm25"), ON_IT)):
         assert one.without_tail(text, whole) is whole
+    unknown = answer(0.5, 0.0, known=False)
+    assert showing(folder, has_chances=False).without_tail(ON_IT, unknown) is unknown
 
 
 def test_why_no_chances_are_told(folder: Path) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from citebed.errors import FormatError
+from citebed.retrieval.dense.static_model import shipped_model
 from citebed.retrieval.learned.ranker import (
     INPUTS,
     Level,
@@ -57,6 +58,12 @@ def test_the_shipped_one_can_be_read() -> None:
         assert level.weights[list(SIGNALS).index("bm25")] > 0
         assert 0 <= level.least < 0.5
     assert not ranker.level(False).weights[list(SIGNALS).index("encoder")]
+    assert ranker.documents > 100_000
+
+
+def test_the_shipped_one_was_trained_with_the_shipped_vectors() -> None:
+    """Else nobody is told a chance."""
+    assert shipped_ranker().knows({"static": shipped_model()})
 
 
 def test_whose_chances_they_are(tmp_path: Path) -> None:
