@@ -74,7 +74,7 @@ def test_at_most_six_words_are_reasons(tmp_path: Path) -> None:
     words = "alder beech cedar dogwood elder fir gorse"
     write_collection(tmp_path, [{"doc_id": "a", "title": words}, {"doc_id": "b", "title": "fir"}])
     build(tmp_path)
-    (first, _) = recommend(tmp_path, f"{words} cedar beech beech")
+    first, *_ = recommend(tmp_path, f"{words} cedar beech beech")
     assert first.terms == ("beech", "cedar", "alder", "dogwood", "elder", "gorse")
 
 

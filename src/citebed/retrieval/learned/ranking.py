@@ -54,7 +54,7 @@ class Ranks:
     ) -> None:
         self.ranking = ranking
         models = models_for(searcher.index, ranking)
-        self.signals = Signals(collection, searcher, models)
+        self.signals, self._models = Signals(collection, searcher, models), models
         self.facts: dict[str, Any] = {
             kind: {"name": model.name, "fingerprint": model.fingerprint}
             for kind, model in models.items()
@@ -96,7 +96,7 @@ class Ranks:
     @cached_property
     def _words(self) -> Embedder:
         """The word vectors, which evidence comes from whatever ranks."""
-        return _model(self.signals.index, "static")
+        return self._models.get("static") or _model(self.signals.index, "static")
 
     def _ranked(self, weighed: Weighed, depth: int) -> Ranked:
         level = self._level
