@@ -14,6 +14,7 @@ import pytest
 
 import citebed
 from citebed.cli.app import main
+from citebed.retrieval.showing import _OF_FEW_DOCUMENTS
 
 pybtex_database = pytest.importorskip("pybtex.database")
 
@@ -138,6 +139,7 @@ def test_the_answer_to_a_person(run: Run) -> None:
         "note: line 6: \\cite{} has no key yet",
         "note: parts/sea.tex:3: \\citep{} has no key yet",
         "note: no answer for 1 caption (line 10)",
+        f"note: {_OF_FEW_DOCUMENTS}",
         "left out 1 that the text cites already or is itself: elm-mine",
     ]
 
