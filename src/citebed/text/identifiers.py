@@ -43,7 +43,7 @@ def normalise_doi(text: str | None) -> str | None:
     Accepts ``10.1145/X``, ``doi:10.1145/X``, ``https://doi.org/10.1145/X``, other resolvers,
     those behind a proxy, and pages whose address is made of the DOI. Of two the first.
     """
-    if not text:
+    if not text or "10" not in text:
         return None
     text = text.strip() if text.isascii() else fold(text)
     if not text.startswith("10."):

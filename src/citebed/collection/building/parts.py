@@ -79,4 +79,5 @@ class Parts:
             found.append(what.of(records[part["at"]]))
             order.append(part["order"])
         records, asked = pl.concat(found, rechunk=False), pl.concat(order)
-        return records if asked.is_sorted() else records[asked.arg_sort()]
+        # In one chunk rows are taken out ten times as quickly.
+        return records if asked.is_sorted() else records.rechunk()[asked.arg_sort()]

@@ -67,6 +67,8 @@ def _unwrapped(part: str) -> str | None:
 
 def split_outside_braces(raw: str, pattern: re.Pattern[str]) -> list[str]:
     """What stands between the places that a pattern finds, which must find braces too."""
+    if "{" not in raw and "}" not in raw:
+        return pattern.split(raw)
     parts, depth, start = [], 0, 0
     for match in pattern.finditer(raw):
         if match[0] in "{}":
