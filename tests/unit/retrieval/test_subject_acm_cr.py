@@ -9,7 +9,7 @@ from tests.unit.retrieval.search.test_exact_acm_cr import texts_of
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.subject import Subject
 
-DEVELOPED_ON = """
+FIRST = """
 Mix the flour with two eggs and bake for 40 minutes.
 My sister called last night to say that the train had been cancelled again.
 The dog barked at the postman until he dropped the parcels and ran.
@@ -26,7 +26,7 @@ The landlord has raised the rent for the second time this year.
 Our neighbours painted their fence blue and planted roses in front of it.
 She bought a second-hand car from a man who lives near the station.
 """.strip().splitlines()
-TESTED_ON = """
+SECOND = """
 Peel the potatoes, boil them until soft, and mash them with butter and milk.
 My uncle keeps bees and sells the honey at the market every Sunday.
 The children built a snowman in front of the school and gave it a carrot for a nose.
@@ -47,7 +47,7 @@ I would love to visit Portugal in spring, when it is warm but not too hot.
 
 def test_everyday_sentences_are_strange_and_those_of_papers_are_not(acm_cr_indexed: Path) -> None:
     subject = Subject(open_index(acm_cr_indexed))
-    for sentences in (DEVELOPED_ON, TESTED_ON):
+    for sentences in (FIRST, SECOND):
         assert sum(map(subject.is_strange, sentences)) >= 14
     papers = texts_of(acm_cr_indexed)
     assert sum(map(subject.is_strange, papers)) <= 0.005 * len(papers)
