@@ -33,6 +33,7 @@ ORIGINS = Path(__file__).with_name("origins.jsonl")
 PAGE = Path(__file__).parent.parent / "docs" / "learned.md"
 SETS = ("paragraphs", "sentences")
 NAMES = list(SIGNALS)
+FACTORS = (0, 0.25, 0.4, 0.5, 0.6, 0.75, 1)
 _NONE = np.zeros(0, np.int64)
 
 
@@ -184,6 +185,27 @@ def ablation(sets: dict[str, list[Query]]) -> Iterable[str]:
         yield f"| {label} | {' | '.join(cells)} | {hits(sets['origins'], chosen):.3f} |"
 
 
+def choice(queries: Sequence[Query]) -> Iterable[str]:
+    """How much signals of citing count, chosen without the citing papers that are then asked."""
+    full, shipped = levels()["with the encoder"], RankerSettings().citing
+    of_citing = np.array([name in OF_CITING for name in NAMES])
+    papers = sorted({query.example.paper for query in queries})
+    folds = np.array([papers.index(query.example.paper) % 5 for query in queries])
+    scores = {}
+    for factor in FACTORS:
+        chosen = np.where(of_citing, factor / shipped, 1) * full
+        scores[factor] = np.array(
+            [figures(query.example, query.example.weighed.values @ chosen) for query in queries]
+        )
+    yield "| papers left out | chosen | R@10 / nDCG@10 of those | with 0 | with 1 |"
+    yield "|---|---|---|---|---|"
+    for fold in range(5):
+        inside = folds == fold
+        best = max(FACTORS, key=lambda factor: scores[factor][~inside].sum())
+        cells = ["{:.3f} / {:.3f}".format(*scores[f][inside].mean(axis=0)) for f in (best, 0, 1)]
+        yield f"| {fold + 1} of 5 | {best} | {' | '.join(cells)} |"
+
+
 def groups_table(runner: Runner, queries: Sequence[Query]) -> Iterable[str]:
     """Recall@10 of cited papers by their age and by how often they are cited."""
     table = runner.collection.scan_documents().select("doc_id", "year").collect()
@@ -240,7 +262,7 @@ def main() -> None:
     sets["contexts"] = [Query(str(at), each) for at, each in enumerate(examples.of("test"))]
     both = [query for name in SETS for query in sets[name]]
     tables = [level_table(sets), significance(runner, sets), ablation(sets)]
-    tables.append(groups_table(runner, both))
+    tables += [groups_table(runner, both), choice(both)]
     texts = ["\n".join(table) for table in tables]
     print("\n\n".join(texts))
     if given.write:

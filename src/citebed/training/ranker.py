@@ -76,8 +76,8 @@ class RankerSettings:
     questions: int = 3000
     seed: int = 7
     shift: int = 0
-    words: float = 0.5
-    citing: float = 0.5
+    words: float = 0.6
+    citing: float = 0.6
 
 
 def train_ranker(

@@ -55,7 +55,7 @@ def test_what_a_hyphen_cut_off_is_no_reason(tmp_path: Path) -> None:
         {"doc_id": "2", "title": "Re: co"},
     )
     build(write_collection(tmp_path / "c", documents))
-    (found,) = recommend(tmp_path / "c", "We do re-ranking by co-citation.")
+    (found,) = recommend(tmp_path / "c", "We do re-ranking by co-citation.", model="bm25")
     assert (found.doc_id, set(found.terms)) == ("1", {"ranking", "citation"})
 
 

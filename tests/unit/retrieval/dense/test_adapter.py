@@ -151,6 +151,6 @@ def test_the_adapter_that_comes_with_citebed() -> None:
     found = read_adapter()
     assert found.base == GTE_SMALL.files[WEIGHTS].sha256
     assert SHIPPED.stat().st_size < 12 << 20
-    assert {"data", "figures", "sha256"} <= set(found.about)
+    assert {"data", "settings", "runs", "after"} <= set(found.about["card"])
     layers = {name for name in found.names if name.startswith("encoder.layer.")}
     assert len(layers) == 12 * 16  # six linear parts and two norms, weights and biases
