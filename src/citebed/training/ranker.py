@@ -46,6 +46,7 @@ _KNOWN = 0.5
 """How often a question comes with some of what its paper cites elsewhere."""
 _STRENGTH = 1e-3
 _AT_ONCE = 64
+_TOLD_EVERY = 8 * _AT_ONCE
 
 _Row = tuple[Reals, Reals, NDArray[np.bool_]]
 """Of one question's candidates: the signals to weigh, what other signals add, which are right."""
@@ -125,7 +126,8 @@ def _levels(
         words = settings.words if name == "static" else 1.0
         levels[name] = fitted(learned.of("development"), words, settings.citing)
         measures[name] = measured(learned.of("test"), levels[name])
-        told(f"{name}: {measures[name]}")
+        found = ", ".join(f"{m} {v:.3f}" for m, v in measures[name]["learned"].items())
+        told(f"level {name}, unseen papers: {found}")
     return levels, measures
 
 
@@ -170,7 +172,8 @@ class Examples:
         found: list[Example] = []
         for start in range(0, len(asked), _AT_ONCE):
             found += self._examples(asked[start : start + _AT_ONCE])
-            self.told(f"{part}: {len(found)} of {len(asked)} questions")
+            if len(found) % _TOLD_EVERY == 0 or len(found) == len(asked):
+                self.told(f"{part}: {len(found):,} of {len(asked):,} questions")
         return found
 
     def _papers(self, part: str) -> list[int]:
