@@ -27,7 +27,7 @@ from citebed.retrieval.index.index import open_index
 from citebed.retrieval.learned.ranker import shipped_ranker
 from citebed.retrieval.learned.signals import SIGNALS
 from citebed.retrieval.running import Asked, Runner
-from citebed.training.ranker import OF_CITING, Example, Examples, RankerSettings, figures
+from citebed.training.ranker import OF_CITING, OF_WORDS, Example, Examples, RankerSettings, figures
 
 ORIGINS = Path(__file__).with_name("origins.jsonl")
 PAGE = Path(__file__).parent.parent / "docs" / "learned.md"
@@ -168,9 +168,10 @@ def _p(p: float) -> str:
 def ablation(sets: dict[str, list[Query]]) -> Iterable[str]:
     full = levels()["with the encoder"]
     groups = {
-        "everything": (), "BM25": ("bm25",), "word vectors": ("static", "static_sentence"),
+        "everything": (), "BM25": OF_WORDS, "word vectors": ("static", "static_sentence"),
         "the encoder": ("encoder", "encoder_sentence"),
-        "best sentences": ("static_sentence", "encoder_sentence"), "citing sentences": ("citing",),
+        "best sentences": ("bm25_sentence", "static_sentence", "encoder_sentence"),
+        "BM25's best sentence": ("bm25_sentence",), "citing sentences": ("citing",),
         "how often and how lately cited": ("cited", "lately"), "age": ("age",),
         "title-only records": ("title_only",),
     }  # fmt: skip

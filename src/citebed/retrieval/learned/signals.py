@@ -28,6 +28,7 @@ Reals = NDArray[np.float64]
 
 SIGNALS = {
     "bm25": "BM25 of title, abstract and keywords, as a share of the best",
+    "bm25_sentence": "BM25 of the sentence for which the document is best, as a share likewise",
     "static": "similarity of word vectors, of the whole text",
     "static_sentence": "similarity of word vectors, of the best sentence",
     "encoder": "similarity by the encoder, of the whole text",
@@ -117,7 +118,8 @@ class Signals:
         docs = np.unique(np.concatenate(lists))
         columns = self._of_others(asked, docs)
         columns["citing"] = like[docs].astype(np.float64)
-        raw = {"bm25": self._by_words(asked, docs, found)}
+        raw = {}
+        raw["bm25"], columns["bm25_sentence"] = self._by_words(asked, docs, found)
         columns["bm25"] = _share(raw["bm25"], found.scores)
         for kind, (whole, best) in similar.items():
             columns[kind], columns[f"{kind}_sentence"] = _spread(whole, docs), _spread(best, docs)
@@ -135,10 +137,12 @@ class Signals:
         may[asked.excluded] = False
         return may
 
-    def _by_words(self, asked: Question, docs: Docs, found: Hits) -> Reals:
-        """The documents' BM25, also of those that were not found by it."""
+    def _by_words(self, asked: Question, docs: Docs, found: Hits) -> tuple[Reals, Reals]:
+        """The documents' BM25, also of those that were not found by it; and the share that each has
+        of the best for one of the sentences."""
         final = usable(asked.terms, self._searcher.view)
-        scores = self._searcher.contributions(final.ids, docs) @ final.weights
+        table = self._searcher.contributions(final.ids, docs)
+        scores = table @ final.weights
         order = np.argsort(found.docs)
         place = np.searchsorted(found.docs, docs, sorter=order)
         place[place == len(found.docs)] = 0
@@ -146,7 +150,18 @@ class Signals:
             place = order[place]
             known = found.docs[place] == docs
             scores[known] = found.scores[place[known]]
-        return scores
+        if not _several(asked.sentences):
+            return scores, _share(scores, scores)
+        shares = [self._share_of(sentence, final.ids, table) for sentence in asked.sentences]
+        return scores, np.max(shares, axis=0)
+
+    def _share_of(self, sentence: str, terms: Docs, table: Reals) -> Reals:
+        """What share of the best each document has for a sentence of a text whose ``terms`` add to
+        documents what the ``table`` has."""
+        own = usable(self._searcher.query(sentence), self._searcher.view)
+        _, columns, places = np.intersect1d(terms, own.ids, assume_unique=True, return_indices=True)
+        scores = table[:, columns] @ own.weights[places]
+        return _share(scores, scores)
 
     # --- What other papers say ---
 

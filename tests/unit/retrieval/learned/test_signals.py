@@ -108,6 +108,23 @@ def test_bm25_is_that_of_searching(runner: Runner) -> None:
         assert shares[number] == pytest.approx(score / hits.scores[0], abs=1e-6)
 
 
+def test_bm25_of_the_best_sentence(runner: Runner) -> None:
+    asked = question(runner)
+    assert len(asked.sentences) == 2
+    shares = dict.fromkeys(range(len(DOCUMENTS)), 0.0)
+    for sentence in asked.sentences:
+        hits = runner.searcher.search(runner.searcher.query(sentence), 10)
+        for number, score in zip(hits.docs.tolist(), hits.scores.tolist(), strict=True):
+            shares[number] = max(shares[number], score / hits.scores[0])
+    found = column(weighed(runner, asked), "bm25_sentence")
+    assert found == pytest.approx(list(shares.values()), abs=1e-6)
+    assert found[1] == 1, "the second sentence asks for the second document"
+    assert found != column(weighed(runner, asked), "bm25")
+    alone = replace(asked, sentences=asked.sentences[:1])
+    both = weighed(runner, alone)
+    assert column(both, "bm25_sentence") == column(both, "bm25")
+
+
 def test_lately(runner: Runner) -> None:
     """Cited in 2009 by the latest paper whose year is known: as of 2010 that is the year before."""
     assert column(weighed(runner, question(runner, year=2010)), "lately")[0] == 1
