@@ -119,6 +119,11 @@ def _vector_lines(name: str, report: IndexReport) -> list[str]:
     by = [f"{number:,} made by {model}" for number, model in made if number]
     size, seconds = f"{report.vector_bytes / 1e6:.1f} MB", f"{report.vector_seconds:.1f} s"
     lines = [f"vectors: {' and '.join(by)} in {seconds}, {size}"] if by else []
+    if report.vectors_gone:
+        lines.append(
+            "the model of the word vectors of before is not here; those of this citebed took their "
+            "place. For vectors of your own give --static FILE"
+        )
     if report.not_encoded:
         what = count(report.not_encoded, "document")
         lines.append(f"the encoder has not read {what} yet; run: citebed index {name} --neural")

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -113,6 +114,20 @@ def test_index_with_own_word_vectors_and_back(
     assert rows(run(*asked)[1]) == before
     (report,) = rows(run("index", "c", "--json")[1])
     assert report["unchanged"], "and stays there"
+    assert not report["vectors_gone"]
+
+
+def test_own_word_vectors_that_are_gone_are_told(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    write_small(tmp_path / "mine.npz")
+    assert "is not here" not in run("index", "c", "--static", "mine.npz")[1]
+    assert "up to date" in run("index", "c")[1]
+    shutil.rmtree(tmp_path / "data")
+    told = run("index", "c")[1]
+    assert "the model of the word vectors of before is not here" in told
+    assert "--static FILE" in told
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,8 @@ class IndexReport(NamedTuple):
 
     ``embedded`` and ``encoded`` are the vectors that the static model and the encoder made anew,
     in ``vector_seconds``; ``not_encoded`` those that are missing since no encoder was given.
+    ``vectors_gone`` says that the model of the word vectors of before is not on this machine, so
+    that the one of this citebed took its place.
     """
 
     documents: int
@@ -78,6 +80,7 @@ class IndexReport(NamedTuple):
     not_encoded: int = 0
     vector_seconds: float = 0.0
     vector_bytes: int = 0
+    vectors_gone: bool = False
 
 
 def build_index(
@@ -124,8 +127,13 @@ def _is_as_asked(old: Index, options: IndexOptions) -> bool:
 def _models(options: IndexOptions, old: Index | None) -> dict[str, Embedder]:
     """The models whose vectors an index is to have, by kind."""
     neural = {} if options.neural is None else {"encoder": options.neural}
-    before = "" if old is None else old.description.vectors.get("static", {}).get("fingerprint", "")
-    return {"static": options.static or model_of(before), **neural}
+    return {"static": options.static or model_of(_static_of(old)), **neural}
+
+
+def _static_of(old: Index | None) -> str:
+    """The fingerprint of the model that made an index's word vectors."""
+    known = {} if old is None else old.description.vectors.get("static", {})
+    return str(known.get("fingerprint", ""))
 
 
 @dataclass
@@ -166,7 +174,10 @@ class _Builder:
         description = layout.write(
             folder / FOLDER, self._describe(documents.height, arrays, states, embedded), arrays
         )
-        return _report(description, self.counted, self.contexts, self.elsewhere, embedded)
+        report = _report(description, self.counted, self.contexts, self.elsewhere, embedded)
+        before, now = _static_of(self.old), description.vectors["static"]["fingerprint"]
+        gone = self.options.static is None and before not in ("", now)
+        return report._replace(vectors_gone=gone)
 
     def _embedding(self, documents: pl.DataFrame) -> Embedding:
         return Embedding(
