@@ -20,7 +20,8 @@ from citebed.errors import CitebedError
 from citebed.report.progress_bar import progress_bar
 from citebed.retrieval.dense.static_model import index_model
 from citebed.retrieval.encoders.encoder import index_encoder
-from citebed.retrieval.index.building import IndexOptions, IndexReport, build_index
+from citebed.retrieval.index.building import IndexOptions, build_index
+from citebed.retrieval.index.reporting import IndexReport
 from citebed.retrieval.recommending import DEFAULT_MODEL, Recommender
 from citebed.retrieval.running import RunOptions, run_queries
 from citebed.retrieval.search.fields import Fields, fields_of

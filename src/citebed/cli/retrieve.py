@@ -18,8 +18,8 @@ from citebed.wording import count, printable
 if TYPE_CHECKING:
     from citebed.collection import Collection
     from citebed.drafts import Draft
-    from citebed.retrieval.index.building import IndexReport
     from citebed.retrieval.index.index import Index
+    from citebed.retrieval.index.reporting import IndexReport
     from citebed.retrieval.recommendations import Recommendations
 
 Model = Annotated[
@@ -161,7 +161,8 @@ def search(
     """
     from citebed.retrieval.pipeline import pipeline_of
     from citebed.retrieval.queries import query_facts, read_queries
-    from citebed.retrieval.running import RunOptions, run_facts, run_queries
+    from citebed.retrieval.run_facts import run_facts
+    from citebed.retrieval.running import RunOptions, run_queries
     from citebed.retrieval.search.fields import fields_of
     from citebed.runs.writing import check_ids, write_run
 

@@ -14,10 +14,10 @@ from citebed.lazy import names_on_first_use
 if TYPE_CHECKING:
     from citebed.retrieval.index.building import (
         IndexOptions as IndexOptions,
-        IndexReport as IndexReport,
         build_index as build_index,
     )
     from citebed.retrieval.index.index import Index as Index, open_index as open_index
+    from citebed.retrieval.index.reporting import IndexReport as IndexReport
     from citebed.retrieval.pipeline import Pipeline as Pipeline, pipeline_of as pipeline_of
     from citebed.retrieval.recommendations import (
         Recommendation as Recommendation,

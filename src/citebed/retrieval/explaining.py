@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from citebed.retrieval.asking import Answer, Asked
 from citebed.retrieval.foreign import function_words
 from citebed.retrieval.learned.evidence import Evidence
 from citebed.retrieval.reasons import Reason, Reasons
 from citebed.retrieval.recommendations import Recommendation
-from citebed.retrieval.running import Answer, Asked, Runner
+from citebed.retrieval.running import Runner
 from citebed.retrieval.search.searcher import usable
 
 _ENOUGH_SENTENCES = 100

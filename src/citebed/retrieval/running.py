@@ -6,27 +6,22 @@ recommending explains what it finds.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from citebed._version import __version__
 from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
-from citebed.errors import CitebedError
-from citebed.files.reading import file_hash
 from citebed.retrieval.analysis import is_telling
-from citebed.retrieval.feedback.base import Feedback, TermWeights
+from citebed.retrieval.asking import Answer, Asked
+from citebed.retrieval.feedback.base import Feedback
 from citebed.retrieval.index.index import Index, open_index
-from citebed.retrieval.index.layout import DESCRIPTION
 from citebed.retrieval.pipeline import Pipeline, Ranking, Stage, pipeline_of
 from citebed.retrieval.queries import query_text, read_queries
 from citebed.retrieval.search.exhaustive import NOTHING, Hits
@@ -37,7 +32,7 @@ from citebed.runs.times import is_later
 from citebed.text.sentences import split_sentences
 
 if TYPE_CHECKING:
-    from citebed.retrieval.learned.ranking import Ranked, Ranks
+    from citebed.retrieval.learned.ranking import Ranks
     from citebed.retrieval.learned.signals import Question
     from citebed.retrieval.rerank import CrossEncoder, Encoder
     from citebed.runs.tables import Run
@@ -50,7 +45,6 @@ _BY_WORDS = 1000
 """So many documents BM25 puts forward where other signals rank beside it."""
 _DATES = 4
 """Dates whose documents are remembered: queries of one date come together."""
-_PACKAGES = ("numpy", "polars", "numba", "PyStemmer", "onnxruntime", "tokenizers", "torch")
 
 
 @dataclass(frozen=True)
@@ -64,65 +58,6 @@ class RunOptions:
     fields: Fields = DEFAULT_FIELDS
     threads: int = 0
     as_is: bool = False
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A query made ready: terms, what it must not find, and whose citing text does not count.
-
-    ``raw`` is the text as it was given, ``text`` what of it was searched for; ``asker`` the paper
-    that asks, and ``sentences`` the text's, where they are known already.
-    """
-
-    query_id: str
-    text: str
-    terms: TermWeights
-    excluded: Docs
-    before: str | None = None
-    paper: str | None = None
-    raw: str = ""
-    asker: str | None = None
-    sentences: Sequence[str] = ()
-
-
-class Answer(NamedTuple):
-    """The best documents for a query, the terms that found them (feedback may have changed the
-    query's own), and what a ranking by several signals says of them."""
-
-    terms: TermWeights
-    hits: Hits
-    ranked: Ranked | None = None
-
-    def chance(self, place: int) -> float | None:
-        """How likely the document at a place is right, where that was learned."""
-        chances = None if self.ranked is None else self.ranked.chances
-        return None if chances is None else float(chances[place])
-
-    def is_unlikely(self, place: int) -> bool:
-        """Whether the document at a place has less than the chance of a good match."""
-        chance = self.chance(place)
-        return self.ranked is not None and chance is not None and chance < self.ranked.least
-
-    def without_those_below(self, chance: float) -> Answer:
-        """The answer with only those documents that are as likely to be right."""
-        if self.ranked is None or self.ranked.chances is None:
-            return self
-        kept = self.ranked.kept(self.ranked.chances >= chance)
-        return Answer(self.terms, kept.hits, kept)
-
-    def at_least(self, chance: float) -> Answer:
-        """The same for a chance that somebody asked for: then none of the documents is unlikely.
-        Where chances are not known, any document has that of 0, and there is no other."""
-        if not 0 <= chance <= 1:
-            raise CitebedError(f"the least chance is {chance}; expected a number from 0 to 1")
-        if chance and (self.ranked is None or self.ranked.chances is None):
-            raise CitebedError(
-                "how likely an answer is knows only a ranking that learned it with the vectors of "
-                "the index: leave out the least chance, or recommend with bm25+learned"
-            )
-        found = self.without_those_below(chance)
-        ranked = None if found.ranked is None else found.ranked._replace(least=0.0)
-        return Answer(self.terms, found.hits, ranked)
 
 
 class Dates:
@@ -402,41 +337,3 @@ def _run(runner: Runner, queries: pl.DataFrame) -> tuple[list[Asked], list[Hits]
 def cut(hits: Hits, depth: int) -> Hits:
     """The first documents."""
     return Hits(hits.docs[:depth], hits.scores[:depth])
-
-
-def run_facts(
-    index: Index,
-    pipeline: Pipeline,
-    options: RunOptions,
-    run: Run,
-    queries: dict[str, Any],
-    command: Sequence[str],
-) -> dict[str, Any]:
-    """What the sidecar says: command, versions, model, hashes of the inputs."""
-    import platform
-    from importlib import metadata
-
-    versions = {"python": platform.python_version()}
-    for name in _PACKAGES:
-        with contextlib.suppress(metadata.PackageNotFoundError):
-            versions[name.lower()] = metadata.version(name)
-    return {
-        "made_by": f"citebed {__version__}",
-        "command": list(command),
-        "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "model": str(pipeline),
-        "fields": str(options.fields.of(index.fields)),
-        "depth": options.depth,
-        "queries_as_is": options.as_is,
-        "seed": None,
-        "analyser": index.description.analyser,
-        "queries": queries,
-        "index": {
-            "documents": index.description.documents,
-            "sha256": file_hash(index.folder / DESCRIPTION),
-            "sources": {k: v["sha256"] for k, v in index.description.sources.items()},
-        },
-        **run.facts,
-        "notes": list(run.notes),
-        "versions": versions,
-    }

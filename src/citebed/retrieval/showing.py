@@ -3,8 +3,9 @@ hardly ever right, and chances only where they were learned for such a case."""
 
 from __future__ import annotations
 
+from citebed.retrieval.asking import Answer
 from citebed.retrieval.pipeline import Learned
-from citebed.retrieval.running import Answer, Runner
+from citebed.retrieval.running import Runner
 from citebed.retrieval.subject import Subject
 from citebed.text.own_words import telling_words
 

@@ -12,11 +12,12 @@ from tests.unit.retrieval.test_subject import OFF_IT, ON_IT, TITLES
 
 from citebed.collection import open_collection
 from citebed.errors import CitebedError
+from citebed.retrieval.asking import Answer
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.learned.ranking import Ranked
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.running import Answer, Runner, RunOptions
+from citebed.retrieval.running import Runner, RunOptions
 from citebed.retrieval.search.exhaustive import Hits
 from citebed.retrieval.showing import FAR_LARGER, Showing
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -30,6 +30,7 @@ from citebed.retrieval.index.embedding import Before, Embedded, Embedding, uncha
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import FOLDER, Description
 from citebed.retrieval.index.planning import Planned
+from citebed.retrieval.index.reporting import IndexReport, report_of
 from citebed.retrieval.index.strings import Strings
 from citebed.retrieval.index.threads import in_threads
 from citebed.wording import printable
@@ -58,31 +59,6 @@ class IndexOptions:
     static: Embedder | None = None
 
 
-class IndexReport(NamedTuple):
-    """What building did: documents taken over from the old index, counted anew, and all.
-
-    ``embedded`` and ``encoded`` are the vectors that the static model and the encoder made anew,
-    in ``vector_seconds``; ``not_encoded`` those that are missing since no encoder was given.
-    ``vectors_gone`` says that the model of the word vectors of before is not on this machine, so
-    that the one of this citebed took its place.
-    """
-
-    documents: int
-    counted: int
-    terms: int
-    postings: int
-    bytes: int
-    contexts: int
-    contexts_elsewhere: int
-    unchanged: bool = False
-    embedded: int = 0
-    encoded: int = 0
-    not_encoded: int = 0
-    vector_seconds: float = 0.0
-    vector_bytes: int = 0
-    vectors_gone: bool = False
-
-
 def build_index(
     collection: str | Path | Collection,
     options: IndexOptions | None = None,
@@ -97,7 +73,7 @@ def build_index(
         layout.sweep(own_folder(folder / FOLDER))
         old = _usable(folder / FOLDER)
         if old is not None and _is_as_asked(old, options) and old.is_current():
-            return _report(old.description, 0, 0, 0, Embedded(), unchanged=True)
+            return report_of(old.description, 0, 0, 0, Embedded(), unchanged=True)
         return _Builder(collection, options, old, progress).build()
 
 
@@ -174,7 +150,7 @@ class _Builder:
         description = layout.write(
             folder / FOLDER, self._describe(documents.height, arrays, states, embedded), arrays
         )
-        report = _report(description, self.counted, self.contexts, self.elsewhere, embedded)
+        report = report_of(description, self.counted, self.contexts, self.elsewhere, embedded)
         before, now = _static_of(self.old), description.vectors["static"]["fingerprint"]
         gone = self.options.static is None and before not in ("", now)
         return report._replace(vectors_gone=gone)
@@ -379,29 +355,3 @@ def _compile_search() -> None:
         kernels.compile_search()
     if is_to_compile(compiled.scores):
         compiled.compile_all()
-
-
-def _report(
-    description: Description,
-    counted: int,
-    contexts: int,
-    elsewhere: int,
-    embedded: Embedded,
-    unchanged: bool = False,
-) -> IndexReport:
-    sizes = {name: int(entry["bytes"]) for name, entry in description.files.items()}
-    return IndexReport(
-        documents=description.documents,
-        counted=counted,
-        terms=description.terms,
-        postings=description.postings,
-        bytes=sum(sizes.values()),
-        contexts=contexts,
-        contexts_elsewhere=elsewhere,
-        unchanged=unchanged,
-        embedded=embedded.made.get("static", 0),
-        encoded=embedded.made.get("encoder", 0),
-        not_encoded=int(description.vectors.get("encoder", {}).get("missing", 0)),
-        vector_seconds=round(embedded.seconds, 3),
-        vector_bytes=sum(size for name, size in sizes.items() if name.startswith("vectors.")),
-    )
