@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,17 +11,25 @@ from typing import Any
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 from tests.form_answers import QUESTIONS, random_answers, random_entry, random_sheet
 
 from citebed.judging.forms import html_form
 from citebed.judging.forms.sheet import Answers, Asked, Said, Sheet
 
 EVIL = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>"
+_COUNT = count()
 
 
 def sheet_of(phase: int, seed: int = 1) -> Sheet:
-    """A sheet with a name and titles that would like to be more than text."""
-    sheet = random_sheet(Random(seed), phase)._replace(person=EVIL, paper=EVIL, title=f"A {EVIL}")
+    """A sheet with a name and titles that would like to be more than text.
+
+    Its code is its own: the browser kept nothing under it before.
+    """
+    code = random_sheet(Random(next(_COUNT)), phase).code
+    sheet = random_sheet(Random(seed), phase)._replace(
+        code=code, person=EVIL, paper=EVIL, title=f"A {EVIL}"
+    )
     entries = tuple(random_entry(Random(seed), number) for number in range(1, 4))
     asked = (Asked(1, EVIL, entries, "stated"), Asked(2, "a second", entries[:1]))
     return sheet._replace(
@@ -29,23 +38,36 @@ def sheet_of(phase: int, seed: int = 1) -> Sheet:
 
 
 def opened(browser: Any, folder: Path, sheet: Sheet, width: int = 1280) -> Path:
-    """The page of a sheet, opened as a file, with nothing kept of earlier tests."""
+    """The page of a sheet, opened as a file."""
     page = folder / f"{sheet.code}.html"
     page.write_text(html_form.write(sheet), "utf-8")
-    browser.open(page, width=width)
-    browser.run("localStorage.clear()")
-    browser.open(page, width=width)
+    reopened(browser, page, width)
     return page
+
+
+def reopened(browser: Any, page: Path, width: int = 1280) -> None:
+    """The page opened anew, with what the browser has kept."""
+    browser.open(page, width=width)
+    wait(browser, lambda: not browser.run("return document.querySelector('main').inert"))
+
+
+def kept(browser: Any) -> str:
+    """What the page says of keeping, once it says something."""
+    said = "return document.getElementById('kept').textContent"
+    wait(browser, lambda: browser.run(said) != "")
+    return str(browser.run(said))
+
+
+def wait(browser: Any, is_so: Callable[[], bool]) -> None:
+    WebDriverWait(browser.driver, 20, poll_frequency=0.02).until(lambda _: is_so())
 
 
 def downloaded(browser: Any, sheet: Sheet) -> Answers:
     """What the saved answer file says."""
     browser.run("document.getElementById('save').click()")
     path = browser.downloads / f"{sheet.code}.answers.json"
-    until = time.monotonic() + 20
     # The browser takes the name with an empty file before the whole one is there.
-    while not (path.exists() and path.stat().st_size) and time.monotonic() < until:
-        time.sleep(0.05)
+    wait(browser, lambda: path.exists() and path.stat().st_size > 0)
     text = path.read_text("utf-8")
     path.unlink()
     assert browser.run("return document.getElementById('text').value") == text
@@ -89,12 +111,53 @@ def test_what_is_filled_in_is_in_the_file_and_survives_a_reload(
         expected = random_answers(Random(seed), sheet, questions=5)
         browser.run(_FILL, values_of(expected, phase))
         assert downloaded(browser, sheet) == expected
-        browser.open(page)
+        assert kept(browser) == "kept in this browser"
+        reopened(browser, page)
         assert downloaded(browser, sheet) == expected
         shown = browser.run("return document.getElementById('count').textContent")
         assert shown.startswith(f"{len(expected.said)} of ") or not expected.questions
         assert browser.run("return window.hacked") is None
         assert browser.complaints() == []
+
+
+_WITHOUT = """Object.defineProperty(window, arguments[0], {
+  get() { throw new DOMException("refused", "SecurityError"); },
+});"""
+
+
+@pytest.mark.parametrize("refused", ["localStorage", "indexedDB", "both"])
+def test_answers_are_kept_where_a_browser_refuses_one_place(
+    browser: Any, tmp_path: Path, refused: str
+) -> None:
+    sheet = sheet_of(2)
+    page = opened(browser, tmp_path, sheet)
+    names = ["localStorage", "indexedDB"] if refused == "both" else [refused]
+    source = "".join(_WITHOUT.replace("arguments[0]", f"'{name}'") for name in names)
+    script = {"source": source}
+    added = browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", script)
+    try:
+        reopened(browser, page)
+        browser.one("[name='verdict.1.1'][value='1']").click()
+        is_kept = refused != "both"
+        assert kept(browser).startswith("kept" if is_kept else "this browser keeps nothing")
+        reopened(browser, page)
+        assert downloaded(browser, sheet).said == ({(1, 1): Said(1)} if is_kept else {})
+    finally:
+        browser.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
+
+
+def test_what_one_place_forgot_the_other_has(browser: Any, tmp_path: Path) -> None:
+    sheet = sheet_of(2)
+    page = opened(browser, tmp_path, sheet)
+    browser.one("[name='verdict.1.1'][value='1']").click()
+    older = browser.run("return localStorage.getItem(arguments[0])", f"citebed-form-{sheet.code}")
+    browser.one("[name='verdict.1.2'][value='0']").click()
+    assert kept(browser) == "kept in this browser"
+    for forgotten in (older, "{", "null", '{"at": 1e99}', ""):
+        keep = "localStorage.setItem(arguments[0], arguments[1])"
+        browser.run(keep, f"citebed-form-{sheet.code}", forgotten)
+        reopened(browser, page)
+        assert downloaded(browser, sheet).said == {(1, 1): Said(1), (1, 2): Said(0)}
 
 
 def test_phase_one_by_keyboard(browser: Any, tmp_path: Path) -> None:
@@ -154,7 +217,7 @@ def test_the_text_can_be_copied(browser: Any, tmp_path: Path) -> None:
     opened(browser, tmp_path, sheet_of(1))
     browser.one("summary").click()
     browser.one("#copy").click()
-    time.sleep(0.3)
+    wait(browser, lambda: browser.one("#copied").text != "")
     assert browser.one("#copied").text in ("copied", "press Ctrl+C to copy the marked text")
 
 

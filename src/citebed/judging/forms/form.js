@@ -95,26 +95,86 @@
     if (by("more")) by("more").hidden = !hiddenQuestion();
   };
 
-  const keep = () => {
+  // Answers are kept in the browser's database, which says when it has them, and beside it: some
+  // browsers refuse one of the two, or forget what was written just before a page was left.
+  const table = "answers";
+  const database = new Promise((resolve) => {
     try {
-      localStorage.setItem(key, JSON.stringify(filled()));
-      by("kept").textContent = "kept in this browser";
+      const asked = indexedDB.open("citebed-forms", 1);
+      asked.onupgradeneeded = () => asked.result.createObjectStore(table);
+      asked.onsuccess = () => resolve(asked.result);
+      asked.onerror = () => resolve(null);
     } catch {
-      by("kept").textContent = "this browser keeps nothing: save the answer file before you leave";
+      resolve(null);
     }
-    by("saved").textContent = "";
-    show();
+    setTimeout(() => resolve(null), 3000); // one that never answers
+  });
+  let latest = { at: 0, filled: {} };
+
+  const keepBeside = () => {
+    try {
+      localStorage.setItem(key, JSON.stringify(latest));
+      return true;
+    } catch {
+      return false;
+    }
   };
 
-  const restore = () => {
-    let found = {};
+  const keepInDatabase = async () => {
+    const opened = await database;
+    return new Promise((resolve) => {
+      try {
+        const change = opened.transaction(table, "readwrite");
+        change.objectStore(table).put(latest, key);
+        change.oncomplete = () => resolve(true);
+        change.onabort = () => resolve(false);
+      } catch {
+        resolve(false);
+      }
+    });
+  };
+
+  const keep = async (note = "kept in this browser") => {
+    latest = { at: Math.max(Date.now(), latest.at + 1), filled: filled() };
+    const { at } = latest;
+    by("kept").textContent = "";
+    by("saved").textContent = "";
+    show();
+    const isBeside = keepBeside();
+    const isKept = (await keepInDatabase()) || isBeside;
+    if (at !== latest.at) return;
+    by("kept").textContent = isKept
+      ? note
+      : "this browser keeps nothing: save the answer file before you leave";
+  };
+
+  const foundBeside = () => {
     try {
-      found = JSON.parse(localStorage.getItem(key)) || {};
+      return JSON.parse(localStorage.getItem(key));
     } catch {
-      found = {};
+      return null;
+    }
+  };
+
+  const foundInDatabase = async () => {
+    const opened = await database;
+    return new Promise((resolve) => {
+      try {
+        const asked = opened.transaction(table).objectStore(table).get(key);
+        asked.onsuccess = () => resolve(asked.result);
+        asked.onerror = () => resolve(null);
+      } catch {
+        resolve(null);
+      }
+    });
+  };
+
+  const restore = async () => {
+    for (const found of [foundBeside(), await foundInDatabase()]) {
+      if (typeof found?.filled === "object" && found.at > latest.at) latest = found;
     }
     for (const field of fields) {
-      const value = found[field.name];
+      const value = latest.filled[field.name];
       if (isRadio(field)) field.checked = field.value === value;
       else if (isBox(field)) field.checked = value === "on";
       else field.value = typeof value === "string" ? value : "";
@@ -158,9 +218,10 @@
     if (better && better.value.trim()) {
       fields.find((field) => field.name === `approve.${number}`).checked = false;
     }
-    if (event.target.id !== "text") keep();
     if (kind === "approve" && better.value.trim()) {
-      by("kept").textContent = "to approve the wording, delete the better one first";
+      keep("to approve the wording, delete the better one first");
+    } else if (event.target.id !== "text") {
+      keep();
     }
   });
 
@@ -196,6 +257,13 @@
     if (!done) by("text").select();
   });
 
-  restore();
-  show();
+  // Nothing is filled in before what was kept is there.
+  const inert = (is) => {
+    for (const part of document.querySelectorAll("main, footer")) part.inert = is;
+  };
+  inert(true);
+  restore().then(() => {
+    show();
+    inert(false);
+  });
 })();
