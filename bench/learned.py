@@ -173,7 +173,9 @@ def ablation(sets: dict[str, list[Query]]) -> Iterable[str]:
         "the encoder": ("encoder", "encoder_sentence"),
         "best sentences": ("bm25_sentence", "static_sentence", "encoder_sentence"),
         "BM25's best sentence": ("bm25_sentence",), "citing sentences": ("citing",),
-        "how often and how lately cited": ("cited", "lately"), "age": ("age",),
+        "its authors' others that fit": ("peers",),
+        "how often and how lately cited": ("cited", "lately"),
+        "other works of its authors": ("authors",), "age": ("age",), "length": ("length",),
         "title-only records": ("title_only",),
     }  # fmt: skip
     yield "| without | paragraphs | sentences | unseen contexts | origins hit@10 |"

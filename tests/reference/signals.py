@@ -46,6 +46,29 @@ def cocited(contexts: Sequence[Row], document: str, beside: Sequence[str]) -> fl
     return math.log1p(len(both))
 
 
+def authors(contexts: Sequence[Row], documents: Sequence[Row], document: Row) -> float:
+    """Papers that cite other documents of an author, summed; of the best known author."""
+    sums = []
+    for author in document.get("authors", ()):
+        others = [
+            each["doc_id"]
+            for each in documents
+            if each["doc_id"] != document["doc_id"]
+            and author.lower() in [name.lower() for name in each.get("authors", ())]
+        ]
+        pairs = {(row["doc"], row["paper"]) for row in contexts if row["doc"] in others}
+        sums.append(len(pairs))
+    return math.log1p(max(sums, default=0))
+
+
+def peers(documents: Sequence[Row], fitting: Sequence[str], document: Row) -> float:
+    """Other documents among those that fit, by an author of the document; the most of one."""
+    own = {name.lower() for name in document.get("authors", ())}
+    others = [each for each in documents if each["doc_id"] in fitting and each is not document]
+    written = [{name.lower() for name in each.get("authors", ())} for each in others]
+    return math.log1p(max((sum(name in some for some in written) for name in own), default=0))
+
+
 def citing(contexts: Sequence[Row], document: str, sentences: Sequence[str]) -> float:
     """The logarithm of the sum of how like each citing sentence is, where it is at least 0.35."""
     model, total = shipped_model(), 0.0

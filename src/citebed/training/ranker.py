@@ -36,7 +36,7 @@ from citebed.training.measuring import recall_and_gain
 Reals = NDArray[np.float64]
 Told = Callable[[str], None]
 
-OF_CITING = ("citing", "cited", "lately", "cocited")
+OF_CITING = ("citing", "cited", "lately", "cocited", "authors")
 """Signals that come from citing papers; the others come from the texts."""
 OF_WORDS = ("bm25", "bm25_sentence")
 """Signals that come from equal words."""

@@ -20,11 +20,9 @@ from citebed.collection import Collection
 from citebed.retrieval.dense.embedder import Embedder, Vectors
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.citing_sentences import CitingSentences
+from citebed.retrieval.learned.documents import Authorship, Docs, Reals, Records
 from citebed.retrieval.search.exhaustive import Hits
 from citebed.retrieval.search.searcher import Searcher, usable
-
-Docs = NDArray[np.int64]
-Reals = NDArray[np.float64]
 
 SIGNALS = {
     "bm25": "BM25 of title, abstract and keywords, as a share of the best",
@@ -33,11 +31,14 @@ SIGNALS = {
     "static_sentence": "similarity of word vectors, of the best sentence",
     "encoder": "similarity by the encoder, of the whole text",
     "encoder_sentence": "similarity by the encoder, of the best sentence",
+    "peers": "other documents by one of its authors among the 50 most like the text (logarithm)",
     "citing": "how much other papers say like it when they cite the document (logarithm)",
     "cited": "by how many papers it is cited (logarithm)",
     "lately": "how lately it was cited: 1 in the year before the text's own, 1/2 a year earlier",
     "cocited": "papers that cite it together with what the text cites already (logarithm)",
+    "authors": "by how many papers other works of its best known author are cited (logarithm)",
     "age": "years since it appeared (logarithm)",
+    "length": "its pages as a share of a usual paper's (logarithm)",
     "title_only": "1 for a record without abstract",
 }
 """The signals by name, and what each of them is."""
@@ -48,6 +49,8 @@ _ALIKE = 0.35
 """Of sentences that are less alike no one would say that they ask for the same."""
 _LIKE = 50
 """So many documents the citing sentences put forward."""
+_FITTING = 50
+"""So many documents are those that fit best."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class Weighed(NamedTuple):
 
 
 RAW = ("bm25", "static", "static_sentence", "encoder", "encoder_sentence")
+_LIKENESSES = ("bm25_sentence", *RAW)
 
 
 class Signals:
@@ -86,15 +90,17 @@ class Signals:
         searcher: Searcher,
         models: dict[str, Embedder],
     ) -> None:
-        self._collection, self._searcher, self.index = collection, searcher, searcher.index
-        self._models = models
+        self._searcher, self.index = searcher, searcher.index
+        self._models, self._records = models, Records(collection, self.index.ids)
         self._vectors = {kind: self.index.vectors_of(models[kind], kind) for kind in models}
 
     def prepare(self) -> None:
         """Make ready for many texts."""
         for vectors in self._vectors.values():
             vectors.prepare()
-        self._years  # noqa: B018 - read now
+        self._records.years  # noqa: B018 - read now
+        if self.citing is not None:
+            self._by_cited_authors  # noqa: B018
 
     def embedded(self, questions: Sequence[Question]) -> list[dict[str, Vectors]]:
         """The vectors of each text and its sentences, by kind: the first row is the text's."""
@@ -125,6 +131,8 @@ class Signals:
             columns[kind], columns[f"{kind}_sentence"] = _spread(whole, docs), _spread(best, docs)
             raw[kind] = whole[docs].astype(np.float64)
             raw[f"{kind}_sentence"] = best[docs].astype(np.float64)
+        likeness = np.sum([columns[name] for name in _LIKENESSES if name in columns], axis=0)
+        columns["peers"] = self._peers(docs, likeness)
         return Weighed(docs, _table(columns, SIGNALS, docs), _table(raw, RAW, docs))
 
     def _similar(self, kind: str, rows: Vectors) -> tuple[Vectors, Vectors]:
@@ -191,9 +199,12 @@ class Signals:
     def _of_others(self, asked: Question, docs: Docs) -> dict[str, Reals]:
         found = {"title_only": (self.index.lengths["abstract"][docs] == 0).astype(float)}
         found["age"] = self._ages(docs, asked.year)
+        found["length"] = self._records.lengths(docs)
         if self.citing is None:
             return found
-        rows = np.flatnonzero(self.known(asked) & np.isin(self.citing.docs, docs))
+        known = self.known(asked)
+        found["authors"] = self._authors(known, docs)
+        rows = np.flatnonzero(known & np.isin(self.citing.docs, docs))
         pairs = np.unique(
             np.stack([np.searchsorted(docs, self.citing.docs[rows]), self.citing.papers[rows]]),
             axis=1,
@@ -203,6 +214,28 @@ class Signals:
         beside = np.isin(pairs[1], self._papers_citing(asked.cites))
         found["cocited"] = np.log1p(np.bincount(pairs[0][beside], minlength=len(docs)))
         return found
+
+    def _authors(self, known: NDArray[np.bool_], docs: Docs) -> Reals:
+        """How much other works of each document's best known author are cited."""
+        assert self.citing is not None
+        pairs = np.stack([self.citing.docs[known], self.citing.papers[known]])
+        cited = np.unique(pairs, axis=1)[0]
+        counts = np.bincount(cited, minlength=len(self.index.ids)).astype(np.float64)
+        return np.log1p(self._by_cited_authors.of_other_works(counts)[docs])
+
+    @cached_property
+    def _by_cited_authors(self) -> Authorship:
+        """All that those wrote of whom something is cited."""
+        assert self.citing is not None
+        documents, authors = self._records.authorship()
+        known = np.isin(authors, authors[np.isin(documents, self.citing.docs)])
+        return Authorship(documents[known], authors[known])
+
+    def _peers(self, docs: Docs, likeness: Reals) -> Reals:
+        """How many of the documents that fit best are by an author of each, too."""
+        among = np.zeros(len(docs))
+        among[np.argsort(-likeness, kind="stable")[:_FITTING]] = 1
+        return np.log1p(self._records.authorship(docs).of_other_works(among))
 
     def _lately(self, rows: Docs, docs: Docs, year: int | None) -> Reals:
         assert self.citing is not None
@@ -217,18 +250,9 @@ class Signals:
         return np.unique(self.citing.papers[rows]).astype(np.int64)
 
     def _ages(self, docs: Docs, year: int | None) -> Reals:
-        years = self._years[docs]
-        now = year or int(self._years.max(initial=0))
-        return np.where(years > 0, np.log1p(np.clip(now - years, 0, None)), 0.0)
-
-    @cached_property
-    def _years(self) -> Docs:
-        """The year of each document; 0 where it is not known."""
-        table = self._collection.scan_documents().select("doc_id", "year").collect().sort("doc_id")
-        if table.height != len(self.index.ids):  # it has changed since it was indexed
-            known = dict(table.iter_rows())
-            return np.array([known.get(name) or 0 for name in self.index.ids], np.int64)
-        return table["year"].fill_null(0).to_numpy().astype(np.int64)
+        years = self._records.years
+        now = year or int(years.max(initial=0))
+        return np.where(years[docs] > 0, np.log1p(np.clip(now - years[docs], 0, None)), 0.0)
 
 
 def _several(sentences: Sequence[str]) -> Sequence[str]:

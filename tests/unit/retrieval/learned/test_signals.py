@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,18 +13,23 @@ from tests.unit.retrieval.index.making import build, write_collection
 
 from citebed.collection import open_collection
 from citebed.retrieval.index.index import open_index
+from citebed.retrieval.learned.documents import Records
 from citebed.retrieval.learned.signals import SIGNALS, Question, Weighed
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.running import Runner, RunOptions
 
 DOCUMENTS = (
     {"doc_id": "a", "title": "Ranking documents by language models", "year": 1998,
+     "authors": ["Ponte, Jay", "Croft, W. Bruce"], "pages": "275–281",
      "abstract": "A document is ranked by how likely its model makes the query."},
     {"doc_id": "b", "title": "Smoothing of language models", "year": 2001,
+     "authors": ["Zhai, ChengXiang"], "pages": "2:1–2:16",
      "abstract": "How zero probabilities are avoided matters for retrieval."},
     {"doc_id": "c", "title": "Compilers for parallel machines", "year": 2010,
+     "authors": ["CROFT, W. Bruce", "zhai, Chengxiang", "Zhai, ChengXiang"], "pages": "7",
      "abstract": "Loops are turned into code that runs on many processors."},
-    {"doc_id": "d", "title": "Query expansion", "year": 0},
+    {"doc_id": "d", "title": "Query expansion", "year": 0, "pages": "C1",
+     "authors": ["Ponte, Jay"]},
     {"doc_id": "e", "title": "The salt of the sea", "abstract": "Water and salt.", "year": 2015},
 )  # fmt: skip
 CONTEXTS = (
@@ -80,6 +86,8 @@ def test_what_others_say(runner: Runner, paper: str | None, year: int | None) ->
     assert names == ["a", "b", "c", "d", "e"]
     assert column(found, "cited") == [round(slow.cited(known, name), 6) for name in names]
     assert column(found, "cocited") == [round(slow.cocited(known, n, "b"), 6) for n in names]
+    others = [slow.authors(known, DOCUMENTS, each) for each in DOCUMENTS]
+    assert column(found, "authors") == pytest.approx(others, abs=1e-6)
     like = [slow.citing(known, name, asked.sentences) for name in names]
     assert column(found, "citing") == pytest.approx(np.maximum(like, 0).tolist(), abs=0.01)
 
@@ -94,6 +102,9 @@ def test_similarities_and_records(runner: Runner) -> None:
     assert column(found, "title_only") == [0, 0, 0, 1, 0]
     assert column(found, "age") == pytest.approx(
         [np.log1p(2015 - y) if y else 0 for y in (1998, 2001, 2010, 0, 2015)], abs=1e-6
+    )
+    assert column(found, "length") == pytest.approx(
+        [np.log(7 / 8), np.log(16 / 8), np.log(1 / 8), 0, 0], abs=1e-6
     )
     assert max(column(found, "bm25")) == 1.0
     assert column(found, "encoder") == [0] * 5
@@ -123,6 +134,39 @@ def test_bm25_of_the_best_sentence(runner: Runner) -> None:
     alone = replace(asked, sentences=asked.sentences[:1])
     both = weighed(runner, alone)
     assert column(both, "bm25_sentence") == column(both, "bm25")
+
+
+def test_the_best_known_author(runner: Runner) -> None:
+    """Three papers cite Croft's other work and Ponte's first, one Ponte's second and Zhai's."""
+    found = weighed(runner, question(runner))
+    assert column(found, "authors") == pytest.approx(np.log1p([1, 0, 3, 3, 0]).tolist(), abs=1e-6)
+
+
+@pytest.mark.parametrize("fitting", [1, 2, 3, 50])
+def test_peers(runner: Runner, fitting: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("citebed.retrieval.learned.signals._FITTING", fitting)
+    found = weighed(runner, question(runner))
+    names = [runner.index.ids[int(number)] for number in found.docs]
+    parts = ("bm25", "bm25_sentence", "static", "static_sentence")
+    likeness = np.sum([column(found, name) for name in parts], axis=0)
+    best = sorted(names, key=lambda name: -likeness[names.index(name)])[:fitting]
+    expected = [slow.peers(DOCUMENTS, best, each) for each in DOCUMENTS]
+    assert column(found, "peers") == pytest.approx(expected, abs=1e-6)
+    if fitting == 50:
+        assert expected == np.log1p([1, 1, 1, 1, 0]).tolist()
+
+
+@pytest.mark.parametrize(
+    ("pages", "count"),
+    [("1–10", 10), ("12", 1), ("7:1–7:20", 20), ("e5:1–e5:2", 2), ("100–700", 8), ("9–3", 8),
+     ("1–100", 60), ("iv", 8), ("1–es", 8), ("1–3, 7–9", 8), (None, 8), ("", 8),
+     ("1–99999999999", 8)],
+)  # fmt: skip
+def test_pages(tmp_path: Path, pages: str | None, count: int) -> None:
+    rows = [{"doc_id": "a", "title": "One"}, {"doc_id": "b", "title": "Two", "pages": pages}]
+    write_collection(tmp_path / "c", rows)
+    records = Records(open_collection(tmp_path / "c"), ["a", "b", "gone"])
+    assert records.lengths(np.arange(3)).tolist() == [0, np.log(count / 8), 0]
 
 
 def test_lately(runner: Runner) -> None:
