@@ -5,8 +5,9 @@ COLLECTION is ACM-CR, indexed with citing sentences and the encoder:
     citebed index acm-cr/ --citing contexts.jsonl --neural
 
 (each line of the contexts with the ``year`` of its citing paper, so that no later paper helps).
-Prints the tables of docs/learned.md; ``--write`` puts them there. Every text is weighed once; a
-level is a choice of weights, and differences between levels are tested by citing paper.
+Prints the tables of docs/learned.md; ``--write`` puts them there. Every text is weighed twice,
+without the encoder and with it; a level is a choice of weights, and differences between levels are
+tested by citing paper.
 """
 
 from __future__ import annotations
@@ -45,23 +46,35 @@ class Query(NamedTuple):
     example: Example
 
 
+Sets = dict[str, list[Query]]
+
+
+class Level(NamedTuple):
+    """How much each signal counts, and whether the encoder is there."""
+
+    weights: np.ndarray
+    has_encoder: bool
+
+
 def weights(**chosen: float) -> np.ndarray:
     return np.array([chosen.get(name, 0.0) for name in NAMES])
 
 
-def levels() -> dict[str, np.ndarray]:
+def levels() -> dict[str, Level]:
     """The levels by name: each has more than the one before."""
     ranker = shipped_ranker()
     static, encoder = ranker.level(False).weights, ranker.level(True).weights
     citing = np.array([name in OF_CITING for name in NAMES])
+    words = weights(bm25=1, static=1, static_sentence=1)
+    neural = weights(bm25=1, encoder=1, encoder_sentence=1)
     return {
-        "BM25": weights(bm25=1),
-        "BM25 + word vectors, equal weights": weights(bm25=1, static=1, static_sentence=1),
-        "default, no citing sentences": np.where(citing, 0, static),
-        "default": static,
-        "BM25 + encoder, equal weights": weights(bm25=1, encoder=1, encoder_sentence=1),
-        "with the encoder, no citing sentences": np.where(citing, 0, encoder),
-        "with the encoder": encoder,
+        "BM25": Level(weights(bm25=1), False),
+        "BM25 + word vectors, equal weights": Level(words, False),
+        "default, no citing sentences": Level(np.where(citing, 0, static), False),
+        "default": Level(static, False),
+        "BM25 + encoder, equal weights": Level(neural, True),
+        "with the encoder, no citing sentences": Level(np.where(citing, 0, encoder), True),
+        "with the encoder": Level(encoder, True),
     }
 
 
@@ -131,19 +144,20 @@ def as_run(runner: Runner, queries: Sequence[Query], chosen: np.ndarray) -> pl.D
     return pl.concat(parts)
 
 
-def level_table(sets: dict[str, list[Query]]) -> Iterable[str]:
-    tested, first = sets["contexts"], sets["origins"]
+def level_table(both: dict[bool, Sets]) -> Iterable[str]:
     of_sets = "paragraphs R@10 / nDCG@10 | sentences R@10 / nDCG@10"
     yield f"| | {of_sets} | unseen contexts R@10 | origins hit@10 |"
     yield "|---|---|---|---|---|"
-    for name, chosen in levels().items():
+    for name, (chosen, has_encoder) in levels().items():
+        sets = both[has_encoder]
         scores = [mean(sets[each], chosen) for each in SETS]
         cells = [f"{recall:.3f} / {gain:.3f}" for recall, gain in scores]
-        cells += [f"{mean(tested, chosen)[0]:.3f}", f"{hits(first, chosen):.3f}"]
+        cells += [f"{mean(sets['contexts'], chosen)[0]:.3f}"]
+        cells += [f"{hits(sets['origins'], chosen):.3f}"]
         yield f"| {name} | {' | '.join(cells)} |"
 
 
-def significance(runner: Runner, sets: dict[str, list[Query]]) -> Iterable[str]:
+def significance(runner: Runner, both: dict[bool, Sets]) -> Iterable[str]:
     yield "| nDCG@10 | against | paragraphs: difference, p | sentences: difference, p |"
     yield "|---|---|---|---|"
     pairs = [
@@ -154,8 +168,9 @@ def significance(runner: Runner, sets: dict[str, list[Query]]) -> Iterable[str]:
     for name, other in pairs:
         cells = []
         for each in SETS:
-            runs = {n: as_run(runner, sets[each], known[n]) for n in (other, name)}
-            papers = {q.query_id: q.example.paper for q in sets[each]}
+            chosen = {n: known[n] for n in (other, name)}
+            runs = {n: as_run(runner, both[of][each], w) for n, (w, of) in chosen.items()}
+            papers = {q.query_id: q.example.paper for q in both[True][each]}
             found = citebed.evaluate(runner.collection.qrels(each), runs, ["nDCG@10"])
             row = found.compare(baseline=other, cluster=papers).table.row(0, named=True)
             cells.append(f"{row['difference']:+.3f}, {_p(row['p'])}")
@@ -166,8 +181,8 @@ def _p(p: float) -> str:
     return "< 0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
-def ablation(sets: dict[str, list[Query]]) -> Iterable[str]:
-    full = levels()["with the encoder"]
+def ablation(sets: Sets) -> Iterable[str]:
+    full = levels()["with the encoder"].weights
     groups = {
         "everything": (), "BM25": OF_WORDS, "word vectors": ("static", "static_sentence"),
         "the encoder": ("encoder", "encoder_sentence"),
@@ -191,7 +206,7 @@ def ablation(sets: dict[str, list[Query]]) -> Iterable[str]:
 
 def choice(queries: Sequence[Query]) -> Iterable[str]:
     """How much signals of citing count, chosen without the citing papers that are then asked."""
-    full, shipped = levels()["with the encoder"], RankerSettings().citing
+    full, shipped = levels()["with the encoder"].weights, RankerSettings().citing
     of_citing = np.array([name in OF_CITING for name in NAMES])
     papers = sorted({query.example.paper for query in queries})
     folds = np.array([papers.index(query.example.paper) % 5 for query in queries])
@@ -210,7 +225,7 @@ def choice(queries: Sequence[Query]) -> Iterable[str]:
         yield f"| {fold + 1} of 5 | {best} | {' | '.join(cells)} |"
 
 
-def groups_table(runner: Runner, queries: Sequence[Query]) -> Iterable[str]:
+def groups_table(runner: Runner, both: dict[bool, list[Query]]) -> Iterable[str]:
     """Recall@10 of cited papers by their age and by how often they are cited."""
     table = runner.collection.scan_documents().select("doc_id", "year").collect()
     years = dict(table.iter_rows())
@@ -220,8 +235,9 @@ def groups_table(runner: Runner, queries: Sequence[Query]) -> Iterable[str]:
     }
     rows: dict[str, list[Any]] = {}
     cited = NAMES.index("cited")
-    for _, example in queries:
-        tops = {n: set(_docs(example, w)) for n, w in chosen.items()}
+    for without, (_, example) in zip(both[False], both[True], strict=True):
+        of = {False: without.example, True: example}
+        tops = {n: set(_docs(of[has_encoder], w)) for n, (w, has_encoder) in chosen.items()}
         for place in np.flatnonzero(example.right):
             number = int(example.weighed.docs[place])
             year = years.get(runner.index.ids[number]) or 0
@@ -251,6 +267,13 @@ def _times(times: int) -> str:
     return next((name for most, name in named if times <= most), "7 by more than 10")
 
 
+def _sets(examples: Examples) -> Sets:
+    runner = examples.runner
+    sets = {name: judged(runner, name) for name in SETS} | {"origins": origins(runner)}
+    contexts = [Query(str(at), each) for at, each in enumerate(examples.of("test"))]
+    return sets | {"contexts": contexts}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("collection", type=Path)
@@ -260,13 +283,15 @@ def main() -> None:
     collection = open_collection(given.collection)
     index = open_index(collection, verified=True)
     settings = RankerSettings(questions=given.questions)
-    examples = Examples(collection, index, "yes", settings, lambda _: None)
-    runner = examples.runner
-    sets = {name: judged(runner, name) for name in SETS} | {"origins": origins(runner)}
-    sets["contexts"] = [Query(str(at), each) for at, each in enumerate(examples.of("test"))]
-    both = [query for name in SETS for query in sets[name]]
-    tables = [level_table(sets), significance(runner, sets), ablation(sets)]
-    tables += [groups_table(runner, both), choice(both)]
+    asked = {
+        has_encoder: Examples(collection, index, encoder, settings, lambda _: None)
+        for has_encoder, encoder in ((False, "no"), (True, "yes"))
+    }
+    sets = {has_encoder: _sets(each) for has_encoder, each in asked.items()}
+    of_papers = {has: [query for name in SETS for query in sets[has][name]] for has in sets}
+    runner = asked[True].runner
+    tables = [level_table(sets), significance(runner, sets), ablation(sets[True])]
+    tables += [groups_table(runner, of_papers), choice(of_papers[True])]
     texts = ["\n".join(table) for table in tables]
     print("\n\n".join(texts))
     if given.write:
