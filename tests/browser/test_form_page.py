@@ -153,7 +153,7 @@ def test_what_one_place_forgot_the_other_has(browser: Any, tmp_path: Path) -> No
     older = browser.run("return localStorage.getItem(arguments[0])", f"citebed-form-{sheet.code}")
     browser.one("[name='verdict.1.2'][value='0']").click()
     assert kept(browser) == "kept in this browser"
-    for forgotten in (older, "{", "null", '{"at": 1e99}', ""):
+    for forgotten in (older, "{", "null", '{"at": 1e99}', '{"at": 1e99, "filled": null}', ""):
         keep = "localStorage.setItem(arguments[0], arguments[1])"
         browser.run(keep, f"citebed-form-{sheet.code}", forgotten)
         reopened(browser, page)

@@ -171,7 +171,7 @@
 
   const restore = async () => {
     for (const found of [foundBeside(), await foundInDatabase()]) {
-      if (typeof found?.filled === "object" && found.at > latest.at) latest = found;
+      if (found?.filled instanceof Object && found.at > latest.at) latest = found;
     }
     for (const field of fields) {
       const value = latest.filled[field.name];
@@ -262,7 +262,7 @@
     for (const part of document.querySelectorAll("main, footer")) part.inert = is;
   };
   inert(true);
-  restore().then(() => {
+  restore().finally(() => {
     show();
     inert(false);
   });
