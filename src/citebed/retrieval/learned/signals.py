@@ -49,8 +49,9 @@ _ALIKE = 0.35
 """Of sentences that are less alike no one would say that they ask for the same."""
 _LIKE = 50
 """So many documents the citing sentences put forward."""
-_FITTING = 50
-"""So many documents are those that fit best."""
+_FITTING, _ONE_OF = 50, 100
+"""So many documents are those that fit best, but no more than one of so many: in one's own library
+authors who are often there would win for any text."""
 
 
 @dataclass(frozen=True)
@@ -234,7 +235,8 @@ class Signals:
     def _peers(self, docs: Docs, likeness: Reals) -> Reals:
         """How many of the documents that fit best are by an author of each, too."""
         among = np.zeros(len(docs))
-        among[np.argsort(-likeness, kind="stable")[:_FITTING]] = 1
+        count = min(_FITTING, len(self.index.ids) // _ONE_OF)
+        among[np.argsort(-likeness, kind="stable")[:count]] = 1
         return np.log1p(self._records.authorship(docs).of_other_works(among))
 
     def _lately(self, rows: Docs, docs: Docs, year: int | None) -> Reals:
