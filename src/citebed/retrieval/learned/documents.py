@@ -48,31 +48,49 @@ class Records:
     @cached_property
     def years(self) -> Docs:
         """The year of each document; 0 where it is not known."""
-        return self._table["year"].fill_null(0).to_numpy().astype(np.int64)
+        return self._column("year").fill_null(0).to_numpy().astype(np.int64)
 
     def lengths(self, docs: Docs) -> Reals:
         """The logarithm of the pages of documents as a share of a usual paper's; 0 where they are
         not known. A single number is one page, as the ACM has it."""
-        found = self._table["pages"].gather(docs).str.extract_groups(_PAGES)
+        found = self._column("pages", docs).str.extract_groups(_PAGES)
         first, last = (found.struct[part].cast(pl.Int32) for part in range(2))
         pages = (last.fill_null(first) - first + 1).fill_null(0).to_numpy()
         known = (pages > 0) & (pages < _NO_PAPER)
         return np.log(np.where(known, np.minimum(pages, _MOST), _USUAL) / _USUAL)
 
-    def authorship(self, docs: Docs | None = None) -> Authorship:
-        """Who wrote some documents, by their places, or all. People of one name are one."""
-        lists = self._table.select("authors") if docs is None else self._table[docs]
-        rows = lists.select(pl.int_range(pl.len()).alias("document"), "authors").explode("authors")
-        name = pl.col("authors").str.to_lowercase().cast(pl.Categorical).to_physical()
-        rows = rows.drop_nulls("authors").select("document", author=name).unique()
-        return Authorship(*(each.to_numpy().astype(np.int64) for each in rows))
+    def authorship(self, docs: Docs) -> Authorship:
+        """Who wrote documents, by their places. People of one name are one."""
+        return _numbered(self._written(docs))
+
+    def works_by_authors_of(self, docs: Docs) -> Authorship:
+        """All that the authors of documents wrote."""
+        rows = self._written()
+        names = rows.filter(pl.col("document").is_in(docs)).select("author").unique()
+        return _numbered(rows.join(names, on="author", how="semi"))
+
+    def _written(self, docs: Docs | None = None) -> pl.DataFrame:
+        table = self._column("authors", docs).to_frame("author").with_row_index("document")
+        rows = table.explode("author").drop_nulls()
+        return rows.with_columns(pl.col("author").str.to_lowercase())
+
+    def _column(self, name: str, docs: Docs | None = None) -> pl.Series:
+        """A column of some documents, or of all, in the order of their numbers."""
+        table, places = self._table
+        return table[name].gather(places if docs is None else places.gather(docs))
 
     @cached_property
-    def _table(self) -> pl.DataFrame:
-        """The documents in the order of their numbers."""
+    def _table(self) -> tuple[pl.DataFrame, pl.Series]:
+        """The documents as the collection has them, and where each is. Sorting them would take
+        twice the memory."""
         columns = ("doc_id", "year", "pages", "authors")
-        table = self._collection.scan_documents().select(columns).collect().sort("doc_id")
-        if table.height == len(self._ids):
-            return table
-        ids = pl.DataFrame({"doc_id": list(self._ids)})  # it has changed since it was indexed
-        return ids.join(table, on="doc_id", how="left", maintain_order="left")
+        table = self._collection.scan_documents().select(columns).collect()
+        if table.height != len(self._ids):  # it has changed since it was indexed
+            ids = pl.DataFrame({"doc_id": list(self._ids)})
+            table = ids.join(table, on="doc_id", how="left", maintain_order="left")
+        return table.drop("doc_id"), table["doc_id"].arg_sort()
+
+
+def _numbered(written: pl.DataFrame) -> Authorship:
+    rows = written.unique().select("document", pl.col("author").rank("dense"))
+    return Authorship(*(each.to_numpy().astype(np.int64) for each in rows))

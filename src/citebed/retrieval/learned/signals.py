@@ -228,9 +228,7 @@ class Signals:
     def _by_cited_authors(self) -> Authorship:
         """All that those wrote of whom something is cited."""
         assert self.citing is not None
-        documents, authors = self._records.authorship()
-        known = np.isin(authors, authors[np.isin(documents, self.citing.docs)])
-        return Authorship(documents[known], authors[known])
+        return self._records.works_by_authors_of(np.unique(self.citing.docs).astype(np.int64))
 
     def _peers(self, docs: Docs, likeness: Reals) -> Reals:
         """How many of the documents that fit best are by an author of each, too."""
