@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +35,22 @@ def printable(name: str | Path) -> str:
 
 
 def json_text(value: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:
-    """A value as JSON, in which every text is ``printable``."""
-    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent, default=str)
+    """A value as JSON, in which every text is ``printable``, and what JSON has no numbers for
+    (infinite ones, nan) is null."""
+    write = partial(json.dumps, ensure_ascii=ascii_only, indent=indent, default=str)
+    try:
+        text = write(value, allow_nan=False)
+    except ValueError:
+        text = write(_finite(value))
     return _LONE.sub(lambda found: f"\\{_spelled(found)}", text)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _spelled(found: re.Match[str]) -> str:

@@ -26,5 +26,13 @@ def test_json_has_what_is_printable(text: str) -> None:
     assert json.loads(whole) == {printable(text): [printable(text)]}
 
 
+def test_json_has_no_infinite_numbers() -> None:
+    odd = [float("inf"), -float("inf"), float("nan"), 1.5]
+    whole = json_text({"a": odd, "b": (odd[0], "é"), "c": {"d": odd[1]}})
+    assert json.loads(whole, parse_constant=lambda _: "no JSON") == {
+        "a": [None, None, None, 1.5], "b": [None, "é"], "c": {"d": None}
+    }  # fmt: skip
+
+
 def test_a_terminal_is_told_nothing_by_a_file() -> None:
     assert for_terminal("a\x1b[31mb\x07\x9bc\n\td é") == "a\\x1b[31mb\\x07\\x9bc\n\td é"
