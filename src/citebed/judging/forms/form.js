@@ -120,16 +120,17 @@
     }
   };
 
-  const keepInDatabase = async () => {
+  // What the database answers once it has done something; nothing where it cannot.
+  const inDatabase = async (mode, act) => {
     const opened = await database;
     return new Promise((resolve) => {
       try {
-        const change = opened.transaction(table, "readwrite");
-        change.objectStore(table).put(latest, key);
-        change.oncomplete = () => resolve(true);
-        change.onabort = () => resolve(false);
+        const change = opened.transaction(table, mode);
+        const asked = act(change.objectStore(table));
+        change.oncomplete = () => resolve(asked.result);
+        change.onabort = () => resolve(undefined);
       } catch {
-        resolve(false);
+        resolve(undefined);
       }
     });
   };
@@ -141,9 +142,9 @@
     by("saved").textContent = "";
     show();
     const isBeside = keepBeside();
-    const isKept = (await keepInDatabase()) || isBeside;
+    const isInside = await inDatabase("readwrite", (answers) => answers.put(latest, key));
     if (at !== latest.at) return;
-    by("kept").textContent = isKept
+    by("kept").textContent = isInside || isBeside
       ? note
       : "this browser keeps nothing: save the answer file before you leave";
   };
@@ -156,21 +157,9 @@
     }
   };
 
-  const foundInDatabase = async () => {
-    const opened = await database;
-    return new Promise((resolve) => {
-      try {
-        const asked = opened.transaction(table).objectStore(table).get(key);
-        asked.onsuccess = () => resolve(asked.result);
-        asked.onerror = () => resolve(null);
-      } catch {
-        resolve(null);
-      }
-    });
-  };
-
   const restore = async () => {
-    for (const found of [foundBeside(), await foundInDatabase()]) {
+    const inside = await inDatabase("readonly", (answers) => answers.get(key));
+    for (const found of [foundBeside(), inside]) {
       if (found?.filled instanceof Object && found.at > latest.at) latest = found;
     }
     for (const field of fields) {
