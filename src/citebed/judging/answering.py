@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, insert, select, update
 from citebed.errors import CitebedError
 from citebed.judging.assigning import Form, items_of
 from citebed.judging.forms.sheet import Answers, Said, Unread
-from citebed.judging.questions import wording_of
+from citebed.judging.questions import author_of, wording_of
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.judgements import Saved, Source, Told, Verdict, save_all
 from citebed.judging.store.schema import (
@@ -215,7 +215,9 @@ def _approve(
     asked = form.content.get("asked", [])
     if not 1 <= number <= len(asked):
         return [Unread(0, f"query {number}: there is no such query on this form")]
-    wording = asked[number - 1]["wording"]
+    wording, question = asked[number - 1]["wording"], asked[number - 1]["question"]
+    if author_of(connection, question) != source.person_id:
+        return [Unread(0, f"query {number}: only its author may approve or reword it")]
     better = fold(approved)[:LONGEST] if isinstance(approved, str) else ""
     row = {"wording_id": wording, "person_id": source.person_id, "approved": approved is True}
     last = select(approvals.c.approved).where(
@@ -224,7 +226,6 @@ def _approve(
     before = connection.scalar(last.order_by(approvals.c.id.desc()).limit(1))
     if before is not (approved is True):
         connection.execute(insert(approvals).values(**row, via=source.via, at=now()))
-    question = asked[number - 1]["question"]
     if better and wording_of(connection, question).text != better:
         corrected = Wording("corrected", better, f"author {source.person_id}")
         add_wording(connection, question, corrected, source)

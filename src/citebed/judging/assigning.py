@@ -17,7 +17,7 @@ from citebed.judging.forms.sheet import Asked, Entry, Sheet
 from citebed.judging.links import new_code, token
 from citebed.judging.papers import Author, person_of
 from citebed.judging.pooling import shown_order
-from citebed.judging.questions import live_questions, wording_of
+from citebed.judging.questions import author_of, live_questions, wording_of
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.schema import (
     authorships,
@@ -215,8 +215,9 @@ def _asked(connection: Connection, form: Form) -> Iterable[Asked]:
             select(wordings).where(wordings.c.id == query["wording"])
         ).one()
         stated = wording_of(connection, query["question"], "stated")
-        changed = wording.kind == "reformulated"
-        yield Asked(number, wording.text, entries, stated.text if changed else None)
+        own = author_of(connection, query["question"]) == form.person_id
+        changed = own and wording.kind == "reformulated"
+        yield Asked(number, wording.text, entries, stated.text if changed else None, own)
 
 
 def items_of(connection: Connection, form: Form) -> dict[tuple[int, int], int]:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, select
 
 from citebed.collection import Collection
 from citebed.judging.assigning import Form, items_of, sheet_of
-from citebed.judging.forms.sheet import Entry, Sheet
+from citebed.judging.forms.sheet import Asked, Entry, Sheet
 from citebed.judging.questions import wording_of
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.schema import (
@@ -44,7 +44,8 @@ class ListedQuestion(NamedTuple):
     """A question with its papers.
 
     ``stated`` is what the author wrote, where it was changed; ``approved`` what they said of the
-    change, if anything; ``correction`` the wording that they gave instead.
+    change, if anything; ``correction`` the wording that they gave instead. Nobody words a question
+    that is not their ``own``.
     """
 
     number: int
@@ -53,6 +54,7 @@ class ListedQuestion(NamedTuple):
     stated: str | None = None
     approved: bool | None = None
     correction: str = ""
+    own: bool = True
 
 
 class JudgeList(NamedTuple):
@@ -122,9 +124,11 @@ class _Listing:
             papers = tuple(self._paper(row.number, entry) for entry in listed)
             yield ListedQuestion(row.number, text, papers)
 
-    def worded(self, query: Any, stored: dict[str, Any]) -> ListedQuestion:
-        """A query of phase two, with what its author said of the wording."""
+    def worded(self, query: Asked, stored: dict[str, Any]) -> ListedQuestion:
+        """A query of phase two, for its author with what they said of the wording."""
         papers = tuple(self._paper(query.number, entry) for entry in query.entries)
+        if not query.own:
+            return ListedQuestion(query.number, query.text, papers, own=False)
         mine = approvals.c.wording_id == stored["wording"]
         mine &= approvals.c.person_id == self._form.person_id
         said = select(approvals.c.approved).where(mine).order_by(approvals.c.id.desc())

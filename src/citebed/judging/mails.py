@@ -157,8 +157,7 @@ def compose(
         )
     mail = EmailMessage(policy=SMTP_POLICY)
     again = "Reminder: " if kind == "reminder" else ""
-    about = "your research questions" if sheet.phase == 1 else "papers you did not cite"
-    mail["Subject"] = _one_line(f"{again}{sheet.title}: {about} ({sheet.code})")
+    mail["Subject"] = _one_line(f"{again}{sheet.title}: {_subject(sheet)} ({sheet.code})")
     mail["From"] = _address(sheet.organiser or sheet.title, sheet.contact)
     mail["To"] = _address(name, address)
     mail["Date"] = format_datetime(at)
@@ -171,6 +170,12 @@ def compose(
     if "html" in ways:
         mail.add_attachment(html_form.write(sheet), subtype="html", filename=f"{sheet.code}.html")
     return mail
+
+
+def _subject(sheet: Sheet) -> str:
+    if sheet.is_second:
+        return "a second opinion on papers"
+    return "your research questions" if sheet.phase == 1 else "papers you did not cite"
 
 
 def check_address(address: str) -> None:
@@ -198,9 +203,18 @@ _INVITATION = (
 )
 
 
+_SECOND_OPINION = (
+    "we build a test collection for research on finding papers, and ask the authors of papers what "
+    "is relevant to the questions behind them. To learn how far two people agree, we ask you to "
+    "judge a list of papers for a question of somebody else. It takes some minutes, and you would "
+    "help us much. What we ask for is explained in the form."
+)
+
+
 def _body(sheet: Sheet, ways: Sequence[str]) -> str:
     paragraphs = [f"Dear {_one_line(sheet.person)},"]
-    paragraphs += [_INVITATION] if "text" in ways else sheet.instructions()
+    greeting = _SECOND_OPINION if sheet.is_second else _INVITATION
+    paragraphs += [greeting] if "text" in ways else sheet.instructions()
     offers = {
         "web": f"on the web, at your own page: {sheet.link}",
         "html": "in the attached HTML file, which works offline and makes a small answer file to "

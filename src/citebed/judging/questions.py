@@ -70,6 +70,12 @@ def live_questions(store: CampaignStore, connection: Connection) -> Iterator[Row
             yield question
 
 
+def author_of(connection: Connection, question: int) -> int:
+    """The person who stated a question: nobody else may approve or reword it."""
+    stated = select(forms.c.person_id).join(questions, questions.c.form_id == forms.c.id)
+    return int(connection.execute(stated.where(questions.c.id == question)).scalar_one())
+
+
 def wording_of(connection: Connection, question: int, kind: str | None = None) -> Row[Any]:
     """How a question is worded now, or was last worded in one way."""
     mine = wordings.c.question_id == question

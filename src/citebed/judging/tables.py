@@ -121,7 +121,7 @@ def reformulations_table(store: CampaignStore, connection: Connection) -> pl.Dat
             continue
         said = connection.scalar(
             select(approvals.c.approved)
-            .where(approvals.c.wording_id == last.id)
+            .where(approvals.c.wording_id == last.id, approvals.c.person_id == each.person_id)
             .order_by(approvals.c.id.desc())
             .limit(1)
         )

@@ -90,6 +90,26 @@ def test_a_wording_is_approved_or_corrected(campaign: Campaign, judge: Judge) ->
     assert judge.send("approval", number=2, approved=True).status_code == 400
 
 
+def test_a_second_judge_has_a_page_of_their_own_and_no_say_in_the_wording(
+    client: TestClient, campaign: Campaign, judge: Judge
+) -> None:
+    query, wording = campaign.questions.row(0)[0], campaign.questions["text"][0]
+    assert campaign.second_judge(query, "Zoe Yew", "zoe@example.org")
+    second = Judge(client, campaign, -1)
+    for said in ({"approved": True}, {"approved": False, "text": "Another question"}):
+        response = second.send("approval", number=1, **said)
+        assert response.status_code == 400
+        assert "only its author" in response.json()["message"]
+    assert campaign.question(query) == wording
+    page, own = client.get(second.page).text, client.get(judge.page).text
+    for of_author in ("Paper 1 on ranking", "Save wording", "did not cite"):
+        assert of_author in own
+        assert of_author not in page
+    assert "second judge" in page
+    assert "Paper 1 on ranking" not in client.get(f"{second.page}/papers").text
+    assert second.send("judgement", item=second.items[0], value=1).status_code == 200
+
+
 def test_opening_and_finishing_are_noted_once(campaign: Campaign, judge: Judge) -> None:
     for what in ("opened", "finished", "opened", "finished"):
         assert judge.send(what).status_code == 200

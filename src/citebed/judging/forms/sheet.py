@@ -32,13 +32,15 @@ class Entry(NamedTuple):
 class Asked(NamedTuple):
     """A query of phase two: its number on the sheet, its wording, and the documents to judge.
 
-    ``stated`` is what its author wrote, where the organisers changed it and ask for approval.
+    ``stated`` is what its author wrote, where the organisers changed it and ask for approval. A
+    second judge is asked about a query that is not their ``own``, and has no say in its wording.
     """
 
     number: int
     text: str
     entries: tuple[Entry, ...]
     stated: str | None = None
+    own: bool = True
 
 
 class Sheet(NamedTuple):
@@ -60,8 +62,20 @@ class Sheet(NamedTuple):
     asked: tuple[Asked, ...] = ()
     simulated: bool = False
 
+    @property
+    def is_second(self) -> bool:
+        """Whether it is for somebody who judges what another person asked."""
+        return bool(self.asked) and not any(query.own for query in self.asked)
+
+    @property
+    def about(self) -> str:
+        """What it is about in a few words: the judge's paper; a second judge is not told whose."""
+        return "Questions of other authors" if self.is_second else self.paper
+
     def instructions(self) -> tuple[str, ...]:
         """What the judge is asked to do, a paragraph each."""
+        if self.is_second:
+            return _second_judge(self)
         return _phase_one(self) if self.phase == 1 else _phase_two(self)
 
 
@@ -91,6 +105,17 @@ def _phase_two(sheet: Sheet) -> tuple[str, ...]:
             if changed
             else ()
         ),
+    )
+
+
+def _second_judge(sheet: Sheet) -> tuple[str, ...]:
+    return (
+        sheet.about,
+        "You are asked as a second judge: the author of a paper stated the question below, and "
+        "judges the same list. Please judge it without them, as you understand the question, so "
+        "that we learn how far two people agree.",
+        f"Please say for each paper whether it is {BINARY[1]} or {BINARY[0]} to the question, or "
+        "that you can't judge it. The question itself stays as its author worded it.",
     )
 
 

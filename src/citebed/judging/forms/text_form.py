@@ -91,7 +91,8 @@ def _phase_two(sheet: Sheet) -> Iterator[str]:
 
 
 def _query(asked: Asked) -> Iterator[str]:
-    yield from (_ruler("YOUR QUESTION"), "", f"QUERY {asked.number}")
+    heading = "YOUR QUESTION" if asked.own else "THE QUESTION"
+    yield from (_ruler(heading), "", f"QUERY {asked.number}")
     if asked.stated is None:
         yield from (*_wrapped(shown(asked.text), "    ", "    "), "")
         return

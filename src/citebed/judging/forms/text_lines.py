@@ -34,7 +34,7 @@ _FORM = re.compile(
     re.IGNORECASE,
 )
 _SECTION = re.compile(
-    r"\s{0,99}-{2,}\s*(?:research\s+questions|references|your\s+question|end\s+of\s+the\s+form)\b",
+    r"\s{0,99}-{2,}\s*(?:research\s+questions|references|(?:your|the)\s+question|end\s+of\s+the\s+form)\b",
     re.IGNORECASE,
 )
 _QUE = compiled(r"\s*+(question|query)\s*+(?:no\.?|#)?+\s*+(\d{1,6})\s*+(?:[:=]|$)", re.IGNORECASE)

@@ -352,7 +352,8 @@ function takeUp() {
     } else if (act.what === "approval" && questionOf(act.body.number)) {
       const section = questionOf(act.body.number);
       section.querySelector(".approve")?.setAttribute("aria-pressed", String(act.body.approved));
-      if (!act.body.approved) section.querySelector(".better").defaultValue = act.body.text;
+      const better = section.querySelector(".better"); // none on a second judge's page
+      if (better && !act.body.approved) better.defaultValue = act.body.text;
     }
   }
   setView(usualView());

@@ -1,0 +1,133 @@
+"""Second judges: a page, forms and a greeting of their own, and no say in another's question."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pypdf import PdfReader
+from sqlalchemy import select
+from tests.unit.judging.conftest import Answer, form_row
+from tests.unit.judging.forms.test_pdf_form import fill
+
+from citebed.errors import CitebedError
+from citebed.judging import Campaign
+from citebed.judging.answering import approve
+from citebed.judging.assigning import Form, sheet_of
+from citebed.judging.forms import html_form, pdf_form, text_form
+from citebed.judging.forms.sheet import Sheet
+from citebed.judging.judge_list import judge_list
+from citebed.judging.store.judgements import Source
+from citebed.judging.store.schema import approvals, forms, now
+
+QUERY = "demo-filters-a1q1"
+STATED = "We present a novel way to see how filters age?"
+WORDING = "how filters age"
+BETTER = "how do spam filters rot"
+
+
+@pytest.fixture
+def second(asked: Campaign, answer: Answer) -> Form:
+    """The form of Zoe, who judges the list of Ada's question, which was reformulated."""
+    answer(1, STATED, [4, 4])
+    asked.reformulate(QUERY, WORDING, "filler")
+    asked.pool(size=4)
+    assert asked.second_judge(QUERY, "Zoe Yew", "zoe@example.org")
+    with asked.reading() as connection:
+        last = connection.scalar(select(forms.c.id).order_by(forms.c.id.desc()).limit(1))
+        return form_row(connection, int(last or 0))
+
+
+def _sheet(campaign: Campaign, form: Form) -> Sheet:
+    with campaign.reading() as connection:
+        return sheet_of(campaign, connection, form)
+
+
+def _as_text(sheet: Sheet) -> bytes:
+    text = text_form.write(sheet).replace("better wording:", f"better wording: {BETTER}")
+    return text.replace("relevant [ ]", "relevant [x]", 1).encode()
+
+
+def _as_pdf(sheet: Sheet) -> bytes:
+    return fill(pdf_form.write(sheet), {"better.1": BETTER, "relevant.1.1": True})
+
+
+def _as_answers(sheet: Sheet) -> bytes:
+    said = [{"question": 1, "paper": 1, "value": 1}]
+    answers = {"citebed": "answers", "version": 1, "form": sheet.code, "phase": 2, "said": said}
+    return json.dumps(answers | {"approved": {"1": BETTER}}).encode()
+
+
+@pytest.mark.parametrize("write", [_as_text, _as_pdf, _as_answers])
+def test_no_form_lets_a_second_judge_reword_the_question(
+    asked: Campaign, second: Form, tmp_path: Path, write: Callable[[Sheet], bytes]
+) -> None:
+    sheet = _sheet(asked, second)
+    # As if it were the author's form, which asks for the wording.
+    own = tuple(query._replace(own=True, stated=STATED) for query in sheet.asked)
+    path = tmp_path / "returned"
+    path.write_bytes(write(sheet._replace(asked=own)))
+    (done,) = asked.returns(path)
+    assert asked.question(QUERY) == WORDING
+    assert done.recorded is not None
+    assert done.recorded.judgements == 1
+    assert [what for _, what in done.unread] == [
+        "query 1: only its author may approve or reword it"
+    ]
+    with asked.reading() as connection:
+        assert connection.execute(select(approvals)).all() == []
+
+
+@pytest.mark.parametrize("said", [True, BETTER])
+def test_the_rule_is_beneath_every_door(asked: Campaign, second: Form, said: bool | str) -> None:
+    source = Source(second.person_id, second.id, "web", now())
+    with asked.writing() as connection, pytest.raises(CitebedError, match="only its author"):
+        approve(connection, second, 1, said, source)
+    assert asked.question(QUERY) == WORDING
+    assert asked.tables()["reformulations"]["approved"].sum() == 0
+
+
+@pytest.mark.usefixtures("second")
+def test_the_author_is_still_asked(asked: Campaign, tmp_path: Path) -> None:
+    asked.invite(["text"])
+    with asked.reading() as connection:
+        (own,) = connection.execute(select(forms).where(forms.c.phase == 2, forms.c.person_id == 1))
+        sheet = sheet_of(asked, connection, own)
+    assert (sheet.is_second, sheet.about, sheet.asked[0].stated) == (False, sheet.paper, STATED)
+    (tmp_path / "returned").write_bytes(_as_text(sheet))
+    asked.returns(tmp_path / "returned")
+    assert asked.question(QUERY) == BETTER
+
+
+def test_forms_of_second_judges_say_what_they_are(asked: Campaign, second: Form) -> None:
+    sheet = _sheet(asked, second)
+    pages = PdfReader(io.BytesIO(pdf_form.write(sheet))).pages
+    in_pdf = " ".join(page.extract_text() for page in pages)
+    for written in (text_form.write(sheet), html_form.write(sheet), in_pdf):
+        text = " ".join(written.split())
+        assert "second judge" in text
+        assert WORDING in text
+        shown = text.partition("<script")[0]
+        for of_authors in (sheet.paper, STATED, "Your paper", "did not cite", "you wrote",
+                           "your research question", "your question", "approve"):  # fmt: skip
+            assert of_authors.lower() not in shown.lower()
+    with asked.reading() as connection:
+        (listed,) = judge_list(asked, connection, second, lambda _: "").questions
+    assert (listed.own, listed.stated, listed.correction) == (False, None, "")
+
+
+def test_second_judges_are_greeted_as_such(asked: Campaign, second: Form) -> None:
+    paths = asked.invite()
+    (path,) = (path for path in paths if second.code in path.name)
+    mail = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
+    assert "a second opinion on papers" in mail["Subject"]
+    body = mail.get_body(("plain",))
+    assert body is not None
+    text = " ".join(body.get_content().split())
+    assert "a question of somebody else" in text
+    assert "ask the authors themselves" not in text
