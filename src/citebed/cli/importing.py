@@ -96,6 +96,14 @@ _Absolute = Annotated[
         help="Call sources by their whole paths in the collection, not by names.",
     ),
 ]
+_Finish = Annotated[
+    bool,
+    typer.Option(
+        "--finish",
+        help="First finish a change that was left in the middle elsewhere, if you trust whoever "
+        "gave you the collection.",
+    ),
+]
 _Workers = Annotated[int, typer.Option(help="Processes that parse; 0 for one a core.")]
 _Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.")]
 
@@ -118,6 +126,7 @@ def import_(
     prune: _Prune = False,
     strict: _Strict = False,
     absolute_paths: _Absolute = False,
+    finish: _Finish = False,
     workers: _Workers = 0,
     as_json: AsJson = False,
     quiet: _Quiet = False,
@@ -130,8 +139,16 @@ def import_(
 
     Example: citebed import acm-cr/ acm-dl.tar.xz papers/ --profile acm-cr --exclude blacklist.txt
     """
-    from citebed.collection import ImportOptions, import_sources, read_exclusions, rules_for
+    from citebed.collection import (
+        ImportOptions,
+        finish_change,
+        import_sources,
+        read_exclusions,
+        rules_for,
+    )
 
+    if finish:
+        finish_change(collection)
     _check_import_arguments(collection, sources)
     rules = rules_for(
         collection,

@@ -1,4 +1,4 @@
-"""Where files of a user's are kept that belong to no collection: models."""
+"""Where files of a user's are kept that belong to no collection: models, vectors, a secret."""
 
 from __future__ import annotations
 
@@ -8,7 +8,21 @@ from pathlib import Path
 
 def models_folder() -> Path:
     """The folder of fetched models, in the user's data folder (``XDG_DATA_HOME``)."""
-    given = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return _of_user("XDG_DATA_HOME", ".local/share") / "models"
+
+
+def state_folder() -> Path:
+    """The folder of what citebed has to remember of a user (``XDG_STATE_HOME``)."""
+    return _of_user("XDG_STATE_HOME", ".local/state")
+
+
+def vectors_folder() -> Path:
+    """The folder of vectors that can be made again (``XDG_CACHE_HOME``)."""
+    return _of_user("XDG_CACHE_HOME", ".cache") / "vectors"
+
+
+def _of_user(variable: str, otherwise: str) -> Path:
+    given = Path(os.environ.get(variable, ""))
     # By the rule of the XDG folders a relative path is as good as none.
-    data = given if given.is_absolute() else Path.home() / ".local" / "share"
-    return data / "citebed" / "models"
+    folder = given if given.is_absolute() else Path.home() / otherwise
+    return folder / "citebed"

@@ -138,8 +138,7 @@ def test_a_new_collection_that_cannot_be_decided_leaves_no_folders(
         raise OSError(28, "No space left on device")
 
     (tmp_path / "a.bib").write_text(entry(1))
-    monkeypatch.setattr("citebed.collection.storing.store.json.dumps", full)
-    monkeypatch.setattr(store.Manifest, "to_toml", lambda _: "")  # it needs that too
+    monkeypatch.setattr(store, "write_own", full)
     with pytest.raises(CitebedError, match="No space left"):
         do_import(tmp_path / "c", tmp_path / "a.bib")
     assert not (tmp_path / "c").exists()
@@ -152,15 +151,15 @@ def test_a_disk_that_fails_while_files_are_put_in_place(
     (tmp_path / "a.bib").write_text(entry(1))
     (tmp_path / "b.bib").write_text(entry(2))
     do_import(tmp_path / "c", tmp_path / "a.bib")
-    original = Path.replace
+    original = os.replace
 
-    def failing(self: Path, target: Path) -> Path:
+    def failing(source: str, target: str, **folders: int) -> None:
         if Path(target).name == name:
             raise OSError(5, "Input/output error")
-        return original(self, target)
+        original(source, target, **folders)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", failing)
+        patch.setattr(os, "replace", failing)
         with pytest.raises(CitebedError, match=r"Input/output error\. Nothing is lost"):
             do_import(tmp_path / "c", tmp_path / "b.bib")
     assert open_collection(tmp_path / "c").files["source"].to_list() == ["a.bib", "b.bib"]

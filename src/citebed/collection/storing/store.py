@@ -5,8 +5,10 @@ then they are. Killed before the journal is there, nothing has happened; killed 
 opens the folder next finishes the work. So whoever reads through citebed sees the state before
 or after, never one between.
 
-A collection may come from a stranger. Names in its journal and manifest are taken only if they are
-those of files that a collection has (`is_own`), and no link leads a change out of the folder.
+A collection may come from a stranger. A journal is only finished by the user who wrote it, whose
+secret it is sealed with, or who is asked to trust it (`finish_change`). Names in journal and
+manifest are taken only if they are those of files that a collection has (`is_own`), and files are
+moved and removed by handles that follow no link (`files/held.py`).
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import fcntl
 import json
 import os
 import re
+import shlex
 import shutil
 import time
 import tomllib
@@ -25,10 +28,12 @@ from pathlib import Path
 from typing import Any
 
 from citebed.collection.rules import Rules, rules_from
-from citebed.collection.tables import TABLES
+from citebed.collection.tables import IMPORT, TABLES
 from citebed.errors import CitebedError, CollectionError
+from citebed.files.held import Held, Misplaced, held
+from citebed.files.own_secret import is_sealed, seal
 from citebed.files.reading import read_text
-from citebed.files.writing import sync_file, sync_folder, whole_files, why_not
+from citebed.files.writing import sync_file, sync_folder, why_not, write_own
 from citebed.wording import printable
 
 FORMAT = 1
@@ -160,8 +165,11 @@ class _Busy(CollectionError):
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold the folder for a change; someone else holding it is an error."""
+def locked(folder: Path, *, trusting: bool = False) -> Iterator[None]:
+    """Hold the folder for a change; someone else holding it is an error.
+
+    A change that was cut short is finished first; ``trusting``, also one of another user's.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
@@ -174,7 +182,7 @@ def locked(folder: Path) -> Iterator[None]:
         except OSError:
             busy = f"'{printable(folder)}' is being changed by another citebed."
             raise _Busy(f"{busy} Wait for it to finish and try again.") from None
-        _finish_commit(folder)
+        _finish_commit(folder, trusting=trusting)
         yield
     finally:
         os.close(handle)
@@ -191,6 +199,17 @@ def recover(folder: Path) -> None:
     raise CollectionError(
         f"'{printable(folder)}' has been in the middle of a change for five seconds; try again."
     )
+
+
+def finish_change(folder: str | Path) -> None:
+    """Finish a change that somebody else left in the middle: whoever calls this trusts them.
+
+    Only files of the collection are put in place or taken away, as its journal says.
+    """
+    folder = Path(folder)
+    if os.path.lexists(folder / _JOURNAL):
+        with locked(folder, trusting=True):
+            pass
 
 
 @contextlib.contextmanager
@@ -219,21 +238,14 @@ def commit(folder: Path, remove: list[str]) -> None:
     """Put all files under the staged ``ready`` in place and take ``remove`` away, as one change."""
     ready = folder / _READY
     files = sorted(str(path.relative_to(ready)) for path in ready.rglob("*") if path.is_file())
-    journal = {"from": _READY, "files": files, "remove": remove}
-    _checked(folder, journal)
+    journal = {"from": _READY, "files": files, "remove": remove, "seal": seal_of(files, remove)}
+    with _telling(folder), held(folder) as inside:
+        _checked(inside, journal)
     for name in files:
         sync_file(ready / name)
-    places = {(folder / name).parent for name in files}
-    with _folders(places), whole_files(folder / _JOURNAL) as (draft,):
-        draft.write_text(json.dumps(journal), "utf-8")
-    try:
-        sync_folder(folder)
-        _finish_commit(folder)
-    except OSError as error:
-        raise CollectionError(
-            f"'{printable(folder)}' could not be changed to the end: {error.strerror}. Nothing is "
-            "lost: whoever opens it next puts the rest in place. Mend that and try again."
-        ) from error
+    with _folders({(folder / name).parent for name in files}):
+        write_own(folder / _JOURNAL, json.dumps(journal))
+    _finish_commit(folder)
 
 
 @contextlib.contextmanager
@@ -251,46 +263,78 @@ def _folders(places: set[Path]) -> Iterator[None]:
         raise
 
 
-def _finish_commit(folder: Path) -> None:
+def _finish_commit(folder: Path, *, trusting: bool = False) -> None:
     path = folder / _JOURNAL
     if not os.path.lexists(path):
         return
     journal = None
     with contextlib.suppress(ValueError, RecursionError, CitebedError):
         journal = None if path.is_symlink() else json.loads(read_text(path))
-    files, remove = _checked(folder, journal)
-    for name in files:
-        ready = folder / _READY / name
-        if ready.exists():
-            (folder / name).parent.mkdir(exist_ok=True)
-            ready.replace(folder / name)
-    for name in remove:
-        (folder / name).unlink(missing_ok=True)
-    for place in {(folder / name).parent for name in (MANIFEST, *files)}:
-        sync_folder(place)
-    path.unlink()
+    with _telling(folder), held(folder) as inside:
+        files, remove, is_ours = _checked(inside, journal)
+        if not (is_ours or trusting):
+            raise _anothers(folder)
+        sync_folder(folder)  # the journal is on the disk before anything is moved
+        waiting = [name for name in files if inside.has(f"{_READY}/{name}")]
+        for name in waiting:
+            inside.folder(name.rpartition("/")[0], make=True)
+        for name in waiting:
+            inside.move(f"{_READY}/{name}", name)
+        for name in remove:
+            inside.remove(name)
+        inside.sync()
+        inside.remove(_JOURNAL)
 
 
-def _checked(folder: Path, journal: object) -> tuple[list[str], list[str]]:
-    """The files that a journal puts in place and removes, if it is one that we may have written."""
+def _checked(inside: Held, journal: object) -> tuple[list[str], list[str], bool]:
+    """The files that a journal puts in place and removes, and whether this user wrote it; if it is
+    one that a citebed may have written."""
     if not isinstance(journal, dict) or journal.get("from") != _READY:
-        raise _foreign(folder, "it is damaged")
+        raise Misplaced("it is damaged")
     files, remove = journal.get("files"), journal.get("remove")
     if not isinstance(files, list) or not isinstance(remove, list):
-        raise _foreign(folder, "it is damaged")
+        raise Misplaced("it is damaged")
     for name in (*files, *remove):
         if not is_own(name):
-            raise _foreign(folder, f"{name!r:.80} is no file of a collection")
-    for name in (_STAGING, _READY, *SETS, "import"):
-        if (folder / name).is_symlink():
-            raise _foreign(folder, f"'{name}' is a link")
-    return files, remove
+            raise Misplaced(f"{name!r:.80} is no file of a collection")
+    for name in (_READY, *SETS, IMPORT, *(f"{_READY}/{name}" for name in (*SETS, IMPORT))):
+        inside.folder(name)
+    return files, remove, is_sealed(_sealed(files, remove), journal.get("seal"))
 
 
-def _foreign(folder: Path, why: str) -> CollectionError:
+def seal_of(files: list[str], remove: list[str]) -> str:
+    """The seal of a journal that puts files in place and removes others."""
+    return seal(_sealed(files, remove))
+
+
+def _sealed(files: list[str], remove: list[str]) -> str:
+    return json.dumps([files, remove])
+
+
+@contextlib.contextmanager
+def _telling(folder: Path) -> Iterator[None]:
+    """Around a change by a journal: why it cannot be made, or not to the end."""
+    try:
+        yield
+    except Misplaced as why:
+        raise CollectionError(
+            f"{printable(folder / _JOURNAL)} is not a journal that citebed wrote: {why}. Nothing "
+            "was changed. If you trust the rest of the folder, remove that and import the sources "
+            "again."
+        ) from None
+    except OSError as error:
+        raise CollectionError(
+            f"'{printable(folder)}' could not be changed to the end: {error.strerror}. Nothing is "
+            "lost: whoever opens it next puts the rest in place. Mend that and try again."
+        ) from error
+
+
+def _anothers(folder: Path) -> CollectionError:
+    name = printable(folder)
     return CollectionError(
-        f"{printable(folder / _JOURNAL)} is not a journal that citebed wrote: {why}. Nothing was "
-        "changed. If you trust the rest of the folder, remove that and import the sources again."
+        f"'{name}' was left in the middle of a change on another machine, or by another user. "
+        "Nothing was changed here. Ask whoever gave it to you for a whole copy; if you trust them, "
+        f"finish the change yourself with: citebed import {shlex.quote(name)} --finish"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,8 +52,8 @@ def failing_after(monkeypatch: pytest.MonkeyPatch, calls: int) -> None:
 
         return call
 
-    monkeypatch.setattr(Path, "replace", guarded(Path.replace))
-    monkeypatch.setattr(Path, "unlink", guarded(Path.unlink))
+    monkeypatch.setattr(os, "replace", guarded(os.replace))
+    monkeypatch.setattr(os, "unlink", guarded(os.unlink))
 
 
 @pytest.mark.parametrize("steps", range(9))
