@@ -35,7 +35,7 @@ from citebed.evaluation.measures.grammar import measure
 from citebed.files.reading import is_packed
 from citebed.files.reading import read_lines as small_lines
 from citebed.judging.papers import read_papers
-from citebed.judging.returns import parts_of, read_form
+from citebed.judging.pieces import parts_of, read_form
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.dense.static_model import open_static_model
 from citebed.retrieval.index.citing_text import citing_text, names_of
@@ -304,7 +304,7 @@ READERS: dict[str, Reader] = {
         ("papers-csv", "papers-bib"),
     ),
     "forms": Reader(
-        lambda path: [read_form(part.content) for part in parts_of(path)],
+        lambda path: [read_form(part) for part in parts_of(path)],
         tuple(f"{kind}-{n}" for kind in ("text-form", "form-mail", "answers") for n in (1, 2)),
     ),
     "collection": Reader(_collection, ()),

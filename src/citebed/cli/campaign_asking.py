@@ -196,15 +196,20 @@ def _smtp(folder: Path) -> Smtp:
 def returns(
     folder: Folder,
     paths: Annotated[list[Path], typer.Argument(help="Files and folders.", metavar="PATH…")],
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Read anew what is known; also by the name of what is kept."),
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Take in whatever came back: filled forms of any kind, or mails that carry them.
 
-    What cannot be read is listed with its line, and is never guessed; then the exit code is 1.
+    What cannot be read is listed with its line, and is never guessed; then the exit code is 1. So
+    is a text in no charset that it declares, which is read by the likeliest one.
 
     Example: citebed campaign returns cr26 inbox/
     """
-    done = open_folder(folder).returns(paths)
+    done = open_folder(folder).returns(paths, again=again)
     if as_json:
         print_rows([_returned_row(each) for each in done], "json")
     for each in done if not as_json else ():

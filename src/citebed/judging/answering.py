@@ -27,6 +27,7 @@ from citebed.judging.store.schema import (
     people,
     questions,
     references,
+    returns,
     wordings,
 )
 from citebed.text.normalise import fold
@@ -51,10 +52,12 @@ def record(
     unread: list[Unread] = []
     stated = 0
     if form.phase == 1:
-        stated = sum(
-            state_question(store, connection, form, number, text, source)
-            for number, text in sorted(answers.questions.items())
-        )
+        for number, text in sorted(answers.questions.items()):
+            if later := _stated_later(connection, form, number, source):
+                kept = f"question {number} was stated anew since: '{later}' stays"
+                unread += [] if later == fold(text)[:LONGEST] else [Unread(0, kept)]
+            else:
+                stated += state_question(store, connection, form, number, text, source)
     known = items_of(connection, form)
     places, verdicts = [], []
     for (question, entry), said in sorted(answers.said.items()):
@@ -78,6 +81,22 @@ def record(
         opt_out(store, connection, form.person_id)
     new = outcomes.count("new")
     return Recorded(stated, new, outcomes.count("same"), tuple(unread))
+
+
+def _stated_later(connection: Connection, form: Form, number: int, source: Source) -> str | None:
+    """How a question was stated after this answer was given, if it was."""
+    given = func.coalesce(returns.c.answered_at, wordings.c.at)
+    last = (
+        select(wordings.c.text, given.label("at"))
+        .join(questions, questions.c.id == wordings.c.question_id)
+        .outerjoin(returns, returns.c.id == wordings.c.return_id)
+        .where(questions.c.form_id == form.id, questions.c.number == number)
+        .where(wordings.c.kind == "stated")
+        .order_by(wordings.c.id.desc())
+        .limit(1)
+    )
+    found = connection.execute(last).first()
+    return found.text if found is not None and found.at > source.answered_at else None
 
 
 def _unfit(store: CampaignStore, form: Form, said: Said) -> str:

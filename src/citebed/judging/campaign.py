@@ -121,10 +121,15 @@ class Campaign(CampaignStore):
         """Send the mails that wait in the outbox."""
         return mails.send(self, smtp, most=most)
 
-    def returns(self, paths: str | Path | Iterable[str | Path]) -> list[Returned]:
-        """Take in what came back: files or folders, in any of the forms."""
+    def returns(
+        self, paths: str | Path | Iterable[str | Path], *, again: bool = False
+    ) -> list[Returned]:
+        """Take in what came back: files or folders, in any of the forms.
+
+        With ``again``, what is known already is read anew, also by the name of what is stored.
+        """
         given = [paths] if isinstance(paths, str | Path) else paths
-        return read_returns(self, given)
+        return read_returns(self, given, again=again)
 
     # --- questions ---
 

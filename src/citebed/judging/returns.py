@@ -6,44 +6,27 @@ be read of it is listed with its line for the organiser, and is never guessed.
 
 from __future__ import annotations
 
-import email
 import hashlib
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
-from email.message import Message
-from email.utils import parsedate_to_datetime
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import lxml.etree
-import lxml.html
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, Row, insert, select, update
 
-from citebed.collection.formats.base import decode
 from citebed.errors import CitebedError, FormatError
-from citebed.files.reading import read_small
 from citebed.judging.answering import Recorded, record
-from citebed.judging.assigning import form_by_code
-from citebed.judging.forms import html_form, pdf_form, text_form
+from citebed.judging.assigning import Form, form_by_code
 from citebed.judging.forms.sheet import Answers, Unread
+from citebed.judging.pieces import Part, parts_in, parts_of, read_form
 from citebed.judging.questions import apply_rules
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.judgements import Source, in_turn
 from citebed.judging.store.schema import now, problems, returns
 from citebed.wording import printable
 
-_BLOCKS = ("br", "p", "div", "li", "tr", "pre", "blockquote", "h1", "h2", "h3", "table", "ul", "ol")
-LARGEST = 20 << 20
-"""Bytes that a returned file may have."""
-
-
-class Part(NamedTuple):
-    """A piece that may be a filled form: a file, or the text or an attachment of a mail."""
-
-    name: str
-    content: bytes
-    answered_at: datetime
+READ_ANEW = "read anew"
+"""Who settles a problem that a second reading does not have."""
 
 
 class Returned(NamedTuple):
@@ -56,133 +39,121 @@ class Returned(NamedTuple):
     unread: tuple[Unread, ...] = ()
 
 
-def read_returns(store: CampaignStore, paths: Iterable[str | Path]) -> list[Returned]:
-    """Take in files and folders of files; each is stored whole or not at all."""
-    done = []
-    for path in list(_files(paths)):  # all are there before one is taken in
+def read_returns(
+    store: CampaignStore, paths: Iterable[str | Path], *, again: bool = False
+) -> list[Returned]:
+    """Take in files and folders of files; each is stored whole or not at all.
+
+    With ``again``, what is known already is read anew; a name that is no file on the disk is that
+    of a return that is stored.
+    """
+    found = [each for path in paths for each in _found(store, Path(path), again)]
+    done: list[Returned] = []  # all are there before one is taken in
+    for given in found:
         try:
-            parts = parts_of(path)
+            parts = parts_of(given) if isinstance(given, Path) else [given]
         except FormatError as error:
-            done.append(
-                Returned(str(path), "refused", unread=(Unread(error.line or 0, error.what),))
-            )
+            unread = (Unread(error.line or 0, error.what),)
+            done.append(Returned(str(given), "refused", unread=unread))
             continue
-        done += [in_turn(store.database, partial(_take, store, part)) for part in parts]
+        done += _take_all(store, parts, again)
     with store.writing() as connection:
         apply_rules(store, connection)
     return done
 
 
-def _files(paths: Iterable[str | Path]) -> Iterator[Path]:
-    for path in map(Path, paths):
-        if path.is_dir():
-            yield from sorted(each for each in path.rglob("*") if each.is_file())
-        elif path.exists():
-            yield path
-        else:
-            raise CitebedError(f"there is no file or folder {printable(path)}.")
+def read_uploaded(store: CampaignStore, name: str, content: bytes) -> list[Returned]:
+    """Take in a file that somebody sends, as if it lay in a folder."""
+    done = _take_all(store, parts_in(printable(name), content, now()), again=False)
+    with store.writing() as connection:
+        apply_rules(store, connection)
+    return done
 
 
-def parts_of(path: Path) -> list[Part]:
-    """The file itself, or those pieces of a mail that are forms, with the mail's date.
-
-    A mail that has its text as HTML only is read as the lines that it shows.
-    """
-    content = read_small(path, LARGEST)
-    at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    if path.suffix.lower() != ".eml":
-        return [Part(path.name, content, at)]
-    mail = email.message_from_bytes(content)
-    at = _date_of(mail) or at
-    plain: list[Part] = []
-    shown: list[Part] = []
-    for piece in mail.walk():
-        payload, name = piece.get_payload(decode=True), piece.get_filename()
-        if not isinstance(payload, bytes):
-            continue
-        where = f"{path.name}: {name}" if name else path.name
-        if _is_ours(payload):
-            plain.append(Part(where, payload, at))
-        elif piece.get_content_type() == "text/html" and not name:
-            lines = lines_of_html(decode(payload)[0]).encode()
-            shown += [Part(where, lines, at)] if _is_ours(lines) else []
-    return plain or shown or [Part(path.name, content, at)]
-
-
-def lines_of_html(html: str) -> str:
-    """The text of a page as lines: what stands in blocks of its own stands in lines of its own."""
-    try:
-        tree = lxml.html.document_fromstring(html)
-    except (lxml.etree.LxmlError, ValueError):
-        return ""
-    for element in tree.iter(*_BLOCKS):
-        if element.tag != "br":
-            element.text = f"\n{element.text or ''}"
-        element.tail = f"\n{element.tail or ''}"
-    return "".join(map(str, tree.itertext()))
-
-
-def _is_ours(content: bytes) -> bool:
-    text = decode(content)[0]
-    return (
-        pdf_form.is_this_form(content)
-        or html_form.is_this_form(text)
-        or text_form.is_this_form(text)
-    )
-
-
-def _date_of(mail: Message) -> datetime | None:
-    try:
-        found = parsedate_to_datetime(str(mail["Date"]))
-        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
-    except (OverflowError, TypeError, ValueError):
-        return None
-
-
-def read_form(content: bytes) -> tuple[str, Answers] | None:
-    """The answers in a piece and the way they were given; ``None`` if it is none of our forms."""
-    if pdf_form.is_this_form(content):
-        return "pdf", pdf_form.read(content)
-    text = decode(content)[0]
-    if html_form.is_this_form(text):
-        return "html", html_form.read(text)
-    if text_form.is_this_form(text):
-        return "text", text_form.read(text)
-    return None
-
-
-def _take(store: CampaignStore, part: Part, connection: Connection) -> Returned:
-    digest = hashlib.sha256(part.content).hexdigest()
-    known = (returns.c.campaign_id == store.id) & (returns.c.sha256 == digest)
-    if connection.scalar(select(returns.c.id).where(known)) is not None:
-        return Returned(part.name, "known already")
-    unread: tuple[Unread, ...] = ()
-    try:
-        found = read_form(part.content)
-    except CitebedError as error:
-        found, unread = None, (Unread(0, str(error)),)
+def _found(store: CampaignStore, path: Path, again: bool) -> Iterator[Path | Part]:
+    """The files that a path names, or what is stored under its name."""
+    if path.is_dir():
+        yield from sorted(each for each in path.rglob("*") if each.is_file())
+    elif path.exists():
+        yield path
+    elif stored := _stored(store, str(path)) if again else []:
+        yield from stored
     else:
-        if found is None:
-            unread = (Unread(0, "no form of ours: neither text, PDF nor answer file"),)
-    form = form_by_code(store, connection, found[1].code) if found else None
-    if found and form is None:
-        unread = (Unread(0, f"the form {found[1].code[:40]!r} is of another campaign, or of none"),)
-    at = min(part.answered_at, now())
-    row = {"campaign_id": store.id, "sha256": digest, "name": part.name, "content": part.content}
-    row |= {"via": found[0] if found else None, "form_id": form.id if form else None}
-    made = insert(returns).returning(returns.c.id)
-    row |= {"answered_at": at, "received_at": now()}
-    return_id = int(connection.execute(made.values(row)).scalar_one())
+        more = ", and no return of that name is stored" if again else ""
+        raise CitebedError(f"there is no file or folder {printable(path)}{more}.")
+
+
+def _stored(store: CampaignStore, name: str) -> list[Part]:
+    """The pieces that came under a name, or in a mail of that name."""
+    mine = (returns.c.name == name) | returns.c.name.startswith(f"{name}: ", autoescape=True)
+    columns = [returns.c[field] for field in Part._fields]
+    chosen = select(*columns).where(returns.c.campaign_id == store.id, mine)
+    with store.reading() as connection:
+        return [Part(*row) for row in connection.execute(chosen.order_by(returns.c.id))]
+
+
+def _take_all(store: CampaignStore, parts: Iterable[Part], again: bool) -> list[Returned]:
+    return [in_turn(store.database, partial(_take, store, part, again)) for part in parts]
+
+
+def _take(store: CampaignStore, part: Part, again: bool, connection: Connection) -> Returned:
+    digest = hashlib.sha256(part.content).hexdigest()
+    mine = (returns.c.campaign_id == store.id) & (returns.c.sha256 == digest)
+    known = connection.execute(select(returns).where(mine)).first()
+    if known is not None and not again:
+        return Returned(part.name, "known already")
+    via, answers, unread = _read(part)
+    form = form_by_code(store, connection, answers.code) if answers else None
+    if answers and form is None:
+        unread = (Unread(0, f"the form {answers.code[:40]!r} is of another campaign, or of none"),)
+    kept = known or _keep(store, connection, part, digest, via, form)
     recorded = None
-    if found and form:
-        source = Source(form.person_id, form.id, found[0], at, return_id)
-        recorded = record(store, connection, form, found[1], source)
-        unread = (*found[1].unread, *recorded.unread) or _nothing_read(found[1])
-        store.log(connection, "returned", f"author {form.person_id}", form.id, via=found[0])
-    for line, what in unread:
-        connection.execute(insert(problems).values(return_id=return_id, line=line, what=what))
+    if via and answers and form:
+        source = Source(form.person_id, form.id, via, kept.answered_at, kept.id)
+        recorded = record(store, connection, form, answers, source)
+        unread = (*answers.unread, *recorded.unread) or _nothing_read(answers)
+        store.log(connection, "returned", f"author {form.person_id}", form.id, via=via)
+    _list_problems(connection, kept.id, unread)
     outcome = "refused" if recorded is None else "read in part" if unread else "read"
-    return Returned(part.name, outcome, found[0] if found else None, recorded, unread)
+    return Returned(part.name, outcome, via, recorded, unread)
+
+
+def _read(part: Part) -> tuple[str | None, Answers | None, tuple[Unread, ...]]:
+    """The way a piece was answered and its answers, or why it has none."""
+    try:
+        found = read_form(part)
+    except CitebedError as error:
+        return None, None, (Unread(0, str(error)),)
+    if found is None:
+        return None, None, (Unread(0, "no form of ours: neither text, PDF nor answer file"),)
+    return *found, ()
+
+
+def _keep(
+    store: CampaignStore,
+    connection: Connection,
+    part: Part,
+    digest: str,
+    via: str | None,
+    form: Form | None,
+) -> Row[Any]:
+    """Store a piece as it came."""
+    row = {"campaign_id": store.id, "sha256": digest, **part._asdict(), "via": via}
+    row |= {"answered_at": min(part.answered_at, now()), "received_at": now()}
+    row |= {"form_id": form.id if form else None}
+    return connection.execute(insert(returns).returning(returns).values(row)).one()
+
+
+def _list_problems(connection: Connection, return_id: int, unread: Iterable[Unread]) -> None:
+    """List what could not be read; what an earlier reading listed and this one reads is settled."""
+    mine = problems.c.return_id == return_id
+    listed = {(row.line, row.what): row for row in connection.execute(select(problems).where(mine))}
+    for line, what in dict.fromkeys(unread):
+        if listed.pop((line, what), None) is None:
+            connection.execute(insert(problems).values(return_id=return_id, line=line, what=what))
+    read_now = [row.id for row in listed.values() if row.settled_at is None]
+    settled = {"settled_at": now(), "settled_by": READ_ANEW}
+    connection.execute(update(problems).where(problems.c.id.in_(read_now)).values(settled))
 
 
 def _nothing_read(answers: Answers) -> tuple[Unread, ...]:

@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from tests.unit.judging.conftest import Answer, form_row
 
 from citebed.errors import CitebedError
-from citebed.judging import Campaign, returns
+from citebed.judging import Campaign, pieces
 from citebed.judging.assigning import sheet_of
 from citebed.judging.forms import html_form, text_form
 from citebed.judging.forms.sheet import Sheet
@@ -94,7 +94,7 @@ def test_a_form_of_another_campaign_is_refused_and_kept(asked: Campaign, tmp_pat
 def test_a_file_that_is_too_large_is_refused_before_it_is_read(
     asked: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(returns, "LARGEST", 1 << 20)
+    monkeypatch.setattr(pieces, "LARGEST", 1 << 20)
     with (tmp_path / "large.pdf").open("wb") as file:
         file.write(b"%PDF-1.7\n")
         file.truncate(50 << 20)

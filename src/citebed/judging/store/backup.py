@@ -148,10 +148,13 @@ def _parsed(path: Path, number: int, line: bytes) -> dict[str, Any]:
 
 
 def _from_json(path: Path, number: int, table: Table, row: dict[str, Any]) -> dict[str, Any]:
-    if set(row) != set(table.c.keys()):
+    every = set(table.c.keys())
+    # A column that came later may be empty, and older backups have none of it.
+    needed = {column.name for column in table.c if not column.nullable}
+    if not needed <= set(row) <= every:
         raise FormatError(path, number, f"a row of {table.name} with other columns than expected.")
     try:
-        return {name: _value(table, name, value) for name, value in row.items()}
+        return {name: _value(table, name, row.get(name)) for name in table.c.keys()}  # noqa: SIM118
     except (TypeError, ValueError) as error:
         raise FormatError(path, number, f"a row of {table.name} that is damaged.") from error
 

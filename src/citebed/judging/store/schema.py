@@ -170,6 +170,7 @@ returns = Table(
     Column("sha256", String(64), nullable=False),
     Column("name", Text, nullable=False),
     Column("content", LargeBinary, nullable=False),
+    Column("content_type", Text),
     Column("via", String(20)),
     _key("forms", null=True),
     _at("answered_at"),

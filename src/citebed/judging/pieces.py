@@ -1,0 +1,143 @@
+"""What came back, in pieces that may be filled forms: a file, or the text and files of a mail.
+
+A piece is kept as it came, with what the mail says of it: its kind and its charset.
+"""
+
+from __future__ import annotations
+
+import email
+import re
+from contextlib import suppress
+from datetime import UTC, datetime
+from email.header import decode_header, make_header
+from email.message import Message
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import lxml.etree
+import lxml.html
+
+from citebed.files.reading import read_small
+from citebed.judging.forms import html_form, pdf_form, text_form
+from citebed.judging.forms.charsets import Decoded, decoded
+from citebed.judging.forms.sheet import Answers, Unread
+from citebed.wording import printable
+
+_BLOCKS = ("br", "p", "div", "li", "tr", "pre", "blockquote", "h1", "h2", "h3", "table", "ul", "ol")
+_META = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w.:+-]{1,40})", re.IGNORECASE)
+LARGEST = 20 << 20
+"""Bytes that a returned file may have."""
+
+
+class Part(NamedTuple):
+    """A piece that may be a filled form; ``content_type`` is what its mail says of it, if so."""
+
+    name: str
+    content: bytes
+    answered_at: datetime
+    content_type: str | None = None
+
+    def text(self) -> Decoded:
+        """Its text; a page that a mail has in place of a text is read as the lines it shows."""
+        declared = Message()
+        declared["Content-Type"] = self.content_type or "text/plain"
+        charset = declared.get_content_charset()
+        if declared.get_content_type() != "text/html":
+            return decoded(self.content, charset)
+        inside = _META.search(self.content[:4096])
+        found = decoded(self.content, charset or (inside[1].decode() if inside else None))
+        return found._replace(text=lines_of_html(found.text))
+
+
+def parts_of(path: Path) -> list[Part]:
+    """The pieces of a file on the disk."""
+    at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    return parts_in(path.name, read_small(path, LARGEST), at)
+
+
+def parts_in(name: str, content: bytes, at: datetime) -> list[Part]:
+    """The file itself, or those pieces of a mail that are forms, with the mail's date.
+
+    A mail that has its text as HTML only is read as the lines that it shows.
+    """
+    if not name.lower().endswith(".eml"):
+        return [Part(name, content, at)]
+    mail = email.message_from_bytes(content)
+    at = _date_of(mail) or at
+    plain: list[Part] = []
+    shown: list[Part] = []
+    for piece in mail.walk():
+        payload, attached = piece.get_payload(decode=True), _name_of(piece)
+        if not isinstance(payload, bytes):
+            continue
+        part = Part(f"{name}: {attached}" if attached else name, payload, at, _declared(piece))
+        if _is_form(part):
+            is_page = part.content_type is not None and part.content_type.startswith("text/html")
+            (shown if is_page else plain).append(part)
+    return plain or shown or [Part(name, content, at)]
+
+
+def _declared(piece: Message) -> str:
+    """What a piece says of itself; a page that is attached is a file, not the mail's text."""
+    kind = piece.get_content_type()
+    if kind == "text/html" and piece.get_filename():
+        kind = "application/octet-stream"
+    charset = re.sub(r"[^\w.:+-]", "?", piece.get_content_charset() or "", flags=re.ASCII)
+    return f"{kind}; charset={charset[:40]}" if charset else kind
+
+
+def _name_of(piece: Message) -> str:
+    """The name of an attached file, which may be in words of any charset."""
+    name = piece.get_filename() or ""
+    with suppress(LookupError, ValueError):  # else it is shown as it stands
+        name = str(make_header(decode_header(name)))
+    return printable(name.replace("\0", ""))
+
+
+def _date_of(mail: Message) -> datetime | None:
+    try:
+        found = parsedate_to_datetime(str(mail["Date"]))
+        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (OverflowError, TypeError, ValueError):
+        return None
+
+
+def lines_of_html(html: str) -> str:
+    """The text of a page as lines: what stands in blocks of its own stands in lines of its own."""
+    try:
+        reader = lxml.html.HTMLParser(encoding="utf-8")  # whatever the page says of itself
+        tree = lxml.html.document_fromstring(html.encode(), parser=reader)
+    except (lxml.etree.LxmlError, ValueError):
+        return ""
+    for element in tree.iter(*_BLOCKS):
+        if element.tag != "br":
+            element.text = f"\n{element.text or ''}"
+        element.tail = f"\n{element.tail or ''}"
+    return "".join(map(str, tree.itertext()))
+
+
+def _is_form(part: Part) -> bool:
+    if pdf_form.is_this_form(part.content):
+        return True
+    text = part.text().text
+    return html_form.is_this_form(text) or text_form.is_this_form(text)
+
+
+def read_form(part: Part) -> tuple[str, Answers] | None:
+    """The answers in a piece and the way they were given; ``None`` if it is none of our forms.
+
+    A charset that had to be guessed is told among what could not be read.
+    """
+    if pdf_form.is_this_form(part.content):
+        return "pdf", pdf_form.read(part.content)
+    text, guess = part.text()
+    if html_form.is_this_form(text):
+        via, found = "html", html_form.read(text)
+    elif text_form.is_this_form(text):
+        via, found = "text", text_form.read(text)
+    else:
+        return None
+    if guess:
+        found.unread.insert(0, Unread(0, guess))
+    return via, found
