@@ -82,7 +82,7 @@ def with_lists(campaign: Campaign, size: int = LISTED) -> Campaign:
     answer_phase_one(campaign)
     queries = campaign.questions["query_id"].to_list()
     ranked = {f"d{40 - n}": 40.0 - n for n in range(30)}
-    campaign.pool({"r": dict.fromkeys(queries, ranked)}, size, coupling=False)
+    campaign.pool({"r": dict.fromkeys(queries, ranked)}, size)
     assign_phase_two(campaign)
     return campaign
 

@@ -72,7 +72,8 @@ class Reference(NamedTuple):
     """An entry of a citing paper's reference list; ``ref_id`` is its number or key there.
 
     ``doc_id`` is set where the source names the cited document by an id of its own; ``raw`` is
-    the identifier to the letter, blanks included, where the source gives one.
+    the identifier to the letter, blanks included, where the source gives one; ``author`` is the
+    first author, as ``Family, Given``.
     """
 
     ref_id: str
@@ -81,6 +82,8 @@ class Reference(NamedTuple):
     doc_id: str | None = None
     title: str | None = None
     raw: str | None = None
+    arxiv: str | None = None
+    author: str | None = None
 
 
 class Sentence(NamedTuple):

@@ -1,4 +1,4 @@
-"""Pooling the slow and obvious way: the seed's rule and move-to-front, one document at a time."""
+"""Pooling the slow and obvious way: the paper's rule and move-to-front, one document at a time."""
 
 from __future__ import annotations
 

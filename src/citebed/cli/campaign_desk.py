@@ -121,7 +121,7 @@ def pool(
     ] = None,
     runs: Annotated[
         list[Path] | None,
-        typer.Option(help="A run to pool; may be repeated. The seed's three models by default."),
+        typer.Option(help="A run to pool; may be repeated. The paper's three models by default."),
     ] = None,
     method: Annotated[
         str, typer.Option(help="rounds, depth(k=10), mtf(random=0.2) or bandit(random=0.2).")
@@ -130,7 +130,7 @@ def pool(
     seed: Annotated[int, typer.Option(help="For the random stratum and the bandit.")] = 0,
     coupling: Annotated[
         bool, typer.Option(help="Search by bibliographic coupling too, where citations are known.")
-    ] = True,
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make the lists of phase two: manual results first, then one of each run in turn.

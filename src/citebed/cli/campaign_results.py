@@ -220,7 +220,7 @@ def simulate(
     ] = 0.8,
     system: Annotated[
         list[str] | None,
-        typer.Option(help="A run's file or a model; repeat. The seed's three models by default."),
+        typer.Option(help="A run's file or a model; repeat. The paper's three models by default."),
     ] = None,
     method: Annotated[
         str, typer.Option(help="rounds, depth(k=10), mtf(random=0.2) or bandit(random=0.2).")

@@ -35,6 +35,8 @@ from citebed.errors import CitebedError
 from citebed.wording import count
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from citebed.cli.timeline_comparing import Compared
     from citebed.evaluation.scoring.comparing import Design
     from citebed.runs.tables import Qrels
@@ -86,11 +88,12 @@ def timeline(
         typer.Argument(help="Runs: TREC's or KBA's, gzip or not, or Parquet.", metavar="RUN…"),
     ],
     slicing: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             "--slice",
             help="12h, 1d, 7d, 1mo, 1y; all; equal:20 relevant documents; random:30 visits; burst "
-            "(7d, in bursts 1d); or a file of boundaries. Default: what makes some thirty slices.",
+            "(7d, in bursts 1d); or a file of boundaries; may be repeated, to see weeks and days "
+            "side by side. Default: what makes some thirty slices.",
         ),
     ] = None,
     since: Annotated[
@@ -210,8 +213,15 @@ def timeline(
 
     # Judgements are short, and are read while nothing else keeps the processors busy.
     judged = _judged(qrels)
-    sliced = Path(slicing) if slicing and Path(slicing).is_file() else None
-    read = [qrels, *runs, times, sliced]
+    slicings = list(dict.fromkeys(slicing or ())) or [None]
+    read = [
+        qrels,
+        *runs,
+        times,
+        *(Path(each) for each in slicings if each and Path(each).is_file()),
+    ]
+    if len(slicings) > 1 and (report or plots):
+        raise CitebedError("a page and its pictures show one slicing: give --slice once.")
     look = look_of(context, (report, plots), runs, (pair, areas), read)
     design = design_of(context, runs, baseline, (test, correct), alpha)
     if design and shown.machine and (per_query or per_slice or trends):
@@ -224,13 +234,13 @@ def timeline(
 
         table = _times(times, utc)
         if not official or look:
-            found = scored_timeline(
-                judged, opened, slices=slicing, weight=weights or "uniform",
+            found = [scored_timeline(
+                judged, opened, slices=each, weight=weights or "uniform",
                 measures=measures or (), start=since, end=until, times=table, utc=utc,
                 assessors=assessors, rel=rel, graded=graded, threshold=threshold,
                 teams=teams_file or teams, seed=seed, level=level, samples=samples, alpha=alpha,
                 units=units if intervals else None, focus=focus,
-            )  # fmt: skip
+            ) for each in slicings]  # fmt: skip
         if official:
             from citebed.timeline.scoring.official import official_timeline
 
@@ -238,13 +248,14 @@ def timeline(
                 judged, opened, times=table, assessors=assessors, step=cutoff_step,
                 unjudged_negative=unjudged_negative, require_positives=require_positives,
             )  # fmt: skip
-    compared = None if design is None else (_compared(found, design, units), design)
     if official:
         print_official(scored, style, all_cutoffs, per_query)
     else:
-        _print(found, shown, compared)
+        tests = [(_compared(each, design, units), design) for each in found] if design else []
+        _print(found, shown, tests)
     if look:
-        write_look(look, found, best_once(scored) if official else {}, compared)
+        compared = (_compared(found[0], design, units), design) if design else None
+        write_look(look, found[0], best_once(scored) if official else {}, compared)
 
 
 def _shown_of(style: str, per_query: bool, per_slice: bool, trends: bool | None) -> _Shown:
@@ -280,19 +291,39 @@ def _times(path: Path | None, utc: bool) -> Any:
     return times_of(open_collection(path))
 
 
-def _print(found: Timeline, shown: _Shown, compared: Compared | None) -> None:
-    if shown.machine and compared:
-        print_compared(*compared, shown.style)
-    elif shown.machine:
-        rows = found.trends.to_dicts() if shown.trends else _score_rows(found, shown)
-        print_rows(rows, shown.style)
+def _print(timelines: Sequence[Timeline], shown: _Shown, tests: Sequence[Compared]) -> None:
+    if shown.machine:
+        print_rows(_rows(timelines, shown, tests), shown.style)
     else:
-        _print_tables(found, shown)
-        if compared:
-            print_compared(*compared, shown.style)
-        if shown.trends:
-            _say_trends(found, err=shown.style != "table")
-    _say_notes(found, err=shown.style != "table")
+        from citebed.report.timeline_table import systems_grid
+
+        for found in timelines:
+            _print_details(found, shown)
+        typer.echo(systems_grid(timelines).written(shown.style), nl=shown.style == "table")
+    for at, found in enumerate(timelines):
+        err = shown.style != "table"
+        if len(timelines) > 1 and not shown.machine:
+            typer.echo(f"Slices of {found.cells.slices.kind}:", err=err)
+        if tests:
+            print_compared(*tests[at], shown.style)
+        if shown.trends and not shown.machine:
+            _say_trends(found, err)
+        _say_notes(found, err)
+
+
+def _rows(
+    timelines: Sequence[Timeline], shown: _Shown, tests: Sequence[Compared]
+) -> list[dict[str, Any]]:
+    """Rows for programs; where there are several slicings, each row says which it is of."""
+    rows = []
+    for at, found in enumerate(timelines):
+        slicing = {"slicing": found.cells.slices.kind} if len(timelines) > 1 else {}
+        if tests:
+            of = [test.row() for test in tests[at][0]]
+        else:
+            of = found.trends.to_dicts() if shown.trends else _score_rows(found, shown)
+        rows += [{**row, **slicing} for row in of]
+    return rows
 
 
 def _score_rows(found: Timeline, shown: _Shown) -> list[dict[str, Any]]:
@@ -308,16 +339,14 @@ def _score_rows(found: Timeline, shown: _Shown) -> list[dict[str, Any]]:
     return rows
 
 
-def _print_tables(found: Timeline, shown: _Shown) -> None:
-    from citebed.report.timeline_table import queries_grid, slices_grid, systems_grid
+def _print_details(found: Timeline, shown: _Shown) -> None:
+    from citebed.report.timeline_table import queries_grid, slices_grid
 
     for scores in found.runs:
         if shown.per_query:
             typer.echo(queries_grid(scores, found.weights).written(shown.style))
         if shown.per_slice:
             typer.echo(slices_grid(scores).written(shown.style))
-    whole = systems_grid(found.runs, found.weights, found.table).written(shown.style)
-    typer.echo(whole, nl=shown.style == "table")
 
 
 def _say_trends(found: Timeline, err: bool) -> None:

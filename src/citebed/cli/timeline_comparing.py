@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from citebed.cli.output import is_given
-from citebed.cli.scoring_options import print_rows, run_named, say_all
+from citebed.cli.scoring_options import run_named, say_all
 
 if TYPE_CHECKING:
     from citebed.evaluation.scoring.comparing import Design
@@ -49,14 +49,12 @@ def design_of(
 
 
 def print_compared(found: StreamComparisons, design: Design, style: str) -> None:
-    """The paired tests, as rows or as a table with notes under it."""
+    """The paired tests as a table, for people, and what there is to know of them."""
     from citebed.report.timeline_comparisons import (
         stream_comparison_grid,
         stream_comparison_notes,
     )
 
-    if style in ("json", "csv"):
-        print_rows([of.row() for of in found], style)
-    else:
+    if style not in ("json", "csv"):
         typer.echo(stream_comparison_grid(found).written(style), nl=False)
     say_all(stream_comparison_notes(found, design.alpha), style)

@@ -12,6 +12,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from citebed.collection import tables
+from citebed.collection.names import name_of
 from citebed.collection.rules import Rules
 from citebed.collection.storing import store, table_files
 from citebed.collection.tables import QRELS, QUERIES, Schema
@@ -214,7 +215,7 @@ class Collection:
             pl.col("doc_id").str.to_lowercase() == lower,
             pl.col("doi") == lower,
             pl.col("aliases").list.contains(doc_id),
-            pl.col("arxiv") == (arxiv_of(doc_id) or ""),
+            pl.col("arxiv") == (arxiv_of(name_of(doc_id)) or ""),
         ):
             for row in self.documents.filter(test).head(1).iter_rows(named=True):
                 parts = (t.filter(doc_id=row["doc_id"]) for t in (self.sections, self.links))

@@ -28,6 +28,7 @@ from citebed.collection.building.latex_left import LatexLeft
 from citebed.collection.building.linking import with_ids
 from citebed.collection.building.parts import Parts
 from citebed.collection.collection import open_collection
+from citebed.collection.names import document_names
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.reading.known_sources import KnownSources
 from citebed.collection.reading.parsing import RECORDS
@@ -47,7 +48,10 @@ from citebed.wording import printable
 _ALWAYS = frozenset(("papers", "contexts"))
 _ASIDE = f"{IMPORT}/set_aside"
 _TOP = pl.col("source").str.split("!").list.first()
-_KNOWN = ("source", "doc_id", "doi", "year", "date", "title", "aliases", "doubtful")
+_KNOWN = (
+    *("source", "doc_id", "doi", "arxiv", "year", "date", "title", "authors"),
+    *("aliases", "doubtful"),
+)
 
 
 @dataclass(frozen=True)
@@ -251,7 +255,7 @@ class _Import:
         self._write_records(decided)
         self.progress.step("citing", 0)
         ours, others = self._known(state)
-        names = citing.lookup_table(ours)
+        names = document_names(ours)
         read = citing.Citing(**{name: state[name] for name in citing.Citing._fields})
         every = pl.concat([ours.with_columns(kept=True), others.with_columns(kept=False)])
         cited = citing.resolve(read, every, self.rules)
@@ -293,6 +297,7 @@ class _Import:
             merged=fates.merged,
             set_aside=fates.set_aside,
             papers=cited.papers.height,
+            resolved=counted(cited.references["resolved_by"].drop_nulls()),
             outside=citing.paragraphs_outside(cited.contexts, self.rules),
             queries={name: made.queries.height for name, made in prepared.query_sets.items()},
             problems=problems,

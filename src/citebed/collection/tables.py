@@ -75,7 +75,8 @@ PAPERS: Schema = {
     **_PLACE,
 }
 REFERENCES: Schema = _texts(
-    "paper_id", "ref_id", "doi", "url", "title", "target", "raw", "doc_id", "source"
+    *("paper_id", "ref_id", "doi", "arxiv", "url", "title", "author", "target", "raw"),
+    *("doc_id", "resolved_by", "source"),
 )
 CONTEXTS: Schema = {
     **_texts("paper_id", "context_id", "section"),
@@ -105,7 +106,7 @@ SOURCES: Schema = {
 
 DERIVED = frozenset(("doubtful",))
 """Columns that every import makes anew from the others."""
-_ADDED = frozenset(("arxiv", "keys", "read_as")) | DERIVED
+_ADDED = frozenset(("arxiv", "author", "keys", "read_as", "resolved_by")) | DERIVED
 """Columns that a collection of an earlier version lacks: nothing is known of them there."""
 
 READ = {

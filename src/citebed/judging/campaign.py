@@ -203,7 +203,7 @@ class Campaign(CampaignStore):
     ) -> list[PoolReport]:
         """Make the lists of phase two: manual results first, then one of each run in turn.
 
-        Without ``runs`` the three models of the seed search. The options are those of
+        Without ``runs`` the three models of the paper search. The options are those of
         `PoolOptions`: ``method``, ``depth``, ``seed``, ``coupling``.
         """
         chosen = PoolOptions(size or self.settings.pool_size, **options)

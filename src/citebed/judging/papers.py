@@ -27,6 +27,7 @@ from citebed.collection.formats.base import decode, with_newlines
 from citebed.collection.formats.biblatex import is_document
 from citebed.collection.formats.bibtex import document_of
 from citebed.collection.formats.bibtex_scan import scan
+from citebed.collection.names import document_names, name_of
 from citebed.collection.tables import document_of_row
 from citebed.errors import FormatError
 from citebed.files.reading import read_small
@@ -182,12 +183,9 @@ class Lookup:
 
     def __init__(self, collection: Collection) -> None:
         self._documents = collection.documents
-        names = self._documents.select("doc_id", "doi", "aliases").with_row_index()
-        self._rows: dict[str, int] = {}
-        for row, doc_id, doi, aliases in names.iter_rows():
-            for name in (doc_id, doi, *(aliases or ())):
-                if name:
-                    self._rows.setdefault(name.lower(), row)
+        place = {doc_id: row for row, doc_id in enumerate(self._documents["doc_id"])}
+        names = document_names(self._documents)
+        self._rows = {name: place[doc_id] for doc_id, name in names.iter_rows()}
         self._links = collection.links.filter(pl.col("kind") == "cites")
         self._papers = {paper.paper_id: paper for paper in collection.iter_papers()}
         listed = collection.references.select("paper_id", "title", "url", "doc_id", "raw")
@@ -203,7 +201,7 @@ class Lookup:
 
     def document(self, name: str) -> Document | None:
         """The document of that id, DOI or other name."""
-        row = self._rows.get(name.lower())
+        row = self._rows.get(name_of(name))
         return None if row is None else document_of_row(self._documents.row(row, named=True))
 
     def references(self, label: str, given: list[str]) -> tuple[Cited, ...]:

@@ -1,4 +1,4 @@
-"""Ways to choose the documents of a pool from ranked lists: the seed's, by depth, by learning.
+"""Ways to choose the documents of a pool from ranked lists: the paper's, by depth, by learning.
 
 A method is a value that prints as it is written (``mtf(random=0.2)``). Its *strategy* is a
 generator that yields a document and is sent the judgement of it: ``True`` for relevant, ``False``

@@ -1,7 +1,7 @@
 """Research questions: as stated, as worded now, and those that were set aside.
 
 A question's wordings are a history: what its author stated, what the organisers made of it, what
-the author made of that. The seed's rules set questions aside; each exclusion is recorded with its
+the author made of that. The paper's rules set questions aside; each exclusion is recorded with its
 reason, and lifted, on record too, when its ground is gone.
 """
 
@@ -139,7 +139,7 @@ def apply_rules(store: CampaignStore, connection: Connection) -> None:
 
 
 def _by_rule(store: CampaignStore, connection: Connection) -> dict[int, dict[str, str]]:
-    """The questions that the seed's rules set aside, with their reasons."""
+    """The questions that the paper's rules set aside, with their reasons."""
     every = connection.execute(all_questions(store)).all()
     answered = {question.paper_id for question in every if question.position == 1}
     relevant = _with_relevant_documents(store, connection)

@@ -30,7 +30,7 @@ MODELS = {
     "kl": "kl(mu=1000)+feedback(terms=20,from={judged})",
     "cosine": "cosine",
 }
-"""The three models of the seed; feedback comes from the relevant references of phase one."""
+"""The three models of the paper; feedback comes from the relevant references of phase one."""
 COUPLING = "coupling"
 DEPTH = 100
 

@@ -102,7 +102,7 @@ def _intervals(
 
 @dataclass(frozen=True)
 class _Turns(Sampling):
-    """The seed's rule, of which a share may be drawn at random."""
+    """The paper's rule, of which a share may be drawn at random."""
 
     name = "rounds"
 

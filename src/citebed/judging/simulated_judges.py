@@ -33,12 +33,12 @@ class Simulation:
     """How a campaign is played.
 
     ``judges`` are invited; the shares ``response`` and ``response_two`` of those invited answer
-    each phase, as did the seed's (85 of 500, 44 of 74). A judgement is turned with the chance
+    each phase, as did the paper's (85 of 500, 44 of 74). A judgement is turned with the chance
     ``noise``; the share ``laziness`` of each list stays unanswered, from its end. A paper cites
-    the share ``cited`` of its query's relevant documents (the seed's found 4.82 of 11.39 there)
+    the share ``cited`` of its query's relevant documents (the paper's found 4.82 of 11.39 there)
     and ``irrelevant`` others. By hand the organiser looks at the first ``effort`` results for a
-    query and is right about each with the chance ``skill``. Without ``systems`` the seed's three
-    models search. What the seed does not tell (noise, laziness, effort, skill) are guesses.
+    query and is right about each with the chance ``skill``. Without ``systems`` the paper's three
+    models search. What the paper does not tell (noise, laziness, effort, skill) are guesses.
     """
 
     pool: int = 15

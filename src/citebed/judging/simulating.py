@@ -212,7 +212,7 @@ def _search_by_hand(campaign: Campaign, judges: Judges, options: Simulation) -> 
 
 
 def _pool(campaign: Campaign, judges: Judges, options: Simulation) -> None:
-    """Make the lists of phase two, from the systems that were given or the seed's."""
+    """Make the lists of phase two, from the systems that were given or the paper's."""
     with campaign.reading() as connection:
         queries = waiting(campaign, connection)
         judged = qrels_of(campaign, connection, "j1")

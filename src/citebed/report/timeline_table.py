@@ -11,20 +11,36 @@ from citebed.report.grid import Grid
 from citebed.timeline.scoring.stream_scores import StreamScores
 from citebed.timeline.scoring.trends import Stability, Trend, stability
 from citebed.timeline.scoring.uncertainty import mean_texts
+from citebed.timeline.timelines import Timeline
 from citebed.wording import count
 
 
-def systems_grid(runs: Sequence[StreamScores], weights: Sequence[str], means: pl.DataFrame) -> Grid:
+def systems_grid(timelines: Sequence[Timeline]) -> Grid:
     """Runs down, behind their teams if some have one; measures and weightings across.
 
-    ``means`` are their rows, with the limits of intervals where there are any.
+    Of one stream cut in several ways the slicings stand side by side, as weeks and days do in
+    tables 2 and 3 of Dietz, Dalton & Balog (2013).
     """
-    heads = ["run", "queries", *_heads(runs[0], weights)]
+    first = timelines[0]
+    heads = _beside([_heads(each.runs[0], each.weights) for each in timelines])
+    if len(timelines) > 1:
+        kinds = [each.cells.slices.kind for each in timelines] * (len(heads) // len(timelines))
+        heads = [f"{head}, {kind}" for head, kind in zip(heads, kinds, strict=True)]
     rows = [
-        [scores.run, str(len(scores.cells.queries)), *mean_texts(means.filter(run=scores.run))]
-        for scores in runs
+        [
+            scores.run,
+            str(len(scores.cells.queries)),
+            *_beside([mean_texts(each.table.filter(run=scores.run)) for each in timelines]),
+        ]
+        for scores in first.runs
     ]
-    return with_teams(Grid(heads, rows), {scores.run: scores.team for scores in runs})
+    teams = {scores.run: scores.team for scores in first.runs}
+    return with_teams(Grid(["run", "queries", *heads], rows), teams)
+
+
+def _beside(columns: Sequence[Sequence[str]]) -> list[str]:
+    """The first of each, then the second of each, and so on."""
+    return [text for texts in zip(*columns, strict=True) for text in texts]
 
 
 def with_teams(grid: Grid, teams: Mapping[str, str]) -> Grid:

@@ -13,6 +13,12 @@ DOI = r"10\.\d{4,9}(?:\.\d+)*/\S+"
 _ARXIV_ID = r"(\d{4}\.\d{4,5}|[a-z-]{2,12}(?:\.[a-z]{2})?/\d{7})"
 ARXIV_ADDRESS = rf"(?i)arxiv\.org/(?:abs|pdf|html)/{_ARXIV_ID}"
 """The address of a paper at arXiv, its id as the first group."""
+ARXIV_NAME = (
+    r"^\s*(?:(?:https?://)?(?:www\.|export\.)?arxiv\.org/(?:abs|pdf|html)/|arxiv:\s*"
+    r"|(?:https?://(?:dx\.)?doi\.org/|doi:\s*)?10\.48550/arxiv\.)"
+    rf"{_ARXIV_ID}(?:v\d+)?(?:\.pdf)?(?:[?#].*)?\s*$"
+)
+"""What names a paper at arXiv and nothing else, in lower case, its id as the first group."""
 
 _DOI = re.compile(DOI)
 # Resolvers (doi.org, doi.acm.org, those behind a library's proxy), publishers' pages whose address

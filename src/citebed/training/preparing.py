@@ -9,13 +9,14 @@ from typing import Any
 import polars as pl
 
 from citebed.collection import Collection
+from citebed.collection.names import document_names
 from citebed.errors import CitebedError
 from citebed.files.reading import file_hash
-from citebed.retrieval.index.citing_text import citing_text, names_of
+from citebed.retrieval.index.citing_text import citing_text
 from citebed.text.normalise import fold
 from citebed.training.prepared import CitingText, DocumentText, TrainingTexts
 
-_COLUMNS = ("doc_id", "title", "abstract", "keywords", "doi", "aliases")
+_COLUMNS = ("doc_id", "title", "abstract", "keywords", "doi", "arxiv", "aliases", "doubtful")
 
 
 def prepare(
@@ -36,7 +37,7 @@ def prepare(
     opened = [_opened(each) for each in (collection, *also)]
     tables = [each.documents.select(_COLUMNS) for each in opened]
     whole = pl.concat(tables, how="vertical").unique("doc_id", keep="first", maintain_order=True)
-    rows, elsewhere = citing_text(opened[0], files, names_of(whole))
+    rows, elsewhere = citing_text(opened[0], files, document_names(whole))
     tested = rows["paper_id"].is_in(opened[0].papers["paper_id"].implode())
     rows = rows if own else rows.filter(~tested)
     if rows.is_empty():

@@ -57,6 +57,23 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
     return call
 
 
+def test_slicings_stand_side_by_side(run: Run) -> None:
+    """As docs/timeline.md works them out: 7/12 in weeks, 1/2 as one batch."""
+    asked = ("t.qrels", "me.run", "--slice", "7d", "--slice", "all", "-m", "AP", "--no-intervals")
+    code, out, _ = run(*asked)
+    lines = out.splitlines()
+    assert code == 0
+    assert re.split(r"  +", lines[0].strip()) == ["run", "queries", "AP, uniform, 7d", "AP, all"]
+    assert lines[1].split() == ["me", "2", "0.5833", "0.5000"]
+    assert out.index("Slices of 7d:") < out.index("Slices of all:")
+    code, out, _ = run(*asked, "--json")
+    rows = [(row["slicing"], round(row["value"], 4)) for row in json.loads(out)]
+    assert rows == [("7d", 0.5833), ("all", 0.5)]
+    code, _, err = run(*asked, "--report", "page.html")
+    assert code == 1
+    assert "one slicing: give --slice once" in err
+
+
 def test_a_table_for_people(run: Run) -> None:
     code, out, err = run(
         "t.qrels",

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select
+from tests.campaigns import answer_phase_one, small_campaign
 from tests.unit.judging.conftest import TODAY, Answer, form_row
 
 import citebed
+from citebed.collection import import_sources
 from citebed.errors import CitebedError, UnknownName
 from citebed.judging import Campaign, new_campaign, open_campaign, restore_campaign
 from citebed.judging.answering import judge, record, state_question
@@ -30,7 +32,7 @@ def test_authors_are_asked_when_their_paper_is_online(campaign: Campaign) -> Non
     assert campaign.status()["judge"].to_list() == ["Ada Bell", "Ben Carr", "Di O'Eff", "Cy Dee"]
 
 
-def test_the_rules_of_the_seed_set_questions_aside_and_on_record(
+def test_the_rules_of_the_paper_set_questions_aside_and_on_record(
     asked: Campaign, answer: Answer
 ) -> None:
     answer(2, "What do co-authors ask?", [4])
@@ -256,3 +258,21 @@ def test_campaigns_are_opened_by_their_folder(
     (tmp_path / "cr26/campaign.toml").write_text("name = ")
     with pytest.raises(CitebedError, match="no TOML"):
         open_campaign(tmp_path / "cr26")
+
+
+@pytest.mark.parametrize("coupling", [False, True])
+def test_coupling_is_searched_only_where_it_is_asked_for(tmp_path: Path, coupling: bool) -> None:
+    documents = [
+        {"doc_id": f"d{n}", "title": f"Study {n}", "links": ["d39" if n % 2 else "d40"]}
+        for n in range(1, 41)
+    ]
+    (tmp_path / "docs.jsonl").write_text("".join(json.dumps(each) + "\n" for each in documents))
+    import_sources(tmp_path / "collection", [tmp_path / "docs.jsonl"])
+    campaign = small_campaign(tmp_path, ["Ada Bell"])
+    answer_phase_one(campaign)
+    (query,) = campaign.questions["query_id"].to_list()
+    options = {"coupling": True} if coupling else {}
+    campaign.pool({"r": {query: {"d30": 1.0}}}, 15, **options)
+    with campaign.reading() as connection:
+        methods = set(connection.scalars(select(found.c.method)))
+    assert methods == ({"r", "coupling"} if coupling else {"r"})

@@ -1,4 +1,4 @@
-"""Pools: the seed's cases by hand, against the slow twin, learning, and what is left to chance."""
+"""Pools: the paper's cases by hand, against the slow twin, learning, and what is left to chance."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def docs(prefix: str, count: int) -> list[str]:
     return [f"{prefix}{n}" for n in range(1, count + 1)]
 
 
-# --- the seed's rule ------------------------------------------------------------------------
+# --- the paper's rule -----------------------------------------------------------------------
 
 
 def test_fifteen_or_more_manual_results_are_all_there_and_nothing_else() -> None:

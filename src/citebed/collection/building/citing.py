@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from citebed.collection.building.keys import plain_title
+from citebed.collection.building.keys import first_author, plain_title
+from citebed.collection.names import document_names, is_arxiv, name_in
 from citebed.collection.rules import Rules
 from citebed.collection.tables import CONTEXTS, PAPERS, QUERIES, REFERENCES
 from citebed.runs.times import is_later
@@ -39,23 +40,6 @@ class Citing(NamedTuple):
     lists: pl.DataFrame
 
 
-def lookup_table(documents: pl.DataFrame) -> pl.DataFrame:
-    """Every name a document goes by, in lower case: its id, its DOI, its ids elsewhere.
-
-    A DOI that several have is no name of any.
-    """
-    doubtful = pl.col("doubtful").list.contains("doi").fill_null(value=False)
-    names = [
-        documents.select("doc_id", name=pl.col("doc_id").str.to_lowercase()),
-        documents.select("doc_id", name=pl.when(~doubtful).then("doi")).drop_nulls(),
-        documents.select("doc_id", name=pl.col("aliases"))
-        .explode("name")
-        .drop_nulls()
-        .with_columns(pl.col("name").str.to_lowercase()),
-    ]
-    return pl.concat(names).unique("name", keep="first", maintain_order=True)
-
-
 def resolve(read: Citing, records: pl.DataFrame, rules: Rules) -> Citing:
     """Look up the papers and their references.
 
@@ -63,16 +47,18 @@ def resolve(read: Citing, records: pl.DataFrame, rules: Rules) -> Citing:
     paper that was excluded still lends its year.
     """
     kept = records.filter("kept")
-    references = _resolve_references(_with_lists(read), lookup_table(kept))
+    references = _resolve_references(_with_lists(read), document_names(kept))
     if rules.references != "exact":
-        references = _resolve_titles(references, kept)
+        references = _resolve_titles(_resolve_preprints(references, kept), kept)
     else:
         to_the_letter = (
             pl.col("raw").is_null()
             | (pl.col("raw") == pl.col("doc_id"))
             | (pl.col("raw") == pl.col("doi"))
         )
-        references = references.with_columns(doc_id=pl.when(to_the_letter).then("doc_id"))
+        references = references.with_columns(
+            pl.when(to_the_letter).then(pl.col(name)) for name in ("doc_id", "resolved_by")
+        )
     papers = _resolve_papers(read.papers, references, records)
     return Citing(papers, references, _resolve_contexts(read.contexts, references), read.lists)
 
@@ -90,35 +76,58 @@ def _with_lists(read: Citing) -> pl.DataFrame:
         read.lists.drop("paper_id")
         .with_columns(stem=stem)
         .join(owners, on="stem", how="inner", maintain_order="left")
-        .select("paper_id", "ref_id", "doi", "url", "title", "target", "raw", "source")
+        .drop("stem", "doc_id", "resolved_by")
     )
-    unknown = pl.all_horizontal(pl.col("doi", "url", "target").is_null())
+    unknown = pl.all_horizontal(pl.col("doi", "arxiv", "url", "target").is_null())
     merged = own.join(
         given, on=["paper_id", "ref_id"], how="left", suffix="_list", maintain_order="left"
     )
     filled = merged.with_columns(
         pl.when(unknown).then(pl.col(f"{name}_list")).otherwise(pl.col(name)).alias(name)
-        for name in ("doi", "url", "target", "raw")
+        for name in ("doi", "arxiv", "url", "target", "raw")
     ).select(list(REFERENCES))
     more = given.join(own, on=["paper_id", "ref_id"], how="anti", maintain_order="left")
     return pl.concat([filled, more], how="diagonal").select(list(REFERENCES))
 
 
 def _resolve_references(references: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
-    by_doi = names.rename({"name": "doi", "doc_id": "by_doi"})
-    by_id = names.rename({"name": "lower", "doc_id": "by_id"})
-    return (
-        references.with_columns(lower=pl.col("target").str.to_lowercase())
-        .join(by_doi, on="doi", how="left", maintain_order="left")
-        .join(by_id, on="lower", how="left", maintain_order="left")
-        .with_columns(doc_id=pl.coalesce("by_doi", "by_id"))
-        .select(list(REFERENCES))
+    """By DOI, by arXiv id, or by the id that the source has for the cited document."""
+    asked = {
+        "doi": pl.col("doi"),
+        "arxiv": _arxiv_name(),
+        "id": pl.col("target").str.to_lowercase(),
+    }
+    unknown = pl.lit(None, dtype=pl.String)  # what an earlier import found is looked up anew
+    found = references.with_columns(
+        *(name.alias(f"as_{by}") for by, name in asked.items()), doc_id=unknown, resolved_by=unknown
     )
+    for by in asked:
+        known = names.select(pl.col("name").alias(f"as_{by}"), pl.col("doc_id").alias(f"by_{by}"))
+        found = found.join(known, on=f"as_{by}", how="left", maintain_order="left")
+    return _as_found(found, [f"by_{by}" for by in asked])
+
+
+def _arxiv_name() -> pl.Expr:
+    """A reference's name at arXiv: as stated, or as its DOI, address or id says."""
+    stated = pl.lit("arxiv:") + pl.col("arxiv")
+    named = [name_in(pl.col(column)) for column in ("doi", "url", "target", "raw")]
+    return pl.coalesce(stated, *(pl.when(is_arxiv(name)).then(name) for name in named))
+
+
+def _as_found(references: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
+    """References with the document that the first of these columns (``by_doi``) names, and how."""
+    by = (
+        pl.when(pl.col(column).is_not_null()).then(pl.lit(column.removeprefix("by_")))
+        for column in columns
+    )
+    return references.with_columns(
+        doc_id=pl.coalesce("doc_id", *columns), resolved_by=pl.coalesce("resolved_by", *by)
+    ).select(list(REFERENCES))
 
 
 def _resolve_titles(references: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
     """A reference without DOI and id is the document of its title, if just one has that title;
-    so is one with a DOI that several have.
+    so is one with a DOI that several have. First authors, where known, are the same.
 
     A title of one or two words ("Information Retrieval") tells no paper from another.
     """
@@ -131,22 +140,47 @@ def _resolve_titles(references: pl.DataFrame, documents: pl.DataFrame) -> pl.Dat
     asked = references["plain"].drop_nulls().unique()
     if asked.is_empty():
         return references.drop("plain")
-    titles = (
-        documents.select("doc_id", plain=plain)
-        .filter(pl.col("plain").is_in(asked.implode()) & pl.col("plain").is_unique())
-        .rename({"doc_id": "by_title"})
+    is_asked = pl.col("plain").is_in(asked.implode()) & pl.col("plain").is_unique()
+    first = first_author(pl.col("authors"))
+    titles = documents.select(by_title="doc_id", plain=plain, first=first).filter(is_asked)
+    joined = references.join(titles, on="plain", how="left", maintain_order="left")
+    cited = first_author(pl.concat_list("author"))
+    same = (cited == "") | (pl.col("first") == "") | (cited == pl.col("first"))
+    return _as_found(joined.with_columns(by_title=pl.when(same).then("by_title")), ["by_title"])
+
+
+def _resolve_preprints(references: pl.DataFrame, documents: pl.DataFrame) -> pl.DataFrame:
+    """A preprint is found as what it was published as, and what was published as its preprint:
+    by title and first author, both of which must be the same, and of one document only.
+
+    One of the two must be at arXiv: elsewhere two identifiers are two papers.
+    """
+    work = pl.concat_str([plain_title(pl.col("title")), pl.col("first")], separator="|")
+    telling = pl.col("title").str.count_matches(r"[\p{L}\p{N}]+") >= _FEWEST_WORDS
+    telling &= pl.col("first") != ""
+    lost = references.with_columns(
+        first=first_author(pl.concat_list("author")), preprint=_arxiv_name().is_not_null()
     )
-    return (
-        references.join(titles, on="plain", how="left", maintain_order="left")
-        .with_columns(doc_id=pl.coalesce("doc_id", "by_title"))
-        .select(list(REFERENCES))
+    lost = lost.with_columns(work=pl.when(telling & pl.col("doc_id").is_null()).then(work))
+    asked = lost["work"].drop_nulls().unique()
+    if asked.is_empty():
+        return references
+    on_arxiv = pl.col("arxiv").is_not_null() | is_arxiv(name_in(pl.col("doi")))
+    works = (
+        documents.with_columns(first=first_author(pl.col("authors")))
+        .select(by_preprint="doc_id", work=work, on_arxiv=on_arxiv.fill_null(value=False))
+        .filter(pl.col("work").is_in(asked.implode()) & pl.col("work").is_unique())
     )
+    joined = lost.join(works, on="work", how="left", maintain_order="left")
+    either = pl.col("preprint") | pl.col("on_arxiv")
+    kept = joined.with_columns(by_preprint=pl.when(either).then("by_preprint"))
+    return _as_found(kept, ["by_preprint"])
 
 
 def _resolve_papers(
     papers: pl.DataFrame, references: pl.DataFrame, records: pl.DataFrame
 ) -> pl.DataFrame:
-    names = lookup_table(records).rename({"doc_id": "record"})
+    names = document_names(records).rename({"doc_id": "record"})
     facts = records.unique("doc_id", keep="first", maintain_order=True).select(
         record="doc_id", record_year="year", record_date="date", kept="kept"
     )
@@ -156,7 +190,7 @@ def _resolve_papers(
     )
     return (
         papers.drop("references", "found", "doc_id")
-        .with_columns(name=pl.coalesce("doi", pl.col("paper_id").str.to_lowercase()))
+        .with_columns(name=name_in(pl.coalesce("doi", "paper_id")))
         .join(names, on="name", how="left", maintain_order="left")
         .join(facts, on="record", how="left", maintain_order="left")
         .join(counts, on="paper_id", how="left", maintain_order="left")

@@ -54,7 +54,7 @@ def _detailed(records: pl.DataFrame) -> pl.DataFrame:
     keys = pl.concat_list("doc_id", "keys").list.eval(
         pl.element().str.to_lowercase().unique().hash()
     )
-    number = pl.col("arxiv") + "|" + _first_author()
+    number = pl.col("arxiv") + "|" + first_author(pl.col("authors"))
     issue = pl.when(pl.col("number").str.contains(r"\d")).then("number")
     return (
         records.lazy()
@@ -108,7 +108,7 @@ def _alike() -> pl.Expr:
     return pl.concat_str(
         [
             "plain",
-            _first_author(),
+            first_author(pl.col("authors")),
             pl.col("year").cast(pl.String).fill_null(""),
             pl.when(_FEW_WORDS).then(_details("venue", "volume", "pages")).otherwise(pl.lit("")),
             pl.when(vague).then(_details("abstract", "venue", "pages")).otherwise(pl.lit("")),
@@ -117,9 +117,9 @@ def _alike() -> pl.Expr:
     )
 
 
-def _first_author() -> pl.Expr:
+def first_author(authors: pl.Expr) -> pl.Expr:
     """The family name of the first author, empty where there is none."""
-    return plain_title(_family(pl.col("authors").list.first().fill_null("")))
+    return plain_title(_family(authors.list.first().fill_null("")))
 
 
 def _family(name: pl.Expr) -> pl.Expr:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from citebed.collection.names import name_in
+
 
 def with_ids(table: pl.DataFrame, documents: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
     """The rows of records that are (part of) a document now, under that document's id.
@@ -33,7 +35,7 @@ def with_ids(table: pl.DataFrame, documents: pl.DataFrame, names: pl.DataFrame) 
     if "target" in table.columns:
         targets = names.select(name="name", target_id="doc_id")
         found = (
-            found.with_columns(name=pl.col("target").str.to_lowercase())
+            found.with_columns(name=name_in(pl.col("target")))
             .join(targets, on="name", how="left", maintain_order="left")
             .drop("name")
         )

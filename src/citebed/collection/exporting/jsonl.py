@@ -97,7 +97,8 @@ def _papers(collection: Collection) -> pl.DataFrame:
         .agg(contexts=pl.struct("context_id", "section", "sentences"))
     )
     # The document that a reference was found as: its name elsewhere may not be exported.
-    reference = pl.struct("ref_id", "doi", "url", pl.coalesce("doc_id", "target"), "title", "raw")
+    document = pl.coalesce("doc_id", "target")
+    reference = pl.struct("ref_id", "doi", "arxiv", "url", document, "title", "author", "raw")
     references = collection.references.group_by("paper_id", maintain_order=True).agg(
         references=reference
     )

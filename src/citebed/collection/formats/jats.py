@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
-from citebed.collection.formats.fields import page_range
+from citebed.collection.formats.fields import arxiv_id, page_range
 from citebed.collection.formats.fulltext import FullText, Marks, full_text_records
 from citebed.collection.formats.xml import (
     Element,
@@ -24,7 +24,7 @@ from citebed.collection.formats.xml import (
     text_at,
 )
 from citebed.records import Document, Record, Reference
-from citebed.text.identifiers import looks_like_url, normalise_doi
+from citebed.text.identifiers import arxiv_of, looks_like_url, normalise_doi
 from citebed.text.names import name_from_display, name_from_parts
 from citebed.text.normalise import filled, iso_date, month_in, unique, year_in
 
@@ -90,6 +90,7 @@ def _document(article: Element, chunk: Chunk) -> Document:
         or None,
         publisher=text_at(journal, "publisher", "publisher-name") or None,
         doi=doi,
+        arxiv=arxiv_id(doi, eprint=_identifier(children(meta, "article-id"), "arxiv")),
         abstract=_abstract(meta),
         keywords=unique(inner_text(word) for group in lists for word in below(group, "kwd")),
         language=attribute(article, "lang") or None,
@@ -174,6 +175,8 @@ def _references(back: Element | None) -> Iterator[Reference]:
             url=next((a for a in addresses if looks_like_url(a) and not normalise_doi(a)), None),
             doc_id=f"pmid:{pmid}" if pmid and not doi else None,
             title=first_text(titles) or None,
+            arxiv=arxiv_of(_identifier(below(ref, "pub-id"), "arxiv") or ""),
+            author=_name(ref) or None,
         )
 
 

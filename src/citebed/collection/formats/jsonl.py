@@ -155,6 +155,8 @@ def _reference(place: int, value: Any) -> Reference:
         doc_id=given.text("doc_id"),
         title=given.text("title"),
         raw=_raw(given, "raw"),
+        arxiv=arxiv_of(given.text("arxiv") or ""),
+        author=given.text("author"),
     )
 
 

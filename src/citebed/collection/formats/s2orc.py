@@ -119,6 +119,8 @@ def _references(parse: JsonObject) -> Iterator[Reference]:
             url=next(iter(entry.texts("urls")), None),
             doc_id=entry.text("link", "links"),
             title=title,
+            arxiv=arxiv_id(None, eprint=others.text("arXiv", "arxiv") or entry.text("arxiv_id")),
+            author=next(iter(entry.people("authors")), None),
         )
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
-from citebed.collection.formats.fields import cite_keys, made_up_id, one_word, page_range
+from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, one_word, page_range
 from citebed.collection.formats.fulltext import FullText, Marks, full_text_records
 from citebed.collection.formats.tagged import people_in
 from citebed.collection.formats.xml import (
@@ -28,7 +28,7 @@ from citebed.collection.formats.xml import (
     text_at,
 )
 from citebed.records import Document, Problem, Record, Reference
-from citebed.text.identifiers import normalise_doi
+from citebed.text.identifiers import arxiv_of, normalise_doi
 from citebed.text.names import name_from_parts
 from citebed.text.normalise import date_in, filled, fold, unique, year_in
 
@@ -90,6 +90,7 @@ def _document(root: Element, chunk: Chunk) -> Document:
         or text_at(file_desc, "publicationStmt", "publisher")
         or None,
         doi=doi,
+        arxiv=arxiv_id(doi, eprint=_idno(source, "ARXIV")),
         abstract=_abstract(root),
         keywords=_keywords(root),
         language=next(filter(None, marked), None),
@@ -187,6 +188,8 @@ def _references(root: Element) -> Iterator[Reference]:
             doi=normalise_doi(_idno(entry, "DOI")),
             url=next(filter(None, addresses), None),
             title=title or None,
+            arxiv=arxiv_of(_idno(entry, "ARXIV")),
+            author=next(iter(_authors(entry)), None),
         )
 
 
@@ -234,6 +237,7 @@ def _listed(entry: Element, number: int, chunk: Chunk) -> Document | Problem:
         pages=page_range(_scope(within, "page")),
         publisher=first_text(below(within, "publisher")) or None,
         doi=doi,
+        arxiv=arxiv_id(doi, eprint=_idno(entry, "ARXIV")),
         keys=cite_keys(ids=[own]),
         line=line_of(entry, chunk),
     )

@@ -35,7 +35,7 @@ class Subject:
     def documents(self) -> pl.DataFrame:
         """The documents without their long texts, and ``plain``, the title folded."""
         names = ["doc_id", "title", "authors", "year", "date", "venue", "volume", "pages", "doi"]
-        names += ["source", "line", "aliases", "doubtful"]
+        names += ["source", "line", "aliases", "arxiv", "doubtful"]
         return (
             self.collection.scan_documents()
             .select(*names, plain=plain_title(pl.col("title")))

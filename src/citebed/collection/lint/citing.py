@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from citebed.collection.building.citing import lookup_table
 from citebed.collection.lint.base import Subject, check, found, nothing, place, shown
+from citebed.collection.names import document_names
 from citebed.runs.times import is_later
 
 _IDENTIFIER = pl.coalesce(
@@ -75,7 +75,7 @@ def sloppy_references(subject: Subject) -> pl.DataFrame:
     exact = subject.collection.rules.references == "exact"
     folded = pl.col("raw").str.strip_chars().str.to_lowercase()
     name = pl.coalesce("doi", pl.col("target").str.to_lowercase()) if exact else folded
-    found_as = lookup_table(subject.documents).rename({"doc_id": "known"})
+    found_as = document_names(subject.documents).rename({"doc_id": "known"})
     likely = written.with_columns(name=name).join(found_as, on="name", maintain_order="left")
     if exact:
         doubtful = likely.filter(pl.col("doc_id").is_null())

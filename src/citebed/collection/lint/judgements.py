@@ -6,9 +6,9 @@ import polars as pl
 
 from citebed.collection import tables
 from citebed.collection.building.agreeing import grams
-from citebed.collection.building.citing import lookup_table
 from citebed.collection.building.keys import plain_title
 from citebed.collection.lint.base import Subject, blank, check, found, nothing, place, shown
+from citebed.collection.names import document_names
 
 
 def _sets(subject: Subject) -> list[tuple[str, pl.DataFrame, pl.DataFrame]]:
@@ -57,7 +57,7 @@ def _explained(subject: Subject, name: str, absent: pl.DataFrame) -> pl.DataFram
             relevant=(pl.col("relevance") > 0).sum(),
         )
         .with_columns(lower=lower)
-        .join(lookup_table(subject.documents).rename({"name": "lower", "doc_id": "known"}),
+        .join(document_names(subject.documents).rename({"name": "lower", "doc_id": "known"}),
               on="lower", how="left", maintain_order="left")
         .join(aside.unique("lower", keep="first"), on="lower", how="left", maintain_order="left")
     )  # fmt: skip

@@ -11,6 +11,13 @@ import polars as pl
 from citebed.wording import count, printable
 
 _MOST_FILES = 3
+_NAMES = {
+    "doi": "by DOI",
+    "id": "by id",
+    "arxiv": "by arXiv id",
+    "title": "by title",
+    "preprint": "as preprint or published version (title and first author are the same)",
+}
 
 
 class Account(NamedTuple):
@@ -48,6 +55,7 @@ class ImportReport:
     of all of them where others were there before, ``formats`` how many were taken for each;
     ``new_problems`` are those of the ``problems`` that no earlier import has told of. Sources
     ``elsewhere`` were not named, so that pruning could not tell whether they are still there.
+    ``resolved`` counts the references found by each name of a document.
     ``doubtful`` documents have a DOI that others have too, under other titles; in ``latex_left``
     texts the name of a LaTeX command seems to be left. The ``account`` tells what became of every
     record.
@@ -70,6 +78,7 @@ class ImportReport:
     new_problems: pl.DataFrame = field(default_factory=pl.DataFrame)
     outside: dict[str, int] = field(default_factory=dict)
     formats: dict[str, int] = field(default_factory=dict)
+    resolved: dict[str, int] = field(default_factory=dict)
     doubtful: int = 0
     latex_left: int = 0
     account: Account = _NOTHING
@@ -100,6 +109,8 @@ class ImportReport:
             lines.append(("LaTeX", f"{texts}; citebed lint --only latex-remains shows them"))
         if self.papers:
             lines.append(("citing", count(self.papers, "paper")))
+        if self.resolved:
+            lines.append(("references", self._references_found()))
         if self.outside:
             lines.append(("outside", self._sections_outside()))
         if self.queries:
@@ -120,6 +131,11 @@ class ImportReport:
         if not (others := self.account.others):
             return count(self.records, "record")
         return f"{count(self.records, 'record')} of documents, {count(others, 'other')}"
+
+    def _references_found(self) -> str:
+        """How many references were found, and by which of a document's names."""
+        by = ", ".join(f"{_NAMES[name]} {number:,}" for name, number in self.resolved.items())
+        return f"{sum(self.resolved.values()):,} found in the collection: {by}"
 
     def _sections_outside(self) -> str:
         """How many paragraphs, and of which sections: one may have been misspelt."""
@@ -165,6 +181,7 @@ class ImportReport:
             ("kept", "papers", self.papers),
             ("kept", "doubtful DOIs", self.doubtful),
             ("kept", "texts with LaTeX left", self.latex_left),
+            *(("references", f"by {name}", number) for name, number in self.resolved.items()),
             *((("outside", "paragraphs", sum(self.outside.values())),) if self.outside else ()),
             *(("set aside", reason, count) for reason, count in self.set_aside.items()),
             *(("queries", name, count) for name, count in self.queries.items()),

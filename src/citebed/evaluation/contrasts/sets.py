@@ -101,7 +101,7 @@ def align(before: Qrels, after: Qrels, rel: int = 1, keep_empty: bool = False) -
     """Cut two judgement sets to the queries that both judge.
 
     A query to which no document is relevant (of grade ``rel``) in one of the sets is left out,
-    for there every measure is 0 by definition and says nothing of the run; the seed study
+    for there every measure is 0 by definition and says nothing of the run; the study
     discarded such queries too. ``keep_empty`` keeps them.
     """
     for qrels in (before, after):

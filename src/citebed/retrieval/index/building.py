@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from citebed._version import __version__
 from citebed.collection import Collection, open_collection
+from citebed.collection.names import document_names
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing.store import locked
 from citebed.errors import CitebedError, CollectionError
@@ -24,7 +25,7 @@ from citebed.retrieval.dense.embedder import Embedder
 from citebed.retrieval.dense.static_model import model_of
 from citebed.retrieval.index import assembling, citing_sentences, counting, layout
 from citebed.retrieval.index.assembling import Gathered
-from citebed.retrieval.index.citing_text import citing_text, names_of
+from citebed.retrieval.index.citing_text import citing_text
 from citebed.retrieval.index.counting import Counts, TermNumbers
 from citebed.retrieval.index.embedding import Before, Embedded, Embedding, unchanged
 from citebed.retrieval.index.index import Index
@@ -245,8 +246,11 @@ class _Builder:
         return numbered.filter(is_new)
 
     def _plan_citing(self, numbered: pl.DataFrame, gathered: Gathered, work: Path) -> list[Planned]:
-        named = self.collection.scan_documents().select("doc_id", "doi", "aliases").collect()
-        found, self.elsewhere = citing_text(self.collection, self.options.citing, names_of(named))
+        named = self.collection.scan_documents().select(
+            "doc_id", "doi", "arxiv", "aliases", "doubtful"
+        )
+        names = document_names(named.collect())
+        found, self.elsewhere = citing_text(self.collection, self.options.citing, names)
         rows = found.join(numbered.select("doc_id", "number"), on="doc_id", maintain_order="left")
         self.contexts = rows.height
         if rows.height > counting.MOST_ROWS:

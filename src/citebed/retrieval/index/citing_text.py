@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from citebed.collection import Collection
+from citebed.collection.names import name_in
 from citebed.errors import FormatError
 from citebed.files.line_blocks import numbered_lines
 from citebed.text.markers import remove_markers
@@ -28,7 +29,7 @@ _SCHEMA = {"paper_id": pl.String, "doc_id": pl.String, "text": pl.String, "year"
 def citing_text(
     collection: Collection, files: tuple[Path, ...], names: pl.DataFrame
 ) -> tuple[pl.DataFrame, int]:
-    """The citing text of a collection's documents; ``names`` has ``name`` and ``doc_id``.
+    """The citing text of a collection's documents; ``names`` are as `document_names` has them.
 
     Gives rows of ``paper_id``, ``doc_id``, ``text``, ``year``, and how many contexts cite something
     else.
@@ -49,22 +50,11 @@ def citing_text(
     return rows.unique(["paper_id", "doc_id", "text"], keep="first", maintain_order=True), elsewhere
 
 
-def names_of(documents: pl.DataFrame) -> pl.DataFrame:
-    """Every name a document goes by (id, DOI, aliases), in lower case, with its id."""
-    by = [
-        documents.select(pl.col("doc_id").alias("name"), "doc_id"),
-        documents.select(pl.col("doi").alias("name"), "doc_id"),
-        documents.select(pl.col("aliases").alias("name"), "doc_id").explode("name"),
-    ]
-    names = pl.concat(by).filter(pl.col("name").is_not_null())
-    return names.with_columns(pl.col("name").str.to_lowercase()).unique("name", keep="first")
-
-
 def _read(path: Path) -> pl.DataFrame:
     rows = [_context(path, at, line) for at, line in numbered_lines(path) if line.strip()]
     schema = {**dict.fromkeys(("paper_id", "text", "cited"), pl.String), "year": pl.Int32}
     found = pl.DataFrame(rows, schema=schema, orient="row")
-    return found.with_columns(pl.Series("cited", [row[2].lower() for row in rows], pl.String))
+    return found.with_columns(cited=name_in(pl.col("cited")))
 
 
 def _context(path: Path, number: int, line: bytes) -> tuple[str, str, str, int | None]:

@@ -19,7 +19,7 @@ from citebed.retrieval.rerank.vector_cache import VectorCache
 from citebed.runs.ranking import in_rank_order
 from citebed.runs.tables import Run
 
-DEPTH = 20  # of the seed of this method: ACM-CR re-ranks BM25's first 20
+DEPTH = 20  # as in the paper: ACM-CR re-ranks BM25's first 20
 
 
 def rerank(
