@@ -71,7 +71,7 @@ class Workbench(Collection):
         ``neural`` also makes the vectors of the encoder that was fetched, or of the one named;
         ``static`` are word vectors of one's own, or ``shipped`` for those of citebed again.
         """
-        encoder = index_encoder(self, neural)
+        encoder = index_encoder(neural)
         words = index_model(static)
         options = IndexOptions(
             analyser, tuple(map(Path, citing)), rebuild=rebuild, neural=encoder, static=words

@@ -81,7 +81,7 @@ def index(
     from citebed.retrieval.encoders.encoder import index_encoder
     from citebed.retrieval.index.building import IndexOptions, build_index
 
-    model = index_encoder(collection, encoder or neural)
+    model = index_encoder(encoder or neural)
     words = index_model(static)
     options = IndexOptions(analyser, tuple(citing or ()), workers, rebuild, model, words)
     with progress_bar(quiet or as_json, unit="documents") as progress:

@@ -15,6 +15,7 @@ import stat
 from functools import lru_cache
 from pathlib import Path
 
+from citebed.errors import CitebedError
 from citebed.files.places import state_folder
 
 _BYTES = 32
@@ -41,7 +42,7 @@ def own_secret() -> bytes:
     """
     try:
         return _kept(state_folder())
-    except (OSError, RuntimeError):  # the latter: there is no home
+    except (OSError, CitebedError):  # the latter: there is no home
         return _of_process()
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from citebed.errors import CitebedError
+
 
 def models_folder() -> Path:
     """The folder of fetched models, in the user's data folder (``XDG_DATA_HOME``)."""
@@ -23,6 +25,9 @@ def vectors_folder() -> Path:
 
 def _of_user(variable: str, otherwise: str) -> Path:
     given = Path(os.environ.get(variable, ""))
-    # By the rule of the XDG folders a relative path is as good as none.
-    folder = given if given.is_absolute() else Path.home() / otherwise
-    return folder / "citebed"
+    if given.is_absolute():  # by the rule of the XDG folders a relative path is as good as none
+        return given / "citebed"
+    try:
+        return Path.home() / otherwise / "citebed"
+    except RuntimeError:
+        raise CitebedError(f"this user has no home folder. Name a folder in {variable}.") from None

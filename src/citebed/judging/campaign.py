@@ -21,7 +21,7 @@ from sqlalchemy import make_url
 from citebed.collection import Collection, open_collection
 from citebed.errors import CitebedError
 from citebed.files.reading import read_text
-from citebed.files.writing import write_whole
+from citebed.files.writing import is_own, own_folder, write_whole
 from citebed.judging import mails, reformulating, searching
 from citebed.judging.assigning import assign_phase_one, assign_phase_two, assign_second_judge
 from citebed.judging.dashboard import agreement
@@ -308,7 +308,7 @@ def new_campaign(
     name = folder.resolve().name
     settings.setdefault("title", f"{name}: building a test collection")
     chosen = Settings(collection=str(place), **settings)
-    at = database or str(place / "campaigns" / f"{name}.sqlite")
+    at = database or str(_own_database(place, name))
     found = [] if papers is None else read_papers(papers, opened)
     here = open_database(at, create=True)
     create_campaign(
@@ -321,6 +321,14 @@ def new_campaign(
     )
     write_whole(folder / FILE, _toml(name, place, at))
     return Campaign(here, name, folder)
+
+
+def _own_database(collection: Path, name: str) -> Path:
+    """The file in a collection that a new campaign is kept in; a link there may lead anywhere."""
+    path = own_folder(collection / "campaigns") / f"{name}.sqlite"
+    if not is_own(path):
+        raise CitebedError(f"'{printable(path)}' is not a plain file. Name another campaign.")
+    return path
 
 
 def _check(contact: str | None, address: str | None) -> None:
@@ -380,7 +388,7 @@ def restore_campaign(
     if (folder / FILE).exists():
         raise CitebedError(f"there is a campaign in {printable(folder)} already.")
     place = open_collection(collection).folder.resolve()
-    at = database or str(place / "campaigns" / f"{folder.resolve().name}.sqlite")
+    at = database or str(_own_database(place, folder.resolve().name))
     copies.check(path)
     store = copies.restore(path, open_database(at, create=True))
     store.change_settings(collection=str(place))

@@ -10,6 +10,14 @@ from tests.shared import Once
 from citebed.retrieval.index.building import IndexOptions, build_index
 
 
+@pytest.fixture(autouse=True)
+def _cache_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Vectors are kept for one test, and not where those of whoever runs the tests are."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+
+
 @pytest.fixture(scope="session")
 def acm_cr_indexed(acm_cr: Path, once: Once) -> Path:
     """ACM-CR with an index, in a folder beside the collection; not to be changed."""

@@ -18,6 +18,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError
 
 from citebed.errors import CitebedError, import_extra
+from citebed.files.databases import check_journal
 from citebed.judging.store.migrating import bring_up_to_date
 from citebed.wording import printable
 
@@ -27,6 +28,7 @@ _PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=FULL",
     "foreign_keys=ON",
+    "trusted_schema=OFF",  # it may be a stranger's: what it says of itself is not run
     # Moving the log into the database holds writers up: after 64 MB, not after each 4 MB.
     "wal_autocheckpoint=16384",
 )
@@ -112,6 +114,7 @@ def _sqlite(address: URL, create: bool) -> Engine:
             "campaign restore'."
         )
     path.parent.mkdir(parents=True, exist_ok=True)
+    check_journal(path)
     engine = create_engine(
         address, pool_size=20, max_overflow=40, connect_args={"timeout": WAIT_SECONDS}
     )

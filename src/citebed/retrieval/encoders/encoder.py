@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from citebed.collection import Collection, open_collection
-from citebed.files.writing import own_folder
 from citebed.retrieval.dense.embedder import Told, Vectors
 from citebed.retrieval.dense.vectors import DocumentVectors, unit_rows
 from citebed.retrieval.pipeline import SHORT_NAMES, short_name
@@ -53,32 +51,28 @@ def find_encoder() -> Path | None:
 
 
 def load_dense_encoder(
-    name_or_folder: str | Path = FETCHED, *, collection: str | Path | None = None
+    name_or_folder: str | Path = FETCHED, *, cache: VectorCache | None = None
 ) -> DenseEncoder:
     """An encoder by name or folder; its files are checked where it has a card.
 
-    With the folder of a collection, the vectors of its documents are kept there as they are made.
+    With a ``cache``, the vectors of documents are kept there as they are made.
     """
     folder, name = Path(name_or_folder).expanduser(), str(name_or_folder)
     if folder.is_dir():
         name = str(folder.resolve())  # an index made here is asked from elsewhere
     elif short_name(name) in SHORT_NAMES:
         name = short_name(name)
-    cache = None if collection is None else VectorCache(own_folder(Path(collection) / "vectors"))
     return DenseEncoder(load_encoder(name), cache)
 
 
-def index_encoder(
-    collection: str | Path | Collection, neural: bool | str | Path | None
-) -> DenseEncoder | None:
+def index_encoder(neural: bool | str | Path | None) -> DenseEncoder | None:
     """The encoder for a collection's index: the fetched one, one by name or folder, or none.
 
-    What it makes is kept in the collection's folder.
+    What it makes is kept in the user's cache folder too.
     """
     if not neural:
         return None
-    name = FETCHED if neural is True else neural
-    return load_dense_encoder(name, collection=open_collection(collection).folder)
+    return load_dense_encoder(FETCHED if neural is True else neural, cache=VectorCache())
 
 
 def encoder_of(vectors: DocumentVectors) -> DenseEncoder:

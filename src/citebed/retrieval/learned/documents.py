@@ -81,14 +81,14 @@ class Records:
 
     @cached_property
     def _table(self) -> tuple[pl.DataFrame, pl.Series]:
-        """The documents as the collection has them, and where each is. Sorting them would take
-        twice the memory."""
+        """The documents as the collection has them, and where each of the index is by its id; it
+        is nowhere if it has gone since. Sorting the documents would take twice the memory."""
         columns = ("doc_id", "year", "pages", "authors")
         table = self._collection.scan_documents().select(columns).collect()
-        if table.height != len(self._ids):  # it has changed since it was indexed
-            ids = pl.DataFrame({"doc_id": list(self._ids)})
-            table = ids.join(table, on="doc_id", how="left", maintain_order="left")
-        return table.drop("doc_id"), table["doc_id"].arg_sort()
+        ids = pl.DataFrame({"doc_id": pl.Series(list(self._ids), dtype=pl.String)})
+        there = table.select("doc_id").with_row_index("place").unique("doc_id", keep="first")
+        places = ids.join(there, on="doc_id", how="left", maintain_order="left")["place"]
+        return table.drop("doc_id"), places
 
 
 def _numbered(written: pl.DataFrame) -> Authorship:

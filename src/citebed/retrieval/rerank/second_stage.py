@@ -8,7 +8,6 @@ import polars as pl
 
 from citebed.collection import Collection
 from citebed.collection.progress import SILENT, Progress
-from citebed.files.writing import own_folder
 from citebed.retrieval.pipeline import Interpolate, Rerank, Rrf, Stage
 from citebed.retrieval.rerank.encoder import CrossEncoder, Encoder
 from citebed.retrieval.rerank.reranking import rerank_run
@@ -27,9 +26,7 @@ def second_stage(
     """The documents of a run in a new order; ``progress`` hears of every text that is encoded."""
     names = first["doc_id"].unique().to_list()
     texts = dict(document_texts(collection, names, keywords=stage.keywords == "yes"))
-    cache = None
-    if not isinstance(model, CrossEncoder):
-        cache = VectorCache(own_folder(collection.folder / "vectors"))
+    cache = None if isinstance(model, CrossEncoder) else VectorCache()
     again = rerank_run(
         first, queries, texts, model, depth=stage.top, cache=cache, progress=_Told(progress)
     )

@@ -3,7 +3,8 @@
 Every model has an SQLite database of its own, named by the model's fingerprint: a row per text with
 the text's hash, the vector as little-endian float32, and a checksum of both. Rows are written in
 transactions, so whatever is cut short (a crash, a full disk, a kill) leaves none of its rows. A row
-is checked against its checksum whenever it is read.
+is checked against its checksum whenever it is read. The databases are the user's own, in the user's
+cache folder unless another is named; what a collection brings along is not opened.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
-from citebed.files.writing import append_own, is_own, own_folder, told
+from citebed.files.databases import check_journal
+from citebed.files.places import vectors_folder
+from citebed.files.writing import append_own, is_own, told
 from citebed.wording import printable
 
 if TYPE_CHECKING:
@@ -32,13 +35,13 @@ if TYPE_CHECKING:
 
 Vectors = NDArray[np.float32]
 _LOG = logging.getLogger("citebed")
-_READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
+_READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR)
 
 _SCHEMA = [
     "CREATE TABLE model (name TEXT, fingerprint TEXT, dimensions INTEGER)",
     "CREATE TABLE vectors (key BLOB PRIMARY KEY, vector BLOB, checksum INTEGER)",
 ]
-# A database may come from a stranger: nothing that its schema says is run, and no cell believed.
+# A database may be damaged: nothing that its schema says is run, and no cell believed.
 _SETTINGS = (
     *("page_size = 16384", "cache_size = -32768", "synchronous = NORMAL"),
     *("trusted_schema = OFF", "cell_size_check = ON"),
@@ -55,10 +58,13 @@ _AT_ONCE = 256
 
 
 class VectorCache:
-    """A folder of vectors, for any number of models, threads and processes at once."""
+    """A folder of vectors, for any number of models, threads and processes at once.
 
-    def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+    It is the user's, for all collections, unless another ``folder`` is given.
+    """
+
+    def __init__(self, folder: str | Path | None = None) -> None:
+        self.folder = vectors_folder() if folder is None else Path(folder)
 
     def vectors(
         self,
@@ -111,6 +117,7 @@ def _opened(folder: Path, encoder: Encoder) -> Iterator[_Shelf | None]:
         for end in _BESIDE:
             if not is_own(path.with_name(path.name + end)):
                 raise _damaged(path, f"{path.name}{end} is not a plain file")
+        check_journal(path)
         is_writable = _is_writable(path)
         is_there = path.exists() and (is_writable or path.stat().st_size > 0)
     if not is_writable:
@@ -132,7 +139,7 @@ def _opened(folder: Path, encoder: Encoder) -> Iterator[_Shelf | None]:
 def _is_writable(path: Path) -> bool:
     """Whether the database can be changed; it is made if it is not there."""
     try:
-        own_folder(path.parent).mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
             append_own(path).close()  # with the permissions that the umask leaves
     except OSError as error:

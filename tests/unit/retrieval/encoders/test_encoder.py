@@ -19,7 +19,7 @@ from citebed.retrieval.encoders.fetching import fetch_encoder
 from citebed.retrieval.index.building import IndexOptions, build_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.rerank import vector_cache
+from citebed.retrieval.rerank import VectorCache, vector_cache
 from citebed.retrieval.rerank.encoder import Encoder, load_encoder
 from citebed.retrieval.rerank.names import find_model
 
@@ -130,7 +130,7 @@ def test_a_card_that_names_files_elsewhere(folder: Path, tmp_path: Path) -> None
 
 @pytest.mark.usefixtures("folder")
 def test_an_index_with_its_vectors(collection: Path) -> None:
-    encoder = load_dense_encoder(collection=collection)
+    encoder = load_dense_encoder(cache=VectorCache())
     build_index(collection, IndexOptions(neural=encoder))
     index = open_index(collection)
     vectors = index.vectors("encoder")
@@ -144,7 +144,7 @@ def test_an_index_with_its_vectors(collection: Path) -> None:
 
 def test_the_encoder_that_made_an_index(folder: Path, collection: Path, tmp_path: Path) -> None:
     for given in (None, folder):
-        encoder = load_dense_encoder(given or "encoder", collection=collection)
+        encoder = load_dense_encoder(given or "encoder", cache=VectorCache())
         build_index(collection, IndexOptions(neural=encoder, rebuild=True))
         vectors = open_index(collection).vectors("encoder")
         assert vectors is not None
@@ -172,11 +172,11 @@ def test_what_was_made_before_an_interruption_is_kept(
 
     with monkeypatch.context() as patched:
         patched.setattr(Encoder, "encode", interrupted)
-        encoder = load_dense_encoder(collection=collection)
+        encoder = load_dense_encoder(cache=VectorCache())
         with pytest.raises(KeyboardInterrupt):
             build_index(collection, IndexOptions(neural=encoder))
     seen: list[int] = []
-    encoder = load_dense_encoder(collection=collection)
+    encoder = load_dense_encoder(cache=VectorCache())
     texts = [f"The paper {n}. retrieval of {'papers ' * n}".strip(" .") for n in range(12)]
     encoder.documents(texts, lambda _, of: seen.append(of))
     assert seen == [4] * 4  # the eight before are there

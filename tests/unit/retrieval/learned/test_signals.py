@@ -171,6 +171,23 @@ def test_pages(tmp_path: Path, pages: str | None, count: int) -> None:
     assert records.lengths(np.arange(3)).tolist() == [0, np.log(count / 8), 0]
 
 
+def test_records_are_found_by_id_where_a_document_was_exchanged_for_another(tmp_path: Path) -> None:
+    """As many documents as were indexed, but not the same, and in another order."""
+    rows = [
+        {"doc_id": "d", "title": "Four", "year": 2004, "pages": "1–4", "authors": ["Dee"]},
+        {"doc_id": "new", "title": "New", "year": 1999, "pages": "1–60", "authors": ["Newman"]},
+        {"doc_id": "a", "title": "One", "year": 2001, "pages": "1–16", "authors": ["Ann"]},
+        {"doc_id": "c", "title": "Three", "year": 2003, "pages": "1–8", "authors": ["Ann", "Cy"]},
+    ]
+    write_collection(tmp_path / "c", rows)
+    records = Records(open_collection(tmp_path / "c"), ["a", "b", "c", "d"])
+    assert records.years.tolist() == [2001, 0, 2003, 2004]
+    assert records.lengths(np.arange(4)) == pytest.approx(np.log([2, 1, 1, 1 / 2]))
+    wrote = records.authorship(np.arange(4))
+    assert sorted(wrote.documents.tolist()) == [0, 2, 2, 3]
+    assert wrote.of_other_works(np.array([1.0, 0, 5, 7])).tolist() == [5, 0, 1, 0]
+
+
 def test_lately(runner: Runner) -> None:
     """Cited in 2009 by the latest paper whose year is known: as of 2010 that is the year before."""
     assert column(weighed(runner, question(runner, year=2010)), "lately")[0] == 1

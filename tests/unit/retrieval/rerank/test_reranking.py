@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from tests.hot_journals import forge_journal
 from tests.reference import bert
 from tests.unit.retrieval.index.making import build, write_collection
 
@@ -136,6 +137,23 @@ def test_a_run_of_another_collection(encoder: Encoder) -> None:
         rerank_run(RUN, QUERY_TEXTS, {}, encoder)
     with pytest.raises(CitebedError, match="names query 'q1', but there is no text"):
         rerank_run(RUN, {}, DOC_TEXTS, encoder)
+
+
+def test_vectors_that_a_collection_brings_along_are_not_opened(tmp_path: Path, tiny: Any) -> None:
+    documents = [{"doc_id": f"d{n}", "title": f"test {n}"} for n in range(5)]
+    queries = {"q": [{"query_id": "a", "text": "test a"}]}
+    forged, victim = tmp_path / "forged", tmp_path / "thesis.tex"
+    forged.mkdir()
+    victim.write_text("precious")
+    build(write_collection(forged, documents, queries=queries))
+    model = load_encoder(tiny.folder)
+    VectorCache(forged / "vectors").vectors(model, ["test 0"])
+    (database,) = (forged / "vectors").iterdir()
+    forge_journal(database, victim)
+    before = sorted(path.name for path in forged.rglob("*"))
+    run_queries(forged, None, "q", f"bm25+rerank(with={tiny.folder})")
+    assert victim.read_text() == "precious"
+    assert sorted(path.name for path in forged.rglob("*")) == before
 
 
 def test_progress_tells_of_queries_and_of_documents(tmp_path: Path, tiny: Any) -> None:

@@ -22,6 +22,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.hot_journals import forge_journal
 
 from citebed.errors import CitebedError
 from citebed.retrieval.rerank import VectorCache, vector_cache
@@ -267,7 +268,6 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("end", ["", "-journal", "-wal", "-shm"])
 def test_nothing_is_written_through_links(tmp_path: Path, end: str) -> None:
-    """A collection, and its vectors with it, may come from a stranger."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     encoder, cache = FakeEncoder(), tmp_path / "cache"
@@ -277,6 +277,17 @@ def test_nothing_is_written_through_links(tmp_path: Path, end: str) -> None:
     path.symlink_to(victim)
     with pytest.raises(CitebedError, match="is not a plain file"):
         VectorCache(cache).vectors(encoder, ["b"])
+    assert victim.read_text() == "precious"
+
+
+def test_a_journal_that_names_a_file_of_the_users_deletes_nothing(tmp_path: Path) -> None:
+    victim = tmp_path / "thesis.tex"
+    victim.write_text("precious")
+    encoder, cache = FakeEncoder(), tmp_path / "cache"
+    VectorCache(cache).vectors(encoder, ["a"])
+    forge_journal(database(cache), victim)
+    with pytest.raises(CitebedError, match="names another file"):
+        VectorCache(cache).vectors(encoder, ["a", "b"])
     assert victim.read_text() == "precious"
 
 
