@@ -7,14 +7,24 @@ Where it cannot be had, the tests are reported as not run.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
+from tests.browser.served import NAME, PASSWORD, Served
+from tests.campaigns import small_campaign, with_lists
+from tests.servers import Servers, servers
 
+from citebed.judging import Campaign
+from citebed.judging.organisers import add_organiser
+from citebed.retrieval.index.building import build_index
+
+PATIENCE = 60
 _FLAGS = (
     "--headless=new",
     "--no-sandbox",  # the tests may run as root, which Chromium refuses otherwise
@@ -49,7 +59,27 @@ class Browser:
         features = [{"name": name, "value": value} for name, value in wishes.items()]
         looks = {"media": media, "features": features}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", looks)
-        self.driver.get(address)
+        with self.arriving():
+            self.driver.get(address)
+
+    @contextmanager
+    def arriving(self) -> Iterator[None]:
+        """Do what leads to another page, and go on when that says that it is ready."""
+        self.run("delete document.documentElement.dataset.ready")
+        yield
+        self.until(lambda: self.all("html[data-ready]"), "the page does not say that it is ready")
+
+    def leave(self) -> None:
+        """Go away from a page, as if its window were closed."""
+        self.driver.get("about:blank")
+
+    def until(self, is_so: Callable[[], Any], what: str = "") -> None:
+        """Wait until something is so, on a busy machine too."""
+        end = time.monotonic() + PATIENCE
+        while not is_so():
+            if time.monotonic() > end:
+                pytest.fail(f"{what or 'waited in vain'}: {self.one('body').text[:500]}")
+            time.sleep(0.02)
 
     def run(self, script: str, *arguments: Any) -> Any:
         """Run a script in the page, and give what it returns."""
@@ -102,3 +132,23 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield Browser(driver, downloads)
     finally:
         driver.quit()
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Campaign, Servers]]:
+    """A campaign in which every test has a judge of its own."""
+    folder = tmp_path_factory.mktemp("judging")
+    campaign = with_lists(small_campaign(folder, [f"Judge O'{n}" for n in range(10)]))
+    build_index(Path(campaign.settings.collection))
+    add_organiser(campaign.database, NAME, PASSWORD)
+    with ExitStack() as stack:
+        started = stack.enter_context(servers(campaign.folder))
+        started.start()
+        yield campaign, started
+        started.kill()
+
+
+@pytest.fixture
+def served(browser: Any, running: tuple[Campaign, Servers]) -> Served:
+    """The campaign in the browser."""
+    return Served(browser, *running)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -11,7 +10,6 @@ from typing import Any
 import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.support.ui import WebDriverWait
 from tests.form_answers import QUESTIONS, random_answers, random_entry, random_sheet
 
 from citebed.judging.forms import html_form
@@ -41,25 +39,15 @@ def opened(browser: Any, folder: Path, sheet: Sheet, width: int = 1280) -> Path:
     """The page of a sheet, opened as a file."""
     page = folder / f"{sheet.code}.html"
     page.write_text(html_form.write(sheet), "utf-8")
-    reopened(browser, page, width)
+    browser.open(page, width)
     return page
-
-
-def reopened(browser: Any, page: Path, width: int = 1280) -> None:
-    """The page opened anew, with what the browser has kept."""
-    browser.open(page, width=width)
-    wait(browser, lambda: not browser.run("return document.querySelector('main').inert"))
 
 
 def kept(browser: Any) -> str:
     """What the page says of keeping, once it says something."""
     said = "return document.getElementById('kept').textContent"
-    wait(browser, lambda: browser.run(said) != "")
+    browser.until(lambda: browser.run(said) != "")
     return str(browser.run(said))
-
-
-def wait(browser: Any, is_so: Callable[[], bool]) -> None:
-    WebDriverWait(browser.driver, 20, poll_frequency=0.02).until(lambda _: is_so())
 
 
 def downloaded(browser: Any, sheet: Sheet) -> Answers:
@@ -67,7 +55,7 @@ def downloaded(browser: Any, sheet: Sheet) -> Answers:
     browser.run("document.getElementById('save').click()")
     path = browser.downloads / f"{sheet.code}.answers.json"
     # The browser takes the name with an empty file before the whole one is there.
-    wait(browser, lambda: path.exists() and path.stat().st_size > 0)
+    browser.until(lambda: path.exists() and path.stat().st_size > 0)
     text = path.read_text("utf-8")
     path.unlink()
     assert browser.run("return document.getElementById('text').value") == text
@@ -112,7 +100,7 @@ def test_what_is_filled_in_is_in_the_file_and_survives_a_reload(
         browser.run(_FILL, values_of(expected, phase))
         assert downloaded(browser, sheet) == expected
         assert kept(browser) == "kept in this browser"
-        reopened(browser, page)
+        browser.open(page)
         assert downloaded(browser, sheet) == expected
         shown = browser.run("return document.getElementById('count').textContent")
         assert shown.startswith(f"{len(expected.said)} of ") or not expected.questions
@@ -130,7 +118,7 @@ def _is_restored(browser: Any, page: Path) -> bool:
     answer = "[name='verdict.1.1'][value='1']"
     browser.one(answer).click()
     assert kept(browser) == "kept in this browser"
-    reopened(browser, page)
+    browser.open(page)
     return bool(browser.one(answer).is_selected())
 
 
@@ -145,7 +133,7 @@ def test_answers_are_kept_where_a_browser_refuses_one_place(
     script = {"source": source}
     added = browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", script)
     try:
-        reopened(browser, page)
+        browser.open(page)
         if refused == "both":
             browser.one("[name='verdict.1.1'][value='1']").click()
             assert kept(browser).startswith("this browser keeps nothing")
@@ -168,7 +156,7 @@ def test_what_one_place_forgot_the_other_has(browser: Any, tmp_path: Path) -> No
     for forgotten in (older, "{", "null", '{"at": 1e99}', '{"at": 1e99, "filled": null}', ""):
         keep = "localStorage.setItem(arguments[0], arguments[1])"
         browser.run(keep, f"citebed-form-{sheet.code}", forgotten)
-        reopened(browser, page)
+        browser.open(page)
         assert downloaded(browser, sheet).said == {(1, 1): Said(1), (1, 2): Said(0)}
 
 
@@ -229,7 +217,7 @@ def test_the_text_can_be_copied(browser: Any, tmp_path: Path) -> None:
     opened(browser, tmp_path, sheet_of(1))
     browser.one("summary").click()
     browser.one("#copy").click()
-    wait(browser, lambda: browser.one("#copied").text != "")
+    browser.until(lambda: browser.one("#copied").text != "")
     assert browser.one("#copied").text in ("copied", "press Ctrl+C to copy the marked text")
 
 

@@ -2,90 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
-from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
-from tests.campaigns import links, listed_items, small_campaign, with_lists
-from tests.servers import Servers, servers
+from tests.browser.served import Served
+from tests.campaigns import links, listed_items
 
-from citebed.judging import Campaign
 from citebed.judging.links import token
-from citebed.judging.organisers import add_organiser
 from citebed.judging.store.schema import now
-from citebed.retrieval.index.building import build_index
-
-NAME, PASSWORD = "Olga", "correct horse battery"
-PATIENCE = 60
-
-
-class Served:
-    """A campaign, its server, and a browser in front of it."""
-
-    def __init__(self, browser: Any, campaign: Campaign, running: Servers) -> None:
-        self.browser, self.campaign, self.servers = browser, campaign, running
-        self.codes = list(links(campaign))
-
-    def url(self, path: str) -> str:
-        """The address of a page."""
-        return f"http://127.0.0.1:{self.servers.port}/cr{path}"
-
-    def open_list(self, judge: int = 0, phase: int = 2, width: int = 1280) -> str:
-        """Open a judge's page, and tell the code of its form."""
-        code, signed = list(links(self.campaign, phase).items())[judge]
-        self.browser.visit(self.url(f"/judge/{signed}"), width)
-        return code
-
-    def press(self, *keys: str) -> None:
-        """Press keys, wherever the page listens."""
-        ActionChains(self.browser.driver).send_keys(*keys).perform()
-
-    def saving(self) -> str:
-        """What the page says of saving."""
-        return str(self.browser.one("#saving").text)
-
-    def wait(self, test: Callable[[], Any], what: str) -> None:
-        """Until something is so."""
-        until = time.monotonic() + PATIENCE
-        while not test():
-            assert time.monotonic() < until, f"{what}: {self.browser.one('body').text[:500]}"
-            time.sleep(0.02)
-
-    def wait_saved(self) -> None:
-        """Until the page says that all is saved."""
-        self.wait(lambda: self.saving() == "All saved", "not all saved")
-
-    def values(self, code: str) -> list[Any]:
-        """What stands in the database for a form, in the form's order."""
-        table = self.campaign.judgements
-        said = dict(zip(table["item_id"], table["value"], strict=True))
-        return [said.get(item, "nothing") for item in listed_items(self.campaign, code)]
-
-
-@pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Campaign, Servers]]:
-    """A campaign in which every test has a judge of its own."""
-    folder = tmp_path_factory.mktemp("judging")
-    campaign = with_lists(small_campaign(folder, [f"Judge O'{n}" for n in range(10)]))
-    build_index(Path(campaign.settings.collection))
-    add_organiser(campaign.database, NAME, PASSWORD)
-    with ExitStack() as stack:
-        started = stack.enter_context(servers(campaign.folder))
-        started.start()
-        yield campaign, started
-        started.kill()
-
-
-@pytest.fixture
-def served(browser: Any, running: tuple[Campaign, Servers]) -> Served:
-    """The campaign in the browser."""
-    return Served(browser, *running)
 
 
 def test_a_whole_list_by_keyboard_with_the_server_lost_in_the_middle(served: Served) -> None:
@@ -98,7 +23,7 @@ def test_a_whole_list_by_keyboard_with_the_server_lost_in_the_middle(served: Ser
     port = served.servers.port
     served.servers.kill()
     served.press(*keys[5:])
-    served.wait(lambda: "7 not saved yet" in served.saving(), "nothing is kept")
+    served.until(lambda: "7 not saved yet" in served.saving(), "nothing is kept")
     assert served.browser.one("#progress").text == "12 of 12 judged"
     assert served.values(code)[5:] == ["nothing"] * 7
     served.servers.start(port)
@@ -107,7 +32,7 @@ def test_a_whole_list_by_keyboard_with_the_server_lost_in_the_middle(served: Ser
     qrels = served.campaign.qrels("j2").table.filter(query_id="p1-a1q1")
     assert sorted(qrels["relevance"]) == sorted(value for value in wanted if value is not None)
     served.browser.one("#finish").click()
-    served.wait(lambda: "Thank you" in served.browser.one("#finished").text, "not finished")
+    served.until(lambda: "Thank you" in served.browser.one("#finished").text, "not finished")
     states = {row["code"]: row["state"] for row in served.campaign.status().to_dicts()}
     assert states[code] == "finished"
     said = [line for line in served.browser.complaints() if "ERR_CONNECTION_REFUSED" not in line]
@@ -122,8 +47,8 @@ def test_what_was_not_saved_outlives_the_window(served: Served) -> None:
     served.servers.kill()
     served.press("0", "1", "0")  # the second time paper 2 is changed below
     served.press("p", "p", "p", "1")
-    served.wait(lambda: "4 not saved yet" in served.saving(), "nothing is kept")
-    served.browser.driver.get("about:blank")
+    served.until(lambda: "4 not saved yet" in served.saving(), "nothing is kept")
+    served.browser.leave()
     served.servers.start(port)
     served.open_list(1)
     served.wait_saved()
@@ -137,7 +62,7 @@ def test_a_click_is_confirmed_and_a_comment_is_saved(served: Served) -> None:
     code = served.open_list(2)
     browser = served.browser
     browser.one(".paper.current .choices [data-value='0']").click()
-    served.wait(lambda: browser.one(".paper.current .status").text == "saved", "not confirmed")
+    served.until(lambda: browser.one(".paper.current .status").text == "saved", "not confirmed")
     assert served.values(code)[0] == 0
     served.press("c")
     served.press("1 is in my comment", Keys.ESCAPE)
@@ -183,7 +108,7 @@ def test_a_clock_that_is_set_while_judgements_wait(served: Served) -> None:
     browser.run("document.querySelectorAll('.paper')[10].click()")
     served.press("1")
     browser.run("Date.now = window.clock")
-    served.wait(lambda: "6 not saved yet" in served.saving(), "nothing is kept")
+    served.until(lambda: "6 not saved yet" in served.saving(), "nothing is kept")
     served.servers.start(port)
     served.wait_saved()
     assert served.values(code) == [*before[:9], 0, 1, before[11]]
@@ -197,12 +122,12 @@ def test_a_wording_that_was_typed_and_not_sent(served: Served) -> None:
     browser.one(".correct").click()
     assert browser.one(".wording .status").text == "write the wording first"
     browser.one(".better").send_keys("How is a ranking made?")
-    browser.driver.get("about:blank")
+    browser.leave()
     served.open_list(7)
     assert browser.one(".better").get_property("value") == "How is a ranking made?"
     assert "not saved yet" in browser.one(".wording .status").text
     browser.one("#finish").click()
-    served.wait(lambda: "Thank you" in browser.one("#finished").text, "not finished")
+    served.until(lambda: "Thank you" in browser.one("#finished").text, "not finished")
     served.wait_saved()
     row = served.campaign.questions.filter(query_id="p8-a1q1").row(0, named=True)
     assert (row["text"], row["kind"]) == ("How is a ranking made?", "corrected")
@@ -223,7 +148,7 @@ def test_on_a_phone_answers_are_in_reach_and_comments_have_room(served: Served) 
         assert 0 < low <= browser.run("return innerHeight"), wanted
     served.press("c")
     served.press("not judged yet", Keys.ESCAPE)
-    served.wait(lambda: "kept" in browser.one(".paper.current .status").text, "not kept")
+    served.until(lambda: "kept" in browser.one(".paper.current .status").text, "not kept")
     room = "return document.querySelector('.paper.current .comment textarea').offsetWidth"
     assert browser.run(room) > 250
 
@@ -248,8 +173,7 @@ def test_phase_one_by_keyboard(served: Served) -> None:
     browser.one("#add").click()
     served.press("What is a second question?")
     browser.all(".question")[1].find_element("css selector", ".state").click()
-    served.wait(lambda: browser.all(".question")[1].find_elements("css selector", ".paper.current"),
-                "no list")  # fmt: skip
+    served.until(lambda: browser.all(".question:nth-child(2) .paper.current"), "no list")
     served.press("4", "3", "2", "1", "?", "u")
     served.wait_saved()
     assert served.values(code) == [*before, 4, 3, 2, 1, None, None]
@@ -263,7 +187,7 @@ def test_a_refused_link_keeps_what_could_not_be_saved(served: Served) -> None:
     code = served.open_list(5)
     revoke_link(served.campaign, code)
     served.press("1")
-    served.wait(lambda: "1 kept here" in served.saving(), "not told")
+    served.until(lambda: "1 kept here" in served.saving(), "not told")
     assert "does not open a list" in served.browser.one("#trouble").text
     renew_link(served.campaign, code)
     served.open_list(5)
@@ -298,39 +222,31 @@ def test_the_list_of_another_an_expired_and_a_forged_link(served: Served) -> Non
     assert set(served.values(theirs)) == {"nothing"}
 
 
-def _log_in(served: Served) -> None:
-    browser = served.browser
-    browser.visit(served.url("/dashboard"))
-    if browser.all("[name=password]"):
-        browser.one("[name=name]").send_keys(NAME)
-        browser.one("[name=password]").send_keys(PASSWORD, Keys.ENTER)
-    served.wait(lambda: "/dashboard" in browser.driver.current_url, "not logged in")
-
-
 def test_the_desks_by_keyboard(served: Served) -> None:
-    _log_in(served)
+    served.log_in()
     browser = served.browser
     browser.visit(served.url("/search?query=p9-a1q1"))
     browser.one("#searching [name=text]").clear()
     served.press(Keys.ESCAPE, "/")
-    served.press("weights of terms", Keys.ENTER)
-    served.wait(lambda: browser.all(".hit"), "nothing found")
+    with browser.arriving():
+        served.press("weights of terms", Keys.ENTER)
+    assert browser.all(".hit")
     served.press("n", "n", "m")
-    served.wait(lambda: len(browser.all(".hit.marked")) == 1, "not marked")
-    served.wait(lambda: len(browser.all(".marks li")) == 1, "not listed")
+    served.until(lambda: len(browser.all(".hit.marked")) == 1, "not marked")
+    served.until(lambda: len(browser.all(".marks li")) == 1, "not listed")
     assert "1 marked" in browser.one(".log").text
     browser.visit(served.url("/search?query=p9-a1q1"))
     assert len(browser.all(".hit.marked")) == 1
     served.press("n", "n", "m")
-    served.wait(lambda: not browser.all(".hit.marked, .marks li"), "still marked")
+    served.until(lambda: not browser.all(".hit.marked, .marks li"), "still marked")
     browser.run("document.querySelectorAll('.hit')[3].querySelector('summary').focus()")
     served.press("m")  # the one in which one is
-    served.wait(lambda: browser.all(".hit:nth-child(4).marked"), "another was marked")
+    served.until(lambda: browser.all(".hit:nth-child(4).marked"), "another was marked")
     assert browser.complaints() == []
 
 
 def test_a_suggestion_is_accepted_by_a_click(served: Served) -> None:
-    _log_in(served)
+    served.log_in()
     served.campaign.reformulate("p10-a1q1", "We present a novel method for ranking of docs", "typo")
     browser = served.browser
     browser.visit(served.url("/reformulation/query?query=p10-a1q1"))
@@ -340,8 +256,9 @@ def test_a_suggestion_is_accepted_by_a_click(served: Served) -> None:
     assert "novel" not in text
     assert text.endswith("ranking of docs")
     assert browser.one("[name=class-filler]").is_selected()
-    browser.one("#wording .strong").click()
-    served.wait(lambda: browser.all(".message"), "not saved")
+    with browser.arriving():
+        browser.one("#wording .strong").click()
+    assert browser.all(".message")
     row = served.campaign.questions.filter(query_id="p10-a1q1").row(0, named=True)
     assert (row["text"], row["classes"]) == (text.strip(), ["filler"])
     assert browser.complaints() == []
@@ -362,7 +279,7 @@ PAGES = (
 
 @pytest.mark.parametrize("width", [1280, 360])
 def test_every_page_fits_and_nothing_is_refused(served: Served, width: int) -> None:
-    _log_in(served)
+    served.log_in()
     browser = served.browser
     first, second = ((list(links(served.campaign, phase).values())[8]) for phase in (1, 2))
     places = {"judge": f"/judge/{second}", "papers": f"/judge/{second}/papers",
@@ -378,7 +295,8 @@ def test_every_page_fits_and_nothing_is_refused(served: Served, width: int) -> N
         )
         assert small == 0, page
     browser.visit(served.url("/dashboard"))
-    browser.one(".top button").click()
-    served.wait(lambda: "/login" in browser.driver.current_url, "not logged out")
+    with browser.arriving():
+        browser.one(".top button").click()
+    assert "/login" in browser.driver.current_url
     browser.visit(served.url("/dashboard"))
     assert "/login" in browser.driver.current_url

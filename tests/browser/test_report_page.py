@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -219,10 +218,8 @@ def test_one_run_is_shown_alone(browser: Any, alone: Path) -> None:
 def saved(browser: Any, name: str) -> etree._Element:
     """A file that the browser saves, once it is there."""
     path = browser.downloads / name
-    end = time.monotonic() + 20
-    while not path.exists():
-        assert time.monotonic() < end, f"{name} was not saved: {list(browser.downloads.iterdir())}"
-        time.sleep(0.05)
+    # The browser takes the name with an empty file before the whole one is there.
+    browser.until(lambda: path.exists() and path.stat().st_size, f"{name} was not saved")
     return etree.fromstring(path.read_bytes())
 
 

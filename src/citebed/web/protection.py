@@ -11,16 +11,18 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from citebed.pages import policy_hash, ready_script
+
 LARGEST_BODY = 64 << 10
 PATIENCE = 30.0
 """Seconds that a body may take: nobody's phone is so slow, but whoever wants to hold a place is."""
 SAFE = ("GET", "HEAD", "OPTIONS")
 POLICY = (
-    "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
-    "object-src 'none'"
+    "default-src 'self'; script-src 'self' '{first}'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'; object-src 'none'"
 )
+"""Of what stands in a page itself only the ``first`` script runs, known by its hash."""
 HEADERS = {
-    "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -39,7 +41,8 @@ class Protection:
     ) -> None:
         self._app, self._static, self._refused = app, static, refused
         self._host = _host_of(address)
-        self._headers = dict(HEADERS)
+        policy = POLICY.format(first=policy_hash(ready_script()))
+        self._headers = HEADERS | {"Content-Security-Policy": policy}
         if secure:
             self._headers["Strict-Transport-Security"] = "max-age=31536000"
 

@@ -17,6 +17,7 @@ from urllib.parse import quote, urlencode
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 from sqlalchemy import Connection
 
 from citebed._version import __version__
@@ -28,6 +29,7 @@ from citebed.judging.organisers import TooManyTries
 from citebed.judging.papers import Lookup, entry_of
 from citebed.judging.store.group_commit import GroupCommit, Unavailable
 from citebed.judging.store.judgements import Saved
+from citebed.pages import ready_script
 
 HERE = Path(__file__).parent
 MOST_REFUSALS = 60
@@ -64,6 +66,7 @@ class Site:
             "simulated": campaign.simulated,
             "path": self.path,
             "version": __version__,
+            "ready": Markup(ready_script()),
         }
 
     @cached_property

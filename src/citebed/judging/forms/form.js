@@ -246,13 +246,10 @@
     if (!done) by("text").select();
   });
 
-  // Nothing is filled in before what was kept is there.
-  const inert = (is) => {
-    for (const part of document.querySelectorAll("main, footer")) part.inert = is;
-  };
-  inert(true);
+  // Nothing can be filled in, since the page was read, before what was kept is there.
   restore().finally(() => {
     show();
-    inert(false);
+    for (const part of document.querySelectorAll("main, footer")) part.inert = false;
+    citebedReady();
   });
 })();

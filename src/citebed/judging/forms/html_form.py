@@ -1,13 +1,11 @@
 """The form as one HTML file that works without a network, and the answer file that it yields.
 
-The page may load nothing at all, and runs only its own style and script, known by their hashes.
+The page may load nothing at all, and runs only its own style and scripts, known by their hashes.
 What comes back is the small JSON file that it makes, ``CODE.answers.json``, or its text in a mail.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import re
 from functools import cache
@@ -21,6 +19,7 @@ from citebed.errors import FormatError
 from citebed.judging.forms.gathering import Gathering, limits_in, limits_text, quoted
 from citebed.judging.forms.sheet import Answers, Sheet
 from citebed.judging.forms.text_form import OPT_OUT, shown_link
+from citebed.pages import policy_hash, ready_script
 from citebed.text.normalise import fold
 
 LARGEST = 2_000_000
@@ -35,13 +34,14 @@ _KNOWN = ("citebed", "version", "form", "phase", "numbers", "questions", "said",
 
 def write(sheet: Sheet) -> str:
     """The page."""
-    style, script = _file("form.css"), _file("form.js")
+    style, ready, script = _file("form.css"), ready_script(), _file("form.js")
     data = {"form": sheet.code, "phase": sheet.phase, "numbers": limits_text(sheet)}
     return _environment().get_template("form.html.j2").render(
         sheet=sheet, data=data, opt_out=OPT_OUT, link=shown_link, shown=fold,
         numbers=range(1, sheet.questions + _MORE_QUESTIONS + 1),
-        style=Markup(style), style_hash=_hash(style),
-        script=Markup(script), script_hash=_hash(script),
+        style=Markup(style), style_hash=policy_hash(style),
+        ready=Markup(ready), ready_hash=policy_hash(ready),
+        script=Markup(script), script_hash=policy_hash(script),
     )  # fmt: skip
 
 
@@ -62,11 +62,6 @@ def _plain(value: Any) -> Any:
 
 def _file(name: str) -> str:
     return (resources.files("citebed.judging.forms") / name).read_text("utf-8")
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
 
 
 # --- The answer file ------------------------------------------------------------------------

@@ -2,13 +2,11 @@
 
 Templates escape whatever they are given but `Markup`, which only `inline_svg` makes. The page's
 Content-Security-Policy lets the browser load nothing at all, and run only the one style and the
-one script of this file, which it knows by their hashes.
+two scripts of this file (the first of them all pages have), which it knows by their hashes.
 """
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import math
 import platform
@@ -22,6 +20,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from citebed._version import __version__
+from citebed.pages import policy_hash, ready_script
 from citebed.report.grid import number
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -98,13 +97,15 @@ def render(
     for; ``scripts`` are the files of this folder that the page needs. ``libraries``, a title, the
     ``command`` and all else that the template shows are ``values``.
     """
-    style, script = _file("page.css"), "\n".join(map(_file, scripts))
+    style, ready = _file("page.css"), ready_script()
+    script = "\n".join([*map(_file, scripts), "citebedReady();\n"])
     versions = {name: metadata.version(name) for name in values.pop("libraries")}
     return environment().get_template(template).render(
         sections=sections, citebed=__version__,
         versions={"Python": platform.python_version(), **versions},
-        style=Markup(style), style_hash=_hash(style),
-        script=Markup(script), script_hash=_hash(script), **values,
+        style=Markup(style), style_hash=policy_hash(style),
+        ready=Markup(ready), ready_hash=policy_hash(ready),
+        script=Markup(script), script_hash=policy_hash(script), **values,
     )  # fmt: skip
 
 
@@ -134,8 +135,3 @@ def _json(data: Any) -> str:
 
 def _file(name: str) -> str:
     return (resources.files("citebed.report.html") / name).read_text("utf-8")
-
-
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"

@@ -123,7 +123,8 @@
   }
 
   function drawChart() {
-    const width = Math.max(chart.clientWidth, 240);
+    state.width = chart.clientWidth;
+    const width = Math.max(state.width, 240);
     const all = state.rows.map((row) => row.by);
     const low = all.reduce((a, b) => Math.min(a, b), 0);
     const high = all.reduce((a, b) => Math.max(a, b), 0);
@@ -336,11 +337,7 @@
   }
 
   new ResizeObserver(() => {
-    const width = chart.clientWidth;
-    if (width && width !== state.width) {
-      state.width = width;
-      drawChart();
-    }
+    if (chart.clientWidth && chart.clientWidth !== state.width) drawChart();
   }).observe(chart);
   renew();
   if (state.rows.length) {

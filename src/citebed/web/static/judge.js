@@ -368,3 +368,4 @@ takeUp();
 showSaving();
 queue.send();
 fetch(`${page.dataset.api}/opened`, { method: "POST" }).catch(() => {});
+citebedReady();

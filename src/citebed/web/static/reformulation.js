@@ -56,3 +56,4 @@ box?.addEventListener("click", (event) => {
   button.disabled = true;
   button.textContent = "Accepted";
 });
+citebedReady();

@@ -73,3 +73,4 @@ document.addEventListener("keydown", (event) => {
   else return;
   event.preventDefault();
 });
+citebedReady();
