@@ -81,9 +81,14 @@ $(VENV)/.ready: $(VENV)/bin/python requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	touch $@
 
+# The registry's pytrec_eval is for x86_64 and macOS; one for another processor may lie beside the checkout.
+PEERS = ../shared/peers/$(shell uname -m)
 $(VENV)/.ready-dev: $(VENV)/bin/python requirements-dev.lock requirements-bare.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-bare.lock
+	$(BIN)/python -c 'import pytrec_eval' 2> /dev/null || [ ! -d $(PEERS) ] || \
+	  $(BIN)/python -m pip install --quiet --no-deps --no-index --find-links $(PEERS) pytrec_eval \
+	  || echo "no wheel of pytrec_eval in $(PEERS) for this Python - the tests against it will not run"
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	touch $@ $(VENV)/.ready
 
