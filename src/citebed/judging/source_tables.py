@@ -1,7 +1,8 @@
 """The tables of the paper, from a campaign: collections compared, documents by their source.
 
-The named sets: *All Phase One* are all questions that were kept; *T1+2* are those with judgements
-of both phases, and all of these; *T1* are the same questions with the judgements of phase one.
+The named sets: *All Phase One* are all questions that were kept; *T1+2* are those that their
+authors judged in both phases, with all of these judgements; *T1* are the same questions with the
+judgements of phase one.
 Counted are documents of the collection that were judged relevant or not; several judges of a
 document count once, the highest wins.
 """
@@ -14,7 +15,7 @@ from typing import NamedTuple
 import polars as pl
 from sqlalchemy import Connection, select
 
-from citebed.judging.judgement_tables import qrels_of
+from citebed.judging.judgement_tables import current_judgements, qrels_of
 from citebed.judging.questions import live_questions
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.schema import pools
@@ -61,23 +62,30 @@ class Pooling(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A query with what was judged in each phase, and how its lists were made."""
+    """A query with what was judged in each phase, and how its lists were made.
+
+    ``by_author`` says that its author judged in phase two, not a second judge alone.
+    """
 
     query_id: str
     first: Relevant
     second: Relevant
     rounds: Sequence[Pooling] = ()
+    by_author: bool = True
 
 
 def judged_queries(store: CampaignStore, connection: Connection) -> list[Judged]:
     """All questions that were kept, with their judgements and lists."""
     first, second = (_by_query(qrels_of(store, connection, name).table) for name in ("j1", "j2"))
+    said = current_judgements(store, connection).filter("own", pl.col("value").is_not_null())
+    by_author = set(said.filter(pl.col("phase") == 2)["query_id"])
     return [
         Judged(
             each.query_id,
             first.get(each.query_id, {}),
             second.get(each.query_id, {}),
             _rounds(connection, each.id),
+            each.query_id in by_author,
         )
         for each in live_questions(store, connection)
     ]
@@ -99,7 +107,7 @@ def _rounds(connection: Connection, question: int) -> list[Pooling]:
 
 def with_both_phases(queries: Iterable[Judged]) -> list[Judged]:
     """The queries of T1 and T1+2."""
-    return [query for query in queries if query.first and query.second]
+    return [query for query in queries if query.first and query.second and query.by_author]
 
 
 # --- Table 2 ----------------------------------------------------------------------------------

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import polars as pl
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Row, select
 
 from citebed.judging.questions import (
+    BY_HAND,
     FIRST_AUTHOR,
     NOTHING_RELEVANT,
     all_questions,
@@ -27,7 +28,16 @@ from citebed.judging.source_tables import (
     with_both_phases,
 )
 from citebed.judging.store.handle import CampaignStore
-from citebed.judging.store.schema import approvals, forms, judgements, mails, wordings
+from citebed.judging.store.schema import (
+    CURRENT,
+    approvals,
+    forms,
+    items,
+    judgements,
+    mails,
+    questions,
+    wordings,
+)
 
 TITLES = {
     "returns": "Invitations, returns and exclusions",
@@ -70,40 +80,106 @@ def marked_simulated(found: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFram
 def returns_table(
     store: CampaignStore, connection: Connection, queries: Sequence[Judged]
 ) -> pl.DataFrame:
-    """Section 2.1 of the paper: how many were asked, answered, and set aside by which rule."""
+    """Section 2.1 of the paper: how many were asked, answered, and set aside by which rule.
+
+    Authors are counted, once for each of their papers, however many lists they were sent; second
+    judges stand in lines of their own. Queries are those with judgements of their authors.
+    """
     every = connection.execute(all_questions(store)).all()
-    aside = set_aside(store, connection)
+    judged = _judged_by_authors(store, connection)
     rules: Counter[str] = Counter()
-    for reasons in aside.values():
-        first = next((r for r in (FIRST_AUTHOR, NOTHING_RELEVANT) if r in reasons), None)
-        rules[first or next(iter(reasons))] += 1
+    for question, reasons in set_aside(store, connection).items():
+        rules[next(rule for rule in RULES if rule in reasons)] += question in judged
+    asked = _asked(store, connection, {each.id: each.person_id for each in every})
+    both = with_both_phases(queries)
+    changed = _reformulated(store, connection, {query.query_id for query in both})
     rows: list[tuple[int, str, int]] = [
-        (1, "invitations", _invited(store, connection, 1)),
-        (1, "forms returned", _answered(store, connection, 1)),
-        (1, "queries with judgements", len(every)),
-        *((1, f"set aside: {rule}", number) for rule, number in rules.items()),
-        (1, "queries left (All Phase One)", len(every) - len(aside)),
-        (2, "invitations", _invited(store, connection, 2)),
-        (2, "forms returned", _answered(store, connection, 2)),
-        (2, "queries with both phases (T1+2)", len(with_both_phases(queries))),
+        (1, "invitations", len(asked[1].invited)),
+        (1, "forms returned", len(asked[1].returned)),
+        (1, "queries with judgements", len(judged)),
+        *((1, f"set aside: {rule}", rules[rule]) for rule in RULES if rules[rule]),
+        (1, "queries left (All Phase One)", len(judged) - rules.total()),
+        (2, "invitations", len(asked[2].invited)),
+        (2, "forms returned", len(asked[2].returned)),
+        (2, "queries with both phases (T1+2)", len(both)),
+        (2, "of these reformulated", len(changed)),
+        (2, "of these approved by their authors", sum(changed)),
     ]
+    if second := asked[SECOND_JUDGES].invited:
+        came = len(asked[SECOND_JUDGES].returned)
+        rows += [(2, "second judges invited", len(second)), (2, "second judges' forms", came)]
+    if silent := len(every) - len(judged):
+        rows.insert(3, (1, "questions without judgements, not counted", silent))
     return pl.DataFrame(rows, orient="row", schema=["phase", "what", "number"])
 
 
-def _number(connection: Connection, chosen: Any) -> int:
-    return int(connection.scalar(chosen) or 0)
+def _judged_by_authors(store: CampaignStore, connection: Connection) -> set[int]:
+    """The questions of which their authors judged a reference; "can't say" is no judgement."""
+    return set(
+        connection.scalars(
+            select(questions.c.id)
+            .join(forms, forms.c.id == questions.c.form_id)
+            .join(items, items.c.question_id == questions.c.id)
+            .join(judgements, judgements.c.item_id == items.c.id)
+            .where(questions.c.campaign_id == store.id, items.c.reference_id.is_not(None))
+            .where(judgements.c.person_id == forms.c.person_id, CURRENT)
+            .where(judgements.c.value.is_not(None))
+            .distinct()
+        )
+    )
 
 
-def _invited(store: CampaignStore, connection: Connection, phase: int) -> int:
-    mine = (forms.c.campaign_id == store.id) & (forms.c.phase == phase)
-    told = select(mails.c.id).where(mails.c.form_id == forms.c.id, mails.c.kind == "invitation")
-    return _number(connection, select(func.count()).select_from(forms).where(mine, told.exists()))
+class _Asked(NamedTuple):
+    """Who was invited and who answered, as papers and people."""
+
+    invited: set[tuple[int, int]]
+    returned: set[tuple[int, int]]
 
 
-def _answered(store: CampaignStore, connection: Connection, phase: int) -> int:
-    mine = (forms.c.campaign_id == store.id) & (forms.c.phase == phase)
-    chosen = select(func.count(judgements.c.form_id.distinct()))
-    return _number(connection, chosen.join(forms, forms.c.id == judgements.c.form_id).where(mine))
+RULES = (FIRST_AUTHOR, NOTHING_RELEVANT, BY_HAND)
+"""Why questions are set aside; one that has several grounds is counted under the first."""
+SECOND_JUDGES = 3
+"""Counted apart from the authors of phases 1 and 2."""
+
+
+def _asked(
+    store: CampaignStore, connection: Connection, authors: Mapping[int, int]
+) -> dict[int, _Asked]:
+    """Invitations and returns of the authors in phases 1 and 2, and of second judges."""
+    told = select(mails.c.form_id).where(mails.c.kind == "invitation")
+    said = select(judgements.c.form_id)
+    chosen = select(
+        forms, forms.c.id.in_(told).label("told"), forms.c.id.in_(said).label("answered")
+    )
+    found = {kind: _Asked(set(), set()) for kind in (1, 2, SECOND_JUDGES)}
+    for form in connection.execute(chosen.where(forms.c.campaign_id == store.id)):
+        theirs = [authors[query["question"]] for query in form.content.get("asked", ())]
+        kind = form.phase if not theirs or form.person_id in theirs else SECOND_JUDGES
+        pair = (form.paper_id, form.person_id)
+        found[kind].invited.update([pair] if form.told else [])
+        found[kind].returned.update([pair] if form.answered else [])
+    return found
+
+
+def _reformulated(
+    store: CampaignStore, connection: Connection, wanted: Collection[str]
+) -> list[bool]:
+    """Of these queries those that were worded anew: whether their authors approved."""
+    every = connection.execute(all_questions(store)).all()
+    found = [_last_reformulation(connection, each) for each in every if each.query_id in wanted]
+    return [approved for last, approved in filter(None, found)]
+
+
+def _last_reformulation(connection: Connection, question: Row[Any]) -> tuple[Row[Any], bool] | None:
+    """How a question was last worded by the organisers, and whether its author approved."""
+    mine = (wordings.c.question_id == question.id) & (wordings.c.kind == "reformulated")
+    chosen = select(wordings).where(mine).order_by(wordings.c.id.desc()).limit(1)
+    last = connection.execute(chosen).first()
+    if last is None:
+        return None
+    theirs = approvals.c.person_id == question.person_id
+    said = select(approvals.c.approved).where(approvals.c.wording_id == last.id, theirs)
+    return last, bool(connection.scalar(said.order_by(approvals.c.id.desc()).limit(1)))
 
 
 def reformulations_table(store: CampaignStore, connection: Connection) -> pl.DataFrame:
@@ -113,22 +189,13 @@ def reformulations_table(store: CampaignStore, connection: Connection) -> pl.Dat
     """
     counts = {name: [0, 0, 0] for name in (*CLASSES, "all")}
     for each in connection.execute(all_questions(store)).all():
-        mine = (wordings.c.question_id == each.id) & (wordings.c.kind == "reformulated")
-        last = connection.execute(
-            select(wordings).where(mine).order_by(wordings.c.id.desc()).limit(1)
-        ).first()
-        if last is None:
+        if (found := _last_reformulation(connection, each)) is None:
             continue
-        said = connection.scalar(
-            select(approvals.c.approved)
-            .where(approvals.c.wording_id == last.id, approvals.c.person_id == each.person_id)
-            .order_by(approvals.c.id.desc())
-            .limit(1)
-        )
+        last, said = found
         corrected = wording_of(connection, each.id).kind == "corrected"
         for name in (*last.classes, "all"):
             counts[name][0] += 1
-            counts[name][1] += bool(said)
+            counts[name][1] += said
             counts[name][2] += corrected
     rows = [(name, *numbers) for name, numbers in counts.items()]
     columns = ["class", "reformulated", "approved", "corrected"]
