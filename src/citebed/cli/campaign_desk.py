@@ -70,6 +70,18 @@ def exclude(
 
 
 @campaign.command()
+def close(folder: Folder) -> None:
+    """Close phase one: questions of co-authors whose first author answered too are set aside.
+
+    'citebed campaign questions' shows before which those are; pooling closes phase one as well.
+
+    Example: citebed campaign close cr26
+    """
+    number = open_folder(folder).close_phase_one()
+    say(f"phase one is closed; {count(number, 'question')} of co-authors set aside")
+
+
+@campaign.command()
 def search(
     folder: Folder,
     query: Annotated[str, typer.Argument(help="A query's id.")],
@@ -135,10 +147,16 @@ def pool(
 ) -> None:
     """Make the lists of phase two: manual results first, then one of each run in turn.
 
+    This closes phase one, as 'citebed campaign close' does.
+
     Example: citebed campaign pool cr26 --size 15 --runs a.run --runs b.run
     """
     options = {"method": method, "depth": depth, "seed": seed, "coupling": coupling}
-    made = open_folder(folder).pool(runs, size, **options)
+    opened = open_folder(folder)
+    due = opened.questions["at_closing"].drop_nulls().len()
+    made = opened.pool(runs, size, **options)
+    if due:
+        say(f"phase one is closed; {count(due, 'question')} of co-authors set aside")
     if as_json:
         print_rows([each._asdict() for each in made], "json")
         return

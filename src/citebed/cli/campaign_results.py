@@ -16,6 +16,9 @@ from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     import polars as pl
+    from sqlalchemy import Connection
+
+    from citebed.judging import Campaign
 
 
 @campaign.command()
@@ -44,6 +47,16 @@ def status(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> No
     print_table(opened.status(), as_json, as_csv)
     with opened.reading() as connection:
         say(campaign_counts(opened, connection))
+        note_what_closing_does(opened, connection)
+
+
+def note_what_closing_does(opened: Campaign, connection: Connection) -> None:
+    """Say how many questions the rule on co-authors is about to take, before it does."""
+    from citebed.judging.questions import due_at_closing
+
+    if due := due_at_closing(opened, connection):
+        say(f"note: {count(len(due), 'question')} of co-authors whose first author answered too "
+            "will be set aside when phase one is closed: 'citebed campaign close'")  # fmt: skip
 
 
 @campaign.command()
@@ -82,6 +95,8 @@ def tables(
     opened = open_folder(folder)
     print_tables(opened.tables(), only, style_of("latex" if latex else None, as_json, as_csv),
                  simulated=opened.simulated)  # fmt: skip
+    with opened.reading() as connection:
+        note_what_closing_does(opened, connection)
 
 
 def print_tables(
@@ -137,7 +152,10 @@ def export(
 
     Example: citebed campaign export cr26 -o qrels/
     """
-    done = open_folder(folder).export(output, graded=graded, shapes=to or ())
+    opened = open_folder(folder)
+    done = opened.export(output, graded=graded, shapes=to or ())
+    with opened.reading() as connection:
+        note_what_closing_does(opened, connection)
     typer.echo(f"wrote {printable(done.folder)}, version {done.version}")
     for name, (queries, judged) in done.sets.items():
         typer.echo(f"  {name}.qrels: {count(judged, 'judgement')} of {count(queries, 'query')}")

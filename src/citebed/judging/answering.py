@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, func, insert, or_, select, update
 
 from citebed.errors import CitebedError
 from citebed.judging.assigning import Form, items_of
@@ -25,6 +25,7 @@ from citebed.judging.store.schema import (
     now,
     papers,
     people,
+    problems,
     questions,
     references,
     returns,
@@ -276,6 +277,27 @@ def note_once(store: CampaignStore, connection: Connection, form: Form, what: st
     """Put down that a judge has ``opened`` or ``finished`` a form, the first time."""
     if not is_noted(connection, form, what):
         store.log(connection, what, f"author {form.person_id}", form.id)
+
+
+def has_responded(connection: Connection, form: Form) -> bool:
+    """Whether something came of a form: an answer, a file, or that it is finished.
+
+    A file counts however little could be read of it. Only where nothing was read and the organiser
+    has settled that, as of an automatic reply, it is as if none had come.
+    """
+    mine = returns.c.form_id == form.id
+    problem = select(problems.c.id).where(problems.c.return_id == returns.c.id)
+    kept = [
+        select(table.c.id).where(table.c.return_id == returns.c.id).exists()
+        for table in (judgements, wordings)
+    ]
+    is_open = problem.where(problems.c.settled_at.is_(None)).exists()
+    came = select(returns.c.id).where(mine, or_(~problem.exists(), is_open, *kept)).limit(1)
+    return (
+        answered(connection, form)[0] > 0
+        or connection.scalar(came) is not None
+        or is_noted(connection, form, "finished")
+    )
 
 
 def answered(connection: Connection, form: Form) -> tuple[int, int]:

@@ -34,6 +34,8 @@ from citebed.judging.questions import (
     BY_HAND,
     all_questions,
     apply_rules,
+    close_phase_one,
+    due_at_closing,
     exclude,
     set_aside,
     wording_of,
@@ -140,18 +142,23 @@ class Campaign(CampaignStore):
 
     @property
     def questions(self) -> pl.DataFrame:
-        """Research questions as stated and as worded now, with why they are set aside."""
+        """Research questions as stated and as worded now, with why they are set aside.
+
+        ``at_closing`` says why one would be set aside if phase one were closed now.
+        """
         with self.reading() as connection:
             aside = set_aside(self, connection)
+            due = due_at_closing(self, connection)
             rows = []
             for each in connection.execute(all_questions(self)).all():
                 last = wording_of(connection, each.id)
                 stated = wording_of(connection, each.id, "stated").text
                 excluded = "; ".join(aside.get(each.id, {}).values()) or None
                 rows.append((each.query_id, each.paper, each.person, stated, last.text, last.kind,
-                             list(last.classes), excluded))  # fmt: skip
-        names = ["query_id", "paper", "author", "stated", "text", "kind", "classes", "excluded"]
-        kinds = [*[pl.String] * 6, pl.List(pl.String), pl.String]
+                             list(last.classes), excluded, due.get(each.id)))  # fmt: skip
+        names = ["query_id", "paper", "author", "stated", "text", "kind", "classes", "excluded",
+                 "at_closing"]  # fmt: skip
+        kinds = [*[pl.String] * 6, pl.List(pl.String), pl.String, pl.String]
         return pl.DataFrame(rows, dict(zip(names, kinds, strict=True)), orient="row")  # type: ignore[arg-type]
 
     def question(self, query_id: str) -> str:
@@ -186,6 +193,14 @@ class Campaign(CampaignStore):
             question = searching.question_row(self, connection, query_id)
             exclude(connection, question.id, BY_HAND, reason, "organiser", lift)
 
+    def close_phase_one(self, who: str = "organiser") -> int:
+        """Set the questions of co-authors aside whose first author answered too; how many.
+
+        Before, `questions` says of which this would happen. Pooling closes phase one too.
+        """
+        with self.writing() as connection:
+            return close_phase_one(self, connection, who)
+
     # --- phase two ---
 
     def search(
@@ -203,12 +218,13 @@ class Campaign(CampaignStore):
     ) -> list[PoolReport]:
         """Make the lists of phase two: manual results first, then one of each run in turn.
 
-        Without ``runs`` the three models of the paper search. The options are those of
-        `PoolOptions`: ``method``, ``depth``, ``seed``, ``coupling``.
+        Phase one is closed with it. Without ``runs`` the three models of the paper search. The
+        options are those of `PoolOptions`: ``method``, ``depth``, ``seed``, ``coupling``.
         """
         chosen = PoolOptions(size or self.settings.pool_size, **options)
         read_method(chosen.method)
         given = None if runs is None else list(as_runs(runs))
+        self.close_phase_one()
         with self.reading() as connection:
             queries = waiting(self, connection)
             judged = qrels_of(self, connection, "j1")

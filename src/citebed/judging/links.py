@@ -5,12 +5,16 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import re
 import secrets
 from datetime import datetime
 
 from citebed.judging.store.handle import CampaignStore
 
 _ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # none of its letters is taken for a digit
+
+
+CODE = re.compile(rf"\b[{_ALPHABET}]{{4}}(?:-[{_ALPHABET}]{{4}}){{3}}\b")
 
 
 def new_code() -> str:

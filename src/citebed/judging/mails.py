@@ -13,7 +13,7 @@ import re
 import smtplib
 import ssl
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from email.headerregistry import Address
@@ -28,12 +28,13 @@ from sqlalchemy import Connection, Row, insert, select, update
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.network import refuse_offline
 from citebed.files.writing import write_whole
-from citebed.judging.answering import answered
+from citebed.judging.answering import has_responded
 from citebed.judging.assigning import Form, sheet_of
 from citebed.judging.forms import html_form, pdf_form, text_form
 from citebed.judging.forms.sheet import Sheet
+from citebed.judging.questions import papers_answered, set_aside
 from citebed.judging.store.handle import CampaignStore
-from citebed.judging.store.schema import forms, mails, now, people
+from citebed.judging.store.schema import authorships, forms, mails, now, people
 
 FORMS = ("text", "pdf", "html", "web")
 PASSWORD = "CITEBED_SMTP_PASSWORD"
@@ -71,21 +72,21 @@ def invite(store: CampaignStore, outbox: Path, ways: Sequence[str] = FORMS) -> l
     """Write a mail for every form that nobody was told of yet, into the outbox."""
     check_ways(ways)
     with store.reading() as connection:
-        new = [f.id for f in open_forms(store, connection) if not _mails_about(connection, f.id)]
+        wanted = wanted_forms(store, connection)
+        new = [form.id for form in wanted if not _mails_about(connection, form.id)]
     return _write(store, [(form, "invitation", 1) for form in new], outbox, ways)
 
 
 def remind(
     store: CampaignStore, outbox: Path, ways: Sequence[str] = FORMS, *, after_days: int = 7
 ) -> list[Path]:
-    """Write to those who have not answered, if the last mail to them is so many days old."""
+    """Write to those of whom nothing came, if the last mail to them is so many days old."""
     check_ways(ways)
     with store.reading() as connection:
         wanted = []
-        for form in open_forms(store, connection):
+        for form in _waited_for(store, connection):
             last = _mails_about(connection, form.id)
-            old = last and last[-1].written_at <= now() - timedelta(days=after_days)
-            if old and answered(connection, form)[0] == 0:
+            if last and last[-1].written_at <= now() - timedelta(days=after_days):
                 wanted.append((form.id, "reminder", len(last)))
     return _write(store, wanted, outbox, ways)
 
@@ -96,6 +97,34 @@ def open_forms(store: CampaignStore, connection: Connection) -> list[Form]:
     chosen = select(forms).join(people, people.c.id == forms.c.person_id)
     chosen = chosen.where(mine, people.c.opted_out_at.is_(None), forms.c.expires_at > now())
     return list(connection.execute(chosen.order_by(forms.c.id)))
+
+
+def wanted_forms(store: CampaignStore, connection: Connection) -> list[Form]:
+    """Open forms whose answers would count.
+
+    Not those of co-authors whose first author responded, which would be discarded, nor lists of
+    questions that are all set aside.
+    """
+    answered_for = papers_answered(store, connection)
+    aside = set_aside(store, connection)
+    first = {
+        (row.paper_id, row.person_id)
+        for row in connection.execute(select(authorships).where(authorships.c.position == 1))
+    }
+
+    def counts(form: Form) -> bool:
+        if form.phase == 1:
+            is_first = (form.paper_id, form.person_id) in first
+            return is_first or form.paper_id not in answered_for
+        return any(query["question"] not in aside for query in form.content["asked"])
+
+    return [form for form in open_forms(store, connection) if counts(form)]
+
+
+def _waited_for(store: CampaignStore, connection: Connection) -> list[Form]:
+    """Forms whose answers would count, and of which nothing came yet."""
+    wanted = wanted_forms(store, connection)
+    return [form for form in wanted if not has_responded(connection, form)]
 
 
 def _mails_about(connection: Connection, form: int) -> Sequence[Row[Any]]:
@@ -265,9 +294,14 @@ def send(
     refuse_offline("sending mails", "The mails are in the outbox; send them from there.")
     ready = (mails.c.campaign_id == store.id) & (mails.c.state == "written")
     with store.reading() as connection:
-        chosen = select(mails.c.id, mails.c.content, mails.c.attempts, people.c.opted_out_at)
-        chosen = chosen.join(people, people.c.id == mails.c.person_id)
-        rows = connection.execute(chosen.where(ready).order_by(mails.c.id).limit(most)).all()
+        rows = connection.execute(
+            select(mails, people.c.opted_out_at)
+            .join(people, people.c.id == mails.c.person_id)
+            .where(ready)
+            .order_by(mails.c.id)
+            .limit(most)
+        ).all()
+        waited_for = {form.id for form in _waited_for(store, connection)}
         stuck = (mails.c.campaign_id == store.id) & (mails.c.state == "sending")
         unsure = tuple(connection.scalars(select(mails.c.file).where(stuck)))
     counts = {"sent": 0, "failed": 0, "written": 0}
@@ -276,8 +310,8 @@ def send(
             for number, row in enumerate(rows):
                 if number:
                     pause(60 / smtp.per_minute)
-                if row.opted_out_at is not None:
-                    _mark(store, row.id, "written", "failed", error="opted out")
+                if why := _needless(row, waited_for):
+                    _mark(store, row.id, "written", "failed", error=why)
                     counts["failed"] += 1
                 elif _mark(store, row.id, "written", "sending", attempts=row.attempts + 1):
                     state, error = _hand_in(server, row.content, row.attempts + 1)
@@ -285,6 +319,14 @@ def send(
                     _mark(store, row.id, "sending", state, error=error, sent_at=sent_at)
                     counts[state] += 1
     return Sent(counts["sent"], counts["failed"], counts["written"], unsure)
+
+
+def _needless(mail: Row[Any], waited_for: Container[int]) -> str:
+    """Why a mail in the outbox should not go out any more, if so."""
+    if mail.opted_out_at is not None:
+        return "opted out"
+    is_late = mail.kind == "reminder" and mail.form_id not in waited_for
+    return "not needed any more: answered since, or the form has ended" if is_late else ""
 
 
 def _hand_in(server: smtplib.SMTP, content: bytes, attempt: int) -> tuple[str, str | None]:

@@ -7,10 +7,10 @@ reason, and lifted, on record too, when its ground is gone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, and_, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, insert, select
 
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.schema import (
@@ -23,6 +23,7 @@ from citebed.judging.store.schema import (
     now,
     papers,
     people,
+    pools,
     questions,
     wordings,
 )
@@ -92,12 +93,17 @@ def wording_history(connection: Connection, question: int) -> list[Row[Any]]:
 def set_aside(store: CampaignStore, connection: Connection) -> dict[int, dict[str, str]]:
     """The questions that are excluded now: rules with their reasons, by question.
 
-    What the rules say is seen from the answers as they are, which on the web come one by one.
+    What has no relevant document is seen from the answers as they are, which on the web come one
+    by one; what co-authors asked is set aside when phase one is closed.
     """
-    found = _by_rule(store, connection)
+    found = {
+        question: {NOTHING_RELEVANT: reason}
+        for question, reason in _without_relevant(store, connection).items()
+    }
     for question, rules in _on_record(store, connection).items():
-        if BY_HAND in rules:
-            found.setdefault(question, {})[BY_HAND] = rules[BY_HAND]
+        standing = {rule: reason for rule, reason in rules.items() if rule != NOTHING_RELEVANT}
+        if standing:
+            found[question] = standing | found.get(question, {})
     return found
 
 
@@ -127,43 +133,91 @@ def exclude(
 
 
 def apply_rules(store: CampaignStore, connection: Connection) -> None:
-    """Put the exclusions by rule on record as the answers so far have them."""
-    wanted, recorded = _by_rule(store, connection), _on_record(store, connection)
-    for question in sorted({*wanted, *recorded}):
-        now_wanted, known = wanted.get(question, {}), recorded.get(question, {})
-        for rule, reason in now_wanted.items():
-            if rule not in known:
-                exclude(connection, question, rule, reason, "rule")
-        for rule in set(known) - set(now_wanted) - {BY_HAND}:
-            exclude(connection, question, rule, "its ground is gone", "rule", lifted=True)
+    """Put on record which questions lack a relevant document, as the answers so far have it."""
+    wanted = _without_relevant(store, connection)
+    _put_on_record(store, connection, NOTHING_RELEVANT, wanted, grounds=wanted)
 
 
-def _by_rule(store: CampaignStore, connection: Connection) -> dict[int, dict[str, str]]:
-    """The questions that the paper's rules set aside, with their reasons."""
-    every = connection.execute(all_questions(store)).all()
-    answered = {question.paper_id for question in every if question.position == 1}
-    relevant = _with_relevant_documents(store, connection)
-    found: dict[int, dict[str, str]] = {}
-    for question in every:
-        if question.position > 1 and question.paper_id in answered:
-            reason = f"the first author of {question.paper} answered too"
-            found.setdefault(question.id, {})[FIRST_AUTHOR] = reason
-        if question.id not in relevant:
-            reason = "none of its references that are in the collection was judged relevant"
-            found.setdefault(question.id, {})[NOTHING_RELEVANT] = reason
-    return found
+def close_phase_one(store: CampaignStore, connection: Connection, who: str = "organiser") -> int:
+    """Set the questions of co-authors aside whose first author responded; how many are new.
+
+    Closing again does the same with what came since. What is in phase two already stays there.
+    """
+    due = due_at_closing(store, connection)
+    grounds = _of_co_authors(store, connection)
+    _put_on_record(store, connection, FIRST_AUTHOR, due, grounds=grounds)
+    store.log(connection, "phase one closed", who, set_aside=len(due))
+    return len(due)
 
 
-def _with_relevant_documents(store: CampaignStore, connection: Connection) -> set[int]:
-    """Questions with a relevant reference that is in the collection."""
+def due_at_closing(store: CampaignStore, connection: Connection) -> dict[int, str]:
+    """The questions that would be set aside if phase one were closed now, with the reason."""
+    recorded = _on_record(store, connection)
+    pooled = set(connection.scalars(select(pools.c.question_id)))
+    return {
+        question: reason
+        for question, reason in _of_co_authors(store, connection).items()
+        if question not in pooled and FIRST_AUTHOR not in recorded.get(question, {})
+    }
+
+
+def _put_on_record(
+    store: CampaignStore,
+    connection: Connection,
+    rule: str,
+    wanted: Mapping[int, str],
+    *,
+    grounds: Container[int],
+) -> None:
+    """Set aside by a rule what is not yet, and take back what is without ``grounds`` for it."""
+    known = {q for q, rules in _on_record(store, connection).items() if rule in rules}
+    for question in sorted(wanted.keys() - known):
+        exclude(connection, question, rule, wanted[question], "rule")
+    for question in sorted(each for each in known if each not in grounds):
+        exclude(connection, question, rule, "its ground is gone", "rule", lifted=True)
+
+
+def papers_answered(store: CampaignStore, connection: Connection) -> set[int]:
+    """The papers whose first author responded: with a question and judgements of references."""
+    judged = _with_judgements(store, connection, judgements.c.value.is_not(None))
+    return {
+        question.paper_id
+        for question in connection.execute(all_questions(store))
+        if question.position == 1 and question.id in judged
+    }
+
+
+def _of_co_authors(store: CampaignStore, connection: Connection) -> dict[int, str]:
+    answered = papers_answered(store, connection)
+    return {
+        question.id: f"the first author of {question.paper} answered too"
+        for question in connection.execute(all_questions(store))
+        if question.position > 1 and question.paper_id in answered
+    }
+
+
+def _without_relevant(store: CampaignStore, connection: Connection) -> dict[int, str]:
+    relevant = _with_judgements(
+        store,
+        connection,
+        items.c.doc_id.is_not(None) & (judgements.c.value >= store.settings.relevant_from),
+    )
+    reason = "none of its references that are in the collection was judged relevant"
+    every = connection.execute(all_questions(store))
+    return {question.id: reason for question in every if question.id not in relevant}
+
+
+def _with_judgements(
+    store: CampaignStore, connection: Connection, such: ColumnElement[bool]
+) -> set[int]:
+    """Questions with such judgements of references."""
     return set(
         connection.scalars(
             select(items.c.question_id)
             .join(judgements, judgements.c.item_id == items.c.id)
             .join(questions, questions.c.id == items.c.question_id)
             .where(questions.c.campaign_id == store.id, items.c.reference_id.is_not(None))
-            .where(items.c.doc_id.is_not(None), CURRENT)
-            .where(judgements.c.value >= store.settings.relevant_from)
+            .where(CURRENT, such)
             .distinct()
         )
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from citebed.errors import CitebedError, FormatError
 from citebed.judging.answering import Recorded, record
 from citebed.judging.assigning import Form, form_by_code
 from citebed.judging.forms.sheet import Answers, Unread
+from citebed.judging.links import CODE
 from citebed.judging.pieces import Part, parts_in, parts_of, read_form
 from citebed.judging.questions import apply_rules
 from citebed.judging.store.handle import CampaignStore
@@ -27,6 +29,9 @@ from citebed.wording import printable
 
 READ_ANEW = "read anew"
 """Who settles a problem that a second reading does not have."""
+
+
+_MOST_CODES = 20
 
 
 class Returned(NamedTuple):
@@ -106,7 +111,8 @@ def _take(store: CampaignStore, part: Part, again: bool, connection: Connection)
     form = form_by_code(store, connection, answers.code) if answers else None
     if answers and form is None:
         unread = (Unread(0, f"the form {answers.code[:40]!r} is of another campaign, or of none"),)
-    kept = known or _keep(store, connection, part, digest, via, form)
+    named = form or _named(store, connection, part)
+    kept = known or _keep(store, connection, part, digest, via, named)
     recorded = None
     if via and answers and form:
         source = Source(form.person_id, form.id, via, kept.answered_at, kept.id)
@@ -142,6 +148,14 @@ def _keep(
     row |= {"answered_at": min(part.answered_at, now()), "received_at": now()}
     row |= {"form_id": form.id if form else None}
     return connection.execute(insert(returns).returning(returns).values(row)).one()
+
+
+def _named(store: CampaignStore, connection: Connection, part: Part) -> Form | None:
+    """The form whose code stands in the name or the text of what could not be read as one."""
+    codes = dict.fromkeys(CODE.findall(f"{part.name}\n{part.text().text}".upper()))
+    found = [form_by_code(store, connection, code) for code in islice(codes, _MOST_CODES)]
+    forms = [form for form in found if form is not None]
+    return forms[0] if len(forms) == 1 else None
 
 
 def _list_problems(connection: Connection, return_id: int, unread: Iterable[Unread]) -> None:

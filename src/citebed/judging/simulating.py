@@ -28,7 +28,7 @@ from citebed.judging.campaign import Campaign, new_campaign
 from citebed.judging.judgement_tables import qrels_of
 from citebed.judging.papers import add_papers
 from citebed.judging.pool_making import waiting
-from citebed.judging.questions import all_questions, apply_rules, live_questions
+from citebed.judging.questions import all_questions, apply_rules, close_phase_one, live_questions
 from citebed.judging.searching import automatic_runs
 from citebed.judging.simulated_findings import Judges, expected, methods, per_query
 from citebed.judging.simulated_judges import (
@@ -173,6 +173,8 @@ def _answer(
             source = Source(form.person_id, form.id, VIA, now())
             record(campaign, connection, form, answers, source)
         apply_rules(campaign, connection)
+        if phase == 1:
+            close_phase_one(campaign, connection)
 
 
 def _listed(connection: Connection, form: Form) -> dict[int, str]:

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 from sqlalchemy import Connection, Select, Table, func, select
 
-from citebed.judging.answering import answered
+from citebed.judging.answering import answered, has_responded
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.schema import (
     CURRENT,
@@ -60,7 +60,8 @@ def _row(connection: Connection, form: Any) -> tuple[Any, ...]:
         select(mails.c.state).where(mails.c.form_id == form.id).order_by(mails.c.id)
     ).all()
     done, of = answered(connection, form)
-    seen = _happened(connection, form.id, "opened") or bool(done)
+    begun = has_responded(connection, form)
+    seen = _happened(connection, form.id, "opened") or begun
     finished = _happened(connection, form.id, "finished") or (of > 0 and done == of)
     return (
         form.phase,
@@ -73,7 +74,7 @@ def _row(connection: Connection, form: Any) -> tuple[Any, ...]:
         seen,
         done,
         of,
-        _state(form, seen, bool(done), finished),
+        _state(form, seen, begun, finished),
         form.code,
     )
 

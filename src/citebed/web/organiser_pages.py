@@ -18,7 +18,7 @@ from citebed.judging.organisers import (
     end_session,
     session_of,
 )
-from citebed.judging.questions import BY_HAND, all_questions, set_aside
+from citebed.judging.questions import BY_HAND, all_questions, due_at_closing, set_aside
 from citebed.web import doors
 from citebed.web.site import Site, address_of, site_of
 from citebed.wording import count
@@ -101,6 +101,7 @@ def _dashboard(site: Site, session: Session, message: str, link: str = "") -> HT
     with campaign.reading() as connection:
         mails = mail_table(campaign, connection).to_dicts()
         aside = set_aside(campaign, connection)
+        due = due_at_closing(campaign, connection)
         named = {row.id: row.query_id for row in connection.execute(all_questions(campaign))}
         refusals = recent_events(campaign, connection, "refused")
         agreed = agreement(campaign, connection)
@@ -114,6 +115,7 @@ def _dashboard(site: Site, session: Session, message: str, link: str = "") -> HT
         mail_states=sorted(Counter((mail["kind"], mail["state"]) for mail in mails).items()),
         troubled=[mail for mail in mails if mail["error"] or mail["state"] == "sending"],
         aside=[(named[question], rules) for question, rules in aside.items()],
+        due=[(named[question], reason) for question, reason in due.items()],
         history=campaign.exclusions.to_dicts(),
         by_hand=BY_HAND,
         queries=[query for question, query in named.items() if question not in aside],
@@ -177,6 +179,15 @@ def exclude(request: Request, said: doors.Checked) -> Response:
         raise CitebedError("say why the question is set aside.")
     site.campaign.exclude(said.get("query", ""), reason or "taken back", lift=lift)
     return _back(site, "back" if lift else "aside")
+
+
+@router.post("/phase-one/close", response_class=HTMLResponse)
+def close(request: Request, session: doors.Organiser, _: doors.Checked) -> HTMLResponse:
+    """Close phase one, as the verb does."""
+    site = site_of(request)
+    number = site.campaign.close_phase_one(session.organiser)
+    told = f"Phase one is closed: {count(number, 'question')} of co-authors set aside."
+    return _dashboard(site, session, told)
 
 
 def _number(text: str, name: str, low: int, high: int) -> int:

@@ -14,8 +14,8 @@ import citebed
 from citebed.collection import import_sources
 from citebed.errors import CitebedError, UnknownName
 from citebed.judging import Campaign, new_campaign, open_campaign, restore_campaign
-from citebed.judging.answering import judge, record, state_question
-from citebed.judging.assigning import assign_phase_one, assign_phase_two, items_of, sheet_of
+from citebed.judging.answering import judge, record
+from citebed.judging.assigning import assign_phase_one, assign_phase_two, sheet_of
 from citebed.judging.forms.sheet import Answers
 from citebed.judging.links import code_of, token
 from citebed.judging.questions import FIRST_AUTHOR, NOTHING_RELEVANT
@@ -42,30 +42,62 @@ def test_the_rules_of_the_paper_set_questions_aside_and_on_record(
     assert "judged relevant" in table["demo-passages-a1q1"]["excluded"]
     answer(1, "How do filters age?", [4])
     answer(3, "What is not in the collection?", [1, 3])
+    assert asked.close_phase_one() == 1
     history = [(row["query_id"], row["rule"], row["lifted"]) for row in asked.exclusions.to_dicts()]
     assert history == [
         ("demo-passages-a1q1", NOTHING_RELEVANT, False),
-        ("demo-filters-a2q1", FIRST_AUTHOR, False),
         ("demo-passages-a1q1", NOTHING_RELEVANT, True),
+        ("demo-filters-a2q1", FIRST_AUTHOR, False),
     ]
     assert set(asked.qrels("j1").table["query_id"]) == {QUERY, "demo-passages-a1q1"}
     asked.exclude(QUERY, "a test")
     assert set(asked.qrels("j1").table["query_id"]) == {"demo-passages-a1q1"}
 
 
-def test_the_rules_hold_for_answers_on_the_web_at_once(asked: Campaign) -> None:
-    with asked.writing() as connection:
-        for number, text in ((1, "How do filters age?"), (2, "What do co-authors ask?")):
-            form = form_row(connection, number)
-            source = Source(form.person_id, form.id, "web", now())
-            state_question(asked, connection, form, 1, text, source)
-            known = items_of(connection, form)
-            judge(asked, connection, form, Verdict(known[1, 1], 4), source)
+CO_AUTHOR = "demo-filters-a2q1"
+REASON = "the first author of demo-filters answered too"
+
+
+def test_the_rule_on_co_authors_is_shown_before_phase_one_is_closed_and_applied_then(
+    asked: Campaign, answer: Answer
+) -> None:
+    answer(2, "What do co-authors ask?", [4])
+    answer(1, "How do filters age?", [4])
+    assert asked.questions["excluded"].to_list() == [None, None]
+    assert asked.questions["at_closing"].to_list() == [None, REASON]
+    assert set(asked.qrels("j1").table["query_id"]) == {QUERY, CO_AUTHOR}
+    assert asked.exclusions.height == 0
+    assert asked.close_phase_one() == 1
+    assert asked.questions["excluded"].to_list() == [None, REASON]
+    assert asked.questions["at_closing"].to_list() == [None, None]
     assert set(asked.qrels("j1").table["query_id"]) == {QUERY}
-    reason = "the first author of demo-filters answered too"
-    assert asked.questions["excluded"].to_list() == [None, reason]
-    assert asked.exclusions["query_id"].to_list() == ["demo-filters-a2q1"]
-    assert asked.exclusions.height == 1
+    assert asked.close_phase_one() == 0
+    assert asked.exclusions["query_id"].to_list() == [CO_AUTHOR]
+
+
+@pytest.mark.parametrize("grades", [[], [None, None]])
+def test_half_a_question_of_the_first_author_takes_nothing_from_a_co_author(
+    asked: Campaign, answer: Answer, grades: list[int | None]
+) -> None:
+    answer(2, "What do co-authors ask?", [4, 3, 1])
+    answer(1, "How do filt", grades)  # a question without a judgement is no response
+    assert asked.close_phase_one() == 0
+    assert set(asked.qrels("j1").table["query_id"]) == {CO_AUTHOR}
+    answer(1, "How do filters age?", [1])
+    assert asked.questions["at_closing"].to_list() == [None, REASON]
+
+
+def test_pooling_closes_phase_one_and_a_late_first_author_takes_nothing_from_phase_two(
+    asked: Campaign, answer: Answer
+) -> None:
+    answer(2, "What do co-authors ask?", [4])
+    assert [made.query_id for made in asked.pool(size=3)] == [CO_AUTHOR]
+    answer(1, "How do filters age?", [4])
+    assert asked.questions["at_closing"].to_list() == [None, None]
+    assert [made.query_id for made in asked.pool(size=3)] == [QUERY]
+    answer(2, "And what else do they ask?", [4], 2)
+    assert asked.pool(size=3) == []
+    assert asked.questions["excluded"].to_list() == [None, None, REASON]
 
 
 def test_phase_two_asks_for_pooled_documents_and_a_correction_for_new_ones_only(

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select, update
-from tests.unit.judging.conftest import TODAY, Answer
+from tests.unit.judging.conftest import TODAY, Answer, form_row
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.judging import Campaign
-from citebed.judging.answering import opt_out
+from citebed.judging.answering import note_once, opt_out
+from citebed.judging.dashboard import settle_problem
 from citebed.judging.mails import Smtp, send
 from citebed.judging.store.schema import forms, mails, now, people
 
@@ -181,14 +182,85 @@ def test_who_opted_out_is_not_written_to_again(campaign: Campaign, server: _Serv
 def test_reminders_go_to_those_who_have_not_answered(campaign: Campaign, answer: Answer) -> None:
     campaign.invite(["text"], on=TODAY)
     assert campaign.remind(["text"]) == []
-    answer(1, "How do filters age?", [4])
+    answer(2, "What do co-authors ask?", [4])
     first = campaign.remind(["text"], after_days=0)
     assert len(first) == 2
     mail = email.message_from_bytes(first[0].read_bytes(), policy=email.policy.default)
     assert str(mail["Subject"]).startswith("Reminder: ")
     with campaign.writing() as connection:
-        connection.execute(update(forms).where(forms.c.id == 2).values(revoked_at=now()))
+        connection.execute(update(forms).where(forms.c.id == 1).values(revoked_at=now()))
     assert len(campaign.remind(["text"], after_days=0)) == 1
+
+
+def _reminded(campaign: Campaign) -> list[str]:
+    """To whom reminders are written, days after the last mail."""
+    paths = campaign.remind(["text"], after_days=0)
+    mails_of = [email.message_from_bytes(path.read_bytes()) for path in paths]
+    return [str(mail["To"]).rpartition("<")[2].strip(">") for mail in mails_of]
+
+
+def test_no_reminder_goes_to_co_authors_whose_answers_would_be_discarded(
+    campaign: Campaign, answer: Answer
+) -> None:
+    campaign.invite(["text"], on=TODAY)
+    answer(1, "How do filt", [])  # half a question: everybody is still asked
+    assert _reminded(campaign) == ["ada@example.org", "ben@example.org", "di@example.org"]
+    answer(1, "How do filters age?", [4])
+    assert _reminded(campaign) == ["di@example.org"]
+
+
+def _code(campaign: Campaign, form: int) -> str:
+    with campaign.reading() as connection:
+        return str(connection.scalar(select(forms.c.code).where(forms.c.id == form)))
+
+
+def test_no_reminder_goes_to_people_whose_form_came_and_could_not_be_read(
+    campaign: Campaign, tmp_path: Path
+) -> None:
+    campaign.invite(["text"], on=TODAY)
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    ada, di = (_code(campaign, form) for form in (1, 3))
+    (inbox / f"{ada}.pdf").write_bytes(b"%PDF-1.4 cut short")
+    reply = f"From: di@example.org\nSubject: Re: your form ({di})\n\nI filled it in on paper.\n"
+    (inbox / "reply.eml").write_text(reply)
+    assert {done.outcome for done in campaign.returns(inbox)} == {"refused"}
+    assert _reminded(campaign) == ["ben@example.org"]
+    assert campaign.status()["state"].to_list() == ["begun", "sent", "begun"]
+    # The organiser has seen that it was nothing: an automatic reply.
+    for problem in campaign.problems.filter(file="reply.eml")["problem"]:
+        settle_problem(campaign, problem)
+    assert _reminded(campaign) == ["ben@example.org", "di@example.org"]
+
+
+def test_no_reminder_goes_to_those_who_finished_with_nothing(campaign: Campaign) -> None:
+    campaign.invite(["text"], on=TODAY)
+    with campaign.writing() as connection:
+        note_once(campaign, connection, form_row(connection, 3), "finished")
+    assert _reminded(campaign) == ["ada@example.org", "ben@example.org"]
+
+
+def test_no_reminder_asks_for_lists_of_questions_that_were_set_aside(
+    campaign: Campaign, answer: Answer
+) -> None:
+    campaign.invite(["text"], on=TODAY)
+    answer(1, "How do filters age?", [4])
+    campaign.pool(size=3)
+    assert len(campaign.invite(["text"], on=TODAY)) == 1
+    campaign.exclude("demo-filters-a1q1", "off topic")
+    assert _reminded(campaign) == ["di@example.org"]
+    campaign.exclude("demo-filters-a1q1", "on topic", lift=True)
+    assert _reminded(campaign) == ["di@example.org", "ada@example.org"]
+
+
+def test_a_reminder_that_waited_too_long_is_not_sent(
+    campaign: Campaign, answer: Answer, server: _Server
+) -> None:
+    campaign.invite(["text"], on=TODAY)
+    assert _sent(campaign, server) == (3, 0, 0)
+    assert len(_reminded(campaign)) == 3
+    answer(3, "What is a passage?", [4])
+    assert _sent(campaign, server) == (2, 1, 0)
 
 
 def test_a_mail_server_out_of_reach_is_told(campaign: Campaign) -> None:

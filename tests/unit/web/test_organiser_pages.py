@@ -15,8 +15,13 @@ from tests.unit.web.conftest import NAME, PASSWORD, Desk, Judge, count, log_in
 
 from citebed.errors import CitebedError
 from citebed.judging import Campaign
+from citebed.judging.answering import judge as judge_item
+from citebed.judging.answering import state_question
+from citebed.judging.assigning import items_of
 from citebed.judging.organisers import add_organiser, organiser_names, remove_organiser
+from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import (
+    authorships,
     campaigns,
     events,
     forms,
@@ -100,6 +105,36 @@ def test_problems_are_settled(desk: Desk, campaign: Campaign) -> None:
         assert connection.scalar(select(problems.c.settled_by)) == NAME
     for wrong in ("", "x", problem + 1, 2**64):
         assert desk.post("/problems/settle", problem=wrong).status_code == 400
+
+
+def test_phase_one_is_closed_on_the_dashboard_which_shows_before_what_goes(
+    desk: Desk, campaign: Campaign
+) -> None:
+    with campaign.writing() as connection:  # the author of the second paper is one of the first too
+        rows = [{"paper_id": 1, "person_id": 2, "position": 2}]
+        connection.execute(insert(authorships), rows)
+        row = {
+            "campaign_id": campaign.id,
+            "code": "CODE",
+            "phase": 1,
+            "person_id": 2,
+            "paper_id": 1,
+        }
+        row |= {"paper_id": 1, "round": 1, "content": {}, "made_at": now(), "expires_at": now()}
+        connection.execute(insert(forms).values(row))
+        form = connection.execute(select(forms).where(forms.c.code == "CODE")).one()
+        source = Source(2, form.id, "text", now())
+        state_question(campaign, connection, form, 1, "What do co-authors ask?", source)
+        item = items_of(connection, form)[1, 1]
+        judge_item(campaign, connection, form, Verdict(item, 3), source)
+    page = desk.get("/dashboard").text
+    assert "When phase one is closed, this question of a co-author goes too" in page
+    assert campaign.questions["excluded"].null_count() == 5
+    told = desk.post("/phase-one/close").text
+    assert "1 question of co-authors set aside" in told
+    assert "the first author of p1 answered too" in told
+    assert "Close phase one" not in told
+    assert campaign.questions["excluded"].null_count() == 4
 
 
 def test_questions_are_set_aside_and_taken_back(desk: Desk, campaign: Campaign) -> None:
