@@ -31,6 +31,9 @@ from citebed.wording import count
 if TYPE_CHECKING:
     import polars as pl
 
+    from citebed.collection.exporting import ExportReport
+    from citebed.report.collection_stats import CollectionStats
+    from citebed.report.lint_report import Findings
     from citebed.retrieval.pipeline import Pipeline
     from citebed.retrieval.questions import Given
     from citebed.retrieval.recommendations import Recommendations
@@ -80,6 +83,33 @@ class Workbench(Collection):
             report = build_index(self, options, progress)
         self._recommenders.clear()
         return report
+
+    def stats(self) -> CollectionStats:
+        """What is in the collection and its index, in numbers."""
+        from citebed.report.collection_stats import collection_stats
+
+        return collection_stats(self)
+
+    def lint(self, only: Iterable[str] | None = None, *, examples: int | None = 3) -> Findings:
+        """Look for what would spoil an experiment, with the checks named, or with all; each
+        finding has so many examples (``None`` for all) and how to mend it."""
+        from citebed.report.lint_report import linted
+
+        return linted(self, only, examples=examples)
+
+    def export(
+        self,
+        target: str | Path,
+        to: str,
+        *,
+        queries: Iterable[str] | None = None,
+        overwrite: bool = False,
+    ) -> ExportReport:
+        """Write the collection to a file or folder in a form that other tools read: ``bibtex``,
+        ``ris``, ``csl-json``, ``trec``, ``beir`` …; ``queries`` are the query sets to write."""
+        from citebed.collection.exporting import export
+
+        return export(self, to, target, query_sets=queries, overwrite=overwrite)
 
     def forget(self, *sources: str | Path) -> ImportReport:
         """Take sources out, by name or path, with the documents that only they gave.

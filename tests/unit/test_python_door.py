@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -101,6 +102,76 @@ def test_queries_are_a_table_of_ids_and_texts() -> None:
     assert run.table["query_id"].to_list() == ["q"] * 3
     with pytest.raises(citebed.CitebedError, match="needs the columns query_id and text"):
         mine.search(pl.DataFrame({"text": ["probabilistic models"]}))
+
+
+def test_an_open_collection_has_the_verbs_of_collecting(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    mine = citebed.open("mine")
+    assert main(["stats", "mine", "--json"]) == 0
+    assert mine.stats().rows == json.loads(capsys.readouterr().out)
+    assert main(["lint", "mine"]) == int(mine.lint().has_errors)
+    assert str(mine.lint()) == capsys.readouterr().out.rstrip("\n")
+    assert len(mine.lint(["absent-documents"], examples=1)) == 1
+    assert "<table" in mine.stats()._repr_html_()
+    assert "<table" in mine.lint()._repr_html_()
+    assert main(["export", "mine", "theirs.ris", "--to", "ris"]) == 0
+    report = mine.export("ours.ris", "ris")
+    assert str(report).startswith("wrote ")
+    assert Path("ours.ris").read_bytes() == Path("theirs.ris").read_bytes()
+    with pytest.raises(citebed.CitebedError, match="unknown form of export"):
+        mine.export("ours.doc", "word")
+
+
+@pytest.mark.parametrize("given", [3, None, 2.5, b"bytes", ["BM25 is hard to beat.", 3]])
+def test_what_is_no_text_is_refused_with_its_type(given: object) -> None:
+    with pytest.raises(citebed.CitebedError, match=r"expected a text.* found .* type \w+"):
+        citebed.open("mine").recommend(given)  # type: ignore[arg-type]
+
+
+def test_a_text_on_nothing_in_the_collection_is_a_note_at_both_doors(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = "Quokkas nibble hydrangeas."
+    found = citebed.open("mine").recommend(text)
+    assert (len(found), len(found.notes)) == (0, 1)
+    assert "without a word that is in the index" in found.notes[0]
+    assert main(["recommend", "mine", text]) == 0
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", f"note: {found.notes[0]}\n")
+
+
+@pytest.mark.parametrize("name", ["paper.txet", "paper.text", "paper.TXE", "sub/paper.ipnb"])
+def test_a_file_name_with_a_slip_is_no_text(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(citebed.CitebedError, match="there is no file"):
+        citebed.open("mine").recommend(name)
+    assert main(["recommend", "mine", name]) == 1
+    assert f"there is no file '{name}'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["Node.js", "word2vec", "relevance.", "ASP.NET", "etc.)"])
+def test_a_word_with_a_dot_is_a_text(word: str) -> None:
+    citebed.open("mine").recommend(word)
+
+
+def test_a_notebook_is_no_draft_and_says_how_to_make_one() -> None:
+    cells = [{"cell_type": "markdown", "metadata": {}, "source": ["BM25 is hard to beat."]}]
+    notebook = {"metadata": {}, "nbformat": 4, "nbformat_minor": 5, "cells": cells}
+    Path("draft.ipynb").write_text(json.dumps(notebook))
+    for given in ("draft.ipynb", Path("draft.ipynb")):
+        with pytest.raises(citebed.CitebedError, match=r"a Jupyter notebook; .*nbconvert"):
+            citebed.open("mine").recommend(given)
+
+
+def test_a_collection_without_documents_recommends_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("only.qrels").write_text("q1 0 d1 1\n")
+    citebed.create("empty", "only.qrels").index()
+    assert main(["index", "empty", "--rebuild"]) == 0
+    assert "no documents to index; run: citebed import empty" in capsys.readouterr().out
+    with pytest.raises(citebed.CitebedError, match="'empty' has no documents in its index"):
+        citebed.open("empty").recommend(TEXT)
 
 
 def test_every_public_name_is_shown_and_there() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,7 +14,7 @@ from citebed.report.progress_bar import progress_bar
 from citebed.wording import printable
 
 if TYPE_CHECKING:
-    from citebed.retrieval.index.statistics import IndexStatistics
+    from citebed.report.collection_stats import CollectionStats
 
 ENCODER = "encoder"
 CollectionFolder = Annotated[
@@ -35,47 +35,30 @@ def stats(
     Example: citebed stats acm-cr/ --plot acm-cr.svg
     """
     from citebed.collection import open_collection
-    from citebed.collection.statistics import statistics
-    from citebed.collection.statistics_rows import rows
+    from citebed.report.collection_stats import collection_stats
 
-    found = statistics(open_collection(collection))
-    of_index = _index_statistics(collection)
+    found = collection_stats(open_collection(collection))
+    for note in found.notes:
+        typer.echo(f"note: {note}", err=True)
     if plot is not None:
         from citebed.report.collection_picture import draw
 
-        draw(found, plot)
+        draw(found.collection, plot)
         typer.echo(f"drew {printable(plot)}", err=True)
     if as_json or as_csv:
-        from citebed.retrieval.index.statistics import index_rows
-
-        every = [*rows(found), *(index_rows(of_index) if of_index else ())]
-        (print_json if as_json else print_csv)(every)
+        (print_json if as_json else print_csv)(found.rows)
     else:
-        _print_tables(found, of_index)
+        _print_tables(found)
 
 
-def _index_statistics(folder: Path) -> IndexStatistics | None:
-    """The index in numbers; ``None`` if there is none, and a note if it cannot be read."""
-    from citebed.retrieval.index.index import open_index
-    from citebed.retrieval.index.layout import DESCRIPTION, FOLDER, DamagedIndex
-    from citebed.retrieval.index.statistics import index_statistics
-
-    if not (folder / FOLDER / DESCRIPTION).exists():
-        return None
-    try:
-        return index_statistics(open_index(folder))
-    except DamagedIndex as error:
-        typer.echo(f"note: {error}", err=True)
-        return None
-
-
-def _print_tables(found: Any, of_index: IndexStatistics | None) -> None:
+def _print_tables(found: CollectionStats) -> None:
     from rich.console import Console
 
     from citebed.report.collection_table import index_table, statistics_tables
 
     console = Console(highlight=False)
-    for table in (*statistics_tables(found), *([index_table(of_index)] if of_index else ())):
+    of_index = [index_table(found.index)] if found.index else []
+    for table in (*statistics_tables(found.collection), *of_index):
         console.print(table)
 
 
@@ -97,15 +80,14 @@ def lint(
     Example: citebed lint acm-cr/
     """
     from citebed.collection import open_collection
-    from citebed.collection.lint import lint as run_lint
-    from citebed.report.lint_report import lint_rows, lint_text
+    from citebed.report.lint_report import linted
 
-    findings = run_lint(open_collection(collection), only or None, examples=examples)
+    findings = linted(open_collection(collection), only or None, examples=examples)
     if as_json or as_csv:
-        (print_json if as_json else print_csv)(lint_rows(findings))
+        (print_json if as_json else print_csv)(findings.rows)
     else:
-        sys.stdout.write(lint_text(findings))
-    return int(any(f.count and f.check.severity == "error" for f in findings))
+        sys.stdout.write(f"{findings}\n")
+    return int(findings.has_errors)
 
 
 def export(
@@ -117,7 +99,7 @@ def export(
         str,
         typer.Option(
             "--to",
-            help="trec, beir, parquet, csv, bibtex, jsonl or ir_datasets.",
+            help="trec, beir, parquet, csv, bibtex, ris, csl-json, jsonl or ir_datasets.",
             show_default=False,
         ),
     ],

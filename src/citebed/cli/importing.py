@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citebed.cli.output import AsJson, print_json
+from citebed.cli.output import AsJson, print_json, tell_of_terminal
 from citebed.report.progress_bar import progress_bar
 from citebed.wording import count, printable
 
@@ -25,7 +25,9 @@ _NewCollection = Annotated[
 _Sources = Annotated[
     list[Path] | None,
     typer.Argument(
-        metavar="SOURCE", help="Files, folders and archives to read.", show_default=False
+        metavar="SOURCE",
+        help="Files, folders and archives to read; - is standard input.",
+        show_default=False,
     ),
 ]
 _Profile = Annotated[
@@ -172,6 +174,8 @@ def import_(
         workers=workers,
         format=format,
     )
+    if Path("-") in (sources or ()):
+        tell_of_terminal("records")
     with progress_bar(quiet or as_json) as progress:
         report = import_sources(collection, sources or (), options, progress)
     if as_json:

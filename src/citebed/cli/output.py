@@ -58,6 +58,12 @@ def print_csv(rows: Rows) -> None:
         typer.echo(f"note: {cells} got an apostrophe in front; --json has them as given", err=True)
 
 
+def tell_of_terminal(what: str) -> None:
+    """Say that standard input is awaited, where somebody would have to type it."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        typer.echo(f"reading {what} from the terminal; end with Ctrl-D", err=True)
+
+
 def check_page(page: Path, read: Set[str]) -> None:
     """Where a page goes: to a new file, or in place of a page; never over data.
 

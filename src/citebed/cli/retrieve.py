@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citebed.cli.collect import CollectionFolder
-from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
-from citebed.errors import CitebedError, UnknownName
+from citebed.cli.output import AsCsv, AsJson, print_csv, print_json, tell_of_terminal
+from citebed.errors import UnknownName
 from citebed.report.progress_bar import progress_bar
 from citebed.wording import count, printable
 
@@ -99,6 +99,8 @@ def _index_lines(collection: Path, report: IndexReport) -> list[str]:
     if report.unchanged:
         whole = f"{name}: the index is up to date ({count(report.documents, 'document')})"
         return [whole, *_vector_lines(name, report)]
+    if not report.documents:
+        return [f"{name}: there are no documents to index; run: citebed import {name} FILES…"]
     kept = report.documents - report.counted
     lines = [
         f"{name}: indexed {count(report.documents, 'document')}, "
@@ -309,14 +311,12 @@ def _form(named: str | None, flags: dict[str, bool]) -> str:
 def _draft_to_ask(text: str) -> tuple[Draft, str]:
     """The text that was given, the file that it names or standard input, and how to ask."""
     from citebed.drafts import draft_of
+    from citebed.files.reading import standard_input
     from citebed.retrieval.questions import may_be_path, read_given
 
     if text == "-":
-        if sys.stdin is None:
-            raise CitebedError("standard input is closed; give the text or a file")
-        if sys.stdin.isatty():
-            typer.echo("reading the text from the terminal; end with Ctrl-D", err=True)
-        draft, each = draft_of(sys.stdin.buffer.read(), "standard input"), "text"
+        tell_of_terminal("the text")
+        draft, each = draft_of(standard_input().read(), "standard input"), "text"
     else:
         is_file = may_be_path(text) and Path(text).exists()
         draft, each = read_given(Path(text) if is_file else text)

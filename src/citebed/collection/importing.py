@@ -41,11 +41,12 @@ from citebed.collection.storing.import_report import ImportReport, counted
 from citebed.collection.storing.store import Manifest
 from citebed.collection.tables import IMPORT, Frames
 from citebed.errors import CitebedError, FormatError
-from citebed.files.reading import at_hand
+from citebed.files.reading import at_hand, file_hash, keep_standard_input
 from citebed.records import Problem
 from citebed.wording import printable
 
 _ALWAYS = frozenset(("papers", "contexts"))
+STANDARD_INPUT = "-"
 _ASIDE = f"{IMPORT}/set_aside"
 _TOP = pl.col("source").str.split("!").list.first()
 _KNOWN = (
@@ -99,6 +100,8 @@ def import_sources(
 ) -> ImportReport:
     """Import files and folders into the collection at ``folder``, making it if need be.
 
+    A path of ``-`` is standard input, a source whose name tells its contents: other contents are
+    another source.
     Raises ``CitebedError`` for what the user can mend, and ``FormatError`` with ``strict``
     for the first record that would be skipped. In either case, as after a kill, the
     collection is as it was.
@@ -168,8 +171,10 @@ class _Import:
         self.parts.mkdir()
         self.ready.mkdir()
         prune = self.options.prune
+        paths = self._with_standard_input(paths)
         given = [self.names.of(path) for path in paths]
         found = find_files(self.earlier.still_there(paths, prune=prune), self.names)
+        self.earlier.refuse_empty(paths, {item.name for item in found})
         files = [item for item in found if isinstance(item, SourceFile)]
         self.reader.problems += [item for item in found if isinstance(item, NotAFile)]
         gone = self.earlier.gone({file.name for file in files}, given, prune=prune)
@@ -192,6 +197,16 @@ class _Import:
             elsewhere = self.earlier.elsewhere(given)
             return replace(report, forgotten=sorted(pruned), elsewhere=elsewhere)
         return replace(report, missing=gone, forgotten=sorted(pruned))
+
+    def _with_standard_input(self, paths: list[str | Path]) -> list[str | Path]:
+        """The paths, with a copy of standard input, named by what is in it, for ``-``."""
+        others = [path for path in paths if os.fspath(path) != STANDARD_INPUT]
+        if len(others) == len(paths):
+            return others
+        copy = self.parts.parent / "standard-input"
+        keep_standard_input(copy)
+        self.names.stand_in(copy, f"{copy.name}-{file_hash(copy)[:12]}")
+        return [*others, copy]
 
     def forget(self, sources: Iterable[str | Path]) -> ImportReport:
         return self.run([], self.earlier.named(sources))

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from citebed.collection.formats.base import decode, with_newlines
 from citebed.errors import CitebedError
+from citebed.files.kinds import HTML, NOTEBOOK, ZIP, kind_of, office_kind
 from citebed.files.reading import read_up_to
 from citebed.wording import printable
 
@@ -20,19 +21,17 @@ MAX_BYTES = 256 << 20
 """A draft with all that it includes is not read beyond this size."""
 _MAX_FILES = 1000
 
-_SIGNATURES = (
-    (b"%PDF", "a PDF", "turn it into text first, e.g. pdftotext paper.pdf"),
-    (b"%!PS", "PostScript", "turn it into text first, e.g. ps2ascii paper.ps paper.txt"),
-    (b"{\\rtf", "RTF", "save it as plain text first"),
-    (b"\xd0\xcf\x11\xe0", "an old Word document", "save it as plain text first"),
-    (b"\x89PNG", "a PNG image", "give the text itself"),
-    (b"\xff\xd8\xff", "a JPEG image", "give the text itself"),
-    (b"GIF8", "a GIF image", "give the text itself"),
-    (b"\x1f\x8b", "a gzip archive", "unpack it first"),
-    (b"\xfd7zXZ", "an xz archive", "unpack it first"),
-    (b"BZh", "a bzip2 archive", "unpack it first"),
-    (b"7z\xbc\xaf", "a 7-Zip archive", "unpack it first"),
-)
+_AS_TEXT = "turn it into text first, e.g. pandoc -t plain"
+_ADVICE = {
+    "a PDF": "turn it into text first, e.g. pdftotext paper.pdf",
+    "PostScript": "turn it into text first, e.g. ps2ascii paper.ps paper.txt",
+    "RTF": "save it as plain text first",
+    "an old Word (or other Office) document": "save it as plain text first",
+    HTML: f"{_AS_TEXT} page.html",
+    NOTEBOOK: "turn it into Markdown first, e.g. jupyter nbconvert --to markdown draft.ipynb",
+    "an SQLite database": "give the text itself",
+    "a Parquet table": "give the text itself",
+}
 _MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\0\0\xfe\xff")
 _EXPECTED = "expected LaTeX, Markdown or plain text"
 
@@ -42,14 +41,8 @@ def text_of(data: bytes, name: str) -> tuple[str, bool]:
 
     Raises ``CitebedError``, with what was found and what to do, for anything but text.
     """
-    for signature, kind, advice in _SIGNATURES:
-        if data.startswith(signature):
-            raise CitebedError(f"{name}: this is {kind}; {advice} ({_EXPECTED})")
-    if data.startswith(b"PK\x03\x04"):
-        raise CitebedError(f"{name}: this is {_zip_kind(data)} ({_EXPECTED})")
-    if data[:1024].lstrip().lower().startswith((b"<!doctype html", b"<html")):
-        advice = "turn it into text first, e.g. pandoc -t plain page.html"
-        raise CitebedError(f"{name}: this is HTML; {advice} ({_EXPECTED})")
+    if kind := kind_of(data) or _zip_kind(data):
+        raise CitebedError(f"{name}: this is {kind}; {_advice(kind)} ({_EXPECTED})")
     text, mended = decode(_marked(data, name))
     if not text.strip():
         raise CitebedError(f"{name}: there is no text in it; {_EXPECTED}")
@@ -57,12 +50,14 @@ def text_of(data: bytes, name: str) -> tuple[str, bool]:
 
 
 def _zip_kind(data: bytes) -> str:
-    head = data[:4096]
-    if b"word/" in data or b"[Content_Types]" in head:
-        return "a Word (or other Office) document; turn it into text first, e.g. pandoc -t plain"
-    if b"opendocument" in head:
-        return "an OpenDocument file; turn it into text first, e.g. pandoc -t plain"
-    return "a zip archive; unpack it first"
+    return (office_kind(data) or "a zip archive") if data.startswith(ZIP) else ""
+
+
+def _advice(kind: str) -> str:
+    """What to do with a file of a kind that is no text."""
+    if kind.endswith("archive"):
+        return "unpack it first"
+    return _ADVICE.get(kind, "give the text itself" if kind.endswith("image") else _AS_TEXT)
 
 
 def _marked(data: bytes, name: str) -> bytes:

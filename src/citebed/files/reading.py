@@ -10,6 +10,7 @@ import codecs
 import io
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -102,6 +103,23 @@ def read_lines(path: Path, most: int = SMALL) -> Iterator[tuple[int, str]]:
     """The lines of a small text file with their numbers; only line feeds end one."""
     for number, line in enumerate(read_text(path, most).split("\n"), 1):
         yield number, line.removesuffix("\r")
+
+
+def standard_input() -> BinaryIO:
+    """The bytes of standard input; closed, as in a service, it is an error."""
+    stream = getattr(sys.stdin, "buffer", None)
+    if stream is None:
+        raise CitebedError("standard input is closed; name a file instead of -")
+    return stream  # type: ignore[no-any-return]
+
+
+def keep_standard_input(path: Path) -> None:
+    """Write all of standard input, up to the limit of a pipe, to a new file."""
+    import shutil
+
+    given = _Bounded(standard_input(), Path("standard input"), limit(PIPE))
+    with path.open("xb") as file:
+        shutil.copyfileobj(given, file, _BLOCK)
 
 
 @contextmanager

@@ -4,11 +4,63 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, overload
 
-from citebed.collection.lint import Finding
+import polars as pl
+
+from citebed.collection import Collection
+from citebed.collection.lint import Finding, lint
+from citebed.frames import Shown
 
 _WIDTH = 88
+
+
+@dataclass(frozen=True, repr=False)
+class Findings(Shown, Sequence[Finding]):
+    """What each check found, in the order of the checks; prints as the command does."""
+
+    found: tuple[Finding, ...]
+
+    @overload
+    def __getitem__(self, at: int) -> Finding: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Finding, ...]: ...
+    def __getitem__(self, at: int | slice) -> Finding | tuple[Finding, ...]:
+        return self.found[at]
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def __repr__(self) -> str:
+        return lint_text(self.found).rstrip("\n")
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether a check of severity ``error`` found something."""
+        return any(each.count and each.check.severity == "error" for each in self.found)
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """Flat rows, as ``--json`` prints them."""
+        return lint_rows(self.found)
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """The rows as a table."""
+        return pl.DataFrame(self.rows, infer_schema_length=None)
+
+    def shown(self) -> pl.DataFrame:
+        """The checks that found something, with their examples."""
+        return self.table.filter(pl.col("count") > 0)
+
+
+def linted(
+    collection: Collection, only: Iterable[str] | None = None, *, examples: int | None = 3
+) -> Findings:
+    """Look for what would spoil an experiment, with the checks named, or with all."""
+    return Findings(tuple(lint(collection, only, examples=examples)))
 
 
 def lint_rows(findings: Iterable[Finding]) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,14 +11,14 @@ from typing import Any, NamedTuple
 from citebed.collection import Collection
 from citebed.drafts import Draft, Passage, Unit, draft_of, parse_draft, pieces, read_draft
 from citebed.errors import CitebedError
-from citebed.wording import count
+from citebed.wording import count, printable
 
 Given = str | Path | Draft
 """A text, the path of a draft, or a draft that was read."""
 
 _ENDINGS = (
     *(".tex", ".md", ".markdown", ".txt", ".text", ".ltx", ".rst"),
-    *(".pdf", ".docx", ".odt", ".bib"),
+    *(".pdf", ".docx", ".odt", ".bib", ".ipynb", ".html"),
 )
 _LONGEST_NAME = 255
 """Bytes of the longest file name there can be; longer arguments are text."""
@@ -51,19 +52,31 @@ def questions_of(
 def read_given(given: Given) -> tuple[Draft, Unit]:
     """The draft in a text or file, and the pieces of it that ask by default.
 
-    A single word with the ending of a draft (``paper.tex``) is the name of a file.
+    A single word with the ending of a draft (``paper.tex``), or nearly (``paper.txet``), is the
+    name of a file.
     """
     if isinstance(given, Draft):
         return given, "paragraph"
     if isinstance(given, Path):
         return read_draft(given), "paragraph"
-    if may_be_path(given) and " " not in given and Path(given).suffix.lower() in _ENDINGS:
+    if not isinstance(given, str):
+        raise CitebedError(
+            f"expected a text, the path of a draft, or a list of these; found {given!r:.60}, "
+            f"which is of type {type(given).__name__}"
+        )
+    if may_be_path(given) and _is_file_name(given):
         if not Path(given).exists():
-            raise CitebedError(f"there is no file '{given}'")
+            raise CitebedError(f"there is no file '{printable(given)}'")
         return read_draft(Path(given)), "paragraph"
     if (data := _bytes_of(given)) is not None:
         return draft_of(data, "the text"), "text"
     return parse_draft(given), "text"
+
+
+def _is_file_name(text: str) -> bool:
+    """Whether a text is one word that ends as the names of drafts do, or nearly so."""
+    ending = Path(text).suffix.lower()
+    return not re.search(r"\s", text) and bool(difflib.get_close_matches(ending, _ENDINGS, n=1))
 
 
 def _bytes_of(text: str) -> bytes | None:
@@ -97,6 +110,12 @@ def left_out(collection: Collection, draft: Draft) -> frozenset[str]:
 # --- What gets no answer ------------------------------------------------------------------------
 
 
+_HINTS = {
+    "a good match": "; --least 0 shows the best there is",
+    "in the index": "; is it in another language, or on another subject?",
+}
+
+
 def silence_notes(silent: Iterable[tuple[str, Passage]]) -> list[str]:
     """One note for each kind of passage that gets no answer: how many there are, and where.
 
@@ -114,5 +133,5 @@ def _silence_note(kind: str, passages: Sequence[Passage]) -> str:
 
     many = re.sub(r"^\w+|(?<=^heading or )\w+", r"\g<0>s", kind)
     where = lines_of([Place(each.source, each.line, each.column) for each in passages])
-    hint = "; --least 0 shows the best there is" if kind.endswith("a good match") else ""
+    hint = next((hint for end, hint in _HINTS.items() if kind.endswith(end)), "")
     return f"no answer for {count(len(passages), kind, many)} ({where}){hint}"

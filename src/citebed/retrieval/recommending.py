@@ -28,6 +28,7 @@ from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields, fields_of
 from citebed.retrieval.showing import DEFAULT_NUMBER, Showing
 from citebed.text.own_words import speaks_of_itself
 from citebed.text.sentences import split_sentences
+from citebed.wording import printable
 
 if TYPE_CHECKING:
     from citebed.retrieval.questions import Given, Questions
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 DEFAULT_MODEL = "bm25+learned"
 """What recommends unless another way of retrieval is named."""
 _WITHOUT_MATCH = "passage without a good match"
+_WITHOUT_WORDS = "passage without a word that is in the index"
 _WARM_FROM = 20
 """From so many passages on, making the recommender ready pays."""
 
@@ -82,6 +84,12 @@ class Recommender:
     ) -> None:
         self.collection = open_collection(collection)
         self.index = index or open_index(self.collection, verified=True)
+        if not len(self.index.ids):
+            name = printable(self.collection.folder)
+            raise CitebedError(
+                f"there is nothing to recommend: '{name}' has no documents in its index. Run: "
+                f"citebed import {name} FILES…, then citebed index {name}"
+            )
         self.pipeline = pipeline_of(pipeline) if isinstance(pipeline, str) else pipeline
         if self.pipeline.feedback is not None and self.pipeline.feedback.judged:
             raise CitebedError(
@@ -149,7 +157,7 @@ class Recommender:
         libraries = _texts_of([bib] if isinstance(bib, str | Path) else bib)
         asked = [
             questions_of(self.collection, given, each, keep_cited=keep_cited)
-            for given in ([texts] if isinstance(texts, str | Path | Draft) else texts)
+            for given in _each(texts)
         ]
         libraries += [text for questions in asked for text in questions.draft.library]
         if sum(len(questions.passages) for questions in asked) >= _WARM_FROM:
@@ -228,11 +236,7 @@ class Recommender:
         if not any(map(is_telling, self.index.analyser.terms(text))):
             what = "the text has only stop words. Give a sentence or a paragraph of prose."
             return NothingToAsk(what, "passage with only stop words")
-        return NothingToAsk(
-            f"none of the text's {len(words)} words is in the index of "
-            f"{self.collection.folder}: is it in another language, or on another subject?",
-            "passage without a word that is in the index",
-        )
+        return NothingToAsk(_WITHOUT_WORDS, _WITHOUT_WORDS, is_unsearchable=False)
 
     def _keyed(
         self, found: Sequence[Recommendation], libraries: Sequence[str] = ()
@@ -283,6 +287,12 @@ class Recommender:
 
     def _scan(self, names: list[str]) -> pl.LazyFrame:
         return self.collection.scan_documents().filter(pl.col("doc_id").is_in(names))
+
+
+def _each(texts: Given | Sequence[Given]) -> Iterable[Given]:
+    """The texts one by one; what is none of them is one too, of which its reader will say so."""
+    several = isinstance(texts, Iterable) and not isinstance(texts, str | bytes | Path | Draft)
+    return texts if several else [texts]  # type: ignore[return-value, list-item]
 
 
 def _checked(before: str | None) -> str | None:

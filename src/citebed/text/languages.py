@@ -18,6 +18,16 @@ _NAMES = {
     "ell": "el", "hungarian": "hu", "hun": "hu",
 }  # fmt: skip
 
+_CODES = (
+    "aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da "
+    "de dv dz ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy "
+    "hz ia id ie ig ii ik io is it iu ja jv ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg "
+    "li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or "
+    "os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su sv sw ta "
+    "te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
+)
+"""All codes of ISO 639-1."""
+
 _SMALL_WORDS = {
     "en": "the of and to in is for that with this are on we by as an be from which it",
     "de": "der die das und ist von mit den für eine ein auf wird werden nicht im zu des",
@@ -49,6 +59,16 @@ def language_code(name: str) -> str:
 def language_name(code: str) -> str:
     """``German`` for ``de``; a code that is not known stands for itself."""
     return next((name.title() for name, known in _NAMES.items() if known == code), code)
+
+
+def is_language(name: str) -> bool:
+    """Whether a name or code is one of a language: in ISO 639-1, or known by that name here."""
+    return language_code(name) in _CODES.split()
+
+
+def language_names() -> list[str]:
+    """The languages that are known by their names."""
+    return sorted({language_name(code).lower() for code in _NAMES.values()})
 
 
 def language_of(stated: str | None, title: str | None, abstract: str | None) -> str | None:

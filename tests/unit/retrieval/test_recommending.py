@@ -120,13 +120,18 @@ def test_how_many(folder: Path) -> None:
         ("", "has no words"),
         ("[12] … \0 !", "has no words"),
         ("the of a x 7", "only stop words"),
-        ("quux Überraschung", "none of the text's 2 words"),
-        ("a" * 100_000, "none of the text's"),
     ],
 )
 def test_nothing_to_ask_with(folder: Path, text: str, what: str) -> None:
     with pytest.raises(NothingToAsk, match=what):
         recommender(folder).recommend(text)
+
+
+@pytest.mark.parametrize("text", ["quux Überraschung", "a" * 100_000])
+def test_a_text_of_which_no_word_is_in_the_index_is_a_note(folder: Path, text: str) -> None:
+    found = recommender(folder).recommend(text)
+    assert len(found) == 0
+    assert found.notes[0].startswith("no answer for 1 passage without a word that is in the index")
 
 
 def test_a_megabyte_of_text(folder: Path) -> None:

@@ -124,7 +124,6 @@ def test_texts_that_cannot_be_asked_with() -> None:
         ("", "the text is empty"),
         ("[12]", "no prose"),
         (Path("mine"), "this is a folder"),
-        ("quux", "none of the text's 1 words"),
     ):
         with pytest.raises(CitebedError, match=what):
             citebed.recommend("mine", text)

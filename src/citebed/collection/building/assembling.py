@@ -15,7 +15,7 @@ from typing import Any
 
 import polars as pl
 
-from citebed.collection.building.checking import check_types
+from citebed.collection.building.checking import check_languages, check_types
 from citebed.collection.building.combining import (
     Bucket,
     combine_bucket,
@@ -88,10 +88,12 @@ def decide(parts: Parts, rules: Rules, earlier: int) -> Decided:
     _resolve_crossrefs(parts)
     numbers: dict[str, int] = {}
     types: set[str] = set()
+    languages: set[str] = set()
     tables = [_empty_index()]
     for part in range(len(parts)):
         records = parts.read(part, _READ_FIRST)
         types.update(records["type"].unique())
+        languages.update(records["language"].drop_nulls().unique())
         named = {
             name: numbers.setdefault(name, len(numbers))
             for name in records["source"].unique(maintain_order=True)
@@ -106,6 +108,7 @@ def decide(parts: Parts, rules: Rules, earlier: int) -> Decided:
         )
         tables.append(pl.concat([place, keys_of(records)], how="horizontal"))
     check_types(rules, types)
+    check_languages(rules, languages)
     index = _in_order(pl.concat(tables, how="diagonal", rechunk=True), list(numbers))
     return Decided(parts, _with_owners(index, parts), list(numbers))
 

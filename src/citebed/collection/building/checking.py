@@ -11,6 +11,7 @@ from citebed.collection.rules import Rules
 from citebed.collection.storing.import_report import ImportReport
 from citebed.collection.tables import IMPORT, Frames
 from citebed.errors import CitebedError, UnknownName
+from citebed.text.languages import is_language, language_code, language_names
 from citebed.wording import count
 
 ENTRY_TYPES = frozenset(
@@ -31,6 +32,15 @@ def check_types(rules: Rules, types: Collection[str]) -> None:
     for name in rules.types:
         if name not in known:
             raise UnknownName("entry type", name, known)
+
+
+def check_languages(rules: Rules, stated: Collection[str]) -> None:
+    """Likewise a language of which nobody has heard, and that no record states."""
+    codes = {language_code(name) for name in stated}
+    for name in rules.languages:
+        if not is_language(name) and language_code(name) not in codes:
+            more = "Any code of two letters (ISO 639-1) is known too."
+            raise UnknownName("language", name, {*language_names(), *codes}, more)
 
 
 def check_yield(report: ImportReport, frames: Frames, named: Collection[str]) -> None:

@@ -11,8 +11,10 @@ from citebed.collection.collection import Collection
 from citebed.collection.exporting.base import Exporter, ExportReport, Output, left_out
 from citebed.collection.exporting.beir import BEIR
 from citebed.collection.exporting.bibtex import BIBTEX
+from citebed.collection.exporting.csl_json import CSL_JSON
 from citebed.collection.exporting.ir_datasets import IR_DATASETS
 from citebed.collection.exporting.jsonl import JSONL
+from citebed.collection.exporting.ris import RIS
 from citebed.collection.exporting.tables import CSV, PARQUET
 from citebed.collection.exporting.trec import TREC
 from citebed.collection.storing.store import MANIFEST
@@ -20,7 +22,9 @@ from citebed.errors import CitebedError, UnknownName
 from citebed.files.writing import sweep, whole_files, whole_folder
 from citebed.wording import printable
 
-EXPORTERS = {e.name: e for e in (TREC, BEIR, PARQUET, CSV, BIBTEX, JSONL, IR_DATASETS)}
+EXPORTERS = {
+    e.name: e for e in (TREC, BEIR, PARQUET, CSV, BIBTEX, RIS, CSL_JSON, JSONL, IR_DATASETS)
+}
 """By name."""
 
 
@@ -34,9 +38,9 @@ def export(
 ) -> ExportReport:
     """Write the collection to ``target`` in one of the forms of ``EXPORTERS``.
 
-    ``target`` is a folder, or a file for a form that is one file (BibTeX). ``query_sets``
-    chooses among the collection's, ``None`` is all of them. Everything is written under
-    another name first, so that after an error or a kill ``target`` is as it was. A ``target``
+    ``target`` is a folder, or a file for a form that is one file (BibTeX, RIS, CSL-JSON).
+    ``query_sets`` chooses among the collection's, ``None`` is all of them. Everything is written
+    under another name first, so that after an error or a kill ``target`` is as it was. A ``target``
     that exists is an error unless ``overwrite``, which puts the export in its place.
     """
     if form not in EXPORTERS:

@@ -20,7 +20,7 @@ BIBLIOGRAPHIC = Document._fields[1 : Document._fields.index("bibtex")]
 """The columns that describe a document, whatever it was read from."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ExportReport:
     """What was written: every file (relative to ``target``) with its number of records.
 
@@ -32,6 +32,9 @@ class ExportReport:
     target: Path
     files: dict[str, int]
     notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
 
     def rows(self) -> list[dict[str, Any]]:
         """A flat row for each file and for each note, for machines."""

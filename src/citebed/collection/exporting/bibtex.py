@@ -14,6 +14,7 @@ import polars as pl
 
 from citebed.collection.collection import Collection
 from citebed.collection.exporting.base import BIBLIOGRAPHIC, Exporter, Output, write_lines
+from citebed.collection.exporting.reading_back import differences, told
 from citebed.collection.formats.bibtex import (
     document_of,
     entry_of,
@@ -82,7 +83,7 @@ class _Entries:
         entry = _with_keys(entry_of(document), document)
         read = _read(entry)
         own = document.doc_id
-        fits = read is not None and not _differences(document, read[1])
+        fits = read is not None and not differences(document, read[1])
         if read is None or not fits or not self._keys.is_free(read[0], owner=own):
             self._rewritten += document.bibtex is not None
             entry = _with_keys(write_entry(document), document)
@@ -90,21 +91,18 @@ class _Entries:
         if read is None:
             self._differs["entry"] += 1
             return entry
-        self._differs.update(_differences(document, read[1]))
+        self._differs.update(differences(document, read[1]))
         fresh = self._keys.take(read[0], owner=own)  # the id then stands in a field
         kind, _, rest = entry.partition("{")
         return entry if fresh == read[0] else f"{kind}{{{fresh}{rest[len(read[0]) :]}"
 
     def notes(self) -> list[str]:
         """What reads back differently, and which entries are not those that were given."""
-        told = [
-            f"{name} of {count(number, 'document')} reads back differently"
-            for name, number in self._differs.items()
-        ]
+        notes = told(self._differs)
         if self._rewritten:
             given = f"the given entry of {count(self._rewritten, 'document')}"
-            told.append(f"{given} did not fit the fields; written from the fields")
-        return told
+            notes.append(f"{given} did not fit the fields; written from the fields")
+        return notes
 
 
 def _with_keys(entry: str, document: Document) -> str:
@@ -127,11 +125,6 @@ def _read(entry: str) -> tuple[str, Document] | None:
     if found[0].broken or found[0].text != entry:
         return None
     return found[0].key, document_of(found[0])
-
-
-def _differences(document: Document, read: Document) -> list[str]:
-    names = ("doc_id", *BIBLIOGRAPHIC)
-    return [name for name in names if getattr(document, name) != getattr(read, name)]
 
 
 BIBTEX = Exporter(

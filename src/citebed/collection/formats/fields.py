@@ -57,7 +57,7 @@ def cite_keys(
     Better BibTeX and its users state keys as ``Citation Key: muster2010``.
     """
     likely = (name for name in ids if name and not _NUMBER.fullmatch(name))
-    stated = (found[1] for note in notes if note and (found := _STATED_KEY.search(note)))
+    stated = (key for note in notes if note for key in _STATED_KEY.findall(note))
     every = filter(None, (*keys, *likely, *stated))
     return unique(key for key in every if not _UNTYPABLE.search(key) and not normalise_doi(key))
 

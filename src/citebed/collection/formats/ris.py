@@ -26,6 +26,7 @@ _TYPES = {
     **dict.fromkeys(("BOOK", "EBOOK"), "book"),
     "THES": "phdthesis",
     "RPRT": "techreport",
+    "UNPB": "unpublished",
 }
 _KNOWN_TAGS = (
     "A[1-4BDNUV]|BT|C[1-8ANPTY]|D[ABIOP]|E[DPRT]|I[DS]|J[12AFO]|KW|L[1-4ABK]|M[1-3]|N[12V]|OP"
@@ -127,6 +128,8 @@ def _document(entry: Entry) -> Document | Problem:
     """The document of a record; one that has no title, author or identifier is skipped."""
     named = entry.first("TY")
     kind = _TYPES.get(named.partition(" ")[0].upper()) or bibtex_type(named)
+    if kind == "phdthesis" and "master" in entry.first("M3").lower():
+        kind = "mastersthesis"
     own_title, in_book = (("BT",), ()) if kind == "book" else ((), ("BT",))
     title = entry.first("TI", "T1", "CT", *own_title, "ST")
     authors = people(entry.all("AU", "A1"))

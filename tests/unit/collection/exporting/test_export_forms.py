@@ -29,7 +29,7 @@ Imported = Callable[..., Collection]
 
 
 def target_of(folder: Path, form: str) -> Path:
-    return folder / ("out.bib" if form == "bibtex" else "out")
+    return folder / {"bibtex": "out.bib", "ris": "out.ris", "csl-json": "out.json"}.get(form, "out")
 
 
 def json_lines(path: Path) -> list[dict[str, Any]]:
@@ -42,7 +42,9 @@ def same(left: pl.DataFrame, right: pl.DataFrame, *columns: str) -> None:
 
 
 def test_the_table_names_every_form() -> None:
-    assert list(EXPORTERS) == ["trec", "beir", "parquet", "csv", "bibtex", "jsonl", "ir_datasets"]
+    assert list(EXPORTERS) == [
+        "trec", "beir", "parquet", "csv", "bibtex", "ris", "csl-json", "jsonl", "ir_datasets",
+    ]  # fmt: skip
     assert all(name == exporter.name and exporter.title for name, exporter in EXPORTERS.items())
 
 

@@ -229,7 +229,7 @@ def test_a_network_that_the_quantiser_does_not_take(
 
 
 @pytest.mark.parametrize("package", ["onnx", "onnxruntime", "tokenizers"])
-def test_without_the_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra(package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib
 
     original = importlib.import_module
@@ -241,7 +241,7 @@ def test_without_the_extra(package: str, monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(MissingExtra, match=rf"'{package}'.*pip install 'citebed\[neural\]'"):
-        fetch_encoder(source="/nowhere")
+        fetch_encoder(source=tmp_path)
 
 
 # --- a registry -----------------------------------------------------------------------------
@@ -425,3 +425,14 @@ def test_a_folder_without_a_model(tmp_path: Path) -> None:
         fetch_encoder(source=tmp_path / "empty")
     with pytest.raises(CitebedError, match="nowhere"):
         fetch_encoder(source=tmp_path / "nowhere")
+
+
+def test_a_source_that_is_not_there_is_told_before_what_else_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(extra: str, package: str) -> None:
+        raise MissingExtra(extra, package)
+
+    monkeypatch.setattr(fetching, "import_extra", missing)
+    with pytest.raises(CitebedError, match=r"no such file or folder: .*nosuch\.tgz"):
+        fetch_encoder(tmp_path / "e", source=tmp_path / "nosuch.tgz")
