@@ -213,7 +213,7 @@ def timeline(
 
     # Judgements are short, and are read while nothing else keeps the processors busy.
     judged = _judged(qrels)
-    slicings = list(dict.fromkeys(slicing or ())) or [None]
+    slicings = list(dict.fromkeys(slicing)) if slicing else [None]
     read = [
         qrels,
         *runs,

@@ -28,8 +28,8 @@ _DOTS = 400
 _COUNTED = 32
 """Up to so many slices have their number of relevant documents written above them."""
 
-_LINES = 150
-"""Up to so many slices have a line at each boundary; more would be one grey."""
+_LINES = 40
+"""Up to so many slices have a line at each boundary; more would hide what they cut."""
 
 _ABOVE = 0.9
 """Where the row of slices stands, as a share of the height."""
@@ -64,6 +64,7 @@ def draw_volume(axes: Axes, found: Volume, ticks: int = 5) -> None:
     axes.plot(middles, found.average, color=MARK, linewidth=1.6, label=line)
     most = max(1, int(found.counts.max()))
     axes.set_ylim(0, 1.1 * most / _ABOVE)
+    axes.set_ylabel("documents")
     places = MaxNLocator(ticks, integer=True).tick_values(0, most)
     axes.set_yticks([place for place in places if 0 <= place <= most])
 

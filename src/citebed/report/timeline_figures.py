@@ -6,6 +6,7 @@ Dietz, Dalton & Balog, Time-aware Evaluation of Cumulative Citation Recommendati
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -68,6 +69,13 @@ _LINES: tuple[tuple[str, Any, str, str, float], ...] = (
 )
 """For systems in one panel: colour, dashes, mark, its filling, and the line's width."""
 
+# Colours that people with any colour vision tell apart (Okabe and Ito); each line has its own mark.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00")
+_DASHES: tuple[Any, ...] = ("solid", (0, (4, 1.5)))
+_MARKS = "os^Dv<P>XphH"
+_OVERLAID = len(_MARKS)
+"""Up to so many systems are laid over each other; of more, the best."""
+
 
 @dataclass(frozen=True)
 class Picture:
@@ -112,7 +120,10 @@ def timeline_pictures(
     cells, names = runs[0].cells, FileNames()
     places = [None] if len(cells.queries) == 1 else [None, focus or burstiest(cells)]
     found = [volume_picture(cells, place, names) for place in places]
-    found += [scores_picture(runs, measure, names) for measure in runs[0].measures]
+    for measure in runs[0].measures:
+        found.append(scores_picture(runs, measure, names))
+        if len(runs) > _TOGETHER:
+            found.append(overlay_picture(runs, measure, names))
     named = [(run_called(one, runs), run_called(other, runs)) for one, other in pairs]
     for pair in named or best_pairs(runs, weights[0]):
         found += [areas_picture(pair, weights, place, names, over) for place in places]
@@ -164,9 +175,10 @@ def volume_picture(cells: Cells, query: str | None, names: FileNames) -> Picture
 def scores_picture(runs: Sequence[StreamScores], measure: Measure, names: FileNames) -> Picture:
     """Each system's mean over queries, a step a slice; gaps have no relevant documents.
 
-    Four systems share a panel. More have one each: the system in front of the span from the
-    lowest to the highest of all systems, with its trend dashed.
+    Four systems share a panel. More have one each, the best first: the system in front of the
+    span from the lowest to the highest of all systems, with its trend dashed.
     """
+    runs = runs if len(runs) <= _TOGETHER else best_first(runs, measure)
     series = [steps(scores, measure) for scores in runs]
     known = [each.values[~np.isnan(each.values)] for each in series]
     said = "; ".join(
@@ -175,16 +187,43 @@ def scores_picture(runs: Sequence[StreamScores], measure: Measure, names: FileNa
     )
     if runs[0].cells.slices.partial[-1]:
         said += "; the last slice is partial"
-    joined = series[0].joined
-    title = f"{measure} over time"
-    if joined > 1:
-        title += f", means of {joined} neighbouring slices"
+    title = _over_time(measure, series[0])
 
     def make() -> Figure:
-        draw = _together if len(runs) <= _TOGETHER else _apart
-        return draw(title, [scores.run for scores in runs], series, measure)
+        if len(runs) <= _TOGETHER:
+            return _together(title, [scores.run for scores in runs], series, measure)
+        return _apart(title, _with_means(runs, measure), series, measure)
 
     return Picture("scores", names("scores", str(measure)), f"{title}: {said}.", make)
+
+
+def overlay_picture(runs: Sequence[StreamScores], measure: Measure, names: FileNames) -> Picture:
+    """All systems in one panel, as in figure 3 of the paper; of very many the best ones."""
+    shown = best_first(runs, measure)[:_OVERLAID]
+    series = [steps(scores, measure) for scores in shown]
+    labels = _with_means(shown, measure)
+    which = "all" if len(shown) == len(runs) else f"the best {len(shown)} of {len(runs)}"
+    title = f"{_over_time(measure, series[0])}: {which} systems"
+
+    def make() -> Figure:
+        return _overlaid(title, labels, series, measure)
+
+    says = f"{title}, the best first, with their means: {'; '.join(labels)}."
+    return Picture("scores", names("overlay", str(measure)), says, make)
+
+
+def _over_time(measure: Measure, of: Steps) -> str:
+    joined = f", means of {of.joined} neighbouring slices" if of.joined > 1 else ""
+    return f"{measure} over time{joined}"
+
+
+def _with_means(runs: Sequence[StreamScores], measure: Measure) -> list[str]:
+    return [f"{scores.run} ({scores.mean(measure, 'uniform'):.3f})" for scores in runs]
+
+
+def best_first(runs: Sequence[StreamScores], measure: Measure) -> list[StreamScores]:
+    """The systems by their mean over slices and queries."""
+    return sorted(runs, key=lambda scores: -scores.mean(measure, "uniform"))
 
 
 def _step_line(found: Steps) -> tuple[Floats, Floats]:
@@ -206,6 +245,30 @@ def _together(title: str, runs: Sequence[str], series: Sequence[Steps], measure:
         axes.plot(middles[shown], found.values[shown], color=colour, linestyle="", **dots)
         handles.append(line_key(run, **line, **dots))
     _score_axis(axes, series, measure)
+    axes.set_ylabel(str(measure))
+    axes.set_title(title)
+    legend_below(figure, handles, handlelength=4)
+    return figure
+
+
+def _overlaid(
+    title: str, labels: Sequence[str], series: Sequence[Steps], measure: Measure
+) -> Figure:
+    rows = math.ceil(len(labels) / 2)
+    figure = Figure(figsize=(WIDTH, 3.4 + 0.16 * rows), layout="constrained")
+    axes = figure.subplots()
+    handles = []
+    for at, (label, found) in enumerate(zip(labels, series, strict=True)):
+        colour, dashes = _COLOURS[at % len(_COLOURS)], _DASHES[at // len(_COLOURS)]
+        line: dict[str, Any] = {"color": colour, "linestyle": dashes, "linewidth": 1.3}
+        axes.plot(*_step_line(found), **line)
+        middles = (days(found.bounds)[:-1] + days(found.bounds)[1:]) / 2
+        marks: dict[str, Any] = {"marker": _MARKS[at], "markersize": 4, "markerfacecolor": "white"}
+        shown = _spread(found.values, at)
+        axes.plot(middles[shown], found.values[shown], color=colour, linestyle="", **marks)
+        handles.append(line_key(label, **line, **marks))
+    _score_axis(axes, series, measure)
+    axes.set_ylabel(str(measure))
     axes.set_title(title)
     legend_below(figure, handles, handlelength=4)
     return figure
@@ -239,6 +302,10 @@ def _apart(title: str, runs: Sequence[str], series: Sequence[Steps], measure: Me
         _panel(axes, found, span)
         axes.set_title(lines_of(run, 76 // columns), fontweight="normal", fontsize=8)
         _score_axis(axes, series, measure, 6 - columns)
+    for at, axes in enumerate(grid):
+        axes.tick_params(labelbottom=at >= len(grid) - columns)  # the last one of every column
+        if at % columns == 0:
+            axes.set_ylabel(str(measure))
     figure.suptitle(title, x=0.01, ha="left", fontsize=9, fontweight="bold")
     keys = [
         Line2D([], [], color=INK, linewidth=1.2, label="the system"),

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
+from matplotlib.collections import LineCollection
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.report.drawing import lines_of
@@ -313,11 +314,44 @@ def test_a_name_past_all_measure_loses_its_middle() -> None:
 
 
 def test_many_systems_have_a_panel_each() -> None:
-    runs = {f"run{number}": QUIET for number in range(10)}
+    """The best first, with its mean; dates under every column, the measure beside every row."""
+    runs = {f"run{number}": QUIET for number in range(6)} | {"run6": BURSTS}
     drawn = next(p for p in timeline_pictures(made(RELEVANT, runs)) if p.kind == "scores")
     found = texts(drawn.svg)
-    assert [text for text in found if text.startswith("run")] == list(runs)
+    named = ["run6 (0.667)", *(f"run{number} (0.333)" for number in range(6))]
+    assert [text for text in found if text.startswith("run")] == named
     assert "lowest to highest of all systems" in found
+    shown = [axes for axes in drawn.make().axes if axes.get_visible()]
+    dated = [axes.xaxis.get_tick_params()["labelbottom"] for axes in shown]
+    assert dated == [False, False, False, False, False, True, True]
+    assert [axes.get_ylabel() for axes in shown] == ["AP", "", "AP", "", "AP", "", "AP"]
+
+
+def test_many_systems_are_laid_over_each_other_too() -> None:
+    """Each with a line and a mark of its own; of more than have one, the best."""
+    runs = {f"run{number:02d}": QUIET for number in range(13)} | {"best": BURSTS}
+    drawn = [p for p in timeline_pictures(made(RELEVANT, runs)) if p.kind == "scores"]
+    assert [picture.name for picture in drawn] == ["scores_AP", "overlay_AP"]
+    found = texts(drawn[1].svg)
+    named = [text for text in found if text.endswith(")")]
+    assert named == ["best (0.667)", *(f"run{number:02d} (0.333)" for number in range(11))]
+    assert "AP over time: the best 12 of 14 systems" in found
+    keys = drawn[1].make().legends[0].get_lines()
+    assert len({(key.get_color(), key.get_linestyle(), key.get_marker()) for key in keys}) == 12
+    assert len({key.get_marker() for key in keys}) == 12
+
+
+def test_a_daily_picture_is_not_hidden_under_lines() -> None:
+    def lines(last: int) -> int:
+        cells = {"q": [("a", 0), ("b", last)]}
+        picture = timeline_pictures(made(cells, RUNS))[0]
+        (axes,) = picture.make().axes
+        assert axes.get_ylabel() == "documents"
+        sets = [of.get_segments() for of in axes.collections if isinstance(of, LineCollection)]
+        return sum(one[0][0] == one[1][0] for segments in sets for one in segments)
+
+    assert lines(10) == 12
+    assert lines(85) == 0
 
 
 def test_names_that_look_like_markup_or_formulas_are_drawn() -> None:
