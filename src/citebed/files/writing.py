@@ -73,13 +73,14 @@ def why_not(error: OSError) -> str:
 
 
 @contextlib.contextmanager
-def whole_files(*paths: Path) -> Iterator[list[Path]]:
+def whole_files(*paths: Path, private: bool = False) -> Iterator[list[Path]]:
     """Drafts to be filled, put in place together once all of them are written.
 
     Whatever goes wrong before leaves what was there as it was. The others speak of the first: a
     kill may leave them without it or it without them, never beside a first that they are not of.
-    A file that is replaced keeps its permissions, a new one has those that the umask leaves. The
-    first may be a link to its place; the others' names nobody chose, and links there are replaced.
+    A file that is replaced keeps its permissions, a new one has those that the umask leaves;
+    ``private`` ones can be read by their owner only. The first may be a link to its place; the
+    others' names nobody chose, and links there are replaced.
     """
     with contextlib.ExitStack() as held, told(paths[0]):
         first = Path(os.path.realpath(paths[0])) if paths[0].is_symlink() else paths[0]
@@ -88,9 +89,11 @@ def whole_files(*paths: Path) -> Iterator[list[Path]]:
         for place in places:
             place.parent.mkdir(parents=True, exist_ok=True)
             drafts.append(held.enter_context(_draft(place.parent, _new_file)))
+            if private:
+                drafts[-1].chmod(0o600)
         yield drafts
         for draft, place in zip(drafts, places, strict=True):
-            if place.is_file() and not place.is_symlink():
+            if not private and place.is_file() and not place.is_symlink():
                 draft.chmod(stat.S_IMODE(place.stat().st_mode))
             sync_file(draft)
         _place(drafts, places)
@@ -107,9 +110,9 @@ def _place(drafts: list[Path], places: list[Path]) -> None:
         draft.replace(place)
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
+def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> None:
     """A file with this content; text as UTF-8."""
-    with whole_files(path) as (draft,):
+    with whole_files(path, private=private) as (draft,):
         draft.write_bytes(content.encode() if isinstance(content, str) else content)
 
 

@@ -269,7 +269,7 @@ def _put_into_outbox(store: CampaignStore, outbox: Path) -> list[Path]:
     done = []
     for row in rows:
         path = outbox / row.file
-        write_whole(path, row.content)
+        write_whole(path, row.content, private=True)  # it has somebody's personal link
         if _mark(store, row.id, "held", "written"):  # else another process counts it
             done.append(path)
     return done

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -9,18 +10,19 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
-from sqlalchemy.exc import SQLAlchemyError
 from starlette.exceptions import HTTPException
 
-from citebed.errors import CitebedError
+from citebed.errors import CitebedError, CollectionError, FormatError
 from citebed.judging.answering import NotOnList
 from citebed.judging.campaign import Campaign
 from citebed.judging.judge_links import LinkRefused
 from citebed.judging.organisers import TooManyTries
-from citebed.judging.store.group_commit import Unavailable
+from citebed.judging.store.engine import Unavailable
 from citebed.web import desks, doors, judge_api, judge_pages, organiser_pages
 from citebed.web.protection import SAFE, Protection
 from citebed.web.site import HERE, Site, site_of
+
+logger = logging.getLogger("citebed.web")
 
 
 def create_app(campaign: Campaign, *, secure: bool = True) -> FastAPI:
@@ -81,9 +83,25 @@ async def _told(request: Request, error: CitebedError) -> Response:
         return _answer(request, 429, "Too many tries", str(error))
     if isinstance(error, NotOnList):
         await site.refused(request, "a document of another list", error.form_id)
-    if isinstance(error, Unavailable) or isinstance(error.__cause__, SQLAlchemyError):
-        return _answer(request, 503, "Not possible just now", str(error))
+    if isinstance(error, Unavailable) or _is_ours_to_mend(request, error):
+        # Where data are, and what ails them, is for the organisers' log: judges read this page.
+        logger.error("%s", error)
+        return _answer(request, 503, "Not possible just now", _LATER)
     return _answer(request, 400, "That did not work", str(error))
+
+
+_LATER = (
+    "The server cannot get at its data just now. Try again in a minute; what was saved is not lost."
+)
+
+
+def _is_ours_to_mend(request: Request, error: CitebedError) -> bool:
+    """Whether a judge is told of a collection or a file, which judges know nothing of."""
+    site = site_of(request)
+    of_judges = (f"{site.prefix}/judge/", f"{site.prefix}/api/judge/")
+    return isinstance(error, CollectionError | FormatError) and request.url.path.startswith(
+        of_judges
+    )
 
 
 def _link_refused(request: Request) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import signal
 import socket
@@ -10,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from citebed.errors import CitebedError
 from citebed.judging.campaign import Campaign
@@ -17,6 +19,45 @@ from citebed.web.app import create_app
 
 STOPPING_SECONDS = 10
 BACKLOG = 2048
+HEAD_SECONDS = 15.0
+"""How long the head of a request may take; for bodies there is `protection.PATIENCE`."""
+
+
+class _Impatient(H11Protocol):
+    """A connection that ends where the head of a request takes too long; uvicorn would wait on."""
+
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for the first request."""
+        super().connection_made(transport)
+        self._await_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Stop waiting when a head is whole; begin at the first bytes of the next one."""
+        before = self.cycle
+        super().data_received(data)
+        if self.cycle is not before:
+            self._stop_waiting()
+        elif self._late is None and (before is None or before.response_complete):
+            self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nobody is there to wait for."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _await_head(self) -> None:
+        self._late = self.loop.call_later(HEAD_SECONDS, self._too_late)
+
+    def _stop_waiting(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+
+    def _too_late(self) -> None:
+        self.transport.write(b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n")
+        self.transport.close()
 
 
 class _Server(uvicorn.Server):
@@ -54,6 +95,8 @@ def serve(
         access_log=False,
         server_header=False,
         backlog=BACKLOG,
+        http=_Impatient,
+        ws="none",
         timeout_graceful_shutdown=STOPPING_SECONDS,
     )
     with _listening(host, port) as listening:

@@ -27,7 +27,8 @@ from citebed.judging.forms.sheet import Entry
 from citebed.judging.judge_list import Abstracts, abstracts_of
 from citebed.judging.organisers import TooManyTries
 from citebed.judging.papers import Lookup, entry_of
-from citebed.judging.store.group_commit import GroupCommit, Unavailable
+from citebed.judging.store.engine import Unavailable
+from citebed.judging.store.group_commit import GroupCommit
 from citebed.judging.store.judgements import Saved
 from citebed.pages import ready_script
 

@@ -7,6 +7,8 @@ import signal
 import socket
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,12 +21,16 @@ from citebed.web.serving import serve
 
 PROGRAM = """
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from citebed.judging.campaign import Campaign
 from citebed.judging.store.engine import open_database
+from citebed.web import serving
 from citebed.web.serving import serve
 
 campaign = Campaign(open_database(sys.argv[1]), "cr", Path(sys.argv[2]))
+serving.HEAD_SECONDS = float(sys.argv[3]) if sys.argv[3:] else serving.HEAD_SECONDS
 serve(campaign, port=0, started=lambda port: print(port, flush=True))
 print("stopped")
 """
@@ -51,6 +57,47 @@ def test_a_signal_stops_it_and_no_link_is_logged(
         said, complained = process.communicate(timeout=30)
         connection.close()
     assert (said, complained, process.returncode) == ("stopped\n", "", 0)
+
+
+def _drip(port: int, *, after_another: bool) -> tuple[bytes, float]:
+    """Send the head of a request letter by letter, for ever: what came back, after how long."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        if after_another:
+            connection.sendall(b"GET /cr/nothing HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert connection.recv(65_536).startswith(b"HTTP/1.1 404")
+        begun = time.monotonic()
+        connection.settimeout(0.2)
+        while time.monotonic() - begun < 20:
+            with suppress(TimeoutError):
+                if (said := connection.recv(65_536)).startswith(b"HTTP/1.1 408") or not said:
+                    return said, time.monotonic() - begun
+            connection.sendall(b"G")
+    return b"", 20
+
+
+@pytest.mark.parametrize("after_another", [False, True])
+def test_nobody_holds_a_place_by_never_ending_a_head(
+    made_once: Campaign, tmp_path: Path, after_another: bool
+) -> None:
+    copied(made_once, tmp_path)
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "copy.sqlite"), str(tmp_path), "2"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        port = int(process.stdout.readline())
+        try:
+            said, seconds = _drip(port, after_another=after_another)
+            assert said.startswith(b"HTTP/1.1 408")
+            assert seconds < 15
+            # Who is quick is served, also on one connection for longer than that.
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            for _ in range(4):
+                connection.request("GET", "/cr/login")
+                assert connection.getresponse().read()
+                time.sleep(0.7)
+            connection.close()
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)
 
 
 def test_a_taken_port(campaign: Campaign) -> None:

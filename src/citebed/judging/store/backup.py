@@ -2,7 +2,8 @@
 
 It is read in one transaction, so it has every judgement that was acknowledged before it began,
 while judges go on. It is restored into an empty place, SQLite or PostgreSQL, whichever it came
-from. Passwords of organisers and their sessions stay behind.
+from. Passwords of organisers and their sessions stay behind. The secret that signs links is in it,
+as are the mails with the links, so that these open what is restored: only its owner may read it.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def backup(store: CampaignStore, path: str | Path) -> dict[str, int]:
     path = Path(path)
     counts: dict[str, int] = {}
     digest = hashlib.sha256()
-    with store.reading() as connection, whole_files(path) as [draft]:
+    with store.reading() as connection, whole_files(path, private=True) as [draft]:
         packed = path.suffix == ".gz"
         with gzip.open(draft, "wb", 6) if packed else draft.open("wb") as file:
             head = {"format": FORMAT, "campaign": store.name, "simulated": store.simulated}

@@ -7,6 +7,7 @@ processes wait for each other in SQLite.
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections.abc import Iterator
@@ -32,6 +33,10 @@ _PRAGMAS = (
     # Moving the log into the database holds writers up: after 64 MB, not after each 4 MB.
     "wal_autocheckpoint=16384",
 )
+
+
+class Unavailable(CitebedError):
+    """The database did not answer, or did not take a change; trying again later may help."""
 
 
 class Database:
@@ -115,6 +120,7 @@ def _sqlite(address: URL, create: bool) -> Engine:
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     check_journal(path)
+    _make_private(path)
     engine = create_engine(
         address, pool_size=20, max_overflow=40, connect_args={"timeout": WAIT_SECONDS}
     )
@@ -133,6 +139,16 @@ def _sqlite(address: URL, create: bool) -> Engine:
     return engine
 
 
+def _make_private(path: Path) -> None:
+    """Make the file where it is missing: for its owner only, as SQLite then makes its log too."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return  # whoever may read it was decided before
+    except OSError as error:
+        raise CitebedError(f"cannot make the database {printable(path)}: {error}.") from error
+
+
 @contextmanager
 def _told(url: str) -> Iterator[None]:
     """Tell what a database says of itself: out of reach, full, damaged, locked too long."""
@@ -142,4 +158,4 @@ def _told(url: str) -> Iterator[None]:
         if type(error) not in (DatabaseError, OperationalError):
             raise
         said = str(error.orig).strip().partition("\n")[0]
-        raise CitebedError(f"the database {printable(url)} does not answer: {said}") from error
+        raise Unavailable(f"the database {printable(url)} does not answer: {said}") from error

@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import IntegrityError
 
 from citebed.errors import CitebedError
-from citebed.judging.store.engine import Database
+from citebed.judging.store.engine import Database, Unavailable
 from citebed.judging.store.judgements import in_turn
 
 _T = TypeVar("_T")
@@ -26,10 +26,6 @@ _Given = TypeVar("_Given")
 Together = Callable[[Connection, Sequence[_Given]], Sequence[_T | CitebedError]]
 """Does many things of one kind: for each what came of it, or why it was refused."""
 MOST_AT_ONCE = 200
-
-
-class Unavailable(CitebedError):
-    """The database did not take a change; trying again later may help."""
 
 
 class _Job(NamedTuple):

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import Connection, func, insert, select, text
 
 from citebed.errors import CitebedError
-from citebed.judging.store.engine import Database, open_database
-from citebed.judging.store.group_commit import MOST_AT_ONCE, GroupCommit, Unavailable
+from citebed.judging.store.engine import Database, Unavailable, open_database
+from citebed.judging.store.group_commit import MOST_AT_ONCE, GroupCommit
 from citebed.judging.store.schema import now, organisers
 
 
