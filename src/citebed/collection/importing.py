@@ -3,7 +3,8 @@
 The steps are: find the files, skip those that have not changed, parse the others (in worker
 processes), put their records beside those read before, apply the rules, merge what is the
 same document, look up what the citing papers cite, and commit. The result depends on the
-sources and rules alone, not on the order in which they were imported.
+sources and rules alone, not on the order in which they were imported; but for cite keys, which
+documents keep once they have them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from citebed._version import __version__
 from citebed.collection import tables
 from citebed.collection.building import assembling, citing
 from citebed.collection.building.checking import check_yield
+from citebed.collection.building.citing_keys import BEFORE
 from citebed.collection.building.fates import Fates
 from citebed.collection.building.given_sets import given_sets, judgement_problems
 from citebed.collection.building.latex_left import LatexLeft
@@ -256,7 +258,8 @@ class _Import:
             parts.add(named.select(list(tables.RECORD)))
         for piece in self.slices(f"{IMPORT}/set_aside", tables.RECORD):
             parts.add(piece.filter(kept))
-        return assembling.decide(parts, self.rules, earlier=fresh)
+        before = self.slices("documents", BEFORE)
+        return assembling.decide(parts, self.rules, fresh, before)
 
     def _crew(self, target: str, jobs: Iterable[object]) -> Iterable[Any]:
         """Work on documents in as many processes as files are read in."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 import polars as pl
 
+from citebed.collection.cite_keys import MADE_OF, cite_keys
 from citebed.records import (
     CitingPaper,
     Document,
@@ -51,6 +52,7 @@ RECORD: Schema = {**_fields(Document, "sections", "links"), **_PLACE}
 
 DOCUMENTS: Schema = {
     **RECORD,
+    "cite_key": _TEXT,
     "aliases": _LIST,
     "records": _INT,
     "read_as": _TEXT,
@@ -104,8 +106,8 @@ SOURCES: Schema = {
     "records": _INT,
 }
 
-DERIVED = frozenset(("doubtful",))
-"""Columns that every import makes anew from the others."""
+DERIVED = frozenset(("cite_key", "doubtful"))
+"""Columns that every import makes from the others; a cite key stays what it was."""
 _ADDED = frozenset(("arxiv", "author", "keys", "read_as", "resolved_by")) | DERIVED
 """Columns that a collection of an earlier version lacks: nothing is known of them there."""
 
@@ -188,14 +190,19 @@ def with_added(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
 def added(found: Iterable[str], schema: Schema) -> list[pl.Expr]:
     """The columns that an earlier version did not write, made of those that are ``found``.
 
-    Keys are those of the BibTeX entries; of other formats they were not kept.
+    Keys are those of the BibTeX entries; of other formats they were not kept. Cite keys are those
+    that the next import will give.
     """
     lacking = schema.keys() - set(found)
     key = pl.col("bibtex").str.extract(_ENTRY_KEY)
     none = pl.lit([], dtype=_LIST)
     keys = pl.when(~key.str.contains(_DOI_KEY)).then(pl.concat_list(key)).otherwise(none)
-    unknown = [pl.lit(None, dtype=schema[name]).alias(name) for name in lacking - {"keys"}]
-    return [*unknown, keys.alias("keys")] if "keys" in lacking else unknown
+    keys = keys.alias("keys") if "keys" in lacking else pl.col("keys")
+    of = pl.struct(keys, *(name for name in MADE_OF if name != "keys"))
+    made = of.map_batches(lambda documents: cite_keys(documents.struct.unnest()), pl.String)
+    known = {"keys": keys, "cite_key": made}
+    unknown = {name: pl.lit(None, dtype=schema[name]) for name in lacking}
+    return [known.get(name, nothing).alias(name) for name, nothing in unknown.items()]
 
 
 _SEPARATOR = "\x1f"

@@ -22,10 +22,10 @@ from citebed.files.writing import whole_files
 from citebed.records import Document, Problem
 
 
-def work_of(document: Document) -> Work:
-    """A document as a bibliography would know it."""
+def work_of(document: Document, key: str) -> Work:
+    """A document as a bibliography would know it, with the key to type for it."""
     title, authors, year = document.title, document.authors, document.year
-    return Work(title, authors, year, document.doi, document.arxiv, document.keys)
+    return Work(title, authors, year, document.doi, document.arxiv, document.keys, key)
 
 
 def bib_text(path: str | Path) -> str:
@@ -85,11 +85,11 @@ def append_new(
     or one like it; the keys. A file that is not there is made."""
     path = Path(path)
     data = _bytes_of(path) if path.exists() or path.suffix.lower() != ".bib" else b""
-    works = [work_of(document) for _, document in wanted]
+    works = [work_of(document, key) for key, document in wanted]
     mine = bibliography_for(works, [with_newlines(decode(data)[0])])
     added: dict[str, str] = {}
-    for key, document in wanted:
-        if mine.find(work_of(document)) is None:
+    for work, (key, document) in zip(works, wanted, strict=True):
+        if mine.find(work) is None:
             free = mine.take_key(key)
             added[free] = entry_to_cite(document, free, full=full)
             mine.add(bib_entries(added[free]))

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from citebed.collection.formats.fields import made_up_id
 from citebed.drafts.records import Entry
 from citebed.text.free_ids import FreeIds
-from citebed.text.function_words import FUNCTION_WORDS
 from citebed.text.names import family_name
+from citebed.text.normalise import unique
 
 
 class Work(NamedTuple):
-    """A document as a bibliography would know it; ``keys`` are those that it came with."""
+    """A document as a bibliography would know it: ``key`` is the collection's own for it, ``keys``
+    those that it came with."""
 
     title: str
     authors: tuple[str, ...] = ()
@@ -23,25 +21,7 @@ class Work(NamedTuple):
     doi: str | None = None
     arxiv: str | None = None
     keys: tuple[str, ...] = ()
-
-    @property
-    def key(self) -> str:
-        """What to type in a ``\\cite``: the key that it came with, else one of author and year."""
-        return self.keys[0] if self.keys else author_year_key(self)
-
-
-_LETTERS = str.maketrans(
-    {"ß": "ss", "ø": "o", "ł": "l", "æ": "ae", "œ": "oe", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
-)
-
-
-def author_year_key(work: Work) -> str:
-    """``lavrenko2001relevance``: first author, year and first telling word of the title."""
-    words = re.findall(r"[^\W\d_]{3,}", work.title)
-    telling = next((word for word in words if word.lower() not in FUNCTION_WORDS), "")
-    made = made_up_id(work.authors, work.year, telling).translate(_LETTERS)
-    plain = unicodedata.normalize("NFKD", made).encode("ascii", "ignore").decode()
-    return re.sub(r"[^a-z0-9]", "", plain) or "unnamed"
+    key: str = ""
 
 
 _FEWEST_WORDS = 3
@@ -87,7 +67,7 @@ class Bibliography:
         for name in (work.doi, work.arxiv):
             if name and name in self._known:
                 return self._known[name]
-        for key in work.keys:
+        for key in unique((work.key, *work.keys)):
             if (entry := self._by_key.get(key)) and may_be(entry, work.title, work.doi):
                 return entry
         alike = self._by_title.get(plain_titles([work.title])[0], ())
@@ -100,6 +80,10 @@ class Bibliography:
         To BibTeX keys that differ in case only are the same.
         """
         return self._keys.take(wanted)
+
+    def is_free(self, key: str) -> bool:
+        """Whether no entry has a key."""
+        return self._keys.is_free(key)
 
 
 def _is_same(entry: Entry, work: Work) -> bool:

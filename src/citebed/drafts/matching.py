@@ -15,6 +15,8 @@ from citebed.text.names import family_name
 _FEWEST_LETTERS = 12
 _FEWEST_WORDS = 3
 """A shorter title ("Editorial", "Introduction") counts only where an author's name is there."""
+_LETTERS_ENOUGH = 24
+"""So many letters that a title begins with tell it from others under the same key."""
 _END = 6
 _MOST_PARTS = 5
 _LONGEST_ENTRY = 2000
@@ -24,7 +26,8 @@ _BREAK = re.compile(r"[.?!,:;]+\s+|[“”\"«»()\[\]]+|\s[-–—]\s|''|``|\.$
 def already_cited(cited: Cited, documents: pl.DataFrame) -> set[str]:
     """The ids of the documents that a draft cites already.
 
-    A document is cited by its id, an alias or a cite key of it that the draft uses, by its DOI,
+    A document is cited by its id, an alias or a cite key of it that the draft uses (the one that
+    the collection gave it, or one that it came with), by its DOI,
     by its arXiv id, or by its title: as the draft's bibliography states it, or found among the
     words of a reference. A key that the bibliography gives to another title does not count.
     """
@@ -60,8 +63,8 @@ def _by_key(cited: Cited, documents: pl.DataFrame) -> set[str]:
 
 def _named(names: Iterable[str], documents: pl.DataFrame) -> pl.DataFrame:
     """The documents that go by one of these names: as their id, an alias, or a key of theirs."""
-    about = documents.lazy().select("doc_id", "title", "doi", name="doc_id")
-    parts = [about]
+    own = [name for name in ("doc_id", "cite_key") if name in documents.columns]
+    parts = [documents.lazy().select("doc_id", "title", "doi", name=name) for name in own]
     for column in ("aliases", "keys"):
         if column in documents.columns:
             others = documents.lazy().filter(pl.col(column).list.len() > 0)
@@ -73,7 +76,9 @@ def may_be(entry: Entry | None, title: str | None, doi: str | None) -> bool:
     """Whether a document of the same key can be what the author's own entry describes."""
     if entry is None or (entry.doi and entry.doi == doi):
         return True
-    theirs, ours = plain_titles([entry.title, title or ""])
+    theirs, ours, said = plain_titles([entry.title, title or "", entry.text])
+    if not theirs and ours and said:  # a reference as it is printed has its title somewhere
+        return ours[:_LETTERS_ENOUGH] in said
     if not theirs or not ours:
         return not (entry.doi and doi)
     return theirs.startswith(ours) or ours.startswith(theirs)

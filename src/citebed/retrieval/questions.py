@@ -102,7 +102,7 @@ def left_out(collection: Collection, draft: Draft) -> frozenset[str]:
         return frozenset()
     from citebed.drafts import already_cited, is_the_paper
 
-    columns = ("doc_id", "title", "doi", "url", "aliases", "keys", "arxiv")
+    columns = ("doc_id", "title", "doi", "url", "aliases", "keys", "cite_key", "arxiv")
     documents = collection.scan_documents().select(columns).collect()
     return frozenset(already_cited(cited, documents) | is_the_paper(draft.title, None, documents))
 

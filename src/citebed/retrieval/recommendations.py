@@ -146,9 +146,12 @@ class Recommendations(Shown, Sequence[Recommendation]):
     def left_out_keys(self) -> tuple[str, ...]:
         """The documents that are ``left_out``, by what one types in a ``\\cite``: first of all the
         keys of the author's own entries."""
+        from citebed.collection.cite_keys import typable
+        from citebed.collection.tables import document_of_row
         from citebed.drafts.bibliography import bibliography_for, work_of
 
-        works = [work_of(each) for each in self._documents(self.left_out).values()]
+        rows = self._rows(self.left_out)
+        works = [work_of(document_of_row(row), typable(row["cite_key"])) for row in rows]
         mine = bibliography_for(works, self.libraries)
         return tuple(sorted((mine.find(work) or work).key for work in works))
 
@@ -163,7 +166,10 @@ class Recommendations(Shown, Sequence[Recommendation]):
     def _documents(self, names: Iterable[str]) -> dict[str, Document]:
         from citebed.collection.tables import document_of_row
 
+        return {row["doc_id"]: document_of_row(row) for row in self._rows(names)}
+
+    def _rows(self, names: Iterable[str]) -> list[dict[str, Any]]:
         if self.collection is None:
             raise CitebedError("these recommendations do not know their collection")
         rows = self.collection.scan_documents().filter(pl.col("doc_id").is_in(list(names)))
-        return {row["doc_id"]: document_of_row(row) for row in rows.collect().to_dicts()}
+        return rows.collect().to_dicts()

@@ -12,7 +12,6 @@ import polars as pl
 
 from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
-from citebed.drafts.cite_keys import Bibliography, Work
 from citebed.drafts.records import Draft, Passage, Place
 from citebed.drafts.silence import is_caption
 from citebed.errors import CitebedError
@@ -20,6 +19,7 @@ from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.explaining import Explained, explain
 from citebed.retrieval.foreign import Languages
 from citebed.retrieval.index.index import Index, open_index
+from citebed.retrieval.keying import with_keys
 from citebed.retrieval.pipeline import Pipeline, pipeline_of
 from citebed.retrieval.queries import checked_date
 from citebed.retrieval.recommendations import Recommendation, Recommendations
@@ -188,7 +188,10 @@ class Recommender:
         notes = [note for questions in asked for note in questions.notes] + silence_notes(silent)
         untold = dict.fromkeys(self._showing.untold(each.text) for each in passages)
         left_out = frozenset().union(*(questions.left_out for questions in asked))
-        keyed = self._keyed(found, libraries)
+        cards = self._cards_of(list(dict.fromkeys(each.doc_id for each in found)))
+        drafts = [each.draft for each in asked]
+        keyed, about_keys = with_keys(found, cards, self.collection, libraries, drafts)
+        notes += about_keys
         return Recommendations(
             keyed, tuple(passages), left_out, tuple(notes), self.collection, tuple(libraries),
             tuple(filter(None, untold)),
@@ -238,22 +241,6 @@ class Recommender:
             return NothingToAsk(what, "passage with only stop words")
         return NothingToAsk(_WITHOUT_WORDS, _WITHOUT_WORDS, is_unsearchable=False)
 
-    def _keyed(
-        self, found: Sequence[Recommendation], libraries: Sequence[str] = ()
-    ) -> tuple[Recommendation, ...]:
-        """The recommendations with the keys to type: those of the author's own entries, else those
-        that the records came with, else made of author and year; each of one work only."""
-        names = list(dict.fromkeys(each.doc_id for each in found))
-        works = list(map(_work_of, self._cards_of(names)))
-        mine = _bibliography_for(works, libraries)
-        keys: dict[str, tuple[str, bool]] = {}
-        for name, work in zip(names, works, strict=True):
-            entry = mine.find(work)
-            keys[name] = (mine.take_key(work.key), False) if entry is None else (entry.key, True)
-        return tuple(
-            replace(each, key=keys[each.doc_id][0], in_bib=keys[each.doc_id][1]) for each in found
-        )
-
     # --- The documents ---
 
     @cached_property
@@ -275,7 +262,7 @@ class Recommender:
         return [found[name] for name in names]
 
     def _read_cards(self, documents: pl.LazyFrame) -> dict[str, dict[str, Any]]:
-        texts = pl.col("title", "venue", "doi", "abstract").fill_null("")
+        texts = pl.col("title", "venue", "doi", "abstract", "cite_key").fill_null("")
         words = pl.col("keywords").list.join(", ").fill_null("")
         columns = ("doc_id", texts, words, "authors", "year", "arxiv", "keys")
         rows = documents.select(*columns).collect().iter_rows(named=True)
@@ -306,25 +293,12 @@ def _asks_nothing(text: str) -> str:
     return "passage about the text itself" if speaks_of_itself(text) else ""
 
 
-def _work_of(card: dict[str, Any]) -> Work:
-    doi = card["doi"] or None
-    return Work(card["title"], card["authors"], card["year"], doi, card["arxiv"], card["keys"])
-
-
 def _texts_of(paths: Sequence[str | Path]) -> list[str]:
     if not paths:
         return []
     from citebed.drafts.bibliography import bib_text  # with the reader of BibTeX
 
     return list(map(bib_text, paths))
-
-
-def _bibliography_for(works: Sequence[Work], libraries: Sequence[str]) -> Bibliography:
-    if not libraries:
-        return Bibliography()
-    from citebed.drafts.bibliography import bibliography_for
-
-    return bibliography_for(works, libraries)
 
 
 def _placed(

@@ -226,6 +226,62 @@ def test_a_bib_file_that_the_draft_does_not_name(run: Run, tmp_path: Path) -> No
     assert "gone.bib: no such file" in err
 
 
+TWINS = "".join(
+    f"@misc{{10.5072/{n}, title={{Unbiased {what} of Clicks and Ranks}}, year=2018,"
+    f" author={{Ai, Ann}}, doi={{10.5072/{n}}}}}\n"
+    for n, what in enumerate(("Learning", "Estimation", "Modelling"), 1)
+)
+
+
+@pytest.fixture
+def twins(tmp_path: Path) -> citebed.Workbench:
+    """Three papers of one author and year, whose titles begin alike."""
+    (tmp_path / "twins.bib").write_text(TWINS)
+    mine = citebed.create(tmp_path / "twins", tmp_path / "twins.bib")
+    mine.index(quiet=True)
+    return mine
+
+
+def test_a_key_means_one_paper_in_every_answer(twins: citebed.Workbench) -> None:
+    texts = [
+        f"We look at unbiased {what} here." for what in ("learning", "estimation", "modelling")
+    ]
+    keys = [{each.doc_id: each.key for each in twins.recommend(text, least=0)} for text in texts]
+    assert keys[0] == keys[1] == keys[2]
+    assert len(set(keys[0].values())) == 3
+
+
+def test_a_key_that_was_suggested_is_cited_in_the_next_run(twins: citebed.Workbench) -> None:
+    text = "We look at unbiased estimation of clicks here{}."
+    (first, *_) = twins.recommend(text.format(""), least=0)
+    assert (first.doc_id, first.key) == ("10.5072/2", "ai2018unbiased-2")
+    again = twins.recommend(text.format(rf" \cite{{{first.key}}}"), least=0)
+    assert again.left_out == {first.doc_id}
+    assert first.doc_id not in [each.doc_id for each in again]
+
+
+@pytest.mark.parametrize("form", ["bib", "list"])
+def test_a_key_that_the_draft_has_for_something_else(
+    twins: citebed.Workbench, tmp_path: Path, form: str
+) -> None:
+    """Neither that key is suggested, nor one that means a third paper of the collection."""
+    entry = "@misc{ai2018unbiased, title={A Tale of Whales at Sea}}"
+    (tmp_path / "refs.bib").write_text(entry)
+    listed = r"\begin{thebibliography}{9}\bibitem{ai2018unbiased} Ai. A Tale of Whales at Sea."
+    tail = r"\bibliography{refs}" if form == "bib" else rf"{listed}\end{{thebibliography}}"
+    (tmp_path / "d.tex").write_text(
+        r"\documentclass{article}\begin{document}We look at unbiased learning and estimation of "
+        rf"clicks, as in a tale \cite{{ai2018unbiased}}.{tail}\end{{document}}"
+    )
+    found = twins.recommend(tmp_path / "d.tex", 3, least=0)
+    assert {each.doc_id: each.key for each in found} == {
+        "10.5072/1": "ai2018unbiased-4",
+        "10.5072/2": "ai2018unbiased-2",
+        "10.5072/3": "ai2018unbiased-3",
+    }
+    assert [note for note in found.notes if "ai2018unbiased is another paper's" in note]
+
+
 @pytest.mark.parametrize(
     "cited",
     [

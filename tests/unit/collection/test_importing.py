@@ -62,10 +62,14 @@ def do_import(target: Path, *paths: Path, **options: object) -> ImportReport:
 
 
 def state(folder: Path) -> dict[str, object]:
-    """Everything in a collection that does not depend on when it was made."""
+    """Everything in a collection that does not depend on when it was made.
+
+    A document keeps the cite key that it got first, so that depends on what came first.
+    """
     collection = open_collection(folder)
     names = ("documents", "papers", "references", "contexts", "set_aside", "links", "sections")
     tables = {name: getattr(collection, name).to_dicts() for name in names}
+    tables["documents"] = collection.documents.drop("cite_key").to_dicts()
     sets = {
         name: (collection.queries(name).to_dicts(), collection.qrels(name).table.to_dicts())
         for name in collection.query_sets

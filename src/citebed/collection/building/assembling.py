@@ -16,6 +16,7 @@ from typing import Any
 import polars as pl
 
 from citebed.collection.building.checking import check_languages, check_types
+from citebed.collection.building.citing_keys import with_cite_keys
 from citebed.collection.building.combining import (
     Bucket,
     combine_bucket,
@@ -47,7 +48,8 @@ class Decided:
     ``table`` has a row for each, in the order of sources: its place in ``parts``, its ``source`` (a
     number of ``sources``), the ``reason`` why a rule sets it aside, else the ``owner``, the row of
     the first record of its document, the number of records (``size``) of that, ``doubtful`` if
-    other documents have its DOI, and ``doc_id``: of an owner, that of the document.
+    other documents have its DOI, ``doc_id``: of an owner, that of the document, and the document's
+    ``cite_key``.
     """
 
     parts: Parts
@@ -80,10 +82,13 @@ _READ_FIRST = (
 """What rules look at, and what records are first known by."""
 
 
-def decide(parts: Parts, rules: Rules, earlier: int) -> Decided:
+def decide(
+    parts: Parts, rules: Rules, earlier: int, before: Iterable[pl.DataFrame] = ()
+) -> Decided:
     """Decide what becomes of each record.
 
-    From the part ``earlier`` on they are of an earlier import, where their lines tell their order.
+    From the part ``earlier`` on they are of an earlier import, where their lines tell their order;
+    the documents that there were ``before`` keep their cite keys.
     """
     _resolve_crossrefs(parts)
     numbers: dict[str, int] = {}
@@ -110,7 +115,8 @@ def decide(parts: Parts, rules: Rules, earlier: int) -> Decided:
     check_types(rules, types)
     check_languages(rules, languages)
     index = _in_order(pl.concat(tables, how="diagonal", rechunk=True), list(numbers))
-    return Decided(parts, _with_owners(index, parts), list(numbers))
+    table = with_cite_keys(_with_owners(index, parts), parts, before)
+    return Decided(parts, table, list(numbers))
 
 
 def _empty_index() -> pl.DataFrame:
@@ -200,11 +206,11 @@ def _renamed(table: pl.DataFrame) -> pl.DataFrame:
 def documents(decided: Decided, folder: Path, crew: Crew) -> Iterator[pl.DataFrame]:
     """The documents, span by span; those of several records are made under ``folder``."""
     made = _combined(decided, folder, crew)
-    ids = decided.table["doc_id"]
+    names = decided.table.select("doc_id", "cite_key")
     for number, span in decided.spans():
         single = span.filter(pl.col("size") == 1)
         parts = [_singles(decided.take(single), single)]
-        parts += [_several(read, ids) for read in map(read_part, made.get(number, ()))]
+        parts += [_several(read, names) for read in map(read_part, made.get(number, ()))]
         yield pl.concat(parts).sort("row").select(list(DOCUMENTS))
 
 
@@ -215,18 +221,20 @@ def _singles(records: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
         names=pl.concat_list(read_as, "keys"),
         read_as=pl.when(read_as != rows["doc_id"]).then(read_as),
         doc_id=rows["doc_id"],
+        cite_key=rows["cite_key"],
         records=pl.lit(1, dtype=pl.Int32),
         doubtful=doubtful_fields(pl.lit(rows["doubtful"])),
     )
     return with_aliases(named).select(*DOCUMENTS, "row")
 
 
-def _several(made: pl.DataFrame, ids: pl.Series) -> pl.DataFrame:
-    given = ids.gather(made["row"])
+def _several(made: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
+    given, key = names[made["row"]].get_columns()
     renamed = pl.col("doc_id") != given
     more = pl.concat_list("doc_id", "aliases").list.unique(maintain_order=True)
     return made.with_columns(
         doc_id=given,
+        cite_key=key,
         aliases=pl.when(renamed).then(more).otherwise("aliases"),
         read_as=pl.when(renamed).then("doc_id"),
     )

@@ -93,8 +93,10 @@ def _names(records: pl.DataFrame) -> pl.DataFrame:
         records=pl.len().cast(pl.Int32),
         doubtful=pl.col("doubtful").any(),
     )
-    return with_aliases(grouped).with_columns(
-        read_as=pl.lit(None, dtype=pl.String), doubtful=doubtful_fields(pl.col("doubtful"))
+    return (
+        with_aliases(grouped)
+        .with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in ("read_as", "cite_key"))
+        .with_columns(doubtful=doubtful_fields(pl.col("doubtful")))
     )
 
 

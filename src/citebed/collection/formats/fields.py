@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from citebed.collection.cite_keys import UNTYPABLE
 from citebed.records import Document, Link, Problem, Record
 from citebed.text.identifiers import arxiv_in, arxiv_of, arxiv_of_doi, normalise_doi
 from citebed.text.names import family_name
@@ -35,7 +36,7 @@ def made_up_id(names: Sequence[str], year: int | str | None, title: str) -> str:
     return "-".join(filter(None, parts))
 
 
-_UNTYPABLE = re.compile(r"[\s,{}\"#%~\\]")
+_UNTYPABLE = re.compile(UNTYPABLE)
 # What programs number their records with: 12, ITEM-1, 12/ABCD2345, a UUID, an address.
 _NUMBER = re.compile(
     r"\d+|ITEM-\d+|\d+/[A-Z0-9]{8}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z]+://.*",

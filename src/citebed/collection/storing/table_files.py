@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -63,7 +63,7 @@ def write_frames(path: Path, frames: Iterator[pl.DataFrame], schema: Schema) -> 
 def read_slices(folder: Path, name: str, schema: Schema) -> Iterator[pl.DataFrame]:
     """A table of the collection piece by piece; ``schema`` are the columns that are wanted."""
     path = folder / f"{name}.parquet"
-    if not path.exists() or not is_complete(folder, name):
+    if not path.exists() or not _has(path, schema):
         yield from read_table(folder, name, TABLES[name]).select(list(schema)).iter_slices(_SLICE)
         return
     with damage_told(path), at_hand(path) as file:
@@ -122,10 +122,12 @@ def mending(path: Path) -> str:
 def is_complete(folder: Path, name: str) -> bool:
     """Whether a table has all columns that are read from sources, or is not there at all."""
     path = folder / f"{name}.parquet"
-    if not path.exists():
-        return True
+    return not path.exists() or _has(path, TABLES[name].keys() - DERIVED)
+
+
+def _has(path: Path, columns: Iterable[str]) -> bool:
     with damage_told(path), at_hand(path) as file:
-        return pl.read_parquet_schema(file).keys() >= TABLES[name].keys() - DERIVED
+        return pl.read_parquet_schema(file).keys() >= set(columns)
 
 
 def write_qrels(path: Path, qrels: pl.DataFrame) -> None:
