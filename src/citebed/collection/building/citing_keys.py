@@ -43,7 +43,7 @@ def _told(documents: pl.DataFrame) -> pl.DataFrame:
     """Documents with their DOIs and titles as short numbers, which is all that is compared."""
     title = pl.when(pl.col("title") != "").then(pl.col("title").hash(seed=0))
     doi = pl.when(pl.col("doi").is_not_null()).then(pl.col("doi").hash(seed=0))
-    return documents.with_columns(title=title, doi=doi)
+    return documents.with_columns(title=title, doi=doi, year=pl.col("year").fill_null(0))
 
 
 def _wanted(records: pl.DataFrame) -> pl.DataFrame:
