@@ -51,7 +51,7 @@ Weights = Annotated[
 ]
 
 _OFFICIAL = {"cutoff_step", "all_cutoffs", "unjudged_negative", "require_positives"}
-_PRINTED_SLICES = {"per_slice", "trends"}
+_PRINTED_SLICES = {"per_slice", "trends", "by_kind"}
 _SLICES = {
     "slicing", "since", "until", "weights", "measures", "rel", "graded", "threshold", "samples",
     "alpha", "level", "seed", "teams", "teams_file", "intervals", "units", *COMPARING,
@@ -66,6 +66,7 @@ class _Shown:
     per_query: bool
     per_slice: bool
     trends: bool
+    by_kind: bool
 
     @property
     def machine(self) -> bool:
@@ -146,6 +147,14 @@ def timeline(
             help="Does a system degrade? (In tables yes; with --json or --csv in place of scores.)",
         ),
     ] = None,
+    by_kind: Annotated[
+        bool,
+        typer.Option(
+            "--by-kind",
+            help="Scores by kind of query in time too: atemporal, unambiguous (one episode) or "
+            "ambiguous (several). With --json or --csv in place of scores.",
+        ),
+    ] = False,
     official: Annotated[
         bool, typer.Option("--official", help="TREC KBA's scoring at confidence cut-offs instead.")
     ] = False,
@@ -208,7 +217,7 @@ def timeline(
     """
     style = style_of(format, as_json, as_csv)
     _check_options(context, official, drawn=bool(report or plots))
-    shown = _shown_of(style, per_query, per_slice, trends)
+    shown = _shown_of(style, (per_query, per_slice), trends, by_kind)
     from citebed.timeline.streams.stream_runs import opened_runs
 
     # Judgements are short, and are read while nothing else keeps the processors busy.
@@ -224,9 +233,10 @@ def timeline(
         raise CitebedError("a page and its pictures show one slicing: give --slice once.")
     look = look_of(context, (report, plots), runs, (pair, areas), read)
     design = design_of(context, runs, baseline, (test, correct), alpha)
-    if design and shown.machine and (per_query or per_slice or trends):
+    if design and shown.machine and (per_query or per_slice or trends or by_kind):
         raise CitebedError(
-            "paired tests are rows of their own: leave out --per-query, --per-slice and --trend."
+            "paired tests are rows of their own: leave out --per-query, --per-slice, --trend and "
+            "--by-kind."
         )
     with opened_runs(runs, ahead=times is None and not official) as opened:
         # The first run is being read while this is loaded.
@@ -258,12 +268,16 @@ def timeline(
         write_look(look, found[0], best_once(scored) if official else {}, compared)
 
 
-def _shown_of(style: str, per_query: bool, per_slice: bool, trends: bool | None) -> _Shown:
-    """What is printed: trends are told to people, unless they say otherwise."""
+def _shown_of(style: str, per: tuple[bool, bool], trends: bool | None, by_kind: bool) -> _Shown:
+    """What is printed, per query and slice or not: trends are told to people, unless they say
+    otherwise."""
     machine = style in ("json", "csv")
-    if trends and machine and (per_query or per_slice):
-        raise CitebedError("--trend prints rows of trends: leave out --per-query and --per-slice.")
-    return _Shown(style, per_query, per_slice, not machine if trends is None else trends)
+    if trends and machine and (any(per) or by_kind):
+        others = "--per-query, --per-slice and --by-kind"
+        raise CitebedError(f"--trend prints rows of trends: leave out {others}.")
+    if by_kind and machine and any(per):
+        raise CitebedError("--by-kind prints rows of kinds: leave out --per-query and --per-slice.")
+    return _Shown(style, *per, not machine if trends is None else trends, by_kind)
 
 
 def _judged(path: Path) -> Qrels:
@@ -318,12 +332,15 @@ def _rows(
     rows = []
     for at, found in enumerate(timelines):
         slicing = {"slicing": found.cells.slices.kind} if len(timelines) > 1 else {}
-        if tests:
-            of = [test.row() for test in tests[at][0]]
-        else:
-            of = found.trends.to_dicts() if shown.trends else _score_rows(found, shown)
+        of = [test.row() for test in tests[at][0]] if tests else _machine_rows(found, shown)
         rows += [{**row, **slicing} for row in of]
     return rows
+
+
+def _machine_rows(found: Timeline, shown: _Shown) -> list[dict[str, Any]]:
+    if shown.by_kind:
+        return found.by_kind.to_dicts()
+    return found.trends.to_dicts() if shown.trends else _score_rows(found, shown)
 
 
 def _score_rows(found: Timeline, shown: _Shown) -> list[dict[str, Any]]:
@@ -340,13 +357,15 @@ def _score_rows(found: Timeline, shown: _Shown) -> list[dict[str, Any]]:
 
 
 def _print_details(found: Timeline, shown: _Shown) -> None:
-    from citebed.report.timeline_table import queries_grid, slices_grid
+    from citebed.report.timeline_table import kinds_grid, queries_grid, slices_grid
 
     for scores in found.runs:
         if shown.per_query:
             typer.echo(queries_grid(scores, found.weights).written(shown.style))
         if shown.per_slice:
             typer.echo(slices_grid(scores).written(shown.style))
+    if shown.by_kind:
+        typer.echo(kinds_grid(found).written(shown.style))
 
 
 def _say_trends(found: Timeline, err: bool) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from citebed.report.grid import Grid
+from citebed.timeline.scoring.kinds import KINDS
 from citebed.timeline.scoring.stream_scores import StreamScores
 from citebed.timeline.scoring.trends import Stability, Trend, stability
 from citebed.timeline.scoring.uncertainty import mean_texts
@@ -68,6 +69,17 @@ def queries_grid(scores: StreamScores, weights: Sequence[str]) -> Grid:
 
 def _score(value: float) -> str:
     return f"{value:.4f}"
+
+
+def kinds_grid(timeline: Timeline) -> Grid:
+    """The scores of each kind of query in time, with how many queries are of it."""
+    counts = dict(timeline.by_kind.select("kind", "queries").unique().iter_rows())
+    kinds = [kind for kind in KINDS if kind in counts]
+    head = ["run", "measure", "weight", *(f"{kind} ({counts[kind]})" for kind in kinds)]
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for run, measure, weight, _, _, value in timeline.by_kind.iter_rows():
+        rows.setdefault((run, measure, weight), []).append(_score(value))
+    return Grid(head, [[*names, *values] for names, values in rows.items()], frozenset((0, 1, 2)))
 
 
 def slices_grid(scores: StreamScores) -> Grid:

@@ -118,6 +118,20 @@ class Timeline(Shown):
         return _stacked(scores.slice_queries() for scores in self.runs)
 
     @cached_property
+    def kinds(self) -> pl.DataFrame:
+        """A row a query: atemporal, unambiguous or ambiguous in time (`query_kinds`)."""
+        from citebed.timeline.scoring.kinds import query_kinds
+
+        return query_kinds(self.cells)
+
+    @cached_property
+    def by_kind(self) -> pl.DataFrame:
+        """A row a run, measure, weighting and kind of query: the mean over such queries."""
+        from citebed.timeline.scoring.kinds import scores_by_kind
+
+        return scores_by_kind(self.runs, self.weights, self.kinds)
+
+    @cached_property
     def trends_found(self) -> list[tuple[str, str, Trend]]:
         """The trend of each run under each measure, with their names."""
         series = [(scores, measure) for scores in self.runs for measure in scores.measures]

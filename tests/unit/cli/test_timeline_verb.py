@@ -74,6 +74,20 @@ def test_slicings_stand_side_by_side(run: Run) -> None:
     assert "one slicing: give --slice once" in err
 
 
+def test_scores_by_kind_of_query(run: Run) -> None:
+    asked = ("t.qrels", "me.run", "--slice", "7d", "-m", "AP", "--by-kind")
+    code, out, _ = run(*asked)
+    assert code == 0
+    assert out.splitlines()[0].split() == ["run", "measure", "weight", "few", "(2)"]
+    assert out.splitlines()[1].split() == ["me", "AP", "uniform", "0.5833"]
+    code, out, _ = run(*asked, "--json")
+    assert [(row["kind"], row["queries"]) for row in json.loads(out)] == [("few", 2)]
+    for others in (["--trend"], ["-q"], ["-s"], ["--baseline", "me"]):
+        code, _, err = run(*asked, "--json", *others)
+        assert code == 1
+        assert "leave out" in err
+
+
 def test_a_table_for_people(run: Run) -> None:
     code, out, err = run(
         "t.qrels",

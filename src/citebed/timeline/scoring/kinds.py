@@ -1,0 +1,70 @@
+"""What kind of query in time each one is, after Jones and Diaz: how its relevant documents come.
+
+*Atemporal* queries have no episode, *unambiguous* ones a single one, *ambiguous* ones several. An
+episode is a burst of relevant documents by Kleinberg's automaton (`bursting`), which Jones & Diaz
+also use beside other features of a profile; of a query with fewer than five relevant documents
+nothing is told (*few*). Jones & Diaz, Temporal Profiles of Queries, ACM TOIS 25(3), 2007.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from citebed.runs.tables import Ints
+from citebed.timeline.bursts import bursting
+from citebed.timeline.scoring.query_slices import Cells
+from citebed.timeline.scoring.stream_scores import StreamScores
+
+ATEMPORAL, UNAMBIGUOUS, AMBIGUOUS, FEW = KINDS = ("atemporal", "unambiguous", "ambiguous", "few")
+FEWEST = 5
+"""So many relevant documents tell how they come."""
+
+
+def query_kinds(cells: Cells) -> pl.DataFrame:
+    """``query_id``, ``kind``, ``episodes`` and ``relevant`` of each query with relevant documents.
+
+    Time goes from the start of the first slice to the end of the stream.
+    """
+    judged, times = cells.truth.judged, cells.truth.times
+    kept = (judged.relevance > 0) & (cells.slices.of(times) >= 0)
+    ends = int(cells.slices.bounds[0]), int(cells.slices.filled[-1])
+    rows = []
+    for number, name in zip(cells.queries.tolist(), cells.query_ids, strict=True):
+        of_query = np.sort(times[kept & (judged.query == number)])
+        number_of = episodes(of_query, *ends)
+        rows.append((name, _kind(len(of_query), number_of), number_of, len(of_query)))
+    columns = {"query_id": pl.String, "kind": pl.String, "episodes": pl.Int32, "relevant": pl.Int32}
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def episodes(times: Ints, start: int, end: int) -> int:
+    """How many bursts there are in documents, given by their times in order."""
+    if len(times) < FEWEST:
+        return 0
+    busy = np.concatenate(([False], bursting(times, start, end)))
+    return int((busy[1:] & ~busy[:-1]).sum())
+
+
+def _kind(relevant: int, found: int) -> str:
+    return FEW if relevant < FEWEST else (ATEMPORAL, UNAMBIGUOUS, AMBIGUOUS)[min(found, 2)]
+
+
+def scores_by_kind(
+    runs: Sequence[StreamScores], weights: Sequence[str], kinds: pl.DataFrame
+) -> pl.DataFrame:
+    """A row a run, measure, weighting and kind: the mean over the ``queries`` of that kind."""
+    rows = []
+    for scores in runs:
+        for measure in scores.measures:
+            for weight in weights:
+                values = kinds.with_columns(value=pl.Series(scores.by_query(measure, weight)))
+                for kind in KINDS:
+                    of_kind = values.filter(kind=kind)["value"]
+                    if len(of_kind):
+                        name = scores.run, str(measure), weight, kind
+                        rows.append((*name, len(of_kind), of_kind.mean()))
+    names = ["run", "measure", "weight", "kind", "queries", "value"]
+    return pl.DataFrame(rows, schema=names, orient="row")
