@@ -96,8 +96,8 @@ def _campaign(collection: Path) -> None:
 
     folder = collection / "campaign"
     shutil.rmtree(folder, ignore_errors=True)
-    for path in (collection / "campaigns").glob("campaign.sqlite*"):
-        path.unlink()
+    for end in ("", "-wal", "-shm"):
+        (collection / "campaigns" / f"campaign.sqlite{end}").unlink(missing_ok=True)
     place = str(folder)
     papers = folder.with_name("campaign-papers.csv")
     write_whole(papers, demo_papers())

@@ -77,15 +77,17 @@ def index(
 
     Example: citebed index acm-cr/
     """
+    from citebed.collection import open_collection
     from citebed.retrieval.dense.static_model import index_model
     from citebed.retrieval.encoders.encoder import index_encoder
     from citebed.retrieval.index.building import IndexOptions, build_index
 
+    opened = open_collection(collection)  # what is wrong with it is told before a model is loaded
     model = index_encoder(encoder or neural)
     words = index_model(static)
     options = IndexOptions(analyser, tuple(citing or ()), workers, rebuild, model, words)
     with progress_bar(quiet or as_json, unit="documents") as progress:
-        report = build_index(collection, options, progress)
+        report = build_index(opened, options, progress)
     if as_json:
         print_json([report._asdict()])
     elif not quiet:

@@ -3,7 +3,7 @@
 Everything is written beside its place first, under a hidden name that nobody can foresee and that
 is made anew, so no link that waits there is followed. Whoever is killed leaves such a draft behind;
 it is locked as long as its maker lives, so the next to write there knows it for a leftover and
-takes it away.
+takes it away. Only what has exactly such a name is a draft: a user's own ``.citebed-notes`` is not.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from citebed.errors import CitebedError
 from citebed.wording import printable
 
 DRAFT = ".citebed-"
-"""What the names of all drafts start with."""
+"""What the names of all drafts start with; 16 digits follow, 0 to f."""
+_DRAFT_NAME = re.compile(re.escape(DRAFT) + "[0-9a-f]{16}")
 FORMER = "former"
 """In the draft of a folder: what was there before, while it is replaced."""
 
@@ -286,7 +287,7 @@ def _new_folder(path: Path) -> int:
 def sweep(folder: Path) -> None:
     """Take away the drafts in ``folder`` whose makers were killed."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in [entry for entry in entries if entry.name.startswith(DRAFT)]:
+        for entry in [entry for entry in entries if _DRAFT_NAME.fullmatch(entry.name)]:
             with contextlib.suppress(OSError):
                 _sweep(Path(entry.path))
 

@@ -32,6 +32,8 @@ from citebed.files.writing import (
     write_whole,
 )
 
+PLANTED = f"{DRAFT}{0xBAD:016x}"
+
 
 def drafts(folder: Path) -> list[str]:
     return [name for name in os.listdir(folder) if name.startswith(DRAFT)]
@@ -290,8 +292,8 @@ def test_a_planted_link_is_neither_followed_nor_removed_from(tmp_path: Path) -> 
     (victim / "precious").write_text("x")
     out = tmp_path / "out"
     out.mkdir()
-    (out / f"{DRAFT}planted").symlink_to(victim)
-    (out / f"{DRAFT}file").symlink_to(victim / "precious")
+    (out / PLANTED).symlink_to(victim)
+    (out / f"{DRAFT}{1:016x}").symlink_to(victim / "precious")
     write_whole(out / "a", "x")
     with several_files(out) as made:
         (made / "b").write_text("b")
@@ -302,7 +304,7 @@ def test_a_planted_link_is_neither_followed_nor_removed_from(tmp_path: Path) -> 
 def test_drafts_of_another_user_are_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / f"{DRAFT}1").mkdir()
+    (tmp_path / PLANTED).mkdir()
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     sweep(tmp_path)
     assert len(drafts(tmp_path)) == 1
@@ -311,12 +313,36 @@ def test_drafts_of_another_user_are_left_alone(
     assert drafts(tmp_path) == []
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["mynotes/a.txt", "todo.txt", "0123456789abcde", "0123456789abcdef0", "0123456789ABCDEF",
+     "0123456789abcdef.txt", "0123456789abcdeg", "notes/former/a"],
+)  # fmt: skip
+@pytest.mark.parametrize("where", ["file", "own", "folder", "several"])
+def test_what_only_begins_like_a_draft_is_the_users(tmp_path: Path, name: str, where: str) -> None:
+    mine = tmp_path / f"{DRAFT}{name}"
+    mine.parent.mkdir(parents=True, exist_ok=True)
+    mine.write_text("mine")
+    if where == "file":
+        write_whole(tmp_path / "x.run", "x")
+    elif where == "own":
+        write_own(tmp_path / "x.run", "x")
+    elif where == "folder":
+        with whole_folder(tmp_path / "x"):
+            pass
+    else:
+        with several_files(tmp_path) as made:
+            (made / "x").touch()
+    sweep(tmp_path)
+    assert mine.read_text() == "mine"
+
+
 def test_nothing_is_put_back_from_behind_a_link(tmp_path: Path) -> None:
     home, out = tmp_path / "home", tmp_path / "out"
-    (out / f"{DRAFT}planted").mkdir(parents=True)
+    (out / PLANTED).mkdir(parents=True)
     home.mkdir()
     (home / "precious").touch()
-    (out / f"{DRAFT}planted" / FORMER).symlink_to(home)
+    (out / PLANTED / FORMER).symlink_to(home)
     sweep(out)
     assert os.listdir(home) == ["precious"]
     assert os.listdir(out) == []

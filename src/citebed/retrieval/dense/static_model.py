@@ -209,7 +209,8 @@ def index_model(given: str | Path | None) -> StaticModel | None:
 def model_of(fingerprint: str) -> StaticModel:
     """The model of a fingerprint: one that was kept, else the one that comes with citebed."""
     place = _place(fingerprint)
-    if place.is_file() and fingerprint != shipped_model().fingerprint:
+    is_name = fingerprint.isalnum()  # of a stranger's index it may be anything
+    if is_name and place.is_file() and fingerprint != shipped_model().fingerprint:
         return open_static_model(place)
     return shipped_model()
 

@@ -1,18 +1,36 @@
-"""The encoder as a maker of vectors for an index and for texts that look for documents."""
+"""The encoder as a maker of vectors for an index and for texts that look for documents.
+
+Which encoder is loaded is the user's own choice: the one that was named or fetched here, or that
+``CITEBED_ENCODER`` names. An index may come from a stranger: it says by which encoder its vectors
+were made, and that name is shown, never followed.
+"""
 
 from __future__ import annotations
 
+import logging
+import os
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from citebed.errors import CitebedError
+from citebed.files.places import state_folder
+from citebed.files.reading import read_text
+from citebed.files.writing import write_whole
 from citebed.retrieval.dense.embedder import Told, Vectors
 from citebed.retrieval.dense.vectors import DocumentVectors, unit_rows
 from citebed.retrieval.pipeline import SHORT_NAMES, short_name
 from citebed.retrieval.rerank.encoder import Encoder, load_encoder
 from citebed.retrieval.rerank.names import encoder_folder
 from citebed.retrieval.rerank.vector_cache import VectorCache
+from citebed.wording import for_terminal, printable
 
+_LOG = logging.getLogger("citebed")
+_MOST_SHOWN = 200
+"""Characters of a name that an index gives."""
+VARIABLE = "CITEBED_ENCODER"
+"""The variable of the environment in which the user names an encoder."""
 FETCHED = "encoder"
 """The name of the encoder that ``citebed fetch encoder`` gets."""
 
@@ -72,12 +90,66 @@ def index_encoder(neural: bool | str | Path | None) -> DenseEncoder | None:
     """
     if not neural:
         return None
-    return load_dense_encoder(FETCHED if neural is True else neural, cache=VectorCache())
+    encoder = load_dense_encoder(FETCHED if neural is True else neural, cache=VectorCache())
+    _remember(encoder)
+    return encoder
 
 
 def encoder_of(vectors: DocumentVectors) -> DenseEncoder:
-    """The encoder that made an index's vectors, as far as its name tells."""
-    return _loaded(vectors.name, vectors.fingerprint)
+    """The user's encoder that made an index's vectors; if it is none of the user's, an error that
+    says which made them."""
+    reasons = []
+    for name in _chosen(vectors.fingerprint):
+        try:
+            encoder = _loaded(name, vectors.fingerprint)
+        except CitebedError as error:
+            reasons.append(str(error))
+            continue
+        if vectors.is_of(encoder):
+            return encoder
+        reasons.append(f"'{printable(name)}' is another one")
+    raise ForeignEncoder(vectors, reasons)
+
+
+class ForeignEncoder(CitebedError):
+    """The vectors of an index were made by an encoder that the user has not chosen here."""
+
+    def __init__(self, vectors: DocumentVectors, reasons: Sequence[str] = ()) -> None:
+        name = for_terminal(vectors.name[:_MOST_SHOWN])
+        why = f" ({'; '.join(reasons)})" if reasons else ""
+        super().__init__(
+            f"the index's vectors were made by the encoder '{name}', which is not one of yours"
+            f"{why}. If you trust it, name it in {VARIABLE}; or make the vectors by one of yours: "
+            "citebed index COLLECTION --neural"
+        )
+
+
+def _chosen(fingerprint: str) -> list[str]:
+    """What the user calls the encoders that may be one of this fingerprint: named in the
+    environment, indexed with before, fetched."""
+    names = [os.environ.get(VARIABLE, "")]
+    if (path := _memory(fingerprint)) is not None and path.is_file():
+        names.append(read_text(path).strip())
+    if find_encoder() is not None:
+        names.append(FETCHED)
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def _remember(encoder: DenseEncoder) -> None:
+    """Keep what the user calls an encoder, so that an index made with it can be asked later."""
+    path = _memory(encoder.fingerprint)
+    if path is None or (path.is_file() and read_text(path) == encoder.name):
+        return
+    try:
+        write_whole(path, encoder.name)
+    except CitebedError as error:
+        _LOG.warning("note: %s; to ask this index later, set %s", error, VARIABLE)
+
+
+def _memory(fingerprint: str) -> Path | None:
+    """Where the name of the encoder of a fingerprint is kept, if it is one."""
+    is_one = re.fullmatch("[0-9a-f]{64}", fingerprint)
+    return state_folder() / "encoders" / fingerprint if is_one else None
 
 
 @lru_cache(maxsize=2)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -39,8 +38,6 @@ _FILE = re.compile(r"([a-z]+(?:\.[a-z]+)*)\.([0-9]{1,18})\.npy")
 _MUCH = 16 << 20
 """From so many bytes on, files are compared with their checksums two at a time."""
 _NO_DESCRIPTION = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
-_FORMERLY = (".work-*", f"{DESCRIPTION}.new")
-"""What builders of the first versions left behind when they were killed."""
 
 
 class DamagedIndex(CollectionError):
@@ -152,12 +149,6 @@ def write(folder: Path, description: Description, arrays: Arrays) -> Description
 def sweep(folder: Path) -> None:
     """Take away what builders left that were killed; of an index that cannot be read, nothing."""
     writing.sweep(folder)
-    for pattern in _FORMERLY:
-        for path in folder.glob(pattern):
-            if path.is_dir() and not path.is_symlink():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
     try:
         kept = {entry["file"] for entry in read_description(folder).files.values()}
     except DamagedIndex:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from citebed.retrieval.pipeline import Dense, Learned, Ranking
 from citebed.retrieval.search.exhaustive import Hits
 from citebed.retrieval.search.searcher import Searcher
 
+_LOG = logging.getLogger("citebed")
 Docs = NDArray[np.int64]
 _AT_ONCE = 64
 """Questions whose texts are given to the models at a time."""
@@ -119,14 +121,24 @@ def _plain(ranking: Dense) -> Level:
 
 
 def models_for(index: Index, ranking: Ranking) -> dict[str, Embedder]:
-    """The models whose vectors a ranking needs, by kind; they must be those of the index."""
+    """The models whose vectors a ranking needs, by kind; they must be those of the index.
+
+    Where the encoder need not count and is none of the user's, words alone do, which is told.
+    """
     if isinstance(ranking, Dense):
-        kinds = [ranking.source]
-    else:
-        asked = ranking.encoder if isinstance(ranking, Learned) else "auto"
-        there = asked == "yes" or (asked == "auto" and index.vectors("encoder") is not None)
-        kinds = ["static", "encoder"] if there else ["static"]
-    return {kind: _model(index, kind) for kind in kinds}
+        return {ranking.source: _model(index, ranking.source)}
+    asked = ranking.encoder if isinstance(ranking, Learned) else "auto"
+    models = {"static": _model(index, "static")}
+    if asked == "yes" or (asked == "auto" and index.vectors("encoder") is not None):
+        from citebed.retrieval.encoders.encoder import ForeignEncoder
+
+        try:
+            models["encoder"] = _model(index, "encoder")
+        except ForeignEncoder as error:
+            if asked == "yes":
+                raise
+            _LOG.warning("note: only word vectors are used: %s", error)
+    return models
 
 
 def _model(index: Index, kind: str) -> Embedder:

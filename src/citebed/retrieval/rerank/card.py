@@ -37,7 +37,8 @@ def check_files(folder: Path) -> dict[str, Any] | None:
         raise _damaged(folder, f"{CARD} is not a card that this citebed reads")
     for name, expected in sums.items():
         path = folder / name
-        if not path.resolve().is_relative_to(folder.resolve()) or not path.is_file():
+        leads_out = ".." in path.parts or not path.resolve().is_relative_to(folder.resolve())
+        if leads_out or not path.is_file():
             raise _damaged(folder, f"{name} is missing")
         if file_hash(path) != expected:
             raise _damaged(folder, f"{name} is not as it was written")

@@ -176,7 +176,7 @@ def pooling_of(folder: ModelFolder, asked: str | None) -> Pooling:
     for module in _modules(folder.path):
         step = str(module.get("type", "")).rsplit(".", 1)[-1]
         if step == "Pooling":
-            pooling = Pooling(_pooling_kind(folder.path / str(module.get("path", ""))))
+            pooling = Pooling(_pooling_kind(_part(folder.path, module.get("path", ""))))
         elif step == "Normalize":
             pooling = Pooling(pooling.kind, unit=True)
         elif step not in ("Transformer", "Dropout"):
@@ -196,6 +196,13 @@ def _modules(folder: Path) -> list[dict[str, Any]]:
     if not isinstance(modules, list) or not all(isinstance(entry, dict) for entry in modules):
         raise FormatError(path, None, "expected a list of modules")
     return modules
+
+
+def _part(folder: Path, name: object) -> Path:
+    """The folder of a module, which is one of the model's own."""
+    if not isinstance(name, str) or "/" in name.rstrip("/") or ".." in name:
+        raise FormatError(folder / "modules.json", None, f"{name!r:.80} is no folder of the model")
+    return folder / name
 
 
 def _pooling_kind(folder: Path) -> str:

@@ -261,7 +261,7 @@ def test_nothing_is_written_through_links(
 
 
 def test_drafts_of_the_killed_are_swept(mirror: Path, attempt: Try) -> None:
-    (attempt.folder / f"{DRAFT}0123").mkdir(parents=True)
+    (attempt.folder / f"{DRAFT}{0x123:016x}").mkdir(parents=True)
     assert states(attempt(mirror=mirror.as_uri())) == ["fetched"]
     assert attempt.left() == ["a.bin", "fetched.json"]
 

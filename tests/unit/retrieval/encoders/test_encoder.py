@@ -11,10 +11,16 @@ import numpy as np
 import pytest
 from tests.unit.retrieval.encoders.conftest import TEXTS, TinyPublic
 
+from citebed.cli.app import main
 from citebed.collection import import_sources
 from citebed.errors import CitebedError, UnknownName
-from citebed.retrieval.dense.vectors import DocumentVectors
-from citebed.retrieval.encoders.encoder import encoder_of, find_encoder, load_dense_encoder
+from citebed.retrieval.encoders import encoder as encoders
+from citebed.retrieval.encoders.encoder import (
+    encoder_of,
+    find_encoder,
+    index_encoder,
+    load_dense_encoder,
+)
 from citebed.retrieval.encoders.fetching import fetch_encoder
 from citebed.retrieval.index.building import IndexOptions, build_index
 from citebed.retrieval.index.index import open_index
@@ -27,6 +33,13 @@ BIB = "".join(
     f"@article{{p{n}, title={{The paper {n}}}, abstract={{retrieval of {'papers ' * n}}}}}\n"
     for n in range(12)
 )
+
+
+@pytest.fixture(autouse=True)
+def _no_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No test knows the encoders of another."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    encoders._loaded.cache_clear()
 
 
 @pytest.fixture
@@ -142,19 +155,101 @@ def test_an_index_with_its_vectors(collection: Path) -> None:
     np.testing.assert_allclose(vectors.scores(asked), asked @ wanted.T, atol=0.01)
 
 
-def test_the_encoder_that_made_an_index(folder: Path, collection: Path, tmp_path: Path) -> None:
-    for given in (None, folder):
-        encoder = load_dense_encoder(given or "encoder", cache=VectorCache())
+def test_the_encoder_that_made_an_index(folder: Path, collection: Path) -> None:
+    for given in (True, folder):
+        encoder = index_encoder(given)
+        assert encoder is not None
         build_index(collection, IndexOptions(neural=encoder, rebuild=True))
         vectors = open_index(collection).vectors("encoder")
         assert vectors is not None
         found = encoder_of(vectors)
         assert (found.name, found.fingerprint) == (encoder.name, encoder.fingerprint)
         assert encoder_of(vectors) is found  # a second question does not load it again
-    rows = np.zeros((1, 24), np.int8)
-    gone = DocumentVectors(rows, np.ones(1, np.float32), fingerprint="0", name=str(tmp_path / "x"))
+
+
+def renamed(collection: Path, **about: str) -> None:
+    """Let the index say of its encoder's vectors what a stranger likes."""
+    path = collection / "index" / "index.json"
+    values = json.loads(path.read_text())
+    values["vectors"]["encoder"] |= about
+    path.write_text(json.dumps(values))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of all models that are looked for."""
+    names: list[str] = []
+
+    def find(name: str | Path) -> Path:
+        names.append(str(name))
+        return find_model(name)
+
+    monkeypatch.setattr("citebed.retrieval.rerank.encoder.find_model", find)
+    return names
+
+
+@pytest.fixture(params=["inside", "evil/model", "../evil", "encoder"])
+def foreign(request: pytest.FixtureRequest, folder: Path, collection: Path) -> str:
+    """What an index calls its encoder, which is none of the user's: that came along with it."""
+    build_index(collection, IndexOptions(neural=load_dense_encoder()))
+    folder.rename(collection / "model")
+    (collection / "model" / "citebed.json").unlink()
+    name = str(collection / "model") if request.param == "inside" else str(request.param)
+    renamed(collection, name=name)
+    return name
+
+
+def test_an_index_chooses_no_model(
+    collection: Path, foreign: str, asked: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither one of the network, nor a folder that came with it; it is said which made it."""
+    assert main(["recommend", str(collection), "retrieval of papers"]) == 0
+    assert asked == []
+    assert "only word vectors are used" in caplog.text
+    assert f"made by the encoder '{foreign}', which is not one of yours" in caplog.text
+
+
+def test_an_encoder_that_is_asked_for_and_is_none_of_the_users(
+    collection: Path, foreign: str, asked: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = "bm25+dense(with=encoder)"
+    assert main(["recommend", str(collection), "retrieval of papers", "--model", model]) == 1
+    assert asked == []
+    said = "".join(capsys.readouterr().err.split())
+    assert f"made by the encoder '{foreign}', which is not one of yours".replace(" ", "") in said
+
+
+def test_an_encoder_of_the_users_is_known_by_its_fingerprint(
+    folder: Path, collection: Path, tmp_path: Path, asked: list[str]
+) -> None:
+    """Whatever the index calls it: the one fetched, indexed with before, or named."""
+    encoder = load_dense_encoder()
+    build_index(collection, IndexOptions(neural=encoder))
+    renamed(collection, name="evil/model")
+    vectors = open_index(collection).vectors("encoder")
+    assert vectors is not None
+    assert encoder_of(vectors).name == "encoder"
+    folder.rename(tmp_path / "mine")
+    asked.clear()
+    with pytest.raises(CitebedError, match="'evil/model', which is not one of yours"):
+        encoder_of(vectors)
+    assert asked == []
+    index_encoder(tmp_path / "mine")
+    assert encoder_of(vectors).name == str(tmp_path / "mine")
+
+
+def test_an_encoder_that_is_named_in_the_environment(
+    folder: Path, collection: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build_index(collection, IndexOptions(neural=load_dense_encoder()))
+    vectors = open_index(collection).vectors("encoder")
+    assert vectors is not None
+    folder.rename(tmp_path / "mine")
+    monkeypatch.setenv("CITEBED_ENCODER", str(tmp_path / "mine"))
+    assert encoder_of(vectors).name == str(tmp_path / "mine")
+    monkeypatch.setenv("CITEBED_ENCODER", str(tmp_path / "gone"))
     with pytest.raises(CitebedError, match="there is no model folder"):
-        encoder_of(gone)
+        encoder_of(vectors)
 
 
 @pytest.mark.usefixtures("folder")

@@ -436,3 +436,23 @@ def test_a_source_that_is_not_there_is_told_before_what_else_is_missing(
     monkeypatch.setattr(fetching, "import_extra", missing)
     with pytest.raises(CitebedError, match=r"no such file or folder: .*nosuch\.tgz"):
         fetch_encoder(tmp_path / "e", source=tmp_path / "nosuch.tgz")
+
+
+def test_an_encoder_of_a_strangers_is_copied_nowhere_else(tiny: TinyPublic, tmp_path: Path) -> None:
+    """Where ``a/z`` is a link, ``a/z/../../../../diary`` stays inside; where it is copied, not."""
+    evil = fetch_encoder(tmp_path / "evil", source=tiny.archive, adapter=tiny.adapter).folder
+    deep = evil / "b" / "c" / "d" / "e"
+    (evil / "a").mkdir()
+    deep.mkdir(parents=True)
+    (evil / "a" / "z").symlink_to(deep)
+    card = json.loads((evil / "citebed.json").read_text())
+    for name in ("a/plain", "a/z/plain", "a/z/../../../../diary"):
+        (evil / name).write_text("evil")
+        card["files"][name] = sha256(b"evil")
+    (evil / "citebed.json").write_text(json.dumps(card))
+    diary = tmp_path / "home" / "diary"
+    diary.parent.mkdir()
+    diary.write_text("mine")
+    with pytest.raises(CitebedError, match="diary is missing"):
+        fetch_encoder(diary.parent / "encoder", source=evil)
+    assert diary.read_text() == "mine"

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import bert
 
+from citebed.errors import CitebedError
 from citebed.retrieval.dense.vectors import unit_rows
 from citebed.retrieval.rerank import Encoder, load_cross_encoder, load_encoder, load_reranker
 from citebed.retrieval.rerank.encoder import pool
@@ -130,6 +131,14 @@ def test_the_folder_says_how_to_pool(make_model: Callable[..., Any]) -> None:
     highest = bert.last_hidden_state(tiny.config, tiny.weights, KNOWN["A citation"]).max(axis=0)
     np.testing.assert_allclose(asked.encode(["A citation"])[0], highest, atol=2e-5)
     assert own.fingerprint != asked.fingerprint
+
+
+@pytest.mark.parametrize("name", ["../other/1_Pooling", "/etc", "a/../../other", 3, ".."])
+def test_a_module_is_a_folder_of_the_model(make_model: Callable[..., Any], name: object) -> None:
+    pooling = {"type": "sentence_transformers.models.Pooling", "path": name}
+    tiny = make_model({"modules.json": [pooling]})
+    with pytest.raises(CitebedError, match="is no folder of the model"):
+        load_encoder(tiny.folder)
 
 
 def test_the_folder_says_how_long(make_model: Callable[..., Any]) -> None:
