@@ -106,10 +106,10 @@ def search(
         print_rows(rows, "json")
         return
     for row in rows:
-        sign = "*" if row["marked"] else " "
+        sign = "*" if row["marked"] else "c" if row["cited"] else " "
         year = row["year"] or "    "
         typer.echo(for_terminal(f"{sign}{row['rank']:3}  {row['doc_id']}  {year}  {row['title']}"))
-    say(f"search {number}; * is marked for judging")
+    say(f"search {number}; * is marked for judging, c is cited and was judged in phase one")
 
 
 @campaign.command()

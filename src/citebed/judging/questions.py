@@ -179,7 +179,7 @@ def _put_on_record(
 
 def papers_answered(store: CampaignStore, connection: Connection) -> set[int]:
     """The papers whose first author responded: with a question and judgements of references."""
-    judged = _with_judgements(store, connection, judgements.c.value.is_not(None))
+    judged = with_judgements(store, connection, judgements.c.value.is_not(None))
     return {
         question.paper_id
         for question in connection.execute(all_questions(store))
@@ -197,7 +197,7 @@ def _of_co_authors(store: CampaignStore, connection: Connection) -> dict[int, st
 
 
 def _without_relevant(store: CampaignStore, connection: Connection) -> dict[int, str]:
-    relevant = _with_judgements(
+    relevant = with_judgements(
         store,
         connection,
         items.c.doc_id.is_not(None) & (judgements.c.value >= store.settings.relevant_from),
@@ -207,7 +207,7 @@ def _without_relevant(store: CampaignStore, connection: Connection) -> dict[int,
     return {question.id: reason for question in every if question.id not in relevant}
 
 
-def _with_judgements(
+def with_judgements(
     store: CampaignStore, connection: Connection, such: ColumnElement[bool]
 ) -> set[int]:
     """Questions with such judgements of references."""

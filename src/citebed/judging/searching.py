@@ -6,7 +6,7 @@ Every search by hand is on record with its results and the documents that were m
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,9 +16,19 @@ from sqlalchemy import Connection, Row, func, insert, select
 
 from citebed.collection import Collection
 from citebed.errors import CitebedError, UnknownName
+from citebed.judging.forms.sheet import Entry
 from citebed.judging.questions import all_questions
 from citebed.judging.store.handle import CampaignStore
-from citebed.judging.store.schema import marks, now, questions, searches
+from citebed.judging.store.schema import (
+    CURRENT,
+    items,
+    judgements,
+    marks,
+    now,
+    questions,
+    references,
+    searches,
+)
 from citebed.retrieval.recommending import Recommender
 from citebed.retrieval.running import RunOptions, run_queries
 from citebed.runs.ranking import in_rank_order
@@ -36,7 +46,7 @@ DEPTH = 100
 
 
 class Hit(NamedTuple):
-    """A result of a search by hand."""
+    """A result of a search by hand; one that is ``cited`` was its author's to judge before."""
 
     rank: int
     doc_id: str
@@ -44,6 +54,17 @@ class Hit(NamedTuple):
     authors: tuple[str, ...]
     year: int | None
     marked: bool = False
+    cited: bool = False
+
+
+class Cited(NamedTuple):
+    """A reference of a question's paper, with what its author said of it in phase one."""
+
+    entry: Entry
+    doc_id: str | None
+    judged: bool
+    value: int | None
+    comment: str
 
 
 def question_row(store: CampaignStore, connection: Connection, query_id: str) -> Row[Any]:
@@ -64,11 +85,17 @@ def search_by_hand(
     who: str = "organiser",
     k: int = 30,
 ) -> tuple[int, list[Hit]]:
-    """Search for a question with words of one's own; the search's id, and its results."""
+    """Search for a question with words of one's own; the search's id, and its results.
+
+    ``k`` of them are finds; what the question's paper cites stands among them, and is none.
+    """
     if not text.strip():
         raise CitebedError("there is nothing to search for: type some words.")
-    found = recommender.recommend(text, k, least=0).table  # whatever somebody types is meant
-    rows = list(found.select("doc_id", "title", "authors", "year").iter_rows())
+    with store.reading() as connection:
+        cited = known_before(connection, question_row(store, connection, query_id))
+    most = k + len(cited)
+    found = recommender.recommend(text, most, least=0).table  # whatever somebody types is meant
+    rows = _with_finds(found.select("doc_id", "title", "authors", "year").iter_rows(), cited, k)
     with store.writing() as connection:
         question = question_row(store, connection, query_id)
         row = {"question_id": question.id, "text": text, "model": str(recommender.pipeline)}
@@ -77,9 +104,46 @@ def search_by_hand(
         search = int(connection.execute(made).scalar_one())
         chosen = set(marked(connection, question.id))
     return search, [
-        Hit(rank, doc_id, title, tuple(authors or ()), year, doc_id in chosen)
+        Hit(rank, doc_id, title, tuple(authors or ()), year, doc_id in chosen, doc_id in cited)
         for rank, (doc_id, title, authors, year) in enumerate(rows, 1)
     ]
+
+
+def _with_finds(rows: Iterable[Any], cited: Container[str], k: int) -> list[Any]:
+    """The first results, up to the last of ``k`` that are not cited."""
+    taken: list[Any] = []
+    for row in rows:
+        if k <= 0:
+            break
+        taken.append(row)
+        k -= row[0] not in cited
+    return taken
+
+
+def known_before(connection: Connection, question: Row[Any]) -> set[str]:
+    """The documents that a search is not for: what the question's paper cites, and itself."""
+    mine = (references.c.paper_id == question.paper_id) & references.c.doc_id.is_not(None)
+    return {question.paper, *connection.scalars(select(references.c.doc_id).where(mine))}
+
+
+def judged_references(connection: Connection, question: Row[Any]) -> list[Cited]:
+    """What a question's author judged in phase one, the best first; searches are guided by it."""
+    theirs = (judgements.c.item_id == items.c.id) & CURRENT
+    theirs &= judgements.c.person_id == question.person_id
+    columns = [references.c[name] for name in Entry._fields]
+    said = [judgements.c.id, judgements.c.value, judgements.c.comment]
+    rows = connection.execute(
+        select(*columns, references.c.doc_id, *said)
+        .join(items, items.c.reference_id == references.c.id)
+        .outerjoin(judgements, theirs)
+        .where(items.c.question_id == question.id)
+        .order_by(references.c.number)
+    )
+    found = [
+        Cited(Entry(*entry), doc_id, judgement is not None, value, comment or "")
+        for *entry, doc_id, judgement, value, comment in rows
+    ]
+    return sorted(found, key=lambda each: (not each.judged, -(each.value or 0)))
 
 
 def mark(

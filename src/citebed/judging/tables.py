@@ -15,6 +15,7 @@ from citebed.judging.questions import (
     NOTHING_RELEVANT,
     all_questions,
     set_aside,
+    with_judgements,
     wording_of,
 )
 from citebed.judging.reformulating import CLASSES
@@ -29,13 +30,10 @@ from citebed.judging.source_tables import (
 )
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.schema import (
-    CURRENT,
     approvals,
     forms,
-    items,
     judgements,
     mails,
-    questions,
     wordings,
 )
 
@@ -86,7 +84,7 @@ def returns_table(
     judges stand in lines of their own. Queries are those with judgements of their authors.
     """
     every = connection.execute(all_questions(store)).all()
-    judged = _judged_by_authors(store, connection)
+    judged = with_judgements(store, connection, judgements.c.value.is_not(None))
     rules: Counter[str] = Counter()
     for question, reasons in set_aside(store, connection).items():
         rules[next(rule for rule in RULES if rule in reasons)] += question in judged
@@ -111,22 +109,6 @@ def returns_table(
     if silent := len(every) - len(judged):
         rows.insert(3, (1, "questions without judgements, not counted", silent))
     return pl.DataFrame(rows, orient="row", schema=["phase", "what", "number"])
-
-
-def _judged_by_authors(store: CampaignStore, connection: Connection) -> set[int]:
-    """The questions of which their authors judged a reference; "can't say" is no judgement."""
-    return set(
-        connection.scalars(
-            select(questions.c.id)
-            .join(forms, forms.c.id == questions.c.form_id)
-            .join(items, items.c.question_id == questions.c.id)
-            .join(judgements, judgements.c.item_id == items.c.id)
-            .where(questions.c.campaign_id == store.id, items.c.reference_id.is_not(None))
-            .where(judgements.c.person_id == forms.c.person_id, CURRENT)
-            .where(judgements.c.value.is_not(None))
-            .distinct()
-        )
-    )
 
 
 class _Asked(NamedTuple):

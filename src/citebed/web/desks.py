@@ -11,7 +11,15 @@ from citebed.errors import CitebedError
 from citebed.judging.organisers import Session
 from citebed.judging.questions import wording_history, wording_of
 from citebed.judging.reformulating import CLASSES, difference
-from citebed.judging.searching import marked, past_searches, question_row
+from citebed.judging.searching import (
+    Cited,
+    judged_references,
+    known_before,
+    marked,
+    past_searches,
+    question_row,
+)
+from citebed.judging.settings import CANNOT_SAY
 from citebed.web import doors
 from citebed.web.fields import Text
 from citebed.web.site import Site, site_of
@@ -93,6 +101,8 @@ def _desk(site: Site, query: str, search: int) -> dict[str, Any]:
         text = wording_of(connection, question.id).text
         chosen = marked(connection, question.id)
         log = past_searches(connection, question.id)
+        judged = judged_references(connection, question)
+        cited = known_before(connection, question)
     shown = next((each for each in log if each.search == search), log[-1] if log else None)
     found = shown.found if shown else ()
     entries = site.entries([*found, *chosen])
@@ -102,9 +112,19 @@ def _desk(site: Site, query: str, search: int) -> dict[str, Any]:
         "wording": text,
         "shown": shown,
         "hits": [(entries[doc], site.abstracts(doc), doc, doc in chosen) for doc in found],
+        "cited": dict.fromkeys(cited, "cited") | {each.doc_id: _said(each) for each in judged},
+        "finds": sum(doc not in cited for doc in found),
+        "judged": [(each, _said(each)) for each in judged],
         "marks": [(entries[doc], doc) for doc in chosen],
         "log": log,
     }
+
+
+def _said(reference: Cited) -> str:
+    """What an author said of a reference, in a word or two."""
+    if not reference.judged:
+        return "not judged"
+    return CANNOT_SAY if reference.value is None else f"grade {reference.value}"
 
 
 @router.post("/search")

@@ -19,7 +19,7 @@ from citebed.judging.answering import judge as judge_item
 from citebed.judging.answering import state_question
 from citebed.judging.assigning import items_of
 from citebed.judging.organisers import add_organiser, organiser_names, remove_organiser
-from citebed.judging.store.judgements import Source, Verdict
+from citebed.judging.store.judgements import Source, Verdict, save
 from citebed.judging.store.schema import (
     authorships,
     campaigns,
@@ -225,6 +225,33 @@ def test_the_search_desk_keeps_everything(desk: Desk, campaign: Campaign) -> Non
     for wrong in ({"doc_id": "not found"}, {"search": "99"}, {"search": ""}, {"search": "9" * 40}):
         assert desk.post("/search/mark", **mark | wrong).status_code == 400
     assert count(campaign, marks) == 3
+
+
+def test_the_search_desk_shows_phase_one_and_offers_nothing_that_is_cited(
+    desk: Desk, campaign: Campaign
+) -> None:
+    """Paper 1 cites d1 to d5, all of grade 3, and a book that its author did not judge."""
+    build_index(Path(campaign.settings.collection))
+    with campaign.writing() as connection:
+        form = connection.execute(select(forms).where(forms.c.id == 1)).one()
+        source = Source(form.person_id, form.id, "web", now())
+        first, second = list(items_of(connection, form).values())[:2]
+        save(connection, source, Verdict(first, 4, "<b>the</b> one"))
+        save(connection, source, Verdict(second, None))
+    page = desk.client.get(desk.post("/search", query=QUERY, text="study 1").headers["location"])
+    offered = re.findall(r'name="doc_id" value="([^"]+)"', page.text)
+    assert len(offered) == 30
+    assert not set(offered) & {"d1", "d2", "d3", "d4", "d5", "p1"}
+    assert "30 results" in _text(page.text)
+    assert "30 found, 0 marked" in _text(page.text)
+    # d5 is found by these words all the same: it stands in its place with what was said of it.
+    known = [_text(each) for each in re.findall(r'<li class="known">.*', page.text)]
+    assert "grade 3 Ranking documents in study 5 1975" in known
+    judged = _text(page.text[page.text.index("Judged in phase one") :])
+    said = re.findall(r"grade \d|can't say|not judged", judged)
+    assert said == ["grade 4", "grade 3", "grade 3", "grade 3", "can't say", "not judged"]
+    assert "<b>the</b> one" in judged
+    assert "A book elsewhere not in the collection" in judged
 
 
 def test_a_simulated_campaign_says_so_on_every_page(tmp_path: Path) -> None:
