@@ -27,6 +27,12 @@ def stats(
     plot: Annotated[
         Path | None, typer.Option(help="Draw a picture into this .svg or .png file.")
     ] = None,
+    first_table: Annotated[
+        bool,
+        typer.Option(
+            "--table1", help="Table 1 of ACM-CR: contexts, their tokens, characters, citations."
+        ),
+    ] = False,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
@@ -45,7 +51,16 @@ def stats(
 
         draw(found.collection, plot)
         typer.echo(f"drew {printable(plot)}", err=True)
-    if as_json or as_csv:
+    if first_table:
+        from citebed.report.collection_table import table1
+
+        grid = table1(found.collection)
+        if as_json or as_csv:
+            rows = [dict(zip(grid.head, row, strict=True)) for row in grid.rows]
+            (print_json if as_json else print_csv)(rows)
+        else:
+            typer.echo(grid.text(), nl=False)
+    elif as_json or as_csv:
         (print_json if as_json else print_csv)(found.rows)
     else:
         _print_tables(found)

@@ -71,6 +71,14 @@ _Anonymise = Annotated[
         show_default=False,
     ),
 ]
+_CleanAnnotations = Annotated[
+    bool | None,
+    typer.Option(
+        "--clean-annotations/--annotations-as-given",
+        help="Clean papers annotated by hand as full text is: names, hyphens that broke a line.",
+        show_default=False,
+    ),
+]
 _Name = Annotated[str | None, typer.Option(help="The collection's name; its folder's by default.")]
 _Only = Annotated[
     list[str] | None,
@@ -122,6 +130,7 @@ def import_(
     no_future: _NoFuture = None,
     sections: _Sections = None,
     anonymise: _Anonymise = None,
+    clean_annotations: _CleanAnnotations = None,
     name: _Name = None,
     only: _Only = None,
     format: _Format = None,
@@ -163,6 +172,7 @@ def import_(
         no_future=no_future,
         sections=_items(sections),
         anonymise=anonymise,
+        clean_annotations=clean_annotations,
     )
     options = ImportOptions(
         rules=rules,

@@ -64,7 +64,8 @@ class Rules:
     (``tolerant``), or only to the letter (``exact``). ``sections``: parts of a citing paper
     (``introduction``, ``related work``, ``none`` for text without a heading) whose paragraphs
     become queries, ``()`` for all. ``anonymise``: take the names of the cited out of queries
-    that were read from full text.
+    that were read from full text. ``clean_annotations``: papers annotated by hand are cleaned as
+    full text is, of names and of hyphens that broke a line.
     """
 
     types: tuple[str, ...] = ()
@@ -77,6 +78,7 @@ class Rules:
     references: str = "tolerant"
     sections: tuple[str, ...] = ()
     anonymise: bool = True
+    clean_annotations: bool = False
     relevance: Mapping[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

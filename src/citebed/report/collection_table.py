@@ -17,6 +17,7 @@ from citebed.collection.statistics import (
     References,
     Spread,
 )
+from citebed.report.grid import Grid
 from citebed.retrieval.index.statistics import FREQUENT, IndexStatistics
 from citebed.wording import count as counted
 
@@ -60,6 +61,21 @@ def statistics_tables(statistics: CollectionStatistics) -> list[Table]:
         _import(statistics),
     ]
     return [table for table in made if table is not None]
+
+
+def table1(statistics: CollectionStatistics) -> Grid:
+    """Table 1 of ACM-CR (Boudin 2021): contexts, those usable as queries, and what one has on
+    average: tokens, characters (without blanks between sentences) and citations, each as often
+    as it stands there. Sentences are those that cite.
+    """
+    rows = []
+    for passages in statistics.passages:
+        kinds = {"citing": passages.citing, "usable as queries": passages.usable}
+        for name, means in kinds.items():
+            averages = (means.tokens, means.characters)
+            cells = [_count(means.count), *map(_mean, averages), _mean(means.mentions, 2)]
+            rows.append([f"{passages.name}, {name}", *cells])
+    return Grid(["contexts", "#", "tokens", "characters", "citations"], rows)
 
 
 # --- cells ---

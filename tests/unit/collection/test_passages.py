@@ -126,6 +126,20 @@ def test_what_people_annotated_is_left_as_it_is(tmp_path: Path) -> None:
     assert paragraphs.all.characters == len("Smith et al. [1] planted.") + len("[1], [1].")
 
 
+def test_what_people_annotated_is_cleaned_on_request(tmp_path: Path) -> None:
+    annotated = (
+        "<doc><doi>10.5555/one</doi><contexts><context id='01' section='introduction'>"
+        "<s cites='1'>Smith et al. [1] recommen-\n  ded pre- and post-war elms.</s>"
+        "<s cites='1' anonymised='true'>Lee et al. [1] did.</s></context></contexts>"
+        "<references><reference id='1'>10.1234/a</reference></references></doc>"
+    )
+    cleaned = Rules(sections=PAPER.sections, clean_annotations=True)
+    made = collect(tmp_path, annotated, cleaned)
+    text = "[1] recommended pre- and post-war elms. Lee et al. [1] did."
+    assert texts(made, "paragraphs") == [text]
+    assert made.contexts["anonymised"].to_list() == [False, True], "as it was read"
+
+
 def test_statistics_are_of_the_queries(tmp_path: Path) -> None:
     paragraphs, sentences = statistics(collect(tmp_path, TEI, PAPER)).passages
     assert (paragraphs.all.count, sentences.citing.count) == (3, 3)

@@ -8,6 +8,7 @@ citations that reveal their author without the names.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import polars as pl
@@ -19,6 +20,8 @@ from citebed.collection.tables import CONTEXTS, PAPERS, QUERIES, REFERENCES
 from citebed.runs.times import is_later
 from citebed.text.anonymise import anonymise
 from citebed.text.headings import is_under
+from citebed.text.hyphens import join_hyphens
+from citebed.text.normalise import fold
 
 _FEWEST_WORDS = 3
 """Titles of so many words tell papers apart, as in merging."""
@@ -234,14 +237,31 @@ MASK = "[CIT]"
 def passages(contexts: pl.DataFrame, rules: Rules) -> pl.DataFrame:
     """The sentences that queries are made of: of the wanted sections, without names of the cited.
 
-    Names are looked for where nobody has done so by hand (``anonymised`` is null).
+    Names are looked for where nobody has done so by hand (``anonymised`` is null), or where the
+    rules ask for it wherever they were not taken out.
     """
     contexts = contexts.filter(~_outside(contexts, rules))
+    if rules.clean_annotations:
+        contexts = _cleaned(contexts)
     if not rules.anonymise or not contexts["anonymised"].null_count():
         return contexts
     columns = contexts.select("text", pl.col("anonymised").is_null()).iter_rows()
     texts = [anonymise(text, MASK).strip() if unseen else text for text, unseen in columns]
     return contexts.with_columns(text=pl.Series(texts, dtype=pl.String))
+
+
+_BROKEN = re.compile(r"(?<=\w)([-\u2010]) (?=\w)")
+"""A hyphen that ended a line, once white space is folded."""
+
+
+def _cleaned(contexts: pl.DataFrame) -> pl.DataFrame:
+    """Sentences of annotated papers like those of full text: words whole, names to look for."""
+    texts = [
+        fold(join_hyphens(_BROKEN.sub(r"\1\n", text))) if by_hand is not None else text
+        for text, by_hand in contexts.select("text", "anonymised").iter_rows()
+    ]
+    unseen = pl.when(pl.col("anonymised")).then(pl.lit(value=True))
+    return contexts.with_columns(text=pl.Series(texts, dtype=pl.String), anonymised=unseen)
 
 
 def _outside(contexts: pl.DataFrame, rules: Rules) -> pl.Series:

@@ -113,7 +113,9 @@ def _papers(collection: Collection) -> pl.DataFrame:
 def _note_rules(collection: Collection, output: Output) -> None:
     rules = collection.rules.as_dict()
     wanted = [
-        name for name in ("references", "no_future", "sections", "anonymise") if name in rules
+        name
+        for name in ("references", "no_future", "sections", "anonymise", "clean_annotations")
+        if name in rules
     ]
     if wanted and collection.papers.height:
         same = " and ".join(f"{name} = {rules[name]}" for name in wanted)
