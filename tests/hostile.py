@@ -220,6 +220,33 @@ def _laughs(folder: Path, _: int) -> None:
     (folder / "a.xml").write_bytes(dtd + _ACL[0] + b"&l29;" + _ACL[1])
 
 
+# --- Names that stand for other names -------------------------------------------------------
+
+_DOUBLINGS = 60
+
+
+def _doubled(name: str, first: str, again: str, last: str) -> Callable[[Path, int], None]:
+    """Each unit (``again``, with its number and the one before) names the one before it twice."""
+
+    def write(folder: Path, _: int) -> None:
+        units = [again.format(n=n, m=n - 1) for n in range(1, _DOUBLINGS + 1)]
+        text = "\n".join([first, *units, last.format(n=_DOUBLINGS)])
+        (folder / name).write_text(f"{text}\n")
+
+    return write
+
+
+def _lent(name: str, lender: str, borrower: str) -> Callable[[Path, int], None]:
+    """A tenth of the size in one value, which many records of a few bytes borrow."""
+
+    def write(folder: Path, megabytes: int) -> None:
+        long = "word " * (megabytes * 20_000 // len("word "))
+        borrowers = [borrower.format(n=n) for n in range(megabytes * 1000)]
+        (folder / name).write_text("\n".join([*borrowers[:1], lender % long, *borrowers[1:], ""]))
+
+    return write
+
+
 _TOO_LONG = r"MiB.*(is|are) not read|MiB; "
 _BOMB = "decompression bomb"
 _RIS = b"TY  - JOUR\nTI  - A good one\nER  - \n"
@@ -302,5 +329,51 @@ HOSTILE = (
     Hostile("one CSV row", _record("a.csv", _CSV + b'1,"', b'",2010\n'), 1, "MiB"),
     Hostile("YAML in brackets", _repeated("a.yaml", b"[", _YAML), 1, "YAML|KiB"),
     Hostile("one YAML item", _record("a.yaml", _YAML, b"\n- id: c\n  title: C\n"), 2, "MiB|KiB"),
+    Hostile(
+        "doubled strings",
+        _doubled("a.bib", '@string{a0 = "lol"}', "@string{{a{n} = a{m} # a{m}}}",
+                 "@article{{good, title = a{n}}}"),
+        1, "stands for more",
+    ),
+    Hostile(
+        "doubled xdata",
+        _doubled("a.bib", "@xdata{a0, title={T}}", "@xdata{{a{n}, xdata={{a{m},a{m}}}}}",
+                 "@article{{good, xdata={{a{n}}}}}"),
+        1, "",
+    ),
+    Hostile(
+        "doubled items of xdata",
+        _doubled("a.bib", "@xdata{a0, author={Lol, A.}}",
+                 "@xdata{{a{n}, author={{xdata=a{m}-author and xdata=a{m}-author}}}}",
+                 "@article{{good, title={{T}}, author={{xdata=a{n}-author}}}}"),
+        1, "stands for more",
+    ),
+    Hostile(
+        "a chain of xdata",
+        _repeated("a.bib", b"@xdata{a, xdata={a,b,c}}@misc{x, title={T}, xdata={a}}\n", GOOD, 0.01),
+        None, "not there",
+    ),
+    Hostile(
+        "doubled anchors",
+        _doubled("a.yaml", "- id: a\n  title: A\n  author: &a0\n  - {family: Lol}",
+                 "- id: a{n}\n  title: T{n}\n  author: &a{n} [*a{m}, *a{m}]", ""),
+        None, "stand for more",
+    ),
+    Hostile(
+        "a long string lent to many",
+        _lent("a.bib", "@string{long = {%s}}", "@misc{{k{n}, title={{T{n}}}, abstract=long}}"),
+        None, "stands for more",
+    ),
+    Hostile(
+        "a long xdata lent to many",
+        _lent("a.bib", "@xdata{x, abstract={%s}}", "@misc{{k{n}, title={{T{n}}}, xdata={{x}}}}"),
+        None, "stands for more",
+    ),
+    Hostile(
+        "long proceedings lent to many",
+        _lent("a.bib", "@proceedings{p, title={%s}}",
+              "@inproceedings{{k{n}, title={{T{n}}}, crossref={{p}}}}"),
+        None, "lends more",
+    ),
     Hostile("PubMed's lines", _repeated("a.nbib", b"      x\n", b"PMID- 1\nTI  - a\n"), 1, ""),
 )  # fmt: skip

@@ -19,6 +19,14 @@ WORDS = (
     *("", "0", "-1", "-0", "+1", "1.5", "nan", "NaN", "inf", "-Infinity", "1e400", "1e-400", "1e5"),
     *("9" * 18, "9" * 30, "9" * 5000, "0." + "3" * 5000, "9223372036854775807", "0x10", "1_000"),
     *("18446744073709551616", "-9223372036854775809", "2147483648", "١٢", "１２", "²", "1,5"),
+    *("\x1b[31mred", "\x1b]0;t\x07", "\x9b2J", "a\rb", "\x08\x08", "\u202etxt.exe", "\u2066\u202a"),
+    *("\u061c", "\u200f", "\u200b", "\U000e0041", "\x7f", "\u2029", "a;=1+1", "＝1+1"),
+    *(
+        "\\input{/etc/passwd}",
+        "\\immediate\\write18{id}",
+        "\\csname input\\endcsname",
+        "^^5cinput x",
+    ),
     *("\\ud800", "\\u0000", "\0", "\u2028", "\x85", "\x1c", "\u00a0", "\ufeff", "é", "e\u0301"),
     *("all", "#", "#q1", "-", "--", "--help", "-o", "../../x", "/etc/passwd", "~", ".", "..", "*"),
     *("true", "null", "None", "[]", "{}", "''", '"', "\\", "%s", "{0}", "$(x)", "<b>", "=1+1", "@"),
@@ -81,6 +89,41 @@ SIGNS = (
 )
 """Signs of the languages that are read."""
 
+_DOUBLINGS = (
+    (
+        '@string{a0 = "lol"}\n',
+        "@string{{a{n} = a{m} # a{m}}}\n",
+        "@misc{{bomb, title = a{n}, note = a{n} # a{n}}}\n",
+    ),
+    (
+        "@xdata{a0, title={T}, author={Lol, A.}}\n",
+        "@xdata{{a{n}, xdata={{a{m},a{m}}}, author={{xdata=a{m}-author and xdata=a{m}-author}}}}\n",
+        "@misc{{bomb, xdata={{a{n}}}, author={{xdata=a{n}-author-2}}}}\n",
+    ),
+    (
+        "@misc{a0, title={T}}\n",
+        "@misc{{a{n}, title={{T{n}}}, crossref={{a{m}}}}}\n",
+        "@misc{{bomb, crossref={{a{n}}}}}\n",
+    ),
+    (
+        "- id: a0\n  title: T\n  author: &a0\n  - {family: Lol}\n",
+        "- id: a{n}\n  title: T{n}\n  author: &a{n} [*a{m}, *a{m}]\n",
+        "- id: bomb\n  title: T\n  <<: [*a{n}, *a{n}]\n",
+    ),
+    (
+        '<!DOCTYPE x [<!ENTITY a0 "lol">',
+        '<!ENTITY a{n} "&a{m};&a{m};">',
+        "]><dblp><article key='a'><title>&a{n};</title></article></dblp>",
+    ),
+    (
+        "\\newcommand{\\az}{lol }",
+        "\\def\\b{{\\az\\az}}\\let\\az\\b\\edef\\az{{\\az\\az}}\\newcommand{{\\c}}[1]{{#1#1\\c{{#1}}}}\n",
+        "\\c{{\\az}}\\b\n",
+    ),
+)
+"""How names are given to others in each language: the first, one that has the one before it
+(``m``) twice, and a use of the last."""
+
 _WORD = re.compile(rb"[^\s,:;{}\[\]\"<>=]+")
 _LINE_ENDS = (b"\r", b"\r\n", b"\n\n", b"\x85", b"\xe2\x80\xa8", b"\v", b"\f", b"\0\n", b" \n")
 _LINES = (
@@ -122,6 +165,19 @@ def multiplied(data: bytes, rng: random.Random) -> bytes:
     if not unit or rng.random() < 0.5:
         unit = rng.choice(SIGNS).encode()
     return data[:at] + unit * (rng.choice((2_000, 60_000)) // len(unit)) + data[at:]
+
+
+def doubled(data: bytes, rng: random.Random) -> bytes:
+    """Names that stand for others, twice each, many deep: what follows them all does not end."""
+    first, again, last = rng.choice(_DOUBLINGS)
+    depth = rng.choice((3, 30, 300))
+    units = [
+        first,
+        *(again.format(n=n, m=n - 1) for n in range(1, depth)),
+        last.format(n=depth - 1),
+    ]
+    at = rng.choice((0, len(data), data.find(b"\n", rng.randrange(len(data) + 1)) + 1))
+    return data[:at] + "".join(units).encode() + data[at:]
 
 
 def relined(data: bytes, rng: random.Random) -> bytes:
@@ -225,8 +281,8 @@ TEXTUAL = (reworded, reworded, relined, refielded, retyped, retyped, signed)
 def _text(data: bytes, rng: random.Random) -> bytes:
     """One change: odd words more often than damage, which is found out soon."""
     chance = rng.random()
-    if chance < 0.04:
-        return rng.choice((repacked, multiplied))(data, rng)
+    if chance < 0.05:
+        return rng.choice((repacked, multiplied, doubled))(data, rng)
     return rng.choice(TEXTUAL if chance < 0.7 else tuple(MUTATIONS.values()))(data, rng)
 
 

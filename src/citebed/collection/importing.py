@@ -279,7 +279,7 @@ class _Import:
         cited = citing.resolve(read, every, self.rules)
         sets = citing.query_sets(cited, ours, self.rules)
         more, found = given_sets(state["topics"], state["judgements"], self.rules)
-        self.reader.problems += found
+        self.reader.problems += [*found, *decided.problems]
         kept = self.known.filter(~pl.col("source").is_in(list(dropped)))
         read_now = pl.DataFrame(self.reader.sources, schema=dict(tables.SOURCES))
         sources = pl.concat([kept, read_now]).sort("source")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
@@ -71,19 +71,26 @@ def _tell_of_unknown(findings: Findings) -> None:
 
 # --- Entries ------------------------------------------------------------------------------------
 
+Lent = Mapping[str, Mapping[str, str]]
+
 # Of a large file (all papers of a field) only those entries are parsed that are asked for.
 _HEAD = re.compile(r"@[ \t]*([A-Za-z][\w-]*)\s*[{(]\s*([^\s,{}\"#%=]+)\s*,")
 # An abstract takes longer to read than all the rest.
 _LEFT_UNREAD = frozenset(("abstract", "keywords", "annote", "file", "editor", "publisher"))
 
 
-def bib_entries(text: str, macros: dict[str, str] | None = None) -> Iterator[Entry]:
-    """The entries of BibTeX, in order; what is broken in it is passed over."""
+def bib_entries(
+    text: str, macros: dict[str, str] | None = None, lent: Lent | None = None
+) -> Iterator[Entry]:
+    """The entries of BibTeX, in order; what is broken in it is passed over.
+
+    ``lent`` are the fields of the ``@xdata`` entries among ``macros``, where they are known.
+    """
     known = {} if macros is None else macros
     entries = scan(text, 1, known)
-    lent = lent_before(known)
+    lent = lent_before(known) if lent is None else lent
     if lent or has_xdata(text):
-        entries = with_xdata(entries, lent)
+        entries = with_xdata(entries, lent, len(text))
     for raw in entries:
         if isinstance(raw, RawEntry):
             yield _entry(raw)
@@ -96,9 +103,10 @@ def _cited(text: str, wanted: frozenset[str] | None, macros: dict[str, str]) -> 
     if wanted is None:
         yield from bib_entries(text, macros)
         return
+    lent = lent_before(macros)
     for key, part in parts_of(text):
         if not wanted.isdisjoint(names := {key, *_aliases(part)}):
-            for entry in bib_entries(part, macros):
+            for entry in bib_entries(part, macros, lent):
                 own = names if entry.key == key else {entry.key}
                 yield from (replace(entry, key=name) for name in sorted(own & wanted))
 

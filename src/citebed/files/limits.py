@@ -45,3 +45,30 @@ def shown(size: int) -> str:
     """A limit in words: ``256 MiB``."""
     unit, name = (1 << 30, "GiB") if size >= 1 << 30 else (1 << 20, "MiB")
     return f"{size / unit:g} {name}" if size >= 1 << 20 else f"{size:,} bytes"
+
+
+class Allowance:
+    """How much the records of a text may borrow from others in it, all together.
+
+    A name is a few letters and stands for as much as one likes, also for other names: thirty of
+    BibTeX's strings that are each the one before them twice stand for more than a machine holds.
+    What a text of ``size`` borrows is a few times that at most, in whatever way it is written.
+    """
+
+    FREE = 1 << 16
+    TIMES = 10
+    SHARE = 4
+
+    def __init__(self, size: int) -> None:
+        self._left = self.FREE + self.TIMES * size
+
+    def covers(self, size: int) -> bool:
+        """Whether so many more characters may be borrowed; if so, they are.
+
+        Nothing takes more than a share of what is left, so that there is enough for short names
+        behind one that stands for very much.
+        """
+        if size > self._left // self.SHARE:
+            return False
+        self._left -= size
+        return True

@@ -8,7 +8,7 @@ together on disk, in buckets by what they have in common.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from citebed.collection.building.merging import identities
 from citebed.collection.building.parts import Parts, read_part, write_part
 from citebed.collection.rules import Rules, reasons
 from citebed.collection.tables import DOCUMENTS, RECORD, SET_ASIDE
+from citebed.records import Problem
 from citebed.text.free_ids import FreeIds
 
 SPAN = 50_000
@@ -49,12 +50,13 @@ class Decided:
     number of ``sources``), the ``reason`` why a rule sets it aside, else the ``owner``, the row of
     the first record of its document, the number of records (``size``) of that, ``doubtful`` if
     other documents have its DOI, ``doc_id``: of an owner, that of the document, and the document's
-    ``cite_key``.
+    ``cite_key``. ``problems`` is what there is to say of records, by source.
     """
 
     parts: Parts
     table: pl.DataFrame
     sources: list[str]
+    problems: list[tuple[str, Problem]] = field(default_factory=list)
 
     @cached_property
     def owners(self) -> pl.DataFrame:
@@ -90,7 +92,7 @@ def decide(
     From the part ``earlier`` on they are of an earlier import, where their lines tell their order;
     the documents that there were ``before`` keep their cite keys.
     """
-    _resolve_crossrefs(parts)
+    problems = _resolve_crossrefs(parts)
     numbers: dict[str, int] = {}
     types: set[str] = set()
     languages: set[str] = set()
@@ -116,7 +118,7 @@ def decide(
     check_languages(rules, languages)
     index = _in_order(pl.concat(tables, how="diagonal", rechunk=True), list(numbers))
     table = with_cite_keys(_with_owners(index, parts), parts, before)
-    return Decided(parts, table, list(numbers))
+    return Decided(parts, table, list(numbers), problems)
 
 
 def _empty_index() -> pl.DataFrame:
@@ -141,12 +143,13 @@ def _in_order(index: pl.DataFrame, sources: list[str]) -> pl.DataFrame:
     return index.drop("rank", "line")
 
 
-def _resolve_crossrefs(parts: Parts) -> None:
-    """Fill in what BibTeX's ``crossref`` lends."""
+def _resolve_crossrefs(parts: Parts) -> list[tuple[str, Problem]]:
+    """Fill in what BibTeX's ``crossref`` lends; what there is to say of it, by source."""
     named = [parts.read(part, ["crossref"])["crossref"].drop_nulls() for part in range(len(parts))]
     names = pl.concat([pl.Series(dtype=pl.String), *named]).str.to_lowercase().unique()
+    problems: list[tuple[str, Problem]] = []
     if names.is_empty():
-        return
+        return problems
     is_named = pl.col("doc_id").str.to_lowercase().is_in(names.implode())
     having = [
         part
@@ -156,7 +159,10 @@ def _resolve_crossrefs(parts: Parts) -> None:
     parents = parents_of(parts.read(part).filter(is_named) for part in having)
     for part, children in enumerate(named):
         if len(children):
-            parts.replace(part, with_crossrefs(parts.read(part), parents))
+            filled, told = with_crossrefs(parts.read(part), parents)
+            parts.replace(part, filled)
+            problems += told
+    return problems
 
 
 def _with_owners(index: pl.DataFrame, parts: Parts) -> pl.DataFrame:

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 import polars as pl
 
 from citebed.collection.formats.bibtex import with_fields, write_names
+from citebed.files.limits import Allowance
+from citebed.records import Problem
 from citebed.text.latex import text_to_latex
 
 Row = dict[str, object]
@@ -33,23 +35,29 @@ def parents_of(records: Iterable[pl.DataFrame]) -> Parents:
     return parents
 
 
-def with_crossrefs(records: pl.DataFrame, parents: Parents) -> pl.DataFrame:
-    """The records with what BibTeX's ``crossref`` lends them filled in.
+def with_crossrefs(
+    records: pl.DataFrame, parents: Parents
+) -> tuple[pl.DataFrame, list[tuple[str, Problem]]]:
+    """The records with what BibTeX's ``crossref`` lends them filled in, and what there is to say,
+    by source.
 
     The parent is looked for in the same file first. An entry whose parent is nowhere keeps what
-    it has.
+    it has, and so does one that would take more than a text of this size may borrow.
     """
     if records["crossref"].null_count() == records.height:
-        return records
+        return records, []
     numbered = records.with_row_index("row")
     children = numbered.drop_nulls("crossref")
-    rows = [_inherit(row, parents) for row in children.iter_rows(named=True)]
+    allowance, told = Allowance(int(records.estimated_size())), list[tuple[str, Problem]]()
+    rows = [_inherit(row, parents, allowance, told) for row in children.iter_rows(named=True)]
     filled = pl.DataFrame(rows, schema=numbered.schema)
     rest = numbered.filter(pl.col("crossref").is_null())
-    return pl.concat([rest, filled]).sort("row").drop("row")
+    return pl.concat([rest, filled]).sort("row").drop("row"), told
 
 
-def _inherit(child: Row, parents: Parents) -> Row:
+def _inherit(
+    child: Row, parents: Parents, allowance: Allowance, told: list[tuple[str, Problem]]
+) -> Row:
     name = str(child["crossref"]).lower()
     parent = parents.get(f"{child['source']}\n{name}") or parents.get(name)
     if parent is None:
@@ -57,10 +65,22 @@ def _inherit(child: Row, parents: Parents) -> Row:
     title = parent["venue"] or parent["title"] if child["type"] == "article" else parent["title"]
     lent = {**parent, "venue": title}
     gaps = {field: lent[field] for field in _INHERITED if not child[field] and lent[field]}
+    if not allowance.covers(sum(map(_length, gaps.values()))):
+        what = f"crossref '{child['crossref']}' lends more than a file of this size may borrow"
+        place = (
+            str(child["source"]),
+            Problem(int(str(child["line"])), f"{what}; left out", "mended"),
+        )
+        told.append(place)
+        return {**child, "crossref": None}
     bibtex = child["bibtex"]
     if bibtex is not None:
         bibtex = with_fields(_CROSSREF.sub("", str(bibtex)), _raw(gaps, str(child["type"])))
     return {**child, **gaps, "crossref": None, "bibtex": bibtex}
+
+
+def _length(value: object) -> int:
+    return sum(map(len, value)) if isinstance(value, list) else len(str(value))
 
 
 def _raw(gaps: Row, kind: str) -> dict[str, str]:

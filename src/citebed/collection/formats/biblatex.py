@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from citebed.collection.formats.bibtex_entry import RawEntry
+from citebed.collection.formats.bibtex_entry import TOO_MUCH, RawEntry
+from citebed.files.limits import Allowance
 from citebed.records import Problem
 
 _SETTINGS = frozenset(("xdata", "set", "control", "ieeetranbstctl"))
 _ITEM = re.compile(r"\s+and\s+", re.IGNORECASE)
-_REFERENCE = re.compile(r"\s*xdata\s*=\s*(\S.*?)-([A-Za-z]+)(?:-(\d+))?\s*", re.IGNORECASE)
+_REFERENCE = re.compile(r"\s*xdata\s*=\s*(\S.*?)-([A-Za-z]+)(?:-([0-9]{1,6}))?\s*", re.IGNORECASE)
+_LOOKING_UP = 64
+_DEEPEST = 20
 
 Fields = Mapping[str, str]
 
@@ -42,54 +45,86 @@ def not_there(entry: RawEntry, name: str) -> Problem:
 
 
 def with_xdata(
-    entries: Iterable[RawEntry | Problem], known: Mapping[str, Fields]
+    entries: Iterable[RawEntry | Problem], known: Mapping[str, Fields], size: int
 ) -> Iterator[RawEntry | Problem]:
-    """The entries with what they borrow; ``known`` is lent by earlier pieces of the file."""
-    entries, lent = list(entries), dict(known)
+    """The entries with what they borrow; ``known`` is lent by earlier pieces of the file.
+
+    ``size`` is that of the text that the entries are of, which bounds what they borrow.
+    """
+    entries, lender = list(entries), _Lender(known, Allowance(size))
     for entry in entries:
         if isinstance(entry, RawEntry) and entry.type == "xdata":
-            lent.update(dict.fromkeys(names_of_entry(entry), entry.fields))
+            lender.lent.update(dict.fromkeys(names_of_entry(entry), entry.fields))
     for entry in entries:
         if isinstance(entry, Problem) or entry.type == "xdata" or "xdata" not in entry.text.lower():
             yield entry
             continue
-        missing: list[str] = []
-        fields = _borrowed(entry.fields, lent, missing, frozenset())
-        fields = {name: _resolved(value, lent) for name, value in fields.items()}
-        for name in dict.fromkeys(missing):
+        missing: dict[str, None] = {}
+        fields = lender.borrowed(entry.fields, missing)
+        fields = {name: lender.resolved(value) for name, value in fields.items()}
+        for name in missing:
             yield not_there(entry, name)
+        if lender.refused:
+            yield Problem(entry.line, f"xdata '{lender.refused.pop()}' {TOO_MUCH}", "mended")
+            lender.refused.clear()
         yield entry if fields == entry.fields else entry._replace(fields=fields)
 
 
-def _borrowed(
-    fields: Fields, lent: Mapping[str, Fields], missing: list[str], seen: frozenset[str]
-) -> dict[str, str]:
-    """The fields and, where they leave a gap, those of the ``xdata`` entries they name."""
-    found = {name: value for name, value in fields.items() if name not in ("xdata", "ids")}
-    found |= {"ids": fields["ids"]} if "ids" in fields and not seen else {}
-    for name in filter(None, map(str.strip, fields.get("xdata", "").lower().split(","))):
-        if name in seen:
-            continue
-        if name not in lent:
-            missing.append(name)
-            continue
-        for field, value in _borrowed(lent[name], lent, missing, seen | {name}).items():
-            found.setdefault(field, value)
-    return found
+class _Lender:
+    """What ``@xdata`` entries lend, as long as the allowance lasts.
+
+    An entry may borrow from one that borrows in turn; each is asked once for an entry. ``refused``
+    are those that were not followed because it would have been too much.
+    """
+
+    def __init__(self, known: Mapping[str, Fields], allowance: Allowance) -> None:
+        self.lent = dict(known)
+        self.refused: list[str] = []
+        self._allowance = allowance
+
+    def borrowed(self, fields: Fields, missing: dict[str, None]) -> dict[str, str]:
+        """The fields and, where they leave a gap, those of the ``xdata`` entries they name."""
+        found = {name: value for name, value in fields.items() if name != "xdata"}
+        seen: set[str] = set()
+        waiting = _named(fields)
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            if name not in self.lent:
+                missing[name] = None
+            elif self._may_borrow(name, sum(map(len, self.lent[name].values()))):
+                for field, value in self.lent[name].items():
+                    if field not in ("xdata", "ids"):
+                        found.setdefault(field, value)
+                waiting += _named(self.lent[name])
+        return found
+
+    def resolved(self, value: str, above: tuple[str, ...] = ()) -> str:
+        """A value in which ``xdata=key-field-2`` is the second item of that field there."""
+        if "xdata" not in value.lower():
+            return value
+        return " and ".join(self._item(item.strip(), above) for item in _ITEM.split(value))
+
+    def _item(self, item: str, above: tuple[str, ...]) -> str:
+        match = None if item in above else _REFERENCE.fullmatch(item)
+        value = self.lent.get(match[1].lower(), {}).get(match[2].lower()) if match else None
+        if match is None or value is None or not self._may_borrow(item, len(value), len(above)):
+            return item
+        found, place = self.resolved(value, (*above, item)), int(match[3] or 0)
+        items = _ITEM.split(found)
+        return found if not place else items[place - 1] if place <= len(items) else item
+
+    def _may_borrow(self, name: str, size: int, depth: int = 0) -> bool:
+        """Whether so much may be borrowed from there; looking it up costs something, too."""
+        if depth < _DEEPEST and self._allowance.covers(size + _LOOKING_UP):
+            return True
+        self.refused.append(name)
+        return False
 
 
-def _resolved(value: str, lent: Mapping[str, Fields], seen: frozenset[str] = frozenset()) -> str:
-    """A value in which ``xdata=key-field-2`` stands for the second item of that field there."""
-    if "xdata" not in value.lower():
-        return value
-    return " and ".join(_item(item.strip(), lent, seen) for item in _ITEM.split(value))
-
-
-def _item(item: str, lent: Mapping[str, Fields], seen: frozenset[str]) -> str:
-    match = None if item in seen else _REFERENCE.fullmatch(item)
-    value = lent.get(match[1].lower(), {}).get(match[2].lower()) if match else None
-    if match is None or value is None:
-        return item
-    found, place = _resolved(value, lent, seen | {item}), int(match[3] or 0)
-    items = _ITEM.split(found)
-    return found if not place else items[place - 1] if place <= len(items) else item
+def _named(fields: Fields) -> list[str]:
+    """The ``xdata`` entries that fields name, the first one last."""
+    named = fields.get("xdata", "").lower().split(",")
+    return [*filter(None, map(str.strip, reversed(named)))]

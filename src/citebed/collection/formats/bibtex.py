@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from citebed.collection.formats.base import Chunk, Format, read_text, with_newlines
 from citebed.collection.formats.biblatex import has_xdata, is_document, not_there, with_xdata
 from citebed.collection.formats.bibtex_cut import carry, cut, lent_before
-from citebed.collection.formats.bibtex_entry import ASTRONOMY, RawEntry
+from citebed.collection.formats.bibtex_entry import ASTRONOMY, TOO_MUCH, RawEntry
 from citebed.collection.formats.bibtex_names import names_of, split_outside_braces
 from citebed.collection.formats.bibtex_scan import head_of, scan
 from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, no_doi, page_range
@@ -59,11 +59,13 @@ def parse(chunk: Chunk) -> Iterator[Record]:
     entries = scan(with_newlines(text), chunk.line, macros)
     lent = lent_before(macros)
     if lends := bool(lent) or has_xdata(text):
-        entries = with_xdata(entries, lent)
+        entries = with_xdata(entries, lent, len(text))
     for entry in entries:
         if isinstance(entry, Problem):
             yield entry
             continue
+        for word in entry.overgrown:
+            yield Problem(entry.line, f"string '{word}' {TOO_MUCH}", "mended")
         for word in entry.undefined:
             if word.lower() not in told:
                 what = f"no string is called '{word}'; it is kept as it is written"

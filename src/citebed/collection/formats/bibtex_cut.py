@@ -59,9 +59,13 @@ def _around_lent(data: bytes) -> Iterator[bytes]:
 
 def lent_before(macros: Mapping[str, str]) -> dict[str, dict[str, str]]:
     """The fields of the ``@xdata`` entries among what earlier pieces carried."""
-    found = {}
+    found: dict[str, dict[str, str]] = {}
+    read: dict[str, dict[str, str]] = {}  # one entry may go by many names
+    strings = dict(macros)
     for name, text in macros.items():
         if name.startswith(XDATA):
-            entry = next(scan(text, 1, dict(macros)))
-            found[name.removeprefix(XDATA)] = entry.fields if isinstance(entry, RawEntry) else {}
+            if text not in read:
+                entry = next(scan(text, 1, strings))
+                read[text] = entry.fields if isinstance(entry, RawEntry) else {}
+            found[name.removeprefix(XDATA)] = read[text]
     return found

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from citebed.files.limits import Allowance
 from citebed.text.normalise import MONTHS
+
+TOO_MUCH = "stands for more than a file of this size may borrow; it is kept as it is written"
+"""What there is to say of a name that is not followed any further."""
 
 
 class RawEntry(NamedTuple):
@@ -12,7 +16,8 @@ class RawEntry(NamedTuple):
 
     Strings (``@string``) and joins (``#``) are resolved in the values; of two fields of one
     name the first counts, as in BibTeX. ``broken`` marks an entry whose end was not found.
-    ``undefined`` are the names in its values that no string has.
+    ``undefined`` are the names in its values that no string has, ``overgrown`` those that stand
+    for more than may be borrowed.
     """
 
     type: str
@@ -22,17 +27,34 @@ class RawEntry(NamedTuple):
     line: int
     broken: bool = False
     undefined: tuple[str, ...] = ()
+    overgrown: tuple[str, ...] = ()
 
 
 class Strings:
-    """The strings in force by lower-case name, and the names that were asked for in vain."""
+    """The strings in force by lower-case name, and the names that were asked for in vain.
 
-    def __init__(self, defined: dict[str, str]) -> None:
+    ``undefined`` stand for nothing; ``overgrown`` for more than the text may borrow.
+    """
+
+    def __init__(self, defined: dict[str, str], size: int = 0) -> None:
         self.defined = defined
         self.undefined: list[str] = []
+        self.overgrown: list[str] = []
+        self._allowance = Allowance(size)
+
+    def forget(self) -> None:
+        """Start anew with the names that were asked for in vain."""
+        self.undefined.clear()
+        self.overgrown.clear()
+
+    def marked(self, entry: RawEntry) -> RawEntry:
+        """An entry with the names that were asked for in vain while it was read."""
+        undefined, overgrown = map(dict.fromkeys, (self.undefined, self.overgrown))
+        return entry._replace(undefined=tuple(undefined), overgrown=tuple(overgrown))
 
     def value(self, word: str) -> str:
-        """What a bare word stands for: itself, where it is a number, a month or not defined."""
+        """What a bare word stands for: itself, where it is a number, a month or not defined, or
+        where that would be too much."""
         name = word.lower()
         found = self.defined.get(name)
         if found is None:
@@ -40,6 +62,9 @@ class Strings:
         if found is None:
             if not word[0].isdigit() and name not in MONTHS and name not in _SEASONS:
                 self.undefined.append(word)
+            return word
+        if not self._allowance.covers(len(found)):
+            self.overgrown.append(word)
             return word
         return found
 

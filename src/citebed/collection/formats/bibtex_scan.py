@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from citebed.collection.formats.base import MAX_RECORD_BYTES
-from citebed.collection.formats.bibtex_entry import RawEntry, Strings
+from citebed.collection.formats.bibtex_entry import TOO_MUCH, RawEntry, Strings
 from citebed.collection.formats.bibtex_quick import FIELD_NAME, NOT_RECORDS, TYPE, read_export
 from citebed.patterns import compiled
 from citebed.records import Problem
@@ -113,25 +113,25 @@ def _ends_of_no_records(text: str, opening: str) -> dict[int, int]:
 def scan(text: str, line: int, macros: dict[str, str]) -> Iterator[RawEntry | Problem]:
     """The entries of ``text``, in order; ``@string`` definitions go into ``macros``."""
     names: dict[str, str] = {}
-    source = _Source(text, Strings(macros))
-    undefined = source.strings.undefined
+    strings = Strings(macros, len(text))
+    source = _Source(text, strings)
     at, counted, block_end = text.find("@"), 0, -1
     while at >= 0:
         line += text.count("\n", counted, at)
         counted = at
         entry: RawEntry | Problem | None = None
-        undefined.clear()
+        strings.forget()
         # Only the first entry of a block can be all of it; the others share its last line.
         if at > block_end:
             block_end = _line_before_at(text, at + 1)
-            entry = read_export(text[at:block_end].rstrip(), line, source.strings, names)
+            entry = read_export(text[at:block_end].rstrip(), line, strings, names)
         if entry is not None:
             end = block_end
         else:
-            undefined.clear()
+            strings.forget()
             entry, end = _read_pattern(source, at, line)
-        if undefined and isinstance(entry, RawEntry):
-            entry = entry._replace(undefined=tuple(dict.fromkeys(undefined)))
+        if (strings.undefined or strings.overgrown) and isinstance(entry, RawEntry):
+            entry = strings.marked(entry)
         if entry is not None:
             yield entry if end - at <= MAX_RECORD_BYTES else _too_large(line, end - at)
         at = text.find("@", end)
@@ -176,8 +176,9 @@ def _scan_carefully(source: _Source, at: int, line: int) -> tuple[RawEntry | Pro
         return _pass_over(source, header, limit, line)
     if kind == "string":
         after = _read_macros(source, start, limit)
-        what = "a @string that is not `name = value`"
-        return (Problem(line, what), limit) if after is None else (None, after)
+        if after is None:
+            return Problem(line, "a @string that is not `name = value`"), limit
+        return _overgrown(source.strings, line), after
     entry, end = _read_entry(source, header, limit, line)
     if entry and _GOES_ON.match(source.text, end, limit):
         return _reread(source, header, limit, entry), limit
@@ -185,6 +186,12 @@ def _scan_carefully(source: _Source, at: int, line: int) -> tuple[RawEntry | Pro
         return (entry, end) if entry else (_salvage(source, header, limit, line), limit)
     named = entry is not None and entry.key and entry.fields
     return (entry._replace(type="misc"), end) if entry and named else (None, start)
+
+
+def _overgrown(strings: Strings, line: int) -> Problem | None:
+    """What there is to say of a ``@string`` that names others which stand for too much."""
+    word = next(iter(strings.overgrown), None)
+    return None if word is None else Problem(line, f"string '{word}' {TOO_MUCH}", "mended")
 
 
 def _is_commented_out(text: str, at: int) -> bool:

@@ -16,6 +16,7 @@ from citebed.collection.formats.base import Chunk, Format, read_text, with_newli
 from citebed.collection.formats.csl_json import csl_record
 from citebed.collection.formats.jsonkinds import records_of
 from citebed.collection.formats.jsonvalues import JsonObject
+from citebed.files.limits import Allowance
 from citebed.records import Problem, Record
 from citebed.text.normalise import fold
 
@@ -74,7 +75,7 @@ def _with_aliases(text: str, line: int) -> list[JsonObject | Problem] | None:
         read = [(node.start_mark.line, loader.construct_object(node, deep=True)) for node in nodes]
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
-    return [_item(_without_nothing(value), line + at) for at, value in read]
+    return _affordable(read, line, len(text))
 
 
 def _under_references(root: Any) -> list[Any]:
@@ -100,14 +101,41 @@ def _load(text: str, line: int) -> JsonObject | Problem:
 
     try:
         value = yaml.load(text, Loader=yaml.BaseLoader)
-        item = _without_nothing(value[0]) if isinstance(value, list) and value else value
+        item = value[0] if isinstance(value, list) and value else value
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         what = fold(error.problem or "unreadable")
         return Problem(line + (mark.line if mark else 0), f"not valid YAML: {what}")
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         return Problem(line, f"not valid YAML: {fold(str(error))[:80] or 'nested too deeply'}")
-    return _item(item, line)
+    (found,) = _affordable([(0, item)], line, len(text))
+    return found
+
+
+def _affordable(items: list[tuple[int, Any]], line: int, size: int) -> list[JsonObject | Problem]:
+    """Items, each with its line from ``line`` on, of a text of this size; those whose aliases
+    (``*name``) stand for more than such a text may borrow are left out."""
+    allowance, known = Allowance(size), dict[int, int]()
+    found: list[JsonObject | Problem] = []
+    for at, item in items:
+        try:
+            covered = allowance.covers(_length(item, known))
+        except RecursionError:  # an alias within what it stands for
+            covered = False
+        what = "its aliases (*name) stand for more than a file of this size may borrow"
+        whole = _item(_without_nothing(item), line + at) if covered else Problem(line + at, what)
+        found.append(whole)
+    return found
+
+
+def _length(value: Any, known: dict[int, int]) -> int:
+    """How many characters a value is, written out; what aliases share is measured once."""
+    if isinstance(value, str):
+        return len(value)
+    if id(value) not in known:
+        parts = [*value, *value.values()] if isinstance(value, dict) else value or ()
+        known[id(value)] = 1 + sum(_length(part, known) for part in parts)
+    return known[id(value)]
 
 
 def _item(item: Any, line: int) -> JsonObject | Problem:

@@ -22,12 +22,13 @@ from typing import Any, BinaryIO, NamedTuple
 
 from citebed.collection.reading.other_kinds import why_no_archive
 from citebed.errors import CitebedError
-from citebed.files.packed import Budget, Watched, unpacked
+from citebed.files.packed import MAGIC_BYTES, Bomb, Budget, Watched, unpacked
 from citebed.records import Problem
 from citebed.wording import count, printable
 
 _NESTED_ZIP_BYTES = 256 << 20
 _MAX_DEPTH = 3
+_TRIED_BYTES = 16 << 20
 _ENCRYPTED = 0x1
 _WRITTEN = re.compile(r"[!\ud800-\udfff]|%2[15]|\\x[89a-f]")
 _ZIP_HEADER_BYTES = 30
@@ -267,7 +268,30 @@ def members(
     with told(path):
         file, size = _Counted(path, on_read), path.stat().st_size
     with io.BufferedReader(file, 1 << 20) as stream:
+        _refuse_bomb(path, size)
         yield from _members(stream, name, 0, Budget(size))
+
+
+def _refuse_bomb(path: Path, size: int) -> None:
+    """Unpack a small packed file once without a look at it: of a bomb no record is read.
+
+    A few hundred kilobytes may hold millions of them, which would take minutes to read before
+    it shows that there is no end to them.
+    """
+    if size > _TRIED_BYTES:
+        return
+    with path.open("rb") as file:
+        magic = file.peek(MAGIC_BYTES)[:MAGIC_BYTES]
+        inner = unpacked(file, magic, Budget(size))
+        if inner is None:
+            return
+        try:
+            while inner.read1(1 << 20):  # type: ignore[attr-defined]
+                pass
+        except Bomb:
+            raise
+        except BAD_DATA:
+            return  # told with what can be read of it
 
 
 def _members(stream: Any, name: str, depth: int, budget: Budget) -> Iterator[Member | Problem]:
