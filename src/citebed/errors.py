@@ -8,17 +8,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from citebed.wording import printable
+from citebed.wording import for_terminal, printable
 
 
 class CitebedError(Exception):
     """Something the user can fix; the command line prints the message and exits with 1.
 
-    A message often names a file: bytes that are no text are spelled in it.
+    A message often quotes a file or its name: bytes that are no text, and what a terminal would
+    obey, are spelled in it.
     """
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(printable(message))
+        super().__init__(for_terminal(printable(message)))
 
 
 class FormatError(CitebedError):

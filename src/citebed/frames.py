@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 import polars as pl
 
+from citebed.wording import for_terminal
+
 
 class FlatRow:
     """A dataclass of plain values that is a row of a table."""
@@ -41,7 +43,7 @@ class Shown:
             return str(getattr(self.shown(), how)())
 
     def __repr__(self) -> str:
-        return self._rendered("__str__")
+        return for_terminal(self._rendered("__str__"))
 
     def _repr_html_(self) -> str:
         return self._rendered("_repr_html_")

@@ -12,7 +12,13 @@ from typing import Any
 
 _LONE = re.compile("[\ud800-\udfff]")
 
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufff9-\ufffb]"
+)
+"""What a terminal obeys: controls, those of the direction of writing, other ends of lines."""
+
+_UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What no page may hold, or what would turn the text around it; marks within a text are fine."""
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
@@ -58,9 +64,25 @@ def _spelled(found: re.Match[str]) -> str:
     return f"\\x{code - 0xDC00:02x}" if 0xDC80 <= code <= 0xDCFF else f"\\u{code:04x}"
 
 
+def json_for_terminal(value: Any, *, ascii_only: bool = False) -> str:
+    """``json_text`` that a terminal shows and does not obey; it reads back as the same value."""
+    text = json_text(value, ascii_only=ascii_only)
+    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _written_out(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
 def for_terminal(text: str) -> str:
-    """Text from a file in a message: what a terminal would obey is written out, ``\\x1b[31m``."""
-    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    """Text that a terminal shows and does not obey: controls are written out, ``\\x1b[31m``."""
+    return text if text.isprintable() else _OBEYED.sub(_written_out, text)
+
+
+def for_page(text: str) -> str:
+    """Text that a page can show beside others: what it may not hold becomes U+FFFD."""
+    return text if text.isprintable() else _UNFIT.sub("\ufffd", text)
 
 
 def short(text: str) -> str:

@@ -33,6 +33,9 @@ SOURCE = "/citebed/"
 _LEFTOVER = re.compile(r"(^|/)(\.citebed-|\.staging|\.commit)|\.(tmp|new)$")
 _WARNING = re.compile(r"^\S+\.py:\d+: \w*Warning: .*", re.MULTILINE)
 _ERROR = re.compile(r"^[\w.]+: .*|^[\w.]+Error$", re.MULTILINE)
+_OBEYED = re.compile(  # all that is a control to Unicode but line feeds and tabs, and directions
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)
 _FRAME = re.compile(r'File "([^"]+)", line (\d+),? in (\S+)')
 
 
@@ -230,7 +233,18 @@ def _badly_ended(ran: Ran, arguments: list[str], case: Case) -> Failure | None:
             json.loads(ran.out, parse_constant=_no_number)
         except ValueError as error:
             return Failure("no JSON", verb, str(error)[:300], ran.out.decode("utf-8", "replace"))
-    return _noise(ran.err)
+    return _noise(ran.err) or _obeyed(ran, arguments, case)
+
+
+def _obeyed(ran: Ran, arguments: list[str], case: Case) -> Failure | None:
+    """Whether something was printed for people that a terminal would obey."""
+    is_exact = "--csv" in arguments or "csv" in arguments  # --json is harmless, too
+    said = ran.err + ("" if is_exact else ran.out.decode("utf-8", "replace"))
+    found = _OBEYED.search(said)
+    if found is None:
+        return None
+    around = said[max(0, found.start() - 60) : found.end() + 60]
+    return Failure("obeyed", case.target, f"U+{ord(found[0]):04X} is printed: {around!r}")
 
 
 def _no_number(name: str) -> None:

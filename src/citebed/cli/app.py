@@ -21,7 +21,8 @@ from citebed.cli.pairs import VERBS as PAIRED
 from citebed.cli.pairs import in_two_words
 from citebed.errors import CitebedError, is_interrupt
 from citebed.files.network import VARIABLE as OFFLINE
-from citebed.wording import for_terminal, printable
+from citebed.report.terminal import for_people
+from citebed.wording import printable
 
 INTERRUPTED = 130
 
@@ -82,7 +83,8 @@ def build(verb: str | None = None) -> typer.Typer:
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        # "color": what looks like a colour is from somebody's file, and is shown, not taken out
+        context_settings={"help_option_names": ["-h", "--help"], "color": True},
     )
     app.callback()(_main)
     wanted = [name for name, verbs in VERBS.items() if verb in verbs] or list(VERBS)
@@ -103,7 +105,12 @@ def _command(module: ModuleType, verb: str) -> Any:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; gives the exit code."""
+    """Run a command; gives the exit code. What it prints for people is harmless."""
+    with for_people():
+        return _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     given = sys.argv[1:] if arguments is None else list(arguments)
     verb = next((word for word in given if not word.startswith("-")), None)
     if arguments is None and verb in WITHOUT_MATRICES:
@@ -122,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except CitebedError as error:
-        typer.echo(f"citebed: {for_terminal(str(error))}", err=True)
+        typer.echo(f"citebed: {error}", err=True)
         return 1
     except BaseException as error:  # a library written in Rust panics with no Exception
         return _interrupted() if is_interrupt(error) else _failed(error)
@@ -167,7 +174,7 @@ def _failed(error: BaseException) -> int:
 
     if os.environ.get("CITEBED_DEBUG"):
         traceback.print_exception(error)
-    said = for_terminal(str(error).strip().partition("\n")[0])
+    said = str(error).strip().partition("\n")[0]
     if isinstance(error, OSError):
         place = f"{printable(error.filename)}: " if isinstance(error.filename, str) else ""
         typer.echo(f"citebed: {place}{error.strerror or said}", err=True)

@@ -13,7 +13,7 @@ from citebed.cli.judgement_sets import say
 from citebed.cli.output import AsJson
 from citebed.cli.scoring_options import print_rows
 from citebed.errors import CitebedError
-from citebed.wording import count, for_terminal, printable
+from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.judging import Campaign
@@ -107,7 +107,7 @@ def settings(
     opened = open_folder(folder)
     opened.configure(title=title, organiser=organiser, contact=contact, address=address)
     for name in ("title", "organiser", "contact", "address"):
-        typer.echo(for_terminal(f"{name}: {getattr(opened.settings, name)}"))
+        typer.echo(f"{name}: {getattr(opened.settings, name)}")
 
 
 @campaign.command()
@@ -220,7 +220,7 @@ def returns(
         typer.echo(f"{printable(each.name)}: {each.outcome}{numbers}")
         for line, what in each.unread:
             place = f"line {line}: " if line else ""
-            typer.echo(f"  {place}{for_terminal(what)}", err=True)
+            typer.echo(f"  {place}{what}", err=True)
     return int(any(each.unread for each in done))
 
 
@@ -259,4 +259,4 @@ def organiser(
         f"Password for {name}", hide_input=True, confirmation_prompt=True, err=True
     )
     add_organiser(opened.database, name, password)
-    typer.echo(f"{for_terminal(name)} may log in")
+    typer.echo(f"{name} may log in")

@@ -12,7 +12,7 @@ from citebed.cli.judgement_sets import say
 from citebed.cli.output import AsCsv, AsJson
 from citebed.cli.scoring_options import print_rows
 from citebed.errors import CitebedError
-from citebed.wording import count, for_terminal, printable
+from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     pass
@@ -35,7 +35,7 @@ def suggest(folder: Folder, query: Annotated[str, typer.Argument(help="A query's
     """
     for each in open_folder(folder).suggestions(query):
         change = "" if each.instead is None else f" → '{each.instead}'"
-        typer.echo(for_terminal(f"{each.kind}: '{each.found}'{change} ({each.why})"))
+        typer.echo(f"{each.kind}: '{each.found}'{change} ({each.why})")
 
 
 @campaign.command()
@@ -108,7 +108,7 @@ def search(
     for row in rows:
         sign = "*" if row["marked"] else "c" if row["cited"] else " "
         year = row["year"] or "    "
-        typer.echo(for_terminal(f"{sign}{row['rank']:3}  {row['doc_id']}  {year}  {row['title']}"))
+        typer.echo(f"{sign}{row['rank']:3}  {row['doc_id']}  {year}  {row['title']}")
     say(f"search {number}; * is marked for judging, c is cited and was judged in phase one")
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citebed.cli.scoring_options import print_rows, style_of
-from citebed.wording import for_terminal
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,4 +64,4 @@ def _cell(value: Any) -> str:
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M}"
     text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-    return for_terminal(text if len(text) <= 60 else f"{text[:59]}…")
+    return text if len(text) <= 60 else f"{text[:59]}…"

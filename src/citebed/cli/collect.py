@@ -67,14 +67,13 @@ def stats(
 
 
 def _print_tables(found: CollectionStats) -> None:
-    from rich.console import Console
-
     from citebed.report.collection_table import index_table, statistics_tables
+    from citebed.report.terminal import console
 
-    console = Console(highlight=False)
+    printer = console()
     of_index = [index_table(found.index)] if found.index else []
     for table in (*statistics_tables(found.collection), *of_index):
-        console.print(table)
+        printer.print(table)
 
 
 def lint(

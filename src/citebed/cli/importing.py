@@ -215,18 +215,19 @@ def _items(text: str | None) -> tuple[str, ...] | None:
 
 def print_report(report: ImportReport) -> None:
     """The report for people."""
-    from rich.console import Console
     from rich.table import Table
+
+    from citebed.report.terminal import console
 
     table = Table.grid(padding=(0, 2))
     table.add_column()
     table.add_column(overflow="fold")  # a long path is broken, not cut
     for label, text in report.lines():
         table.add_row(label, text)
-    console = Console(highlight=False)
+    printer = console()
     name = printable(report.folder)
-    console.print(f"{name}: {count(report.documents, 'document')}", markup=False)
-    console.print(table, markup=False)
+    printer.print(f"{name}: {count(report.documents, 'document')}", markup=False)
+    printer.print(table, markup=False)
 
 
 def forget(

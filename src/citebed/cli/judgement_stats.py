@@ -10,7 +10,7 @@ import typer
 from citebed.cli.output import AsCsv, AsJson
 from citebed.cli.scoring_options import print_rows, style_of
 from citebed.errors import CitebedError
-from citebed.wording import for_terminal, printable
+from citebed.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,7 +102,7 @@ def _sources_grid(found: Sequence[JudgementStatistics]) -> Grid:
     rows = [
         [
             one.name,
-            for_terminal(source),
+            source,
             *(f"{value:.2f}" for value in tally.per_query(one.queries).values()),
         ]
         for one in found

@@ -6,7 +6,6 @@ import csv
 import math
 import os
 import shlex
-import sys
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,7 +14,8 @@ import typer
 
 from citebed.errors import CitebedError
 from citebed.files.spreadsheets import harmless
-from citebed.wording import count, json_text, printable
+from citebed.report.terminal import exact
+from citebed.wording import count, json_for_terminal, printable
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -32,9 +32,10 @@ def a_number(value: float) -> float:
 
 def print_json(rows: Rows) -> None:
     """One array of flat rows, a row a line."""
-    plain = not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
-    lines = ",\n".join(json_text(row, ascii_only=plain) for row in rows)
-    sys.stdout.write(f"[{lines}]\n")
+    out = exact()
+    plain = not (out.encoding or "utf-8").lower().startswith("utf")
+    lines = ",\n".join(json_for_terminal(row, ascii_only=plain) for row in rows)
+    out.write(f"[{lines}]\n")
 
 
 def print_csv(rows: Rows) -> None:
@@ -50,7 +51,7 @@ def print_csv(rows: Rows) -> None:
         changed += text != value
         return printable(text)
 
-    writer = csv.writer(sys.stdout)
+    writer = csv.writer(exact())
     writer.writerow([cell(name) for name in names])
     writer.writerows([cell(row.get(name)) for name in names] for row in rows)
     if changed:

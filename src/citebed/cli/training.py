@@ -11,7 +11,7 @@ import typer
 from citebed.cli.output import AsJson, print_json
 from citebed.cli.retrieve import Quiet
 from citebed.errors import CitebedError
-from citebed.wording import count, for_terminal, printable
+from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.training import Trained, TrainingTexts
@@ -268,7 +268,7 @@ def _settings(changes: list[str] | None, **named: int | None) -> dict[str, Any]:
 
 
 def _tell(line: str) -> None:
-    typer.echo(for_terminal(line), err=True)
+    typer.echo(line, err=True)
 
 
 def _silent(_: str) -> None:
@@ -282,4 +282,4 @@ def _finish(trained: Trained, as_json: bool, quiet: bool) -> None:
             [{"model": printable(trained.path), **after, "seconds": trained.card["seconds"]}]
         )
     elif not quiet:
-        typer.echo(for_terminal(str(trained)))
+        typer.echo(str(trained))

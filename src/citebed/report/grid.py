@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from citebed.wording import for_terminal
+
 _LATEX = str.maketrans({
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -34,7 +36,7 @@ class Grid:
 
     def text(self) -> str:
         """Aligned columns, for a terminal."""
-        lines = [self.head, *self.rows]
+        lines = [[for_terminal(cell) for cell in row] for row in (self.head, *self.rows)]
         widths = [max(text_width(row[at]) for row in lines) for at in range(len(self.head))]
         return "".join(f"{self._line(row, widths)}\n" for row in lines)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from citebed.collection.progress import Progress
+from citebed.report.terminal import console
 
 
 @contextmanager
@@ -16,7 +17,6 @@ def progress_bar(quiet: bool = False, unit: str = "bytes") -> Iterator[Progress]
         yield Progress()
         return
     from rich import progress as rich
-    from rich.console import Console
 
     amount = (
         (rich.DownloadColumn(), rich.TransferSpeedColumn())
@@ -31,7 +31,7 @@ def progress_bar(quiet: bool = False, unit: str = "bytes") -> Iterator[Progress]
         rich.TimeRemainingColumn(),
         rich.TimeElapsedColumn(),
     )
-    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with rich.Progress(*columns, console=console(err=True), transient=True) as bar:
         task = bar.add_task("reading", total=None, unit=unit)
 
         def step(name: str, total: int) -> None:

@@ -18,7 +18,8 @@ from citebed.patterns import compiled, with_few_marks
 
 # Control and format characters that carry no text; joiners (U+200C, U+200D) do, in some scripts.
 _INVISIBLE = re.compile(
-    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u200b\u200e\u200f\u2060\ufeff"
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060"
+    "\u2066-\u2069\ufeff"
     "\ud800-\udfff\ufffe\uffff]+"
 )
 _LIGATURES = tuple(zip("ﬀﬁﬂﬃﬄﬅﬆ", ("ff", "fi", "fl", "ffi", "ffl", "st", "st"), strict=True))

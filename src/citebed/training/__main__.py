@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from citebed.errors import CitebedError
+from citebed.report.terminal import for_people
 from citebed.training.averaging import average_encoders
 from citebed.training.doors import AdapterFile, train_encoder, train_static
 from citebed.training.settings import EncoderSettings, Machine, StaticSettings
@@ -29,12 +30,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if train is not train_static:
         parts = {each.name: given.pop(each.name) for each in fields(AdapterFile)[1:]}
         given["adapter"] = AdapterFile(given["adapter"], **parts) if given["adapter"] else None
-    try:
-        trained = train(given.pop("texts"), told=_teller(), **given)
-    except CitebedError as error:
-        print(f"citebed: {error}", file=sys.stderr)
-        return 1
-    print(trained)
+    with for_people():
+        try:
+            trained = train(given.pop("texts"), told=_teller(), **given)
+        except CitebedError as error:
+            print(f"citebed: {error}", file=sys.stderr)
+            return 1
+        print(trained)
     return 0
 
 

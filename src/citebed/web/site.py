@@ -31,6 +31,7 @@ from citebed.judging.store.engine import Unavailable
 from citebed.judging.store.group_commit import GroupCommit
 from citebed.judging.store.judgements import Saved
 from citebed.pages import ready_script
+from citebed.report.html.page import plain
 
 HERE = Path(__file__).parent
 MOST_REFUSALS = 60
@@ -57,6 +58,7 @@ class Site:
             loader=FileSystemLoader(HERE / "templates"),
             autoescape=True,
             undefined=StrictUndefined,
+            finalize=plain,
             trim_blocks=True,
             lstrip_blocks=True,
         )

@@ -27,7 +27,7 @@ _MORE_QUESTIONS = 2
 _MOST_TOLD = 200
 _WHAT = "answer file"
 _BEGINS = re.compile(r'\{\s*"citebed"\s*:\s*"answers"')
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028-\u202e\u2066-\u2069]")
 _KNOWN = ("citebed", "version", "form", "phase", "numbers", "questions", "said", "approved",
           "opted_out")  # fmt: skip
 

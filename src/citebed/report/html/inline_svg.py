@@ -14,6 +14,7 @@ from lxml import etree
 from markupsafe import Markup
 
 from citebed.report.drawing import INK, LIGHT, MARK, RULE
+from citebed.wording import for_page
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _LINK = "{http://www.w3.org/1999/xlink}href"
@@ -54,7 +55,7 @@ def inline_svg(svg: bytes, name: str, says: str) -> Markup:
         _plain_style(part)
         _own_ids(part, name)
     root.set("role", "img")
-    root.set("aria-label", says)
+    root.set("aria-label", for_page(says))
     etree.cleanup_namespaces(root)
     text = etree.tostring(root, encoding="unicode")
     return Markup(re.sub(r"\s*\n\s*", " ", text))

@@ -22,6 +22,7 @@ from markupsafe import Markup
 from citebed._version import __version__
 from citebed.pages import policy_hash, ready_script
 from citebed.report.grid import number
+from citebed.wording import for_page
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -114,16 +115,16 @@ def environment() -> Environment:
     """Where templates are read: escaping always, and a name that nobody gave is an error."""
     made = Environment(
         autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(_file),
-        finalize=_plain, trim_blocks=True, lstrip_blocks=True,
+        finalize=plain, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     made.policies.update({"json.dumps_function": _json, "json.dumps_kwargs": {}})
     return made
 
 
-def _plain(value: Any) -> Any:
-    """Control characters and halves of characters, which no page may hold, become U+FFFD."""
+def plain(value: Any) -> Any:
+    """Control characters, which no page may hold, become U+FFFD."""
     is_text = isinstance(value, str) and not isinstance(value, Markup)
-    return _CONTROLS.sub("\ufffd", value) if is_text else value
+    return for_page(value) if is_text else value
 
 
 def _json(data: Any) -> str:

@@ -1,0 +1,82 @@
+"""The one door to the terminal: nothing that is printed for people can make a terminal obey.
+
+A title, an id or a file's name may come from anybody, and a terminal does what it reads: escape
+sequences move its cursor and set its title, and controls of the direction of writing show a text
+as another than it is. All that a command prints goes through ``for_people``, wherever it comes
+from: results, notes, errors, warnings of libraries. What is meant for programs (JSON, CSV) goes
+through ``exact`` and is as it was given.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+from citebed.wording import for_terminal
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+class ForPeople:
+    """A text stream that writes out, as ``\\x1b``, what a terminal would obey."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.exact = stream
+
+    def write(self, text: str) -> int:
+        """Write a text, made harmless."""
+        self.exact.write(for_terminal(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write some texts, made harmless."""
+        for line in lines:
+            self.write(line)
+
+    @property
+    def buffer(self) -> Any:
+        """Bytes would go around this stream, so it has none."""
+        raise AttributeError("buffer")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.exact, name)
+
+
+@contextlib.contextmanager
+def for_people() -> Iterator[None]:
+    """Make what is printed to the standard streams harmless from here on."""
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (cast(TextIO, ForPeople(exact(stream))) for stream in before)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def exact(stream: TextIO | None = None) -> TextIO:
+    """The stream behind one for people, standard output if none is given: for programs."""
+    stream = sys.stdout if stream is None else stream
+    return stream.exact if isinstance(stream, ForPeople) else stream
+
+
+def console(*, err: bool = False) -> Console:
+    """A console for tables and progress, which has colours of its own and no other's."""
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+    from rich.text import Text
+
+    class Harmless(Console):
+        def render_str(self, text: str, **how: Any) -> Text:
+            return super().render_str(for_terminal(text), **how)
+
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterator[Segment]:
+            for part in super().render(renderable, options):
+                text = part.text if part.control else for_terminal(part.text)
+                yield part if text == part.text else part._replace(text=text)
+
+    return Harmless(file=exact(sys.stderr if err else sys.stdout), stderr=err, highlight=False)
