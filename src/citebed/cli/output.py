@@ -6,6 +6,7 @@ import csv
 import math
 import os
 import shlex
+import sys
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Annotated, Any
