@@ -5,24 +5,34 @@ from __future__ import annotations
 from sqlalchemy import Connection, insert, select
 
 from citebed.errors import CitebedError
-from citebed.judging.store.judgements import Saved, Source, Verdict, current
+from citebed.judging.store.judgements import Saved, Source, Verdict
 from citebed.judging.store.schema import judgements, now
 
 
 def save_one(connection: Connection, source: Source, verdict: Verdict) -> Saved | CitebedError:
-    """Add a judgement, unless it is there already or its judge said something else later."""
-    known = connection.execute(select(judgements).where(judgements.c.key == verdict.key)).first()
-    if known is not None:
-        if (known.item_id, known.person_id) != (verdict.item_id, source.person_id):
-            return CitebedError("that key belongs to another judgement.")
-        return Saved(known.id, "same")
-    before = current(connection, source.person_id, verdict.item_id)
+    """Add a judgement that a browser sends; one that came too late stands beside the others."""
+    rows = connection.execute(select(judgements).order_by(judgements.c.id)).all()
+    for known in rows:
+        if known.key == verdict.key:
+            if (known.item_id, known.person_id) != (verdict.item_id, source.person_id):
+                return CitebedError("that key belongs to another judgement.")
+            return Saved(known.id, "later" if known.outranked else "same")
+    mine = [row for row in rows if (row.item_id, row.person_id) == (verdict.item_id, source[0])]
+    overruled = {row.supersedes for row in mine}
+    standing = [row for row in mine if row.id not in overruled and not row.outranked]
+    before = standing[0] if standing else None
+    later = False
     if before is not None:
-        if (before.value, before.comment) == (verdict.value, verdict.comment):
-            return Saved(before.id, "same")
-        if before.answered_at > source.answered_at:
-            return Saved(before.id, "later")
-    row = source._asdict() | verdict._asdict() | {"recorded_at": now()}
-    row["supersedes"] = before.id if before is not None else None
+        own = [row.sequence for row in mine if row.browser and row.browser == source.browser]
+        if own and max(own) > source.sequence:
+            later = True
+        elif before.browser is None or before.browser != source.browser:
+            later = before.answered_at > source.answered_at
+    row = source._asdict() | verdict._asdict() | {"recorded_at": now(), "outranked": later or None}
+    row.pop("undated")
+    row["supersedes"] = before.id if before is not None and not later else None
     made = connection.execute(insert(judgements).returning(judgements.c.id).values(row))
-    return Saved(int(made.scalar_one()), "new")
+    number = int(made.scalar_one())
+    is_same = before is not None and (before.value, before.comment) == verdict[1:3]
+    stands = before.id if before is not None and later else number
+    return Saved(stands, "same" if is_same else "later" if later else "new")

@@ -6,16 +6,16 @@ Whatever a form was filled on, its answers come here; so does every click on the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import Connection, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, func, insert, or_, select, update
 
 from citebed.errors import CitebedError
 from citebed.judging.assigning import Form, items_of
 from citebed.judging.forms.sheet import Answers, Said, Unread
 from citebed.judging.questions import author_of, wording_of
 from citebed.judging.store.handle import CampaignStore
-from citebed.judging.store.judgements import Saved, Source, Told, Verdict, save_all
+from citebed.judging.store.judgements import Saved, Source, Told, Verdict, save_all, was_said_later
 from citebed.judging.store.schema import (
     approvals,
     authorships,
@@ -37,6 +37,9 @@ LONGEST = 4000
 """Characters that a question, a wording or a comment may have."""
 
 
+_OLDER = "older than the answer that is stored, or nobody knows from when"
+
+
 class Recorded(NamedTuple):
     """What became of the answers of a form."""
 
@@ -54,11 +57,11 @@ def record(
     stated = 0
     if form.phase == 1:
         for number, text in sorted(answers.questions.items()):
-            if later := _stated_later(connection, form, number, source):
-                kept = f"question {number} was stated anew since: '{later}' stays"
-                unread += [] if later == fold(text)[:LONGEST] else [Unread(0, kept)]
-            else:
-                stated += state_question(store, connection, form, number, text, source)
+            outcome = state_question(store, connection, form, number, text, source)
+            stated += outcome == "new"
+            if outcome == "later":
+                stands = wording_of(connection, _question(connection, form, number) or 0, "stated")
+                unread.append(Unread(0, f"question {number}: {_OLDER}: '{stands.text}' stays"))
     known = items_of(connection, form)
     places, verdicts = [], []
     for (question, entry), said in sorted(answers.said.items()):
@@ -72,7 +75,7 @@ def record(
     told = save_all(connection, [(source, verdict) for verdict in verdicts])
     outcomes = [each.outcome for each in told if isinstance(each, Saved)]
     unread += [
-        Unread(0, f"{place}: older than the answer that is stored; that one stays")
+        Unread(0, f"{place}: {_OLDER}; that one stays")
         for place, outcome in zip(places, outcomes, strict=True)
         if outcome == "later"
     ]
@@ -82,22 +85,6 @@ def record(
         opt_out(store, connection, form.person_id)
     new = outcomes.count("new")
     return Recorded(stated, new, outcomes.count("same"), tuple(unread))
-
-
-def _stated_later(connection: Connection, form: Form, number: int, source: Source) -> str | None:
-    """How a question was stated after this answer was given, if it was."""
-    given = func.coalesce(returns.c.answered_at, wordings.c.at)
-    last = (
-        select(wordings.c.text, given.label("at"))
-        .join(questions, questions.c.id == wordings.c.question_id)
-        .outerjoin(returns, returns.c.id == wordings.c.return_id)
-        .where(questions.c.form_id == form.id, questions.c.number == number)
-        .where(wordings.c.kind == "stated")
-        .order_by(wordings.c.id.desc())
-        .limit(1)
-    )
-    found = connection.execute(last).first()
-    return found.text if found is not None and found.at > source.answered_at else None
 
 
 def _unfit(store: CampaignStore, form: Form, said: Said) -> str:
@@ -165,25 +152,44 @@ def _listed(connection: Connection, clicks: Sequence[Click]) -> set[tuple[int, i
 
 def state_question(
     store: CampaignStore, connection: Connection, form: Form, number: int, text: str, source: Source
-) -> bool:
-    """Put down a research question with the paper's references to judge; whether it is new.
+) -> Literal["new", "same", "later", "empty"]:
+    """Put down a research question with the paper's references to judge.
 
-    The same text again changes nothing; another text is a new wording of the same question.
+    The ``same`` text again changes nothing; another text is a ``new`` wording of the same question,
+    unless one was given ``later``: then it is only put on record.
     """
     if form.phase != 1:
         raise CitebedError("this form asks for no questions.")
     text = fold(text)[:LONGEST]
     if not text:
-        return False
-    mine = (questions.c.form_id == form.id) & (questions.c.number == number)
-    question = connection.scalar(select(questions.c.id).where(mine))
+        return "empty"
+    question = _question(connection, form, number)
     if question is None:
         question = _add_question(store, connection, form, number)
-    elif wording_of(connection, question, "stated").text == text:
-        return False
+    else:
+        last = wording_of(connection, question, "stated")
+        if last.text == text:
+            return "same"
+        if _was_worded_later(connection, last, source):
+            who = f"author {form.person_id}"
+            store.log(connection, "outranked", who, form.id, question=number, text=text)
+            return "later"
     wording = Wording("stated", text, f"author {form.person_id}")
     add_wording(connection, question, wording, source)
-    return True
+    return "new"
+
+
+def _question(connection: Connection, form: Form, number: int) -> int | None:
+    mine = (questions.c.form_id == form.id) & (questions.c.number == number)
+    return connection.scalar(select(questions.c.id).where(mine))
+
+
+def _was_worded_later(connection: Connection, last: Row[Any], source: Source) -> bool:
+    """Whether the wording that stands was given after the one that comes."""
+    came = connection.execute(select(returns).where(returns.c.id == last.return_id)).first()
+    if came is None:
+        return was_said_later(source, last.at)
+    return was_said_later(source, came.answered_at, undated=bool(came.undated))
 
 
 def _add_question(store: CampaignStore, connection: Connection, form: Form, number: int) -> int:
@@ -240,13 +246,19 @@ def _approve(
         return [Unread(0, f"query {number}: only its author may approve or reword it")]
     better = fold(approved)[:LONGEST] if isinstance(approved, str) else ""
     row = {"wording_id": wording, "person_id": source.person_id, "approved": approved is True}
-    last = select(approvals.c.approved).where(
+    last = select(approvals.c.approved, approvals.c.at).where(
         approvals.c.wording_id == wording, approvals.c.person_id == source.person_id
     )
-    before = connection.scalar(last.order_by(approvals.c.id.desc()).limit(1))
-    if before is not (approved is True):
-        connection.execute(insert(approvals).values(**row, via=source.via, at=now()))
-    if better and wording_of(connection, question).text != better:
+    before = connection.execute(last.order_by(approvals.c.id.desc()).limit(1)).first()
+    is_other = before is None or before.approved is not (approved is True)
+    is_worded = better != "" and wording_of(connection, question).text != better
+    came_late = source.return_id and before and was_said_later(source, before.at)
+    if came_late and (is_other or is_worded):
+        return [Unread(0, f"query {number}: {_OLDER}; that one stays")]
+    if is_other:
+        at = source.answered_at
+        connection.execute(insert(approvals).values(**row, via=source.via, at=at))
+    if is_worded:
         corrected = Wording("corrected", better, f"author {source.person_id}")
         add_wording(connection, question, corrected, source)
     return []

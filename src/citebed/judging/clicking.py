@@ -19,11 +19,13 @@ WEB = "web"
 
 
 class Clicked(NamedTuple):
-    """A judgement, and the token of the link by which its judge came."""
+    """A judgement, the token of the link by which its judge came, and its place in a queue."""
 
     token: str
     verdict: Verdict
     at: datetime
+    browser: str | None = None
+    sequence: int | None = None
 
 
 def save_clicks(
@@ -33,10 +35,12 @@ def save_clicks(
     opened = forms_of_links(store, connection, [click.token for click in clicks])
     told: list[Told | None] = []
     let_in = []
-    for token, verdict, at in clicks:
-        form = opened[token]
+    for click in clicks:
+        form = opened[click.token]
         told.append(form if isinstance(form, LinkRefused) else None)
         if not isinstance(form, CitebedError):
-            let_in.append((form, verdict, Source(form.person_id, form.id, WEB, at)))
+            source = Source(form.person_id, form.id, WEB, click.at)
+            source = source._replace(browser=click.browser, sequence=click.sequence)
+            let_in.append((form, click.verdict, source))
     saved = iter(judge_all(store, connection, let_in))
     return [next(saved) if each is None else each for each in told]

@@ -31,11 +31,14 @@ LARGEST = 20 << 20
 
 
 class Part(NamedTuple):
-    """A piece that may be a filled form; ``content_type`` is what its mail says of it, if so."""
+    """A piece that may be a filled form; ``content_type`` is what its mail says of it, if so.
+
+    ``answered_at`` is known of mails only: a file's time tells when somebody kept or copied it.
+    """
 
     name: str
     content: bytes
-    answered_at: datetime
+    answered_at: datetime | None = None
     content_type: str | None = None
 
     def text(self) -> Decoded:
@@ -52,19 +55,18 @@ class Part(NamedTuple):
 
 def parts_of(path: Path) -> list[Part]:
     """The pieces of a file on the disk."""
-    at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    return parts_in(path.name, read_small(path, LARGEST), at)
+    return parts_in(path.name, read_small(path, LARGEST))
 
 
-def parts_in(name: str, content: bytes, at: datetime) -> list[Part]:
+def parts_in(name: str, content: bytes) -> list[Part]:
     """The file itself, or those pieces of a mail that are forms, with the mail's date.
 
     A mail that has its text as HTML only is read as the lines that it shows.
     """
     if not name.lower().endswith(".eml"):
-        return [Part(name, content, at)]
+        return [Part(name, content)]
     mail = email.message_from_bytes(content)
-    at = _date_of(mail) or at
+    at = _date_of(mail)
     plain: list[Part] = []
     shown: list[Part] = []
     for piece in mail.walk():
@@ -96,11 +98,12 @@ def _name_of(piece: Message) -> str:
 
 
 def _date_of(mail: Message) -> datetime | None:
-    try:
-        found = parsedate_to_datetime(str(mail["Date"]))
-        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
-    except (OverflowError, TypeError, ValueError):
-        return None
+    """When a mail came, by the last server on its way; else when its sender's clock says."""
+    for text in (str(mail["Received"]).rpartition(";")[2], str(mail["Date"])):
+        with suppress(OverflowError, TypeError, ValueError):  # else the next one may say it
+            found = parsedate_to_datetime(text)
+            return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    return None
 
 
 def lines_of_html(html: str) -> str:

@@ -69,7 +69,7 @@ def read_returns(
 
 def read_uploaded(store: CampaignStore, name: str, content: bytes) -> list[Returned]:
     """Take in a file that somebody sends, as if it lay in a folder."""
-    done = _take_all(store, parts_in(printable(name), content, now()), again=False)
+    done = _take_all(store, parts_in(printable(name), content), again=False)
     with store.writing() as connection:
         apply_rules(store, connection)
     return done
@@ -78,7 +78,8 @@ def read_uploaded(store: CampaignStore, name: str, content: bytes) -> list[Retur
 def _found(store: CampaignStore, path: Path, again: bool) -> Iterator[Path | Part]:
     """The files that a path names, or what is stored under its name."""
     if path.is_dir():
-        yield from sorted(each for each in path.rglob("*") if each.is_file())
+        kept = [each for each in path.rglob("*") if each.is_file()]
+        yield from sorted(kept, key=lambda each: (each.stat().st_mtime, each))
     elif path.exists():
         yield path
     elif stored := _stored(store, str(path)) if again else []:
@@ -115,7 +116,8 @@ def _take(store: CampaignStore, part: Part, again: bool, connection: Connection)
     kept = known or _keep(store, connection, part, digest, via, named)
     recorded = None
     if via and answers and form:
-        source = Source(form.person_id, form.id, via, kept.answered_at, kept.id)
+        at = (kept.answered_at, kept.id, bool(kept.undated))
+        source = Source(form.person_id, form.id, via, *at)
         recorded = record(store, connection, form, answers, source)
         unread = (*answers.unread, *recorded.unread) or _nothing_read(answers)
         store.log(connection, "returned", f"author {form.person_id}", form.id, via=via)
@@ -145,7 +147,9 @@ def _keep(
 ) -> Row[Any]:
     """Store a piece as it came."""
     row = {"campaign_id": store.id, "sha256": digest, **part._asdict(), "via": via}
-    row |= {"answered_at": min(part.answered_at, now()), "received_at": now()}
+    at = now()
+    row |= {"answered_at": min(part.answered_at or at, at), "received_at": at}
+    row |= {"undated": part.answered_at is None or None}
     row |= {"form_id": form.id if form else None}
     return connection.execute(insert(returns).returning(returns).values(row)).one()
 

@@ -29,5 +29,7 @@ Grade = Annotated[StrictInt, Field(ge=0, le=9)] | None
 """A judgement; null is "can't say"."""
 Key = Annotated[str, Field(pattern=r"^[0-9A-Za-z-]{8,80}$")]
 """The name of an act: the same again is the same act."""
+Sequence = Annotated[StrictInt, Field(ge=0, le=2**53)]
+"""The place of an act in the queue of its browser."""
 Ago = Annotated[StrictInt, Field(ge=0, le=366 * 86_400_000)]
 """Milliseconds since the act."""

@@ -18,7 +18,7 @@ from citebed.judging.clicking import WEB, Clicked
 from citebed.judging.judge_links import form_of_link
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import now
-from citebed.web.fields import Ago, Grade, Key, Number, Place, Sentence
+from citebed.web.fields import Ago, Grade, Key, Number, Place, Sentence, Sequence
 from citebed.web.site import Site, site_of
 
 _T = TypeVar("_T")
@@ -27,11 +27,16 @@ _SURE_TO = 60_000
 
 
 class Act(BaseModel):
-    """Something that a judge did; ``ago`` milliseconds before it was sent, if it had to wait."""
+    """Something that a judge did; ``ago`` milliseconds before it was sent, if it had to wait.
+
+    Acts of one ``browser`` are in the order of ``sequence``, whatever clocks say.
+    """
 
     model_config = ConfigDict(extra="forbid")
     key: Key
     ago: Ago = 0
+    browser: Key | None = None
+    sequence: Sequence | None = None
 
 
 class JudgementGiven(Act):
@@ -65,10 +70,11 @@ class JudgementSaved(BaseModel):
 
 
 class QuestionSaved(BaseModel):
-    """The items of a question, by the numbers of the references."""
+    """The items of a question, by the numbers of the references; ``later`` as with judgements."""
 
     number: int
     items: dict[int, int]
+    outcome: Literal["new", "same", "later"]
 
 
 class Done(BaseModel):
@@ -131,7 +137,8 @@ async def save_judgement(request: Request, token: str) -> Response:
     except ValidationError as error:
         raise RequestValidationError(error.errors(include_url=False)) from error
     verdict = Verdict(given.item, given.value, given.comment, given.key)
-    saved = await site_of(request).save(Clicked(token, verdict, _done_at(given)))
+    click = Clicked(token, verdict, _done_at(given), given.browser, given.sequence)
+    saved = await site_of(request).save(click)
     answer = f'{{"judgement":{saved.judgement_id},"outcome":"{saved.outcome}"}}'
     return Response(answer, media_type="application/json")
 
@@ -144,12 +151,12 @@ async def save_question(door: Door, given: QuestionStated) -> QuestionSaved:
 
 def _state(site: Site, connection: Connection, form: Form, given: QuestionStated) -> QuestionSaved:
     source = _source(form, given)
-    state_question(site.campaign, connection, form, given.number, given.text, source)
+    outcome = state_question(site.campaign, connection, form, given.number, given.text, source)
     known = items_of(connection, form)
     mine = {entry: item for (number, entry), item in known.items() if number == given.number}
-    if not mine:
+    if not mine or outcome == "empty":
         raise CitebedError("a question needs some words.")
-    return QuestionSaved(number=given.number, items=mine)
+    return QuestionSaved(number=given.number, items=mine, outcome=outcome)
 
 
 @router.post("/approval")

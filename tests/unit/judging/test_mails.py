@@ -129,7 +129,7 @@ def test_a_name_starts_no_header_of_its_own(asked: Campaign, name: str) -> None:
 def test_a_mail_that_a_kill_kept_from_the_outbox_gets_there(
     campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(*_: object) -> None:
+    def killed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
@@ -158,7 +158,7 @@ def test_a_mail_whose_sender_died_is_shown_and_not_sent_again(
 ) -> None:
     campaign.invite(["text"], on=TODAY)
 
-    def killed(*_: object) -> None:
+    def killed(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:

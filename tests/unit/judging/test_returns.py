@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
+from email.utils import format_datetime
 from html import escape
 from pathlib import Path
 
@@ -156,6 +159,45 @@ def test_an_older_answer_does_not_replace_a_newer_one(
     (done,) = asked.returns(tmp_path / "m.eml")
     assert "older" in done.unread[0].what
     assert asked.judgements["value"].to_list() == [4, 3]
+
+
+@pytest.mark.parametrize("year", [2015, 2035])
+def test_the_time_of_a_file_outranks_no_answer(
+    asked: Campaign, answer: Answer, tmp_path: Path, year: int
+) -> None:
+    answer(1, "How do filters age?", [4])
+    path = tmp_path / "kept.txt"
+    path.write_text(_filled(_sheet(asked), "How did filters age?", {1: "1", 2: "3"}), "utf-8")
+    when = datetime(year, 1, 1, tzinfo=UTC).timestamp()
+    os.utime(path, (when, when))
+    (done,) = asked.returns(path)
+    assert asked.judgements["value"].to_list() == [4, 3]
+    assert asked.questions["stated"].to_list() == ["How do filters age?"]
+    assert [what.partition(":")[0] for _, what in done.unread] == [
+        "question 1",
+        "question 1, paper 1",
+    ]
+    # It is on record all the same, and a mail that came later counts.
+    assert _number(asked) == 3
+    mail = EmailMessage()
+    soon = datetime.now(UTC) + timedelta(minutes=1)  # mails know seconds only
+    mail["Received"] = f"from a by b; {format_datetime(soon)}"
+    mail["Date"] = "Mon, 05 Jan 2015 10:00:00 +0000"  # by the clock of its sender
+    mail.set_content(_filled(_sheet(asked), "How will filters age?", {1: "2"}))
+    assert _returned(asked, tmp_path / "m.eml", mail.as_bytes()).unread == ()
+    assert asked.judgements["value"].to_list() == [2, 3]
+    assert asked.questions["stated"].to_list() == ["How will filters age?"]
+
+
+def test_of_files_without_a_date_the_one_that_came_later_counts(
+    asked: Campaign, tmp_path: Path
+) -> None:
+    first = _filled(_sheet(asked), "How do filters age?", {1: "1"})
+    assert _returned(asked, tmp_path / "first.txt", first).outcome == "read"
+    second = _filled(_sheet(asked), "How do filters rot?", {1: "4"})
+    assert _returned(asked, tmp_path / "second.txt", second).outcome == "read"
+    assert asked.judgements["value"].to_list() == [4]
+    assert asked.questions["stated"].to_list() == ["How do filters rot?"]
 
 
 def test_what_is_no_form_is_kept_and_told(asked: Campaign, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import json
 from typing import Any
 
+import polars as pl
 import pytest
 from sqlalchemy import select
 from starlette.testclient import TestClient
@@ -43,9 +44,32 @@ def test_an_act_that_waited_longer_than_a_later_one_does_not_win(
     hour = 3_600_000
     late = judge.send("judgement", item=judge.items[0], value=1, ago=hour)
     assert late.json()["outcome"] == "later"
-    assert _last(campaign).value == 0
+    assert (_last(campaign).value, _last(campaign).outranked) == (1, True)
+    item = pl.col("item_id") == judge.items[0]
+    assert campaign.judgements.filter(item)["value"].to_list() == [0]
     soon = judge.send("judgement", item=judge.items[0], value=1, ago=20_000)
     assert soon.json()["outcome"] == "new"  # in order, but a slow line
+
+
+def test_acts_of_one_browser_are_in_the_order_of_its_queue(
+    campaign: Campaign, judge: Judge, author: Judge
+) -> None:
+    item, hour, day = judge.items[0], 3_600_000, 86_400_000
+    phone = {"browser": "phone-0001"}
+    one = judge.send("judgement", item=item, value=0, ago=hour, sequence=1, **phone)
+    two = judge.send("judgement", item=item, value=1, ago=day, sequence=2, **phone)
+    assert (one.json()["outcome"], two.json()["outcome"]) == ("new", "new")
+    assert (_last(campaign).value, _last(campaign).sequence) == (1, 2)
+    late = judge.send("judgement", item=item, value=0, sequence=0, **phone)
+    assert late.json() == {"judgement": two.json()["judgement"], "outcome": "later"}
+    assert _last(campaign).outranked
+    # Another browser's act waited for a day: the wording that was given since stays.
+    author.send("question", number=2, text="What is second?")
+    said = author.send("question", number=2, text="What was second?", ago=day)
+    assert said.json()["outcome"] == "later"
+    assert campaign.questions["stated"].to_list()[1] == "What is second?"
+    assert count(campaign, events, events.c.what == "outranked") == 1
+    assert judge.send("judgement", item=item, value=0, sequence=-1, **phone).status_code == 422
 
 
 def test_the_key_of_another_judge(judge: Judge, other: Judge) -> None:
@@ -69,7 +93,8 @@ def test_questions_are_stated_and_graded(campaign: Campaign, author: Judge) -> N
     assert made.status_code == 200
     items = made.json()["items"]
     assert len(items) == 6
-    assert author.send("question", number=2, text="What is second?").json() == made.json()
+    again = author.send("question", number=2, text="What is second?")
+    assert again.json() == {**made.json(), "outcome": "same"}
     assert author.send("judgement", item=items["1"], value=4).status_code == 200
     assert author.send("judgement", item=items["1"], value=0).status_code == 400
     assert campaign.questions["stated"].to_list()[1] == "What is second?"

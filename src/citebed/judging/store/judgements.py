@@ -2,6 +2,8 @@
 
 Each judgement names the one it supersedes. The database allows one first judgement per judge and
 item, and one successor per judgement: the history is a chain, whose last link is what counts.
+Every act is on record; what was said before something that is stored already is outranked by it,
+and stands beside the chain.
 """
 
 from __future__ import annotations
@@ -11,24 +13,31 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Row, insert, select
+from sqlalchemy import Connection, Row, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from citebed.errors import CitebedError
 from citebed.judging.store.engine import TRIES, Database
-from citebed.judging.store.schema import CURRENT, judgements, now
+from citebed.judging.store.schema import CURRENT, judgements, now, returns
 
 _T = TypeVar("_T")
 
 
 class Source(NamedTuple):
-    """Who judges, in which form, by which way, and when."""
+    """Who judges, in which form, by which way, and when.
+
+    Nobody knows when a file was filled in that came without a mail: it is ``undated``, and its
+    ``answered_at`` is when it came. Acts of one ``browser`` have the ``sequence`` of its queue.
+    """
 
     person_id: int
     form_id: int
     via: str
     answered_at: datetime
     return_id: int | None = None
+    undated: bool = False
+    browser: str | None = None
+    sequence: int | None = None
 
 
 class Verdict(NamedTuple):
@@ -44,7 +53,7 @@ class Verdict(NamedTuple):
 
 
 class Saved(NamedTuple):
-    """Which judgement stands now, and whether it is ``new``, the ``same``, or ``later`` said."""
+    """Which judgement stands now: a ``new`` one, the ``same``, or one that was ``later`` said."""
 
     judgement_id: int
     outcome: str
@@ -86,58 +95,124 @@ def save_all(connection: Connection, acts: Sequence[_Act]) -> list[Told]:
 def _save_apart(connection: Connection, acts: Sequence[_Act]) -> list[Told]:
     """Save judgements none of which depends on another."""
     known = _by_key(connection, [verdict.key for _, verdict in acts if verdict.key])
-    before = _last_words(connection, acts)
-    told: list[Told | str] = []
+    before, newest = _last_words(connection, acts), _newest(connection, acts)
+    told: list[Told | _Added] = []
     rows = []
     for source, verdict in acts:
         last = before.get((source.person_id, verdict.item_id))
         done = _is_done(known.get(verdict.key or ""), last, source, verdict)
-        if done is None:
-            rows.append(_row(source, verdict, last))
-        told.append(done or rows[-1]["key"])
+        if done is not None:
+            told.append(done)
+            continue
+        later = last is not None and _is_outranked(source, verdict, last, newest)
+        rows.append(_row(source, verdict, last, outranked=later))
+        told.append(_Added(rows[-1]["key"], *_told_of(last, verdict, later)))
     made: dict[str, int] = {}
     if rows:
         added = insert(judgements).returning(judgements.c.key, judgements.c.id)
         made = {row.key: row.id for row in connection.execute(added, rows)}
-    return [Saved(made[each], "new") if isinstance(each, str) else each for each in told]
+    return [
+        Saved(each.stands or made[each.key], each.outcome) if isinstance(each, _Added) else each
+        for each in told
+    ]
+
+
+class _Added(NamedTuple):
+    """A judgement that is put on record, and what stands if it does not."""
+
+    key: str
+    outcome: str
+    stands: int | None
+
+
+def _told_of(last: Row[Any] | None, verdict: Verdict, later: bool) -> tuple[str, int | None]:
+    is_same = last is not None and (last.value, last.comment) == (verdict.value, verdict.comment)
+    outcome = "same" if is_same else "later" if later else "new"
+    return outcome, last.id if last is not None and later else None
 
 
 def _is_done(
     known: Row[Any] | None, last: Row[Any] | None, source: Source, verdict: Verdict
 ) -> Told | None:
-    """Why a judgement adds nothing, if so."""
+    """Why a judgement adds nothing, if so: it is on record, or a form says what was said."""
     if known is not None:
         if (known.item_id, known.person_id) != (verdict.item_id, source.person_id):
             return CitebedError("that key belongs to another judgement.")
-        return Saved(known.id, "same")
-    if last is not None:
-        if (last.value, last.comment) == (verdict.value, verdict.comment):
-            return Saved(last.id, "same")
-        if last.answered_at > source.answered_at:
-            return Saved(last.id, "later")
-    return None
+        return Saved(known.id, "later" if known.outranked else "same")
+    if last is None or verdict.key is not None:
+        return None
+    is_same = (last.value, last.comment) == (verdict.value, verdict.comment)
+    return Saved(last.id, "same") if is_same else None
 
 
-def _row(source: Source, verdict: Verdict, last: Row[Any] | None) -> dict[str, Any]:
+def _is_outranked(source: Source, verdict: Verdict, last: Row[Any], newest: _Newest) -> bool:
+    """Whether the last word of a judge was said after this act, which came later.
+
+    Acts of one browser are in the order of its queue, whatever its clock or ours said.
+    """
+    if source.browser is not None and source.sequence is not None:
+        before = newest.get((source.person_id, verdict.item_id, source.browser))
+        if before is not None and before > source.sequence:
+            return True
+        if last.browser == source.browser:
+            return False
+    return was_said_later(source, last.answered_at, undated=bool(last.undated))
+
+
+def was_said_later(source: Source, at: datetime, *, undated: bool = False) -> bool:
+    """Whether something that is stored was said after what comes now, by their times.
+
+    What is undated is never the later one. A stored time that is still to come tells that the
+    clock was set back: then the order is that in which things came.
+    """
+    if source.undated or undated:
+        return source.undated and not undated
+    return source.answered_at < at <= now()
+
+
+def _row(
+    source: Source, verdict: Verdict, last: Row[Any] | None, *, outranked: bool
+) -> dict[str, Any]:
+    said = source._asdict() | verdict._asdict()
+    del said["undated"]  # its return says so
     return {
-        **source._asdict(),
-        **verdict._asdict(),
+        **said,
         "key": verdict.key or str(uuid.uuid4()),
-        "supersedes": None if last is None else last.id,
+        "supersedes": None if last is None or outranked else last.id,
+        "outranked": outranked or None,
         "recorded_at": now(),
     }
 
 
 def _by_key(connection: Connection, keys: Sequence[str]) -> dict[str, Row[Any]]:
-    columns = [judgements.c[name] for name in ("key", "id", "item_id", "person_id")]
+    names = ("key", "id", "item_id", "person_id", "outranked")
+    columns = [judgements.c[name] for name in names]
     chosen = select(*columns).where(judgements.c.key.in_(keys))
     return {row.key: row for row in connection.execute(chosen)} if keys else {}
 
 
 def _last_words(connection: Connection, acts: Sequence[_Act]) -> dict[tuple[int, int], Row[Any]]:
     wanted = judgements.c.item_id.in_([verdict.item_id for _, verdict in acts])
-    rows = connection.execute(select(judgements).where(wanted, CURRENT))
+    chosen = select(judgements, returns.c.undated).outerjoin(
+        returns, returns.c.id == judgements.c.return_id
+    )
+    rows = connection.execute(chosen.where(wanted, CURRENT))
     return {(row.person_id, row.item_id): row for row in rows}
+
+
+_Newest = dict[tuple[int, int, str], int]
+
+
+def _newest(connection: Connection, acts: Sequence[_Act]) -> _Newest:
+    """How far the queue of each browser is, by judge, item and browser."""
+    browsers = {source.browser for source, _ in acts if source.browser is not None}
+    if not browsers:
+        return {}
+    columns = [judgements.c[name] for name in ("person_id", "item_id", "browser")]
+    wanted = judgements.c.item_id.in_([verdict.item_id for _, verdict in acts])
+    chosen = select(*columns, func.max(judgements.c.sequence)).group_by(*columns)
+    rows = connection.execute(chosen.where(wanted, judgements.c.browser.in_(browsers)))
+    return {(row[0], row[1], row[2]): row[3] for row in rows}
 
 
 def current(connection: Connection, person_id: int, item_id: int) -> Row[Any] | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import (
     JSON,
+    BigInteger,
     Boolean,
     CheckConstraint,
     Column,
@@ -171,6 +172,7 @@ returns = Table(
     Column("name", Text, nullable=False),
     Column("content", LargeBinary, nullable=False),
     Column("content_type", Text),
+    Column("undated", Boolean),
     Column("via", String(20)),
     _key("forms", null=True),
     _at("answered_at"),
@@ -305,12 +307,15 @@ judgements = Table(
     _key("returns", null=True),
     Column("key", String(80), nullable=False, unique=True),
     Column("supersedes", ForeignKey("judgements.id"), unique=True),
+    Column("browser", String(80)),
+    Column("sequence", BigInteger),
+    Column("outranked", Boolean),
     _at("answered_at"),
     _at("recorded_at"),
 )
 _unique_where(
     "uq_judgements_first",
-    judgements.c.supersedes.is_(None),
+    judgements.c.supersedes.is_(None) & judgements.c.outranked.is_(None),
     judgements.c.item_id,
     judgements.c.person_id,
 )
@@ -394,5 +399,7 @@ HISTORY = (returns, wordings, approvals, searches, marks, judgements, exclusions
 """Tables that are only ever added to."""
 
 _next = judgements.alias("newer")
-CURRENT = ~exists(select(_next.c.id).where(_next.c.supersedes == judgements.c.id))
+CURRENT = judgements.c.outranked.is_(None) & ~exists(
+    select(_next.c.id).where(_next.c.supersedes == judgements.c.id)
+)
 """That a judgement is the last word of its judge on its item."""

@@ -224,7 +224,7 @@ function saved(act, answer) {
   const status = statusOf(act);
   const said = { approval: act.body.approved ? "saved: approved" : "saved: your wording" };
   if (status) show(status, said[act.what] ?? "saved", "saved");
-  if (act.what === "judgement" && answer.outcome === "later" && status) {
+  if (answer.outcome === "later" && status) {
     show(status, "you answered differently elsewhere since; that answer stays", "refused");
   }
   if (act.what === "question") openQuestion(answer);

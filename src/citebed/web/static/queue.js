@@ -3,7 +3,8 @@
 // Every act is kept in the browser before it is sent, under a place of its own, so that neither a
 // lost connection nor a closed window nor a second window loses one. Acts are sent one after the
 // other in the order in which they were done; the key of an act stays the same, so that sending
-// it twice is doing it once.
+// it twice is doing it once. Their order is told by numbers that this browser counts, for clocks
+// may be set back.
 
 const PATIENCE = 15000; // milliseconds until an answer is given up
 const LONGEST_PAUSE = 15000;
@@ -35,6 +36,17 @@ export function newKey() {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+// The name of this browser; one that keeps nothing is another at each visit.
+function browserOf(storage) {
+  const known = storage.getItem("citebed:browser");
+  if (known) return known;
+  const made = newKey();
+  try {
+    storage.setItem("citebed:browser", made);
+  } catch { /* its store is full */ }
+  return made;
+}
+
 export class Queue {
   constructor(form, api, { saved, refused, changed }) {
     this.prefix = `citebed:${form}:act:`;
@@ -42,11 +54,13 @@ export class Queue {
     this.told = { saved, refused, changed };
     this.storage = usualStorage();
     this.isKept = !(this.storage instanceof Memory);
+    this.browser = browserOf(this.storage);
+    this.sequence = 0;
+    this.since = new Map(); // when acts of this page were done, by a clock that nobody sets
     this.failures = 0;
     this.isClosed = false;
     this.isSending = false;
     this.timer = undefined;
-    this.count = 0;
     addEventListener("online", () => this.send());
   }
 
@@ -63,24 +77,33 @@ export class Queue {
   }
 
   add(what, body) {
-    this.count += 1;
-    // A clock may be set back while acts wait: what is done later stays the later one.
-    const at = Math.max(Date.now(), (this.acts().at(-1)?.at ?? 0) + 1);
-    const order = `${String(at).padStart(15, "0")}${String(this.count).padStart(6, "0")}`;
-    const act = { what, at, body: { ...body, key: newKey() } };
-    const text = JSON.stringify(act);
-    const name = `${this.prefix}${order}:${act.body.key}`;
+    const sequence = this.nextNumber();
+    const act = { what, at: Date.now(), body: { ...body, key: newKey(), sequence } };
+    this.since.set(act.body.key, performance.now());
+    const name = `${this.prefix}${String(sequence).padStart(15, "0")}000000:${act.body.key}`;
+    act.body.browser = this.browser;
     try {
-      this.storage.setItem(name, text);
+      this.storage.setItem("citebed:sequence", String(sequence));
+      this.storage.setItem(name, JSON.stringify(act));
     } catch { // the browser's store is full
       const memory = new Memory();
       for (const each of this.acts()) memory.setItem(each.name, JSON.stringify(each));
-      memory.setItem(name, text);
+      // What is counted from here on is forgotten with this page: it is counted under another name.
+      act.body.browser = this.browser = newKey();
+      memory.setItem(name, JSON.stringify(act));
       this.storage = memory;
       this.isKept = false;
     }
     this.told.changed();
     this.send();
+  }
+
+  // Larger than all before in this browser, also those of earlier visits that still wait.
+  nextNumber() {
+    const waiting = this.acts().at(-1)?.name.slice(this.prefix.length, this.prefix.length + 15);
+    const counted = this.storage.getItem("citebed:sequence");
+    this.sequence = Math.max(this.sequence, Number(waiting ?? 0), Number(counted ?? 0)) + 1;
+    return this.sequence;
   }
 
   async send() {
@@ -98,7 +121,8 @@ export class Queue {
 
   // How long to wait before the next try; 0 if this act is done with.
   async sendOne(act) {
-    const waited = Math.min(LONGEST_AGO, Math.max(0, Date.now() - act.at));
+    const ticks = performance.now() - (this.since.get(act.body.key) ?? performance.now());
+    const waited = Math.min(LONGEST_AGO, Math.round(Math.max(0, Date.now() - act.at, ticks)));
     let response, answer;
     try {
       response = await post(`${this.api}/${act.what}`, { ...act.body, ago: waited });

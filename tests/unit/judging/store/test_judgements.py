@@ -18,6 +18,7 @@ from citebed.errors import CitebedError
 from citebed.judging import Campaign, new_campaign
 from citebed.judging.answering import state_question
 from citebed.judging.assigning import assign_phase_one
+from citebed.judging.store import judgements as saving
 from citebed.judging.store.engine import open_database
 from citebed.judging.store.judgements import Source, Verdict, current, in_turn, save
 from citebed.judging.store.schema import CURRENT, HISTORY, judgements, metadata, now
@@ -72,6 +73,67 @@ def test_what_was_said_earlier_does_not_replace_what_was_said_later(stated: Camp
         found = current(connection, 1, 1)
     assert found is not None
     assert found.value == 2
+
+
+def _clock(monkeypatch: pytest.MonkeyPatch, **back: int) -> None:
+    """Set the clock of this machine."""
+    set_to = now() - timedelta(**back)
+    monkeypatch.setattr(saving, "now", lambda: set_to)
+
+
+def _values(campaign: Campaign) -> list[tuple[int | None, bool | None]]:
+    with campaign.reading() as connection:
+        rows = connection.execute(select(judgements).order_by(judgements.c.id)).all()
+    return [(row.value, row.outranked) for row in rows]
+
+
+def test_every_act_is_on_record_also_one_that_came_too_late(stated: Campaign) -> None:
+    with stated.writing() as connection:
+        first = save(connection, _source(), Verdict(1, 2, key="first")).judgement_id
+        late = Verdict(1, 1, key="late")
+        assert save(connection, _source(-60), late) == (first, "later")
+        assert save(connection, _source(-60), late).outcome == "later"  # sent again
+        assert save(connection, _source(-60), Verdict(1, 2, key="as-before")).outcome == "same"
+        found = current(connection, 1, 1)
+    assert found is not None
+    assert found.id == first
+    assert _values(stated) == [(2, None), (1, True), (2, True)]
+
+
+@pytest.mark.parametrize("minutes", [1, 60 * 24 * 365])
+def test_a_clock_that_went_back_drops_no_answer(
+    stated: Campaign, monkeypatch: pytest.MonkeyPatch, minutes: int
+) -> None:
+    with stated.writing() as connection:
+        save(connection, _source(), Verdict(1, 2, key="before"))
+    _clock(monkeypatch, minutes=minutes)
+    with stated.writing() as connection:
+        source = _source(-60 * minutes)
+        assert save(connection, source, Verdict(1, 4, key="after")).outcome == "new"
+        found = current(connection, 1, 1)
+    assert found is not None
+    assert found.value == 4
+    assert _values(stated) == [(2, None), (4, None)]
+
+
+def _of(browser: str, sequence: int, seconds: int = 0) -> Source:
+    return _source(seconds)._replace(browser=browser, sequence=sequence)
+
+
+def test_acts_of_a_browser_are_in_the_order_of_its_queue_whatever_clocks_say(
+    stated: Campaign,
+) -> None:
+    with stated.writing() as connection:
+        save(connection, _of("phone", 7), Verdict(1, 1, key="seven"))
+        later = save(connection, _of("phone", 8, -3600), Verdict(1, 2, key="eight"))
+        assert later.outcome == "new"  # its own clock says that it is an hour older
+        assert save(connection, _of("desk", 1), Verdict(1, 3, key="one")).outcome == "new"
+        late = save(connection, _of("phone", 6, 10), Verdict(1, 4, key="six"))
+        assert late.outcome == "later"  # overtaken on its way
+        found = current(connection, 1, 1)
+    assert found is not None
+    assert (found.value, found.browser, found.sequence) == (3, "desk", 1)
+    assert _values(stated) == [(1, None), (2, None), (3, None), (4, True)]
 
 
 def test_the_database_refuses_to_change_what_was_said(stated: Campaign) -> None:

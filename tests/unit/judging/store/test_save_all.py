@@ -16,7 +16,7 @@ from citebed.judging import Campaign
 from citebed.judging.store.judgements import Source, Verdict, save_all
 from citebed.judging.store.schema import judgements
 
-START = datetime(2030, 1, 1, tzinfo=UTC)
+START = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +29,10 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
 
 acts = some.lists(
     some.builds(
-        lambda person, item, value, comment, key, minute: (
-            Source(person, person, "web", START + timedelta(minutes=minute)),
+        lambda person, item, value, comment, key, minute, queue: (
+            Source(person, person, "web", START + timedelta(minutes=minute))._replace(
+                browser=queue and queue[0], sequence=queue and queue[1]
+            ),
             Verdict(item, value, comment, f"key-{key}"),
         ),
         some.integers(1, 2),
@@ -39,6 +41,7 @@ acts = some.lists(
         some.sampled_from(["", "why"]),
         some.integers(1, 12),
         some.integers(0, 3),
+        some.none() | some.tuples(some.sampled_from("ab"), some.integers(0, 4)),
     ),
     max_size=25,
 )
