@@ -18,7 +18,7 @@ from citebed.drafts.files import bytes_of
 from citebed.drafts.matching import plain_titles
 from citebed.drafts.records import Entry
 from citebed.errors import CitebedError, FormatError
-from citebed.files.writing import whole_files
+from citebed.files.updating import update
 from citebed.records import Document, Problem
 
 
@@ -82,9 +82,32 @@ def append_new(
     path: str | Path, wanted: Sequence[tuple[str, Document]], *, full: bool = False
 ) -> tuple[str, ...]:
     """Add to a .bib file the documents that it does not have, each under the key that is wanted
-    or one like it; the keys. A file that is not there is made."""
+    or one like it; the keys. A file that is not there is made, in a folder that is.
+
+    What others add or save at the same time is kept, and looked at first.
+    """
     path = Path(path)
-    data = _bytes_of(path) if path.exists() or path.suffix.lower() != ".bib" else b""
+    if path.exists() or path.suffix.lower() != ".bib":
+        _bytes_of(path)  # or why not
+    added: dict[str, str] = {}
+
+    def with_new(data: bytes) -> bytes | None:
+        added.clear()
+        added.update(_new_entries(data, wanted, full=full))
+        if not added:
+            return None
+        whole = data + _behind(path, data, list(added.values()))
+        _check_whole(path, data, whole, len(added))
+        return whole
+
+    update(path, with_new)
+    return tuple(added)
+
+
+def _new_entries(
+    data: bytes, wanted: Sequence[tuple[str, Document]], *, full: bool
+) -> dict[str, str]:
+    """The entries, by key, of the documents that a bibliography does not have."""
     works = [work_of(document, key) for key, document in wanted]
     mine = bibliography_for(works, [with_newlines(decode(data)[0])])
     added: dict[str, str] = {}
@@ -93,23 +116,17 @@ def append_new(
             free = mine.take_key(key)
             added[free] = entry_to_cite(document, free, full=full)
             mine.add(bib_entries(added[free]))
-    if added:
-        _replace(path, data, data + _behind(path, data, list(added.values())), len(added))
-    return tuple(added)
+    return added
 
 
-def _replace(path: Path, data: bytes, whole: bytes, added: int) -> None:
-    """Put the file in place, if what is read from it then are its entries and the new ones."""
+def _check_whole(path: Path, data: bytes, whole: bytes, added: int) -> None:
+    """What is read from the whole are the entries that were there and the new ones, or an error."""
     before, after = ([*scan(with_newlines(decode(each)[0]), 1, {})] for each in (data, whole))
     last = before[-1] if before else None
     if isinstance(last, Problem) or (last and last.broken) or len(after) != len(before) + added:
         line = last.line if last else 1
         what = "the last entry does not close, so nothing can be added behind it. Mend it first."
         raise FormatError(path, line, what)
-    with whole_files(path) as (draft,):
-        draft.write_bytes(whole)
-        if data != (_bytes_of(path) if path.exists() else b""):
-            raise CitebedError(f"{path} was changed by another program just now; try again")
 
 
 def _behind(path: Path, data: bytes, entries: Sequence[str]) -> bytes:

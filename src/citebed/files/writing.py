@@ -26,6 +26,8 @@ from citebed.wording import printable
 DRAFT = ".citebed-"
 """What the names of all drafts start with; 16 digits follow, 0 to f."""
 _DRAFT_NAME = re.compile(re.escape(DRAFT) + "[0-9a-f]{16}")
+_SWEPT = 20
+"""So often at most a draft is swept before its maker has locked it."""
 FORMER = "former"
 """In the draft of a folder: what was there before, while it is replaced."""
 
@@ -259,15 +261,22 @@ def _draft(folder: Path, make: Callable[[Path], int]) -> Iterator[Path]:
         os.close(handle)
 
 
+def draft_file(folder: Path) -> contextlib.AbstractContextManager[Path]:
+    """An empty file in ``folder`` that is gone afterwards, unless it was put elsewhere."""
+    return _draft(folder, _new_file)
+
+
 def _locked(folder: Path, make: Callable[[Path], int]) -> tuple[Path, int]:
+    swept = 0
     while True:
         path = folder / f"{DRAFT}{secrets.token_hex(8)}"
         try:
             handle = make(path)
         except FileNotFoundError:
-            if folder.is_dir():  # someone swept it before it was opened
+            swept += 1
+            if folder.is_dir() and swept < _SWEPT:  # someone swept it before it was opened
                 continue
-            raise
+            raise  # or it is a folder, as /proc, in which there are no files to make
         with contextlib.suppress(OSError):  # a disk without locks has no sweeping either
             fcntl.flock(handle, fcntl.LOCK_EX)  # whoever has it is sweeping, and done at once
         if path.exists():  # else it was swept before it was locked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -278,6 +279,28 @@ def test_a_file_that_another_program_changes_meanwhile(
         return written(draft, data)
 
     monkeypatch.setattr(Path, "write_bytes", write)
-    with pytest.raises(CitebedError, match="was changed by another program"):
-        append_new(path, NEW)
-    assert path.read_text() == f"{BEFORE}\n% changed"
+    assert append_new(path, NEW) == ("chen2005elms", "salt", "doe2010")
+    text = path.read_text()
+    assert text.startswith(f"{BEFORE}\n% changed")
+    assert text.count("chen2005elms") == 1
+
+
+def test_what_several_add_at_once_is_all_there(tmp_path: Path) -> None:
+    path = tmp_path / "refs.bib"
+    path.write_text(BEFORE)
+    names = [f"k{number}" for number in range(15)]
+    said: dict[str, tuple[str, ...]] = {}
+
+    def add(name: str) -> None:
+        document = Document(name, type="article", title=f"Trees called {name}", year=2001)
+        said[name] = append_new(path, [(name, document)])
+
+    threads = [threading.Thread(target=add, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert said == {name: (name,) for name in names}
+    text = path.read_text()
+    assert text.startswith(BEFORE)
+    assert all(text.count(f"{{{name},") == 1 for name in names)
