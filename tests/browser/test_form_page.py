@@ -188,6 +188,29 @@ def test_a_click_on_a_chosen_answer_takes_it_back(browser: Any, tmp_path: Path) 
     assert downloaded(browser, sheet).said == {}
 
 
+def test_what_was_chosen_is_undone_by_key_and_button(browser: Any, tmp_path: Path) -> None:
+    sheet = sheet_of(2)
+    page = opened(browser, tmp_path, sheet)
+    assert not browser.one("#undo").is_enabled()
+    browser.one("label:has([name='verdict.1.1'][value='1'])").click()
+    browser.one("[name='verdict.1.2'][value='0']").send_keys("0")
+    browser.one("[name='verdict.1.1']:checked").send_keys("0")
+    browser.one("label:has([name='verdict.1.2'][value='0'])").click()  # takes it back
+    assert downloaded(browser, sheet).said == {(1, 1): Said(0)}
+    browser.one("#undo").click()
+    assert downloaded(browser, sheet).said == {(1, 1): Said(0), (1, 2): Said(0)}
+    ActionChains(browser.driver).send_keys("z").perform()
+    assert downloaded(browser, sheet).said == {(1, 1): Said(1), (1, 2): Said(0)}
+    browser.one("[name='comment.1.1']").send_keys("z")
+    browser.one("#undo").click()
+    browser.one("#undo").click()
+    assert downloaded(browser, sheet).said == {}
+    assert not browser.one("#undo").is_enabled()
+    assert kept(browser) == "undone; kept in this browser"
+    browser.open(page)
+    assert downloaded(browser, sheet).said == {}
+
+
 def test_a_better_wording_takes_the_approval_back_and_is_never_lost(
     browser: Any, tmp_path: Path
 ) -> None:

@@ -61,8 +61,10 @@ def test_what_was_not_saved_outlives_the_window(served: Served) -> None:
 def test_a_click_is_confirmed_and_a_comment_is_saved(served: Served) -> None:
     code = served.open_list(2)
     browser = served.browser
+    browser.one("[data-view=list]").click()
     browser.one(".paper.current .choices [data-value='0']").click()
     served.until(lambda: browser.one(".paper.current .status").text == "saved", "not confirmed")
+    browser.one("[data-view=single]").click()
     assert served.values(code)[0] == 0
     served.press("c")
     served.press("1 is in my comment", Keys.ESCAPE)
@@ -174,7 +176,7 @@ def test_phase_one_by_keyboard(served: Served) -> None:
     served.press("What is a second question?")
     browser.all(".question")[1].find_element("css selector", ".state").click()
     served.until(lambda: browser.all(".question:nth-child(2) .paper.current"), "no list")
-    served.press("4", "3", "2", "1", "?", "u")
+    served.press("4", "3", "2", "1", "u", "u")
     served.wait_saved()
     assert served.values(code) == [*before, 4, 3, 2, 1, None, None]
     assert "What is a second question?" in served.campaign.questions["stated"].to_list()

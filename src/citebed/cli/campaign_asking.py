@@ -99,15 +99,26 @@ def settings(
     address: Annotated[
         str | None, typer.Option(help="Where 'citebed serve' will be reached.")
     ] = None,
+    guidelines: Annotated[
+        Path | None, typer.Option(help="Text or Markdown that judges can look up on their pages.")
+    ] = None,
 ) -> None:
     """What mails and pages say of the campaign, changed where given; written mails stay.
 
     Example: citebed campaign settings cr26 --address https://judging.example.org
     """
     opened = open_folder(folder)
-    opened.configure(title=title, organiser=organiser, contact=contact, address=address)
+    opened.configure(
+        title=title,
+        organiser=organiser,
+        contact=contact,
+        address=address,
+        guidelines=guidelines,
+    )
     for name in ("title", "organiser", "contact", "address"):
         typer.echo(f"{name}: {getattr(opened.settings, name)}")
+    told = opened.settings.guidelines
+    typer.echo(f"guidelines: {count(len(told.split()), 'word') if told else 'none'}")
 
 
 @campaign.command()

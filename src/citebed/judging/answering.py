@@ -17,6 +17,7 @@ from citebed.judging.questions import author_of, wording_of
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.judgements import Saved, Source, Told, Verdict, save_all, was_said_later
 from citebed.judging.store.schema import (
+    CURRENT,
     approvals,
     authorships,
     events,
@@ -316,6 +317,6 @@ def answered(connection: Connection, form: Form) -> tuple[int, int]:
     """How many items of a form have a judgement by its person, and how many there are."""
     mine = list(items_of(connection, form).values())
     done = select(func.count(judgements.c.item_id.distinct())).where(
-        judgements.c.item_id.in_(mine), judgements.c.person_id == form.person_id
+        judgements.c.item_id.in_(mine), judgements.c.person_id == form.person_id, CURRENT
     )
     return int(connection.scalar(done) or 0), len(mine)

@@ -26,6 +26,7 @@ from citebed.judging import mails, reformulating, searching
 from citebed.judging.assigning import assign_phase_one, assign_phase_two, assign_second_judge
 from citebed.judging.dashboard import agreement
 from citebed.judging.exporting import Exported, export_campaign
+from citebed.judging.guidelines import read_guidelines
 from citebed.judging.judgement_tables import current_judgements, qrels_of
 from citebed.judging.papers import add_papers, insert_papers, read_papers
 from citebed.judging.pool_making import PoolOptions, PoolReport, make_pools, waiting
@@ -84,10 +85,16 @@ class Campaign(CampaignStore):
         organiser: str | None = None,
         contact: str | None = None,
         address: str | None = None,
+        guidelines: str | Path | None = None,
     ) -> None:
-        """Say otherwise what mails and pages say; mails that were written stay as they are."""
+        """Say otherwise what mails and pages say; mails that were written stay as they are.
+
+        ``guidelines`` is a file, text or Markdown, for judges to look into.
+        """
         _check(contact, address)
-        self.change_settings(title=title, organiser=organiser, contact=contact, address=address)
+        told = None if guidelines is None else read_guidelines(guidelines)
+        given = {"title": title, "organiser": organiser, "contact": contact, "address": address}
+        self.change_settings(**given, guidelines=told)
 
     # --- phase one ---
 

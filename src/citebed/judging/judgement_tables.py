@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from citebed.errors import UnknownName
 from citebed.judging.questions import set_aside
@@ -23,9 +23,20 @@ _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "comment": pl.String,
     "via": pl.String,
     "answered_at": pl.Datetime("us", "UTC"),
+    "seconds": pl.Float64,
     "judgement_id": pl.Int64,
     "item_id": pl.Int64,
 }
+
+
+_earlier = judgements.alias("earlier")
+_SECONDS = (
+    select(func.sum(_earlier.c.took_ms) / 1000.0)
+    .where(_earlier.c.item_id == judgements.c.item_id)
+    .where(_earlier.c.person_id == judgements.c.person_id)
+    .scalar_subquery()
+)
+"""How long a judge looked at a paper, until the last judgement of it."""
 
 
 def current_judgements(
@@ -33,6 +44,7 @@ def current_judgements(
 ) -> pl.DataFrame:
     """Every judge's last word on every item, one a row; ``doc_id`` is empty outside the collection.
 
+    ``seconds`` is how long its judge looked at the paper in all, where that is known (on the web).
     With ``excluded``, of questions that were set aside too.
     """
     phase = items.c.pool_id.is_not(None)
@@ -49,6 +61,7 @@ def current_judgements(
             judgements.c.comment,
             judgements.c.via,
             judgements.c.answered_at,
+            _SECONDS,
             judgements.c.id,
             items.c.id,
         )

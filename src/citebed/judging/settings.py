@@ -24,7 +24,7 @@ class Settings:
 
     A reference is relevant from grade ``relevant_from`` on. ``address`` is where `citebed serve`
     can be reached, ``contact`` the organiser's mail address, ``opens_days`` how long a personal
-    link lives.
+    link lives, ``guidelines`` (Markdown) what judges can look up while they judge.
     """
 
     title: str
@@ -37,6 +37,7 @@ class Settings:
     contact: str = ""
     address: str = "http://localhost:8000"
     open_days: int = 60
+    guidelines: str = ""
 
     def __post_init__(self) -> None:
         if not 2 <= len(self.grades) <= 9:

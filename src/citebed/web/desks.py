@@ -111,6 +111,7 @@ def _desk(site: Site, query: str, search: int) -> dict[str, Any]:
         "text": shown.text if shown else text,
         "wording": text,
         "shown": shown,
+        "words": site.query_words,
         "hits": [(entries[doc], site.abstracts(doc), doc, doc in chosen) for doc in found],
         "cited": dict.fromkeys(cited, "cited") | {each.doc_id: _said(each) for each in judged},
         "finds": sum(doc not in cited for doc in found),

@@ -33,3 +33,5 @@ Sequence = Annotated[StrictInt, Field(ge=0, le=2**53)]
 """The place of an act in the queue of its browser."""
 Ago = Annotated[StrictInt, Field(ge=0, le=366 * 86_400_000)]
 """Milliseconds since the act."""
+Took = Annotated[StrictInt, Field(ge=0, le=86_400_000)] | None
+"""Milliseconds that a judge looked at a paper, if known."""

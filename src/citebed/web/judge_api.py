@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, StrictBool, ValidationError, model_validator
 from sqlalchemy import Connection
 
 from citebed.errors import CitebedError
@@ -18,7 +18,7 @@ from citebed.judging.clicking import WEB, Clicked
 from citebed.judging.judge_links import form_of_link
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import now
-from citebed.web.fields import Ago, Grade, Key, Number, Place, Sentence, Sequence
+from citebed.web.fields import Ago, Grade, Key, Number, Place, Sentence, Sequence, Took
 from citebed.web.site import Site, site_of
 
 _T = TypeVar("_T")
@@ -40,11 +40,23 @@ class Act(BaseModel):
 
 
 class JudgementGiven(Act):
-    """A judgement of an item: a grade, 0 or 1, or null for "can't say"."""
+    """A judgement of an item: a grade, 0 or 1, or null for "can't say".
+
+    ``withdrawn`` takes back what was said of it, and has no value. ``took`` is for how many
+    milliseconds the paper was looked at since the last judgement of it.
+    """
 
     item: Number
     value: Grade
     comment: Sentence = ""
+    withdrawn: StrictBool = False
+    took: Took = None
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Self:
+        if self.withdrawn and self.value is not None:
+            raise ValueError("what is withdrawn has no value")
+        return self
 
 
 class QuestionStated(Act):
@@ -136,7 +148,9 @@ async def save_judgement(request: Request, token: str) -> Response:
         given = JudgementGiven.model_validate_json(await request.body())
     except ValidationError as error:
         raise RequestValidationError(error.errors(include_url=False)) from error
-    verdict = Verdict(given.item, given.value, given.comment, given.key)
+    verdict = Verdict(
+        given.item, given.value, given.comment, given.key, given.withdrawn, given.took
+    )
     click = Clicked(token, verdict, _done_at(given), given.browser, given.sequence)
     saved = await site_of(request).save(click)
     answer = f'{{"judgement":{saved.judgement_id},"outcome":"{saved.outcome}"}}'

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
+from markupsafe import Markup
 
 from citebed.judging.answering import is_noted, opt_out
 from citebed.judging.assigning import sheet_of
+from citebed.judging.guidelines import guidelines_html
 from citebed.judging.judge_links import form_of_link
 from citebed.judging.judge_list import judge_list
 from citebed.judging.settings import BINARY, CANNOT_SAY, Settings
@@ -33,6 +35,8 @@ def show_list(request: Request, token: str) -> HTMLResponse:
         is_finished=is_finished,
         choices=_choices(site.campaign.settings, form.phase),
         most_questions=MOST_QUESTIONS,
+        words=site.query_words,
+        guidelines=Markup(guidelines_html(site.campaign.settings.guidelines)),
     )
 
 

@@ -27,6 +27,7 @@ from citebed.judging.forms.sheet import Entry
 from citebed.judging.judge_list import Abstracts, abstracts_of
 from citebed.judging.organisers import TooManyTries
 from citebed.judging.papers import Lookup, entry_of
+from citebed.judging.query_words import QueryWords, query_words
 from citebed.judging.store.engine import Unavailable
 from citebed.judging.store.group_commit import GroupCommit
 from citebed.judging.store.judgements import Saved
@@ -76,6 +77,11 @@ class Site:
     def abstracts(self) -> Abstracts:
         """Abstracts of the collection."""
         return abstracts_of(self.campaign.collection)
+
+    @cached_property
+    def query_words(self) -> QueryWords:
+        """What marks the words of a query."""
+        return query_words(self.campaign.collection)
 
     @cached_property
     def _lookup(self) -> Lookup:

@@ -72,6 +72,25 @@ def test_acts_of_one_browser_are_in_the_order_of_its_queue(
     assert judge.send("judgement", item=item, value=0, sequence=-1, **phone).status_code == 422
 
 
+def test_a_judgement_is_taken_back_and_all_of_it_stays_on_record(
+    campaign: Campaign, judge: Judge
+) -> None:
+    item, before = judge.items[0], judged(campaign)
+    judge.send("judgement", item=item, value=1, comment="sure", took=4_000)
+    back = judge.send("judgement", item=item, value=None, withdrawn=True, took=500)
+    assert back.json()["outcome"] == "new"
+    assert judged(campaign) == before + 2
+    assert campaign.judgements.filter(item_id=item).is_empty()
+    judge.send("judgement", item=item, value=None, took=1_500)  # can't say is something else
+    row = campaign.judgements.filter(item_id=item).row(0, named=True)
+    assert (row["value"], row["seconds"]) == (None, 6.0)
+
+
+def test_what_is_taken_back_has_no_value(judge: Judge) -> None:
+    answer = judge.send("judgement", item=judge.items[0], value=1, withdrawn=True)
+    assert (answer.status_code, "has no value" in answer.json()["message"]) == (422, True)
+
+
 def test_the_key_of_another_judge(judge: Judge, other: Judge) -> None:
     judge.send("judgement", item=judge.items[0], value=1, key="one-key-only")
     taken = other.send("judgement", item=other.items[0], value=1, key="one-key-only")
@@ -177,7 +196,8 @@ def test_the_page_resumes_with_what_was_said(client: TestClient, judge: Judge) -
     assert f'data-item="{judge.items[3]}" data-entry="4" data-value="u"' in page
     assert page.count(">saved</p>") == 1
     assert "not mine" in page
-    assert "Study 37 ranks documents by probability" in page
+    marked = "<mark>ranks</mark> <mark>documents</mark> by <mark>probability</mark>"
+    assert f"Study 37 {marked}, with weights of terms" in page
 
 
 BAD: dict[str, Any] = {

@@ -171,6 +171,23 @@
     }
   };
 
+  // What was chosen for a paper before, newest last: each change can be undone.
+  const undoable = [];
+  const remember = (name) => {
+    undoable.push({ name, value: latest.filled[name] });
+    by("undo").disabled = false;
+  };
+  const undo = () => {
+    const { name, value } = undoable.pop() ?? {};
+    by("undo").disabled = !undoable.length;
+    if (!name) return;
+    const group = fields.filter((field) => field.name === name);
+    for (const field of group) field.checked = field.value === value;
+    (group.find((field) => field.checked) ?? group[0]).focus();
+    keep("undone; kept in this browser");
+  };
+  by("undo").addEventListener("click", undo);
+
   // A chosen answer is taken back by a click on it, or by Delete; keys choose, too.
   let chosen = null;
   document.addEventListener("pointerdown", (event) => {
@@ -179,6 +196,7 @@
   });
   document.addEventListener("click", (event) => {
     if (chosen && event.target === chosen) {
+      remember(chosen.name);
       chosen.checked = false;
       chosen = null;
       keep();
@@ -186,13 +204,18 @@
   });
   document.addEventListener("keydown", (event) => {
     const radio = event.target;
-    if (!isRadio(radio) || event.ctrlKey || event.metaKey || event.altKey) return;
+    const isTyped = radio.matches("textarea, input:not([type=radio], [type=checkbox])");
+    if (isTyped || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key.toLowerCase() === "z" && !event.repeat) undo();
+    if (!isRadio(radio)) return;
     const group = fields.filter((field) => field.name === radio.name);
     if (event.key === "Delete" || event.key === "Backspace") {
+      if (radio.name in latest.filled) remember(radio.name);
       for (const field of group) field.checked = false;
     } else {
       const wanted = group.find((field) => field.value === (event.key === "u" ? "?" : event.key));
       if (!wanted) return;
+      remember(wanted.name);
       wanted.checked = !wanted.checked;
       wanted.focus();
     }
@@ -201,6 +224,7 @@
   });
 
   document.addEventListener("input", (event) => {
+    if (isRadio(event.target)) remember(event.target.name);
     // A better wording takes an approval back; it is never deleted by one.
     const [, kind, number] = /^(approve|better)\.(\d+)$/.exec(event.target.name) || [];
     const better = kind && fields.find((field) => field.name === `better.${number}`);

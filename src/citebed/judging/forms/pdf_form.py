@@ -121,7 +121,7 @@ def _graded(pages: Pages, sheet: Sheet, entry: Entry) -> None:
 def _entry(pages: Pages, entry: Entry, number: str, more: float) -> float:
     """A paper with its number, kept on one page with so much more; where it ends."""
     lines = wrapped(entry.line() or "(without a title)", 9.5, RIGHT - _INDENT)
-    link = shown_link(entry.url) if entry.url else ""
+    link = shown_link(entry.link) if entry.link else ""
     links = wrapped(link, 8, RIGHT - _INDENT) if link else []
     pages.room(len(lines) * 12.9 + len(links) * 10.8 + more + 6)
     pages.y -= 4

@@ -7,10 +7,13 @@ HTML and the web show the same sheet, and what comes back of any of them is the 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
+from urllib.parse import quote
 
 from citebed.judging.settings import BINARY, CANNOT_SAY
+from citebed.text.identifiers import arxiv_in, doi_in
 
 
 class Entry(NamedTuple):
@@ -21,6 +24,17 @@ class Entry(NamedTuple):
     authors: str = ""
     year: int | None = None
     url: str | None = None
+
+    @property
+    def link(self) -> str | None:
+        """Where it can be read: its address, or the one that its DOI or arXiv id gives it."""
+        if self.url and re.match("(https?|ftp)://", self.url, re.IGNORECASE):
+            return self.url
+        named = f"{self.url or ''} {self.title}"
+        if doi := doi_in(named):
+            return f"https://doi.org/{quote(doi, safe='/:;().')}"
+        arxiv = arxiv_in(named)
+        return f"https://arxiv.org/abs/{arxiv}" if arxiv else None
 
     def line(self) -> str:
         """``Salton, Wong, Yang (1975). A vector space model.``"""

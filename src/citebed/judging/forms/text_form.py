@@ -106,7 +106,7 @@ def _entry(entry: Entry, number: str) -> Iterator[str]:
     text = shown(entry.line())
     text += "" if text.endswith((".", "?", "!")) else "."
     yield from _wrapped(text, f"[{number}] ", "    ")
-    if entry.url and (link := shown_link(entry.url)):
+    if entry.link and (link := shown_link(entry.link)):
         yield f"    {link}"
 
 

@@ -18,7 +18,7 @@ from sqlalchemy.exc import IntegrityError
 
 from citebed.errors import CitebedError
 from citebed.judging.store.engine import TRIES, Database
-from citebed.judging.store.schema import CURRENT, judgements, now, returns
+from citebed.judging.store.schema import CURRENT, LAST, judgements, now, returns
 
 _T = TypeVar("_T")
 
@@ -43,13 +43,17 @@ class Source(NamedTuple):
 class Verdict(NamedTuple):
     """What is said of an item; ``value`` is ``None`` for "can't say".
 
-    ``key`` names the act of judging: saving it again, after an answer was lost, changes nothing.
+    ``withdrawn`` says that nothing is said any more: the item is as if it was never judged.
+    ``took_ms`` is how long its judge looked at it, if known. ``key`` names the act of judging:
+    saving it again, after an answer was lost, changes nothing.
     """
 
     item_id: int
     value: int | None
     comment: str = ""
     key: str | None = None
+    withdrawn: bool = False
+    took_ms: int | None = None
 
 
 class Saved(NamedTuple):
@@ -141,7 +145,8 @@ def _is_done(
         return Saved(known.id, "later" if known.outranked else "same")
     if last is None or verdict.key is not None:
         return None
-    is_same = (last.value, last.comment) == (verdict.value, verdict.comment)
+    before = (last.value, last.comment, bool(last.withdrawn))
+    is_same = before == (verdict.value, verdict.comment, verdict.withdrawn)
     return Saved(last.id, "same") if is_same else None
 
 
@@ -196,7 +201,7 @@ def _last_words(connection: Connection, acts: Sequence[_Act]) -> dict[tuple[int,
     chosen = select(judgements, returns.c.undated).outerjoin(
         returns, returns.c.id == judgements.c.return_id
     )
-    rows = connection.execute(chosen.where(wanted, CURRENT))
+    rows = connection.execute(chosen.where(wanted, LAST))
     return {(row.person_id, row.item_id): row for row in rows}
 
 

@@ -312,6 +312,8 @@ judgements = Table(
     Column("outranked", Boolean),
     _at("answered_at"),
     _at("recorded_at"),
+    Column("withdrawn", Boolean),
+    Column("took_ms", Integer),
 )
 _unique_where(
     "uq_judgements_first",
@@ -399,7 +401,9 @@ HISTORY = (returns, wordings, approvals, searches, marks, judgements, exclusions
 """Tables that are only ever added to."""
 
 _next = judgements.alias("newer")
-CURRENT = judgements.c.outranked.is_(None) & ~exists(
+LAST = judgements.c.outranked.is_(None) & ~exists(
     select(_next.c.id).where(_next.c.supersedes == judgements.c.id)
 )
+"""That a judgement is the last act of its judge on its item, be it that they took it back."""
+CURRENT = LAST & judgements.c.withdrawn.is_not(True)
 """That a judgement is the last word of its judge on its item."""

@@ -52,6 +52,15 @@ def words(text: str) -> list[str]:
     return found
 
 
+def word_spans(text: str) -> Iterator[tuple[str, int, int]]:
+    """The words of ``text`` with the places where each begins and ends."""
+    lower, at = _lower(text), 0  # as long as the text: letters are lowered one by one
+    for word in words(text):
+        start = lower.index(word, at)
+        at = start + len(word)
+        yield word, start, at
+
+
 def _parts(text: str) -> Iterator[str]:
     """The text cut at blanks, into parts that are ASCII and parts that are not."""
     at = 0

@@ -1,6 +1,8 @@
 // A judge's page: answers by click or key, saved at once, and taken up again where one stopped.
 
+import { Drafts } from "./drafts.js";
 import { Queue } from "./queue.js";
+import { Watch } from "./watch.js";
 
 const page = document.getElementById("judge");
 const phase = Number(page.dataset.phase);
@@ -9,6 +11,10 @@ const progress = document.getElementById("progress");
 const meter = document.getElementById("meter");
 const saving = document.getElementById("saving");
 const trouble = document.getElementById("trouble");
+const guidelines = document.getElementById("guidelines");
+const watch = new Watch();
+const drafts = new Drafts(form);
+const undoable = []; // what stood before each judgement that was made here
 let current = null;
 let refusals = 0;
 
@@ -22,6 +28,7 @@ const paperOf = (item) => page.querySelector(`.paper[data-item="${Number(item)}"
 const questionOf = (number) => page.querySelector(`.question[data-number="${Number(number)}"]`);
 const valueOf = (text) => (text === "u" ? null : Number(text));
 const commentOf = (paper) => paper.querySelector(".comment textarea");
+const isSingle = () => document.body.classList.contains("single");
 const isTyping = (target) => target.matches("textarea, input, select");
 
 // --- what the page shows -------------------------------------------------------------------
@@ -68,26 +75,30 @@ function showValue(paper, value) {
   }
 }
 
+// The paper that keys are for; after the last one there is none.
 function choose(paper, { scroll = true } = {}) {
-  if (!paper) return;
+  if (paper !== current) watch.start();
   current?.classList.remove("current");
   current?.closest(".question").classList.remove("has-current");
   current = paper;
-  paper.classList.add("current");
-  paper.closest(".question").classList.add("has-current");
+  paper?.classList.add("current");
+  paper?.closest(".question").classList.add("has-current");
   const every = papers();
-  document.getElementById("place").textContent = `${every.indexOf(paper) + 1} of ${every.length}`;
-  if (!scroll) return;
-  const isSingle = document.body.classList.contains("single");
-  const shown = isSingle ? paper.closest(".question") : paper;
-  shown.scrollIntoView({ block: isSingle ? "start" : "nearest" });
+  document.getElementById("next").disabled = !paper;
+  document.getElementById("place").textContent =
+    paper ? `${every.indexOf(paper) + 1} of ${every.length}` : "That was the last one";
+  if (scroll) shown(paper).scrollIntoView({ block: paper && isSingle() ? "start" : "nearest" });
+}
+
+function shown(paper) {
+  if (!paper) return document.querySelector(".end");
+  return isSingle() ? paper.closest(".question") : paper;
 }
 
 function move(by) {
   const every = papers();
-  const next = every[Math.min(every.length - 1, Math.max(0, every.indexOf(current) + by))];
-  if (next && next !== current) choose(next);
-  else if (by > 0 && current) document.querySelector(".end").scrollIntoView({ block: "nearest" });
+  const at = current ? every.indexOf(current) : every.length;
+  choose(every[Math.max(0, at + by)] ?? null);
 }
 
 function setView(view) {
@@ -111,13 +122,40 @@ function usualView() {
 
 // --- what a judge does ---------------------------------------------------------------------
 
-function judge(paper, value) {
+function judge(paper, value, took = watch.read()) {
   if (!paper?.dataset.item) return;
-  showValue(paper, value);
+  const before = { paper, value: paper.dataset.value, comment: paper.dataset.comment ?? "" };
   const comment = commentOf(paper).value.trim();
+  if (value !== before.value || comment !== before.comment) undoable.push(before);
+  say(paper, value, took);
+}
+
+// Nothing said of a paper, an empty value, takes back what was.
+function say(paper, value, took) {
+  const withdrawn = value === "";
+  const text = commentOf(paper).value.trim();
+  const comment = withdrawn ? "" : text;
+  showValue(paper, value);
   paper.dataset.comment = comment;
-  dropDraft(paper);
-  queue.add("judgement", { item: Number(paper.dataset.item), value: valueOf(value), comment });
+  if (withdrawn && text) drafts.keep(paper, text);
+  else drafts.drop(paper);
+  if (paper === current) watch.start();
+  const said = withdrawn ? null : valueOf(value);
+  queue.add("judgement", { item: Number(paper.dataset.item), value: said, comment, withdrawn, took });
+  document.getElementById("undo").disabled = !undoable.length;
+}
+
+function takeBack(paper) {
+  if (paper && paper.dataset.value !== "") judge(paper, "");
+}
+
+function undo() {
+  const before = undoable.pop();
+  if (!before) return;
+  const { paper, value, comment } = before;
+  if (value !== "") commentOf(paper).value = comment;
+  choose(paper);
+  say(paper, value, null);
 }
 
 function judgeAndGoOn(value) {
@@ -126,49 +164,32 @@ function judgeAndGoOn(value) {
   if (paper === current) move(1);
 }
 
+// A click in the list stays there; of single papers the next one comes by itself. A second click
+// in a row was not meant for that one.
+function click(paper, value, { isSecond, took }) {
+  if (isSecond) return;
+  if (isSingle()) judgeAndGoOn(value);
+  else judge(paper, value, took);
+}
+
 function saveComment(paper) {
   const text = commentOf(paper).value.trim();
   if (paper.dataset.value !== "") {
     if (text !== (paper.dataset.comment ?? "")) judge(paper, paper.dataset.value);
     paper.dataset.comment = text;
   } else if (text) {
-    keepDraft(paper, text);
+    drafts.keep(paper, text);
     show(paper.querySelector(".status"), "comment kept; it is saved with your judgement", "waiting");
   }
-}
-
-// What was typed and not sent: the comment on a paper, the wording of a question.
-const draftName = ({ dataset: { item, number } }) =>
-  `citebed:${form}:draft:${item ?? `question-${number}`}`;
-
-function keepDraft(place, text) {
-  try {
-    localStorage.setItem(draftName(place), text);
-  } catch { /* it still stands on the page */ }
-}
-
-function dropDraft(place) {
-  try {
-    localStorage.removeItem(draftName(place));
-  } catch { /* there was none */ }
-}
-
-function bringDraft(place, text) {
-  try {
-    const kept = localStorage.getItem(draftName(place));
-    if (kept === null) return;
-    text.value = kept;
-    text.closest("details").open = true;
-  } catch { /* none can be kept */ }
 }
 
 function bringDrafts() {
   for (const paper of papers()) {
     paper.dataset.comment = commentOf(paper).value.trim();
-    bringDraft(paper, commentOf(paper));
+    drafts.bring(paper, commentOf(paper));
   }
   for (const better of all(".better")) {
-    bringDraft(better.closest(".question"), better);
+    drafts.bring(better.closest(".question"), better);
     keepWording(better.closest(".question"));
   }
 }
@@ -179,7 +200,7 @@ const isReworded = (better) =>
 function keepWording(section) {
   const better = section.querySelector(".better");
   if (!isReworded(better)) return;
-  keepDraft(section, better.value.trim());
+  drafts.keep(section, better.value.trim());
   show(section.querySelector(".wording .status"), "not saved yet: press “Save wording”", "waiting");
 }
 
@@ -202,7 +223,7 @@ function approve(section, approved) {
     return;
   }
   better.defaultValue = better.value;
-  dropDraft(section);
+  drafts.drop(section);
   section.querySelector(".approve")?.setAttribute("aria-pressed", String(approved));
   queue.add("approval", { number: Number(section.dataset.number), approved, text });
 }
@@ -223,7 +244,8 @@ function addQuestion() {
 function saved(act, answer) {
   const status = statusOf(act);
   const said = { approval: act.body.approved ? "saved: approved" : "saved: your wording" };
-  if (status) show(status, said[act.what] ?? "saved", "saved");
+  const told = act.body.withdrawn ? "taken back" : said[act.what] ?? "saved";
+  if (status) show(status, told, "saved");
   if (answer.outcome === "later" && status) {
     show(status, "you answered differently elsewhere since; that answer stays", "refused");
   }
@@ -263,10 +285,13 @@ function refused(act, message, isClosed) {
 page.addEventListener("click", (event) => {
   const button = event.target.closest("button");
   const paper = event.target.closest(".paper");
+  const took = paper === current ? watch.read() : null; // how long it was read nobody knows
   if (paper && paper !== current) choose(paper, { scroll: false });
   if (!button) return;
   const section = button.closest(".question");
-  if (button.matches(".choices button")) judge(paper, button.dataset.value);
+  const how = { isSecond: event.detail > 1, took };
+  if (button.matches(".choices button")) click(paper, button.dataset.value, how);
+  else if (button.matches(".back")) takeBack(paper);
   else if (button.matches(".state")) stateQuestion(section);
   else if (button.matches(".approve")) approve(section, true);
   else if (button.matches(".correct")) approve(section, false);
@@ -308,24 +333,34 @@ for (const button of document.querySelectorAll("[data-view]")) {
     choose(current);
   });
 }
+document.getElementById("undo").addEventListener("click", undo);
+document.getElementById("ask").addEventListener("click", () => guidelines.showModal());
+guidelines.addEventListener("click", (event) => { // beside it, or on its button
+  if (event.target === guidelines || event.target.closest("button")) guidelines.close();
+});
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   if (event.key === "Escape" && isTyping(event.target)) event.target.blur();
-  if (isTyping(event.target)) return;
-  const key = event.key === "?" ? "u" : event.key.toLowerCase();
+  if (isTyping(event.target) || guidelines.open) return;
+  const key = event.key.toLowerCase();
   const button = current?.querySelector(`.choices button[data-value="${CSS.escape(key)}"]`);
   if (event.repeat && key !== "n" && key !== "p") return; // a key held down judges one paper
   const before = current;
   if (button) judgeAndGoOn(key);
   else if (key === "n") move(1);
   else if (key === "p") move(-1);
+  else if (key === "z") undo();
+  else if (key === "delete" || key === "backspace") takeBack(current);
+  else if (key === "?") guidelines.showModal();
   else if (key === "l") document.querySelector("[data-view][aria-pressed=false]").click();
   else if (key === "c" && current) {
     current.querySelector(".comment").open = true;
     commentOf(current).focus();
   } else return;
-  if (current !== before) current.focus({ preventScroll: true }); // Tab goes on from there
+  if (current !== before) { // Tab goes on from there
+    (current ?? document.querySelector(".end")).focus({ preventScroll: true });
+  }
   event.preventDefault();
 });
 
@@ -343,8 +378,8 @@ function takeUp() {
     if (act.what === "judgement") {
       const paper = paperOf(act.body.item);
       if (!paper) continue;
-      showValue(paper, act.body.value === null ? "u" : String(act.body.value));
-      commentOf(paper).value = act.body.comment;
+      showValue(paper, act.body.withdrawn ? "" : String(act.body.value ?? "u"));
+      if (!act.body.withdrawn) commentOf(paper).value = act.body.comment;
     } else if (act.what === "question") {
       let section = questionOf(act.body.number);
       while (!section && addQuestion()) section = questionOf(act.body.number);
@@ -361,7 +396,7 @@ function takeUp() {
   const every = papers();
   const open = every.find((paper) => paper.dataset.value === "");
   const isBegun = every.some((paper) => paper.dataset.value !== "");
-  choose(open ?? every[0], { scroll: isBegun && Boolean(open) });
+  choose(open ?? null, { scroll: isBegun && Boolean(open) });
 }
 
 takeUp();
