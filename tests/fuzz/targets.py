@@ -11,7 +11,7 @@ from tests.fuzz.cases import Case
 
 _READER_SHARE = 0.8
 """Readers take a millisecond, verbs a tenth of a second."""
-_RARE = {"simulate": 0.3, "measures": 0.1, "fetch": 0.3, "report": 0.5}
+_RARE = {"robustness": 0.3, "measures": 0.1, "fetch": 0.3, "report": 0.5}
 
 
 @cache

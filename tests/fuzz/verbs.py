@@ -132,7 +132,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--each": ("paragraph", "sentence", "text", "!no"),
     "--before": ("2019", "2019-07-31", "0001", "!9999-99", "!x"),
     "--measure": _MEASURES,
-    "simulate --measures": ("AP,nDCG@R", "AUC:rescaled", "Rprec", "SetF", "!no"),
+    "robustness --measures": ("AP,nDCG@R", "AUC:rescaled", "Rprec", "SetF", "!no"),
     "--baseline": ("one", "two", "!no"),
     "--test": ("t", "permutation", "wilcoxon", "sign", "bootstrap", "!no"),
     "--correct": ("none", "bonferroni", "holm", "bh", "tukey", "!no"),
@@ -155,7 +155,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--assessors": ("any-dissent-negative", "any", "majority", "max", "!no"),
     "--focus": ("Anna_Muster", "!no"),
     "--feedback-delay": ("0", "12h", "7d", "!99999999999999999999d", "!x"),
-    "simulate --documents": ("10", "10,20", "!0", "!x", "!1,2,3"),
+    "robustness --documents": ("10", "10,20", "!0", "!x", "!1,2,3"),
     "--relevant": ("D/2", "D/10,1", "!D/0", "5", "!x"),
     "--theta": ("0,0.5,1", "0", "!2", "!nan", "!x"),
     "--perturbation": ("shuffle", "exchange", "noise", "!no"),
@@ -188,7 +188,7 @@ with ``!`` is likely refused, and drawn seldom."""
 
 _CHANCES = {
     "fetch --mirror": 1.0,  # the network is nobody's to test
-    "simulate --rankings": 1.0,  # the usual thousand take a second
+    "robustness --rankings": 1.0,  # the usual thousand take a second
     "qrels subset runs": 0.1,
     "qrels subset --queries": 0.5,
     "qrels expand --at-least": 0.6,

@@ -122,7 +122,7 @@ def _shell(block: str) -> None:
         expanded = [name for word in words[1:] for name in _expanded(word)]
         if expanded[:2] == ["campaign", "returns"]:
             play_authors(open_campaign(expanded[2]), Path(expanded[3]))
-        if expanded[0] == "simulate" and not FULL:
+        if expanded[0] == "robustness" and not FULL:
             expanded += FEW_RANKINGS
         told = io.StringIO()
         with contextlib.redirect_stdout(told), contextlib.redirect_stderr(told):

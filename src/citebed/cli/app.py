@@ -41,7 +41,7 @@ VERBS = {
     "fusing": ("fuse",),
     "reporting": ("report",),
     "timeline": ("timeline",),
-    "simulating": ("simulate",),
+    "robustness": ("robustness",),
     "filtering": ("filter",),
     "demo": ("demo",),
 }

@@ -209,18 +209,18 @@ def simulate(
     response: Annotated[
         float,
         typer.Option(
-            help="The share of those invited who answer phase one.", show_default="85 of 500"
+            help="The chance that somebody invited answers phase one.", show_default="85 of 500"
         ),
     ] = 85 / 500,
     response_two: Annotated[
         float,
         typer.Option(
-            help="The share of those invited who answer phase two.", show_default="44 of 74"
+            help="The chance that somebody invited answers phase two.", show_default="44 of 74"
         ),
     ] = 44 / 74,
     noise: Annotated[float, typer.Option(help="The chance that a judgement is turned.")] = 0.05,
     laziness: Annotated[
-        float, typer.Option(help="The share of each list that stays unanswered.")
+        float, typer.Option(help="The chance of each place at a list's end to stay unanswered.")
     ] = 0.1,
     cited: Annotated[
         float,
@@ -231,7 +231,11 @@ def simulate(
     ] = 4.82 / 11.39,
     irrelevant: Annotated[int, typer.Option(min=0, help="Other documents that a paper cites.")] = 3,
     effort: Annotated[
-        int, typer.Option(min=0, help="Results a query that the organiser looks at by hand.")
+        int,
+        typer.Option(
+            min=0,
+            help="Results a query that the organiser looks at by hand, over several searches.",
+        ),
     ] = 20,
     skill: Annotated[
         float, typer.Option(help="The chance that the organiser is right about a result.")
@@ -248,7 +252,7 @@ def simulate(
     ] = None,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="expected, methods, or a table of 'campaign tables'; repeat."),
+        typer.Option(help="expected, drawn, or a table of 'campaign tables'; repeat."),
     ] = None,
     latex: Annotated[bool, typer.Option("--latex", help="As LaTeX, for a paper.")] = False,
     as_json: AsJson = False,

@@ -5,33 +5,24 @@ Found is a document that is relevant, and that its judge called so.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from random import Random
 from statistics import fmean, stdev
-from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
 from citebed.evaluation.statistics import mean_intervals
-from citebed.judging.pooling import Budget, Oracle, pool
-from citebed.judging.pooling_methods import (
-    Bandit,
-    Candidates,
-    Depth,
-    MoveToFront,
-    Rounds,
-    Sampling,
-    Strategy,
-)
+from citebed.judging.papers import SourcePaper
 from citebed.judging.simulated_judges import SimulatedJudge, Simulation
-from citebed.judging.source_tables import Judged, Pooling, with_both_phases
+from citebed.judging.source_tables import Judged, with_both_phases
 
-RANDOM = 0.2
-"""The share of a pool that is drawn at random, where some is."""
-DRAWS = 5
-"""How often a method that knows chance is played; its mean counts."""
+DRAWS = 1000
+_DRAWN = (
+    "forms returned in phase one",
+    "queries left (All Phase One)",
+    "queries with both phases (T1+2)",
+)
 
 Judges = Mapping[str, SimulatedJudge]
 """Who judges a query, by the query's id in the campaign."""
@@ -97,121 +88,45 @@ def _intervals(
     return [(max(0.0, each.low), each.high) for each in found]
 
 
-# --- pooling methods at the same effort -------------------------------------------------------
+# --- how many answer ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Turns(Sampling):
-    """The paper's rule, of which a share may be drawn at random."""
+def returns_drawn(
+    papers: Sequence[SourcePaper], judges: Judges, options: Simulation
+) -> pl.DataFrame:
+    """How many forms and queries there are, over a thousand draws of who answers.
 
-    name = "rounds"
-
-    def learning(self, candidates: Candidates, random: Random) -> Strategy:
-        """One from each list in turn."""
-        return Rounds().strategy(candidates, math.inf, random)
-
-
-@dataclass(frozen=True)
-class _Ranks(Sampling):
-    """Rank by rank until the pool is full: as deep as the same effort allows."""
-
-    name = "depth"
-
-    def learning(self, candidates: Candidates, random: Random) -> Strategy:
-        """All lists' first documents, then all lists' second."""
-        return Depth(k=1_000_000).strategy(candidates, math.inf, random)
-
-
-class _Way(NamedTuple):
-    """A method; ``learns`` where every document is judged before the next is chosen."""
-
-    method: Sampling
-    learns: bool = False
-
-    @property
-    def draws(self) -> int:
-        """How often it is played."""
-        return DRAWS if self.method.random or isinstance(self.method, Bandit) else 1
-
-
-def _ways() -> Iterator[_Way]:
-    kinds = (_Turns, _Ranks, MoveToFront, Bandit)
-    for learns, some in ((False, kinds), (True, kinds[2:])):
-        for kind in some:
-            for random in (0.0, RANDOM):
-                yield _Way(kind(random=random), learns)
-
-
-class _Found(NamedTuple):
-    """What a pool holds of a query."""
-
-    judged: float
-    relevant: float
-
-
-def methods(queries: Sequence[Judged], judges: Judges, options: Simulation) -> pl.DataFrame:
-    """What each pooling method finds a query, for as many judged documents.
-
-    They choose from the campaign's own lists, with its manual results first, and once more without
-    these (``no_manual``). ``share`` is of all relevant documents that are not in the references.
-    ``judging`` tells whether a whole list is judged ``at once``, as in a campaign, where a method
-    learns from phase one only, or document by document, ``one by one``.
+    Mean, standard deviation, and the limits within which 95% of the draws lie. A co-author's
+    query counts where the first author did not answer, a query where a reference is relevant.
     """
-    pooled = [query for query in queries if query.rounds]
-    wanted = [_outside(query, judges) for query in pooled]
-    topics = [judges[query.query_id].topic.query_id for query in pooled]
-    rows = []
-    for way in _ways():
-        found = [_played(way, query, judges, options, by_hand=True) for query in pooled]
-        alone = [_played(way, query, judges, options, by_hand=False) for query in pooled]
-        relevant = [each.relevant for each in found]
-        (interval,) = _intervals([relevant], topics)
-        rows.append(
-            (
-                str(way.method),
-                "one by one" if way.learns else "at once",
-                len(pooled),
-                _mean([each.judged for each in found])[0],
-                _mean(relevant)[0],
-                *interval,
-                _share(relevant, wanted),
-                _mean([each.relevant for each in alone])[0],
-                _share([each.relevant for each in alone], wanted),
-            )
-        )
-    names = {"method": pl.String, "judging": pl.String, "queries": pl.Int64}
-    means = ("judged", "relevant", "low", "high", "share", "no_manual_relevant", "no_manual_share")
-    return pl.DataFrame(rows, {**names, **dict.fromkeys(means, pl.Float64)}, orient="row")
+    asked = [
+        [(at == 0, _has_relevant(paper, judges[author.name])) for at, author in numbered]
+        for paper in papers
+        if (numbered := list(enumerate(paper.authors)))
+    ]
+    draws = [_draw(asked, options, options.chance("draw", number)) for number in range(DRAWS)]
+    rows = [
+        (what, *_mean(values), *np.quantile(values, (0.025, 0.975)).tolist())
+        for what, values in zip(_DRAWN, zip(*draws, strict=True), strict=True)
+    ]
+    schema = {"what": pl.String, **dict.fromkeys(("mean", "deviation", "low", "high"), pl.Float64)}
+    return pl.DataFrame(rows, schema, orient="row")
 
 
-def _outside(query: Judged, judges: Judges) -> int:
-    """How many relevant documents are not among the references."""
-    return len(judges[query.query_id].topic.relevant.keys() - {*query.rounds[0].listed})
+def _has_relevant(paper: SourcePaper, judge: SimulatedJudge) -> bool:
+    return any(judge.says(cited.doc_id) for cited in paper.references if cited.doc_id)
 
 
-def _share(relevant: Sequence[float], wanted: Sequence[int]) -> float | None:
-    return sum(relevant) / sum(wanted) if sum(wanted) else None
-
-
-def _played(
-    way: _Way, query: Judged, judges: Judges, options: Simulation, *, by_hand: bool
-) -> _Found:
-    """A method on a query's lists, the mean over its draws."""
-    made: Pooling = query.rounds[0]
-    judge = judges[query.query_id]
-    known = {doc_id: query.first.get(doc_id) for doc_id in made.listed}
-    oracle: Oracle | None = judge.says if way.learns else None
-    judged = relevant = 0
-    for draw in range(way.draws):
-        seed = f"{options.seed}/{draw}/{query.query_id}"
-        chosen = pool(
-            made.lists,
-            made.manual if by_hand else (),
-            known,
-            method=way.method,
-            budget=Budget(options.pool, seed),
-            oracle=oracle,
-        ).doc_ids
-        judged += len(chosen)
-        relevant += sum(doc in judge.topic.relevant and judge.says(doc) for doc in chosen)
-    return _Found(judged / way.draws, relevant / way.draws)
+def _draw(
+    asked: Sequence[Sequence[tuple[bool, bool]]], options: Simulation, chance: Random
+) -> tuple[int, int, int]:
+    """Forms of phase one, queries kept, and queries with both phases, of one draw."""
+    forms = kept = both = 0
+    for authors in asked:
+        answered = [each for each in authors if chance.random() < options.response]
+        forms += len(answered)
+        first = any(is_first for is_first, _ in answered)
+        live = sum(found for is_first, found in answered if is_first or not first)
+        kept += live
+        both += sum(chance.random() < options.response_two for _ in range(live))
+    return forms, kept, both

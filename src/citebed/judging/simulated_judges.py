@@ -32,13 +32,14 @@ System = str | Path | Run
 class Simulation:
     """How a campaign is played.
 
-    ``judges`` are invited; the shares ``response`` and ``response_two`` of those invited answer
-    each phase, as did the paper's (85 of 500, 44 of 74). A judgement is turned with the chance
-    ``noise``; the share ``laziness`` of each list stays unanswered, from its end. A paper cites
-    the share ``cited`` of its query's relevant documents (the paper's found 4.82 of 11.39 there)
-    and ``irrelevant`` others. By hand the organiser looks at the first ``effort`` results for a
-    query and is right about each with the chance ``skill``. Without ``systems`` the paper's three
-    models search. What the paper does not tell (noise, laziness, effort, skill) are guesses.
+    ``judges`` are invited; each answers a phase with the chance ``response`` and ``response_two``,
+    by default the shares of the paper (85 of 500, 44 of 74). A judgement is turned with the chance
+    ``noise``; as many documents at the end of a list stay unanswered as are drawn with the chance
+    ``laziness`` each. A paper cites the share ``cited`` of its query's relevant documents (the
+    paper's found 4.82 of 11.39 there) and ``irrelevant`` others. By hand the organiser looks at
+    ``effort`` results of several searches for a query (`simulated_desk`), and is right about each
+    with the chance ``skill``. Without ``systems`` the paper's three models search. What the paper
+    does not tell (noise, laziness, effort, skill) are guesses.
     """
 
     pool: int = 15
@@ -212,7 +213,9 @@ class SimulatedJudge:
     def answers(self, code: str, phase: int, listed: Mapping[int, str]) -> Answers:
         """A form filled in: its documents by their numbers, the last ones left out."""
         given = Answers(code, questions={1: self.topic.text} if phase == 1 else {})
-        done = max(1, len(listed) - share_of(self.options.laziness, len(listed)))
+        chance = self.options.chance("laziness", self.name, phase)
+        left = sum(chance.random() < self.options.laziness for _ in listed)
+        done = max(1, len(listed) - left)
         for number in sorted(listed)[:done]:
             doc_id = listed[number]
             given.said[1, number] = Said(

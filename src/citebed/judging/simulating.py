@@ -8,9 +8,10 @@ made up; see `simulated_judges`.
 from __future__ import annotations
 
 import hashlib
+import math
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -29,22 +30,24 @@ from citebed.judging.judgement_tables import qrels_of
 from citebed.judging.papers import add_papers
 from citebed.judging.pool_making import waiting
 from citebed.judging.questions import all_questions, apply_rules, close_phase_one, live_questions
-from citebed.judging.searching import automatic_runs
-from citebed.judging.simulated_findings import Judges, expected, methods, per_query
+from citebed.judging.searching import automatic_runs, judged_references
+from citebed.judging.simulated_desk import searches
+from citebed.judging.simulated_findings import Judges, expected, per_query, returns_drawn
 from citebed.judging.simulated_judges import (
     SimulatedJudge,
     Simulation,
     System,
+    Topic,
     deal,
     judged_topics,
     judges_of,
     papers_of,
-    share_of,
 )
 from citebed.judging.source_tables import judged_queries
 from citebed.judging.store.judgements import Source
 from citebed.judging.store.schema import forms, items, now, people, references
 from citebed.judging.tables import marked_simulated
+from citebed.retrieval.index.index import open_index
 from citebed.runs.reading import as_run, as_runs
 from citebed.runs.tables import Run
 from citebed.wording import count, printable
@@ -56,7 +59,7 @@ TITLE = "SIMULATED campaign: nobody real is asked"
 
 @dataclass(frozen=True)
 class Simulated:
-    """A simulated campaign's tables: its own, ``expected`` and ``methods``.
+    """A simulated campaign's tables: its own, ``expected`` and ``drawn``.
 
     All have a column ``simulated``. ``queries`` has a row for each query with both phases.
     """
@@ -73,9 +76,9 @@ class Simulated:
         return self.tables["expected"]
 
     @property
-    def methods(self) -> pl.DataFrame:
-        """What each pooling method finds for the same effort."""
-        return self.tables["methods"]
+    def drawn(self) -> pl.DataFrame:
+        """How many forms and queries other draws of who answers would have given."""
+        return self.tables["drawn"]
 
     def __repr__(self) -> str:
         asked, done = count(self.options.judges, "judge"), count(self.queries.height, "query")
@@ -95,14 +98,16 @@ def simulate(
     dealt = deal(topics, chosen)
     with _place(folder) as place:
         campaign = _new(place, opened, chosen)
-        add_papers(campaign, papers_of(dealt, opened, chosen))
+        papers = papers_of(dealt, opened, chosen)
+        add_papers(campaign, papers)
         judges = judges_of(dealt, topics, chosen, campaign.settings)
         _answer(campaign, judges, 1, chosen)
         asked = _by_query(campaign, judges)
         _search_by_hand(campaign, asked, chosen)
         _pool(campaign, asked, chosen)
         _answer(campaign, judges, 2, chosen)
-        tables, queries = _tables(campaign, asked, chosen)
+        tables, queries = _tables(campaign, asked)
+        tables |= marked_simulated({"drawn": returns_drawn(papers, judges, chosen)})
         campaign.database.close()
     return Simulated(name, chosen, tables, queries, Path(folder) if folder else None)
 
@@ -156,7 +161,7 @@ def _without_waiting(connection: Any, _: Any) -> None:
 def _answer(
     campaign: Campaign, judges: Mapping[str, SimulatedJudge], phase: int, options: Simulation
 ) -> None:
-    """Invite all who are due; a share of them answers."""
+    """Invite all who are due; each of them answers or does not."""
     campaign.invite(["text"], on=date.max)
     share = options.response if phase == 1 else options.response_two
     chosen = (
@@ -166,9 +171,8 @@ def _answer(
     )
     with campaign.writing() as connection:
         asked = connection.execute(chosen.order_by(forms.c.id)).all()
-        number = share_of(share, len(asked))
-        answering = options.chance("response", phase).sample(range(len(asked)), number)
-        for form in (asked[at] for at in sorted(answering)):
+        drawn = {form.name: options.chance("response", phase, form.name) for form in asked}
+        for form in (each for each in asked if drawn[each.name].random() < share):
             answers = judges[form.name].answers(form.code, phase, _listed(connection, form))
             source = Source(form.person_id, form.id, VIA, now())
             record(campaign, connection, form, answers, source)
@@ -199,15 +203,34 @@ def _by_query(campaign: Campaign, judges: Mapping[str, SimulatedJudge]) -> dict[
 
 
 def _search_by_hand(campaign: Campaign, judges: Judges, options: Simulation) -> None:
-    """The organiser searches with each question and marks what looks relevant, mostly rightly."""
+    """The organiser searches for each question and marks what looks relevant, mostly rightly."""
     if not options.effort:
         return
+    least = campaign.settings.relevant_from
     with campaign.reading() as connection:
-        asked = [question.query_id for question in live_questions(campaign, connection)]
-    for query_id in asked:
-        topic, chance = judges[query_id].topic, options.chance("desk", query_id)
-        search, hits = campaign.search(query_id, topic.text, k=options.effort)
-        for hit in hits:
+        asked = {
+            question.query_id: [
+                cited.entry.title
+                for cited in judged_references(connection, question)
+                if (cited.value or 0) >= least
+            ]
+            for question in live_questions(campaign, connection)
+        }
+    index = open_index(campaign.collection)
+    for query_id, relevant in asked.items():
+        tried = searches(judges[query_id].topic.text, relevant, index.document_frequency)
+        _mark_finds(campaign, query_id, tried, judges[query_id].topic, options)
+
+
+def _mark_finds(
+    campaign: Campaign, query_id: str, tried: Sequence[str], topic: Topic, options: Simulation
+) -> None:
+    """Look at as many results of each search, a document once."""
+    chance, seen = options.chance("desk", query_id), set[str]()
+    for text in tried:
+        search, hits = campaign.search(query_id, text, k=math.ceil(options.effort / len(tried)))
+        for hit in (hit for hit in hits if not hit.cited and hit.doc_id not in seen):
+            seen.add(hit.doc_id)
             right = chance.random() < options.skill
             if (hit.doc_id in topic.relevant) is right:
                 campaign.mark(query_id, hit.doc_id, search=search)
@@ -250,11 +273,9 @@ def _renamed(run: Run, names: pl.DataFrame) -> Run:
 # --- tables -----------------------------------------------------------------------------------
 
 
-def _tables(
-    campaign: Campaign, judges: Judges, options: Simulation
-) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
+def _tables(campaign: Campaign, judges: Judges) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
     with campaign.reading() as connection:
         queries = judged_queries(campaign, connection)
     each = per_query(queries, judges)
-    more = {"expected": expected(each), "methods": methods(queries, judges, options)}
+    more = {"expected": expected(each)}
     return campaign.tables() | marked_simulated(more), each.with_columns(simulated=True)

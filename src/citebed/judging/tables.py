@@ -44,7 +44,7 @@ TITLES = {
     "sources": "Judged documents a query by source (T1+2)",
     "cranfield": "Judged documents a query by source, beside Cranfield 2",
     "expected": "What to expect of a query (T1+2), with 95% intervals",
-    "methods": "Pooling methods for as many judged documents a query",
+    "drawn": "How many answer, over a thousand draws",
 }
 
 

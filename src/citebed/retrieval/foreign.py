@@ -50,7 +50,7 @@ class Languages:
             return ""
         if code is not None:
             return language_name(code)
-        is_known = [self._times(word) > 0 for word in words]
+        is_known = [self._index.document_frequency(word) > 0 for word in words]
         strange = len(set(words)) >= _FEWEST_WORDS and sum(is_known) < _KNOWN_WORDS * len(words)
         return "another language" if strange else ""
 
@@ -66,13 +66,8 @@ class Languages:
     @cached_property
     def _shows_english(self) -> bool:
         """Whether the index tells that much of the collection is English: sooner than titles."""
-        return sum(map(self._times, _ENGLISH)) > _ENGLISH_SHARE * len(self._index.ids)
-
-    def _times(self, word: str) -> int:
-        """How many documents have a word."""
-        number = self._index.term_number(self._index.analyser.term(word) or "")
-        first, after = self._index.offsets[number : number + 2] if number >= 0 else (0, 0)
-        return int(after - first)
+        seen = sum(map(self._index.document_frequency, _ENGLISH))
+        return seen > _ENGLISH_SHARE * len(self._index.ids)
 
 
 def _language_of(stated: str | None, title: str) -> str | None:

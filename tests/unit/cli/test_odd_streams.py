@@ -49,7 +49,7 @@ VERBS = [
     f"filter s.jsonl -t t.jsonl -m incremental -j X {OUT}",
     "filter s.jsonl -t t.jsonl -o X",
     "filter s.jsonl -t t.jsonl -o never.run --skipped X",
-    "simulate -D 10 -R 5 --theta 0,1 --rankings 2 -m AP --plot X",
+    "robustness -D 10 -R 5 --theta 0,1 --rankings 2 -m AP --plot X",
 ]
 MORE: dict[str, bytes] = {
     "kba-rating": f"t s 1323450574-a E 500 {DIGITS} 1\n".encode(),
@@ -205,7 +205,7 @@ NAMED = [
     "filter X.jsonl -t X.topics -o X.names.run --skipped X.txt --overwrite",
     "filter X.jsonl -t X.topics -o X.names.gz --skipped X.txt --overwrite --json",
     "filter X.jsonl -t X.topics -m incremental -j X.kba --overwrite",
-    "simulate -D 10 -R 5 --theta 0,1 --rankings 2 -m AP --plot X.svg",
+    "robustness -D 10 -R 5 --theta 0,1 --rankings 2 -m AP --plot X.svg",
 ]
 COPIES = {
     ".qrels": "j.qrels", ".kba": "j.kba", ".run": "r.run", ".filter": "r.kba", ".topics": "t.jsonl",
@@ -350,7 +350,7 @@ def test_a_full_disk_is_told_and_can_be_gone_on_from(
         ("timeline j.kba r.run --slice 1h --plots OUT/plots", None),
         ("filter s.jsonl -t t.jsonl -o OUT/a.run --skipped OUT/list", ["a.run", "list"]),
         ("filter s.jsonl -t t.jsonl -o OUT/a.gz", ["a.gz"]),
-        ("simulate -D 10 -R 5 --theta 0,1 --rankings 2 -m AP --plot OUT/a.svg", ["a.svg"]),
+        ("robustness -D 10 -R 5 --theta 0,1 --rankings 2 -m AP --plot OUT/a.svg", ["a.svg"]),
     ],
 )
 def test_the_umask_is_respected(tmp_path: Path, verb: str, made: list[str] | None) -> None:

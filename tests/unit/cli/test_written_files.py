@@ -56,7 +56,7 @@ VERBS = (
     Verb("report j.qrels one.run -m AP --samples 100 --figures OUT -o page.html", "figures"),
     *(Verb("stats c --plot OUT", f"out.{ending}") for ending in ("svg", "png", "pdf")),
     Verb("contrast j.qrels k.qrels one.run two.run -m AP --plots OUT", "plots"),
-    Verb("simulate -R 2 -D 4 --theta 0,1 --rankings 2 --measures AP --plot OUT", "out.svg"),
+    Verb("robustness -R 2 -D 4 --theta 0,1 --rankings 2 --measures AP --plot OUT", "out.svg"),
 )
 MODULES = (
     "citebed.cli.collect", "citebed.cli.retrieve", "citebed.cli.fusing",

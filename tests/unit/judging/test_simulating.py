@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
 import pytest
+from scipy.stats import binom
 from tests.reference.judging_tables import count_tables
 from tests.sampling import sized
 from tests.shared import Once
@@ -24,16 +27,18 @@ from citebed.evaluation.judgements.sets import subset
 from citebed.judging import Simulated, Simulation, open_campaign, simulate
 from citebed.judging.questions import FIRST_AUTHOR
 from citebed.judging.settings import Settings
+from citebed.judging.simulated_desk import searches
 from citebed.judging.simulated_judges import SimulatedJudge, Topic, deal
 from citebed.judging.source_tables import LABELS
 from citebed.judging.store.schema import found as found_table
+from citebed.judging.store.schema import searches as searches_table
 from citebed.retrieval import build_index, run_queries
 from citebed.runs.reading import read_qrels
 from citebed.runs.writing import write_run
 
 CAREFUL = {"noise": 0.0, "laziness": 0.0, "skill": 1.0}
 ALL_ANSWER = {"response": 1.0, "response_two": 1.0}
-TABLES = ["returns", "reformulations", "comparison", "sources", "cranfield", "expected", "methods"]
+TABLES = ["returns", "reformulations", "comparison", "sources", "cranfield", "expected", "drawn"]
 
 
 def _returns(played: Simulated) -> dict[tuple[int, str], int]:
@@ -44,17 +49,17 @@ def _means(played: Simulated) -> dict[str, float]:
     return dict(played.expected.select("what", "mean").iter_rows())
 
 
-def test_a_share_of_the_judges_answers_each_phase(demo: citebed.Workbench) -> None:
+def test_judges_answer_or_not_by_chance(demo: citebed.Workbench) -> None:
     played = simulate(demo, "sentences", Simulation(judges=20, response=0.4, response_two=0.5))
     numbers = _returns(played)
-    assert (numbers[1, "invitations"], numbers[1, "forms returned"]) == (20, 8)
-    assert (numbers[2, "invitations"], numbers[2, "forms returned"]) == (
-        numbers[1, "queries left (All Phase One)"],
-        round(numbers[2, "invitations"] / 2 + 0.01),
-    )
+    assert numbers[1, "invitations"] == 20
+    assert 0 < numbers[1, "forms returned"] < 20
+    assert numbers[2, "invitations"] == numbers[1, "queries left (All Phase One)"]
     assert numbers[2, "queries with both phases (T1+2)"] == played.queries.height
     assert list(played.tables) == TABLES
-    assert played.methods["queries"].unique().to_list() == [numbers[2, "invitations"]]
+    others = (Simulation(judges=20, response=0.4, seed=seed) for seed in range(1, 6))
+    returned = {_returns(simulate(demo, "sentences", each))[1, "forms returned"] for each in others}
+    assert len(returned) > 1
     assert repr(played).startswith("<SIMULATED campaign of 20 judges")
 
 
@@ -70,10 +75,6 @@ def test_careful_judges_say_what_the_collection_knows(demo: citebed.Workbench) -
         assert row["found_one"] + row["found_two"] + row["never"] == known[row["topic"]]
         assert row["wrong"] == 0
     assert table["found_two"].sum() > 0
-    # The campaign's own method, played once more on the same lists, finds the same.
-    rounds = played.methods.row(0, named=True)
-    assert (rounds["method"], rounds["judged"]) == ("rounds", 10)
-    assert rounds["relevant"] == _means(played)["relevant documents found in phase two"]
 
 
 def test_judges_who_are_always_wrong_turn_everything(demo: citebed.Workbench) -> None:
@@ -90,7 +91,9 @@ def test_lazy_judges_leave_the_end_of_a_list(demo: citebed.Workbench) -> None:
     options = Simulation(judges=6, pool=10, laziness=0.3, noise=0, cited=1, **ALL_ANSWER)
     played = simulate(demo, "paragraphs", options)
     assert played.queries.height > 3
-    assert played.queries["judged_two"].unique().to_list() == [7]
+    judged = played.queries["judged_two"].to_list()
+    assert len(set(judged)) > 1, "how much is left is drawn for each"
+    assert max(judged) <= 10
     laziest = Simulation(judges=6, laziness=1, noise=0, cited=1, irrelevant=0, **ALL_ANSWER)
     played = simulate(demo, "paragraphs", laziest)
     assert played.queries.select("judged_one", "judged_two").unique().rows() == [(1, 1)]
@@ -201,8 +204,7 @@ def test_a_campaign_that_nobody_answers_has_tables_too(demo: citebed.Workbench) 
     options = Simulation(judges=4, response=0, systems=("bm25",))
     played = simulate(demo, "paragraphs", options)
     assert _returns(played)[1, "forms returned"] == 0
-    assert played.methods["queries"].to_list() == [0] * 12
-    assert played.methods["share"].null_count() == 12
+    assert played.drawn["mean"].to_list() == [0.0, 0.0, 0.0]
 
 
 def test_what_cannot_be_played_is_told(demo: citebed.Workbench, tmp_path: Path) -> None:
@@ -260,7 +262,7 @@ def test_another_seed_plays_another_campaign(demo: citebed.Workbench) -> None:
 
 def test_the_verb_prints_that_all_is_simulated(demo: citebed.Workbench, tmp_path: Path) -> None:
     words = ["simulate", str(demo.folder), "--judges", "6", "--response", "1"]
-    done = CliRunner().invoke(app, [*words, "--only", "expected", "--only", "methods"])
+    done = CliRunner().invoke(app, [*words, "--only", "expected", "--only", "drawn"])
     assert done.exit_code == 0
     assert done.stdout.count("(SIMULATED)") == 2
     assert "SIMULATED with the query set 'paragraphs'" in done.stderr
@@ -271,6 +273,43 @@ def test_the_verb_prints_that_all_is_simulated(demo: citebed.Workbench, tmp_path
     assert again.stdout == done.stdout
     rows = json.loads(CliRunner().invoke(app, ["tables", kept, "--json"]).stdout)
     assert {row["table"] for row in rows} == set(TABLES[:5])
+
+
+def test_the_number_of_queries_has_an_interval(demo: citebed.Workbench) -> None:
+    """Against the binomial distribution: nobody shares a paper, every paper has a relevant one."""
+    queries = demo.queries("paragraphs").height
+    options = Simulation(judges=queries, response=0.5, response_two=0.25, noise=0, cited=1)
+    drawn = simulate(demo, "paragraphs", options).drawn
+    for row, share in zip(drawn.iter_rows(named=True), (0.5, 0.5, 0.125), strict=True):
+        assert row["mean"] == pytest.approx(queries * share, rel=0.1), row["what"]
+        deviation = math.sqrt(queries * share * (1 - share))
+        assert row["deviation"] == pytest.approx(deviation, rel=0.15)
+        assert (row["low"], row["high"]) == pytest.approx(
+            binom.interval(0.95, queries, share), abs=1
+        )
+
+
+def test_searches_by_hand_are_of_several_kinds() -> None:
+    frequencies = {"filters": 3, "age": 1, "stream": 2, "of": 0, "news": 5, "decay": 4}
+    titles = ["Decay of filters", "News that decay", "Stream filters"]
+    asked = searches("Filters of age, stream", titles, lambda word: frequencies.get(word, 0))
+    assert asked == [
+        "Filters of age, stream", "age stream", "Decay of filters", "age stream decay filters",
+    ]  # fmt: skip
+    assert searches("Age", [], lambda word: len(word)) == ["Age", "age"]
+
+
+def test_the_desk_tries_them_all(demo: citebed.Workbench, tmp_path: Path) -> None:
+    options = Simulation(judges=6, **CAREFUL, **ALL_ANSWER)
+    simulate(demo, "paragraphs", options, folder=tmp_path / "sim")
+    kept = open_campaign(tmp_path / "sim")
+    with kept.reading() as connection:
+        rows = connection.execute(searches_table.select()).all()
+    of_each = Counter(row.question_id for row in rows)
+    assert min(of_each.values()) >= 3
+    assert all(
+        len({row.text for row in rows if row.question_id == q}) == n for q, n in of_each.items()
+    )
 
 
 # --- Cranfield --------------------------------------------------------------------------------
@@ -305,6 +344,6 @@ def test_the_tables_of_a_campaign_on_cranfield_are_recounted(
         total, relevant = counted.counts["judged", row["source"]]
         assert (row["total"], row["relevant"]) == pytest.approx((total / number, relevant / number))
     assert played.queries["judged"].sum() == counted.counts["judged", "all"][0]
-    # Every list has 15 documents or more (all that were marked), of which a tenth is left.
+    # Every list has 15 documents or more (all that were marked), of which some are left.
     assert counted.judgements[2] == played.queries["judged_two"].sum()
-    assert played.queries["judged_two"].min() == 13
+    assert played.queries["judged_two"].max() >= 14  # type: ignore[operator]

@@ -130,6 +130,11 @@ class Index:
             number = self._numbers[term] = self.terms.find(term)
         return number
 
+    def document_frequency(self, word: str) -> int:
+        """How many documents have a word, 0 for one that is not searched for."""
+        number = self.term_number(self.analyser.term(word) or "")
+        return int(self.offsets[number + 1] - self.offsets[number]) if number >= 0 else 0
+
     @cached_property
     def _by_document(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         order = np.argsort(self.docs, kind="stable")

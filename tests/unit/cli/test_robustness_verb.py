@@ -1,4 +1,4 @@
-"""The verb simulate as a stranger types it: rows, tables, figure, messages; and its page."""
+"""The verb robustness as a stranger types it: rows, tables, figure, messages; and its page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import typer
 from typer.testing import CliRunner
 
 import citebed
-from citebed.cli import simulating
+from citebed.cli import robustness
 from citebed.errors import CitebedError
 
 Invoke = Callable[..., tuple[int, str, str]]
@@ -28,7 +28,7 @@ def invoke(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Invoke:
     """Run the verb in an empty folder; gives code, output, errors."""
     monkeypatch.chdir(tmp_path)
     app = typer.Typer()
-    app.command("simulate")(simulating.simulate)
+    app.command("robustness")(robustness.robustness)
 
     def run(*words: str) -> tuple[int, str, str]:
         result = CliRunner().invoke(app, list(words))
@@ -128,7 +128,7 @@ def test_bad_input_is_explained(invoke: Invoke, words: list[str], message: str) 
 def page_blocks() -> list[tuple[str, str]]:
     """Commands of the page with the output that follows each."""
     text = (DOCS / "robustness.md").read_text("utf-8")
-    return re.findall(r"^```text\n\$ citebed simulate (.*)\n((?:.*\n)*?)```$", text, re.MULTILINE)
+    return re.findall(r"^```text\n\$ citebed robustness (.*)\n((?:.*\n)*?)```$", text, re.MULTILINE)
 
 
 def test_the_page_has_commands_with_their_output() -> None:

@@ -1,4 +1,4 @@
-"""The verb ``simulate``: which measures are comparable across slices of different size."""
+"""The verb ``robustness``: which measures are comparable across slices of different size."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Part = Literal["means", "measures"]
 
 
-def simulate(
+def robustness(
     measures: Annotated[
         list[str] | None,
         typer.Option(
@@ -67,9 +67,9 @@ def simulate(
     slices of different size. Any measure of 'citebed evaluate' can be studied; with :rescaled
     behind it, it is moved to [-1, 1]. Rows (--json, --csv) are means unless --part measures.
 
-    Example: citebed simulate --measures AP,nDCG@R,nDCG,Rprec,AUC --seed 7 --plot robustness.svg
+    Example: citebed robustness --measures AP,nDCG@R,nDCG,Rprec,AUC --seed 7 --plot robustness.svg
     """
-    from citebed.timeline import robustness
+    from citebed.timeline import robustness as study
 
     style = style_of(format, as_json, as_csv)
     if plot is not None:  # a file that cannot be drawn is better known before the study
@@ -77,17 +77,17 @@ def simulate(
         from citebed.report.robustness_figure import ENDINGS, draw_robustness
 
         picture_ending(plot, ENDINGS)
-    options = robustness.StudyOptions(
-        settings=tuple(robustness.settings_of(documents, relevant)),
-        levels=robustness.levels_of(theta),
+    options = study.StudyOptions(
+        settings=tuple(study.settings_of(documents, relevant)),
+        levels=study.levels_of(theta),
         rankings=rankings,
         seed=seed,
         perturbation=perturbation,
     )
-    found = robustness.simulate(measures or robustness.MEASURES, options)
+    found = study.simulate(measures or study.MEASURES, options)
     if plot is not None:
         draw_robustness(found, plot)
-    summed = robustness.robustness(found)
+    summed = study.robustness(found)
     if style in ("json", "csv"):
         rows = [each.row() for each in summed] if part == "measures" else found.rows()
         print_rows(rows, style)
