@@ -34,6 +34,7 @@ VERBS = {
     "retrieve": ("index", "search", "recommend"),
     "training": ("train",),
     "evaluating": ("evaluate", "compare", "measures"),
+    "trec_eval": ("trec_eval",),
     "contrasting": ("contrast", "pool-bias"),
     "judgement_sets": ("qrels",),
     "campaigning": ("campaign",),
@@ -46,8 +47,14 @@ VERBS = {
     "demo": ("demo",),
 }
 
+# These read their words themselves, options too.
+PASSED_ON = {"trec_eval"}
+AS_TYPED: dict[str, Any] = {
+    "context_settings": {"ignore_unknown_options": True, "help_option_names": ["--help"]},
+}
+
 # These multiply no large matrices, and would only start the threads for it.
-WITHOUT_MATRICES = {"evaluate", "compare", "timeline", "fuse", "qrels"}
+WITHOUT_MATRICES = {"evaluate", "trec_eval", "compare", "timeline", "fuse", "qrels"}
 
 
 def _version(wanted: bool) -> None:
@@ -94,7 +101,7 @@ def build(verb: str | None = None) -> typer.Typer:
             if isinstance(found, typer.Typer):
                 app.add_typer(found, name=each)
             else:
-                app.command(each)(found)
+                app.command(each, **(AS_TYPED if each in PASSED_ON else {}))(found)
     return app
 
 

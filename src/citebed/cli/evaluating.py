@@ -77,14 +77,15 @@ def evaluate(
 
     if ledger and style not in ("table", "json", "csv"):
         raise CitebedError(f"--ledger prints rows, as JSON or --csv; not as {style}.")
-    chosen = _measures(measures, style, relevance_level, judged_only)
+    switches = _switches(relevance_level, judged_only)
+    chosen = _measures(measures, style, switches)
     drawn = resampling_of(cluster, qrels, queries, samples, seed, level)
     found = evaluate_runs(qrels, begun, chosen, options.settings_of(complete, scores))
     if style == "trec_eval":
         from citebed.report.evaluation_table import trec_eval_text
 
         for each in found.runs:
-            sys.stdout.write(trec_eval_text(each, per_query))
+            sys.stdout.write(trec_eval_text(each, per_query, switches))
     elif ledger:
         options.print_rows([row for scored in found.runs for row in scored.ledger.rows()], style)
     elif style in ("json", "csv"):
@@ -94,22 +95,26 @@ def evaluate(
     _say_notes(found, "csv" if ledger else style)
 
 
-def _measures(
-    given: list[str] | None, style: str, level: int | None = None, judged_only: bool = False
-) -> list[Measure]:
-    """The measures under trec_eval's switches, where they do not say otherwise themselves."""
-    from dataclasses import replace
+def _switches(level: int | None, judged_only: bool) -> dict[str, Any]:
+    """trec_eval's switches as parameters of measures that do not say otherwise themselves."""
+    switches: dict[str, Any] = {} if level is None else {"rel": level}
+    return {**switches, "judged_only": True} if judged_only else switches
 
+
+def _measures(
+    given: list[str] | None, style: str, switches: dict[str, Any] | None = None
+) -> list[Measure]:
+    """The measures under these switches; printed as trec_eval does, its names come first."""
     from citebed.evaluation.measures.grammar import measures
-    from citebed.evaluation.measures.trec_names import OFFICIAL
+    from citebed.evaluation.measures.trec_names import in_their_order, trec_lines
     from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES
 
-    switches: dict[str, Any] = {} if level is None else {"rel": level}
-    if judged_only:
-        switches["judged_only"] = True
-    if style == "trec_eval" and not given:
-        return [replace(official, **switches) for official in OFFICIAL]
-    return measures(given or DEFAULT_MEASURES, switches)
+    if style != "trec_eval":
+        return measures(given or DEFAULT_MEASURES, switches)
+    found: list[Measure] = []
+    for text in given or ["official"]:
+        found += trec_lines(text, switches) or measures(text, switches)
+    return in_their_order(dict.fromkeys(found), switches)
 
 
 def _print_rows(

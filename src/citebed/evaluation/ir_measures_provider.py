@@ -135,6 +135,7 @@ def _alike(measure: Measure) -> Any:
         given.pop("rel")
     if measure.cutoff == EVERY_RANK:
         given.pop("cutoff")
+    given.pop("gains", None)  # theirs is a dict; ours stands in our own name
     defaults = {name: info.default for name, info in kind.SUPPORTED_PARAMS.items()}
     written = kind(**{name: value for name, value in given.items() if value != defaults[name]})
     try:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.measures.trec_names import trec_name
+from citebed.evaluation.measures.trec_names import line_text, trec_name
 from citebed.evaluation.scoring.comparing import Comparison
 from citebed.evaluation.scoring.evaluating import Evaluation
 from citebed.evaluation.scoring.ledger import Ledger
@@ -52,27 +52,28 @@ def ledger_grid(ledgers: Sequence[Ledger]) -> Grid:
     return Grid(head, rows)
 
 
-def trec_eval_text(scores: RunScores, per_query: bool) -> str:
-    """The lines of the trec_eval program: measure, query, value."""
+def trec_eval_text(
+    scores: RunScores, per_query: bool, switches: Mapping[str, Any] | None = None
+) -> str:
+    """The lines of the trec_eval program: measure, query, value.
+
+    ``switches`` are those of the whole program, under which its names are its names.
+    """
+    labels = [trec_name(measure, switches) for measure in scores.measures]
+    rows = list(zip(labels, scores.measures, scores.values, strict=True))
     lines = []
     if per_query:
         for at, query in enumerate(scores.query_ids.to_list()):
             lines += [
-                _trec_line(measure, query, values[at])
-                for measure, values in zip(scores.measures, scores.values, strict=True)
+                line_text(label, query, measure, values[at])
+                for label, measure, values in rows
                 if measure.NAME != "NumQ" and measure.SUMMARY != "geometric mean"
             ]
     lines.append(f"{'runid':<22}\tall\t{scores.tag or scores.run}\n")
     lines += [
-        _trec_line(measure, "all", measure.summary(values))
-        for measure, values in zip(scores.measures, scores.values, strict=True)
+        line_text(label, "all", measure, measure.summary(values)) for label, measure, values in rows
     ]
     return "".join(lines)
-
-
-def _trec_line(measure: Measure, query: str, value: float) -> str:
-    shown = f"{value:.0f}" if measure.SUMMARY == "sum" else f"{value:6.4f}"
-    return f"{trec_name(measure):<22}\t{query}\t{shown}\n"
 
 
 # --- comparisons ----------------------------------------------------------------------------

@@ -6,13 +6,17 @@ import inspect
 
 from citebed.evaluation.measures import MEASURES, Measure
 from citebed.evaluation.measures.base import parameters
-from citebed.evaluation.measures.trec_names import from_trec_name, trec_name
+from citebed.evaluation.measures.trec_names import TREC_MEASURES
+
+_CUTOFFS = {"none": "", "rank": "@k", "rank or R": "@k", "recall": "@x", "multiple": "@x"}
 
 
 def as_written(kind: type[Measure]) -> str:
     """How a measure is written: ``nDCG(dcg='log2',rel=1,judged_only=False)[@k]``."""
     inside = ", ".join(f"{field.name}={field.default!r}" for field in parameters(kind))
-    cutoff = {"none": "", "rank": "@k", "rank or R": "@k", "recall": "@x"}[kind.CUTOFF]
+    cutoff = {"none": "", "rank": "@k", "rank or R": "@k", "recall": "@x", "multiple": "@x"}[
+        kind.CUTOFF
+    ]
     return f"{kind.NAME}({inside})" + (cutoff if kind.NEEDS_CUTOFF or not cutoff else f"[{cutoff}]")
 
 
@@ -39,7 +43,7 @@ def measure_page() -> str:
 
 def trec_eval_name(kind: type[Measure]) -> str:
     """trec_eval's name of the measure without its cut-off; a dash where it has none."""
-    cutoff = None if not kind.NEEDS_CUTOFF else 0.5 if kind.CUTOFF == "recall" else 10
-    name = trec_name(kind(cutoff=cutoff))
-    known = from_trec_name(name) is not None
-    return name.removesuffix("_10").removesuffix("_0.50") if known else "–"
+    for known in TREC_MEASURES:
+        if known.kind is kind:
+            return known.name
+    return "–"

@@ -28,7 +28,16 @@ from citebed.files.line_blocks import numbered_lines
 from citebed.files.parquet import read_parquet
 from citebed.files.reading import at_hand
 from citebed.runs.tables import Qrels, Run, checked_columns, is_parquet
-from citebed.runs.trec_files import DOC_HASH, QRELS, RUN, Layout, read_coded, read_trec, run_tag
+from citebed.runs.trec_files import (
+    DOC_HASH,
+    QRELS,
+    RUN,
+    Layout,
+    last_tag,
+    read_coded,
+    read_trec,
+    run_tag,
+)
 from citebed.wording import count, printable
 
 _ENDINGS = {".gz", ".run", ".txt", ".trec", ".parquet", ".qrels", ".res", ".results", ".tsv"}
@@ -104,6 +113,18 @@ def read_run(path: str | Path) -> Run:
         if not is_parquet(file) and (found := kba_run(file, name_of(path))):
             return found
         return Run(*_read(file, RUN, path), None if is_parquet(file) else run_tag(file))
+
+
+def read_as_trec_eval(qrels: Path, run: Path) -> tuple[Qrels, Run]:
+    """Judgements and a run in TREC's text form alone, plain or packed, or from pipes.
+
+    As in trec_eval, what stands behind a run's six fields is passed over, and the run's tag is
+    that of its last line.
+    """
+    with at_hand(qrels) as file:
+        judged = Qrels(*_read(file, QRELS, qrels))
+    with at_hand(run) as file:
+        return judged, Run(*_read(file, RUN._replace(more=True), run), last_tag(file))
 
 
 def _read(

@@ -43,6 +43,8 @@ class Layout(NamedTuple):
     kept: tuple[str, str, str]
     number: type[pl.Float64] | type[pl.Int64]
     example: str
+    more: bool = False
+    """Whether fields behind the last are passed over; else they are an error."""
 
     @property
     def schema(self) -> dict[str, type[pl.DataType]]:
@@ -252,6 +254,8 @@ def _doubt(name: str) -> str:
 def _parsed(
     path: Path, number: int, fields: list[bytes], layout: Layout
 ) -> tuple[str, str, float | int]:
+    if layout.more:
+        fields = fields[: len(layout.fields)]
     if len(fields) != len(layout.fields):
         raise FormatError(path, number, _wrong_count(fields, layout))
     kept = [fields[layout.fields.index(name)] for name in layout.kept]
@@ -316,3 +320,17 @@ def run_tag(path: Path) -> str | None:
         if fields and not fields[0].startswith(b"#"):
             return fields[-1].decode("utf-8", "replace")
     return None
+
+
+def last_tag(path: Path) -> str | None:
+    """The tag in the last line of a TREC run, which is the one that trec_eval prints."""
+    tag = None
+    for block in file_texts(path, _BLOCK):
+        rest = block
+        while rest := rest.rstrip():
+            rest, _, line = rest.rpartition(b"\n")
+            fields = line.split()
+            if len(fields) >= len(RUN.fields) and not fields[0].startswith(b"#"):
+                tag = fields[RUN.gaps].decode("utf-8", "replace")
+                break
+    return tag

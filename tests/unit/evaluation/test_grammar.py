@@ -83,6 +83,7 @@ def test_every_measure_reads_back(kind: type[Measure], data: st.DataObject) -> N
         "rank": st.integers(1, 5000),
         "rank or R": st.one_of(st.none(), st.just("R"), st.integers(1, 5000)),
         "recall": st.floats(0, 1).map(lambda x: round(x, 3)),
+        "multiple": st.floats(0, 9).map(lambda x: round(x, 3)),
     }
     made = kind(
         cutoff=data.draw(cutoffs[kind.CUTOFF]),

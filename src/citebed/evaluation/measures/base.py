@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import Field, dataclass, fields
 from typing import Any, ClassVar, Literal
 
@@ -12,7 +13,9 @@ from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Flags, Floats
 
 Cutoff = int | float | Literal["R"] | None
-CutoffKind = Literal["none", "rank", "rank or R", "recall"]
+CutoffKind = Literal["none", "rank", "rank or R", "recall", "multiple"]
+FLOOR = 1e-5
+"""The least value in a geometric mean, as in trec_eval: one zero does not make everything zero."""
 SummaryKind = Literal["mean", "geometric mean", "sum"]
 
 
@@ -47,7 +50,7 @@ class Measure:
     def _check_cutoff(self) -> None:
         if self.cutoff is None:
             if self.NEEDS_CUTOFF:
-                example = "0.1" if self.CUTOFF == "recall" else "10"
+                example = {"recall": "0.1", "multiple": "0.5"}.get(self.CUTOFF, "10")
                 raise CitebedError(
                     f"{self.NAME} needs a cut-off. Write {self.NAME}@{example}, for example."
                 )
@@ -59,6 +62,9 @@ class Measure:
                 raise CitebedError(
                     f"{self.NAME}@{self.cutoff}: the cut-off is a recall level from 0 to 1."
                 )
+        elif self.CUTOFF == "multiple":
+            if self.cutoff == "R" or not 0 <= self.cutoff < 1 << 31:
+                raise CitebedError(f"{self.NAME}@{self.cutoff}: a multiple is a number from 0.")
         elif self.cutoff == "R":
             if self.CUTOFF != "rank or R":
                 raise CitebedError(f"{self.NAME} takes a number as its cut-off, not R.")
@@ -89,7 +95,8 @@ class Measure:
         """One number for all queries, added up in the queries' order as trec_eval does."""
         if not len(values):
             return float("nan")
-        return float(np.cumsum(values)[-1]) / len(values)
+        mean = float(np.cumsum(self.scaled(values))[-1]) / len(values)
+        return math.exp(mean) if self.SUMMARY == "geometric mean" else mean
 
     def scaled(self, values: Floats) -> Floats:
         """Scores on the scale on which they are averaged: logarithms for geometric means."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from citebed.evaluation.measures.base import Measure, ratio
+from citebed.evaluation.measures.base import FLOOR, Measure, ratio
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats
 
@@ -26,3 +26,12 @@ class Bpref(Measure):
         above = rankings.so_far((rankings.relevance >= 0) & ~relevant)
         blame = ratio(np.minimum(above, known[rankings.query]), bound)
         return ratio(rankings.total(relevant * (1.0 - blame)), known)
+
+
+class GMBpref(Bpref):
+    """The geometric mean over queries of Bpref, at least 0.00001 each. trec_eval: ``gm_bpref``."""
+
+    SUMMARY = "geometric mean"
+
+    def score(self, rankings: Rankings) -> Floats:
+        return np.maximum(super().score(rankings), FLOOR)

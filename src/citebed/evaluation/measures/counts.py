@@ -43,3 +43,13 @@ class NumRelRet(_Count):
 
     def score(self, rankings: Rankings) -> Floats:
         return rankings.count(self.relevant(rankings))
+
+
+class NumNonRelRet(_Count):
+    """The number of documents retrieved that were judged not relevant.
+
+    trec_eval: ``num_nonrel_judged_ret``.
+    """
+
+    def score(self, rankings: Rankings) -> Floats:
+        return rankings.count((rankings.relevance >= 0) & ~self.relevant(rankings))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from citebed.evaluation.measures.ap import AP
+from citebed.evaluation.measures.base import FLOOR
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats
-
-FLOOR = 1e-5
 
 
 class GMAP(AP):
@@ -24,8 +23,3 @@ class GMAP(AP):
 
     def score(self, rankings: Rankings) -> Floats:
         return np.maximum(super().score(rankings), FLOOR)
-
-    def summary(self, values: Floats) -> float:
-        if not len(values):
-            return float("nan")
-        return float(np.exp(np.cumsum(np.log(values))[-1] / len(values)))

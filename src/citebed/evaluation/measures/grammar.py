@@ -9,7 +9,7 @@ from typing import Any
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures import MEASURES, Measure
-from citebed.evaluation.measures.trec_names import from_trec_name
+from citebed.evaluation.measures.trec_names import from_trec_name, trec_lines
 from citebed.evaluation.measures.usual_names import USUAL_NAMES, from_usual_name, usual_kind
 from citebed.grammar import Call, SpecError, Value, parse_call, value_text
 
@@ -29,8 +29,9 @@ def measure(text: str | Measure, unless_given: Mapping[str, Any] | None = None) 
     if isinstance(text, Measure):
         return text
     text = str(text).strip()
-    found = from_trec_name(text) or from_usual_name(text)
-    if found is not None:
+    if (theirs := from_trec_name(text, unless_given)) is not None:
+        return theirs
+    if (found := from_usual_name(text)) is not None:
         return replace(found, **(unless_given or {}))
     call, cutoff = _parts(text)
     kind = kind_of(call.name)
@@ -55,9 +56,17 @@ def _parts(text: str) -> tuple[Call, str | None]:
 def measures(
     texts: str | Measure | Iterable[str | Measure], unless_given: Mapping[str, Any] | None = None
 ) -> list[Measure]:
-    """Several measures, each once, in the order given; ``P@5,P@10`` in one text are two."""
+    """Several measures, each once, in the order given; ``P@5,P@10`` in one text are two.
+
+    So are those that trec_eval has under one name: ``ndcg_cut``, ``P.5,10``.
+    """
     found: dict[Measure, None] = {}
     for text in [texts] if isinstance(texts, str | Measure) else texts:
+        if isinstance(text, str) and re.search("[._]", text):
+            theirs = trec_lines(text.strip(), unless_given)
+            if theirs is not None:
+                found.update(dict.fromkeys(theirs))
+                continue
         parts = [text] if isinstance(text, Measure) else split_names(str(text))
         found.update((measure(part, unless_given), None) for part in parts)
     if not found:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from citebed.errors import UnknownName
+from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats
@@ -26,11 +26,15 @@ class _Interpolated(Measure):
         if self.round not in ROUNDING:
             raise UnknownName(f"rounding of {self.NAME}", self.round, ROUNDING)
 
+    def needed(self, rankings: Rankings, level: float) -> Floats:
+        """How many relevant documents of each query a recall level asks for."""
+        return np.floor(level * rankings.judged(self.rel) + ROUNDING[self.round])
+
     def at_level(self, rankings: Rankings, level: float) -> Floats:
         """The best precision among the relevant documents from that many on."""
         relevant = self.relevant(rankings)
         place = rankings.so_far(relevant)
-        wanted = np.floor(level * rankings.judged(self.rel) + ROUNDING[self.round])
+        wanted = self.needed(rankings, level)
         rows = np.flatnonzero(relevant & (place >= wanted[rankings.query]))
         best = np.zeros(rankings.queries)
         np.maximum.at(best, rankings.query[rows], place[rows] / rankings.rank[rows])
@@ -56,8 +60,32 @@ class IPrec(_Interpolated):
 
 @dataclass(frozen=True, kw_only=True)
 class ElevenPoint(_Interpolated):
-    """The mean of the interpolated precisions at recall 0, 0.1 … 1."""
+    """The mean of the interpolated precisions at recall 0, 0.1 … 1, or at ``levels``.
+
+    trec_eval: ``11pt_avg``.
+    """
+
+    levels: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.at()
+
+    def at(self) -> tuple[float, ...]:
+        """The recall levels."""
+        try:
+            found = (
+                tuple(float(level) for level in self.levels.split(",")) if self.levels else LEVELS
+            )
+        except ValueError:
+            found = (-1.0,)
+        if not all(0 <= level <= 1 for level in found):
+            raise CitebedError(
+                f"ElevenPoint: levels='{self.levels}' are not recall levels from 0 to 1. "
+                "Write them as levels='0.2,0.5,0.8'."
+            )
+        return found
 
     def score(self, rankings: Rankings) -> Floats:
-        levels = [self.at_level(rankings, level) for level in LEVELS]
-        return np.asarray(np.sum(levels, axis=0) / len(LEVELS))
+        levels = [self.at_level(rankings, level) for level in sorted(self.at())]
+        return np.asarray(np.cumsum(levels, axis=0)[-1] / len(levels))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -69,6 +70,11 @@ class Rankings:
         before = np.concatenate(([0], running))[starts]
         return np.asarray(running - before[self.query], np.int64)
 
+    def first(self, documents: int) -> Rankings:
+        """The same with only so many documents of each query, the best."""
+        kept = self.rows(self.rank <= documents)
+        return replace(kept, retrieved=np.minimum(self.retrieved, documents))
+
     def judged(self, at_least: int) -> Floats:
         """For each query, how many documents were judged at that level or above."""
         if at_least not in self.counts:
@@ -76,6 +82,11 @@ class Rankings:
             found = np.bincount(self.judged_query, which, self.queries)
             self.counts[at_least] = found.astype(np.float64)
         return self.counts[at_least]
+
+    @cached_property
+    def places(self) -> Ints:
+        """For each row, its place among its query's retrieved, judged documents, from 1."""
+        return self.so_far(np.ones(len(self.query), bool))
 
     @cached_property
     def ideal_place(self) -> Ints:
@@ -88,8 +99,7 @@ class Rankings:
         """The same without the documents that nobody judged (Sakai's condensed lists)."""
         kept = self.relevance >= 0
         rows = self.rows(kept)
-        everyone = np.ones(len(rows.query), bool)
-        place = rows.so_far(everyone)
+        place = rows.places
         group = np.stack((rows.query, rows.tie_first))
         new = np.concatenate(([True], (group[:, 1:] != group[:, :-1]).any(axis=0)))[: len(place)]
         at = np.flatnonzero(new)
@@ -99,7 +109,7 @@ class Rankings:
             rank=place,
             tie_first=np.repeat(place[at], size),
             tie_size=np.repeat(size, size),
-            retrieved=rows.count(everyone).astype(np.int64),
+            retrieved=np.bincount(rows.query, minlength=self.queries),
         )
 
     def rows(self, rows: Flags | Ints) -> Rankings:
@@ -149,6 +159,22 @@ class Rankings:
             return replace(rows, rank=rows.tie_first + within)
         worst = replace(rows, rank=rows.tie_first + rows.tie_size - 1 - within)
         return worst.rows(np.lexsort((worst.rank, worst.query)))
+
+
+def running(query: Ints, place: Ints, amounts: Floats, queries: int) -> Floats:
+    """The sums so far within each query; ``place`` counts its rows from 1.
+
+    Added one place after the other, so that a sum has the very digits that a loop over one query
+    gives, whatever stands before it.
+    """
+    total, sums = np.zeros(queries), np.empty(len(amounts))
+    order = np.argsort(place, kind="stable")
+    ends = np.cumsum(np.bincount(place))
+    for begin, end in pairwise(ends):
+        rows = order[begin:end]
+        total[query[rows]] += amounts[rows]
+        sums[rows] = total[query[rows]]
+    return sums
 
 
 def match(judged: PreparedQrels, ranked: Ranked) -> Rankings:

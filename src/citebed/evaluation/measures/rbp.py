@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from citebed.errors import CitebedError
-from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.measures.base import Measure, ratio
+from citebed.evaluation.measures.gains import Gainful
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats
 
@@ -36,6 +37,29 @@ class RBP(Measure):
     def weights(self, rankings: Rankings) -> Floats:
         """What each rank is worth; over all ranks they add up to 1."""
         return np.asarray((1.0 - self.p) * self.p ** (rankings.rank - 1.0))
+
+
+def powers(p: float, most: int) -> Floats:
+    """The powers of p from 0 on, each made from the one before: in trec_eval's very digits."""
+    return np.cumprod(np.append(1.0, np.full(most, p)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradedRBP(RBP, Gainful):
+    """RBP that counts gains: each document's share of the highest gain of its query.
+
+    A document's gain is its grade, unless ``gains='1=3,2=9'`` says otherwise. trec_eval 10:
+    ``rbp``.
+    """
+
+    p: float = 0.9
+
+    def score(self, rankings: Rankings) -> Floats:
+        gained = self.gained(rankings)
+        highest = gained.ideal[rankings.ideal_place == 1][rankings.query]
+        counts = self.above_cutoff(rankings) * ratio(gained.found, highest)
+        going_on = powers(self.p, int(rankings.rank.max(initial=0)))
+        return (1.0 - self.p) * rankings.total(counts * going_on[rankings.rank - 1])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,17 @@ class SetP(Measure):
         return ratio(rankings.count(self.relevant(rankings)), rankings.retrieved.astype(float))
 
 
+class SetRelativeP(Measure):
+    """SetP as a share of the best that so many documents can have: found / min(retrieved, R).
+
+    trec_eval: ``set_relative_P``.
+    """
+
+    def score(self, rankings: Rankings) -> Floats:
+        best = np.minimum(rankings.retrieved, rankings.judged(self.rel))
+        return ratio(rankings.count(self.relevant(rankings)), best)
+
+
 class SetR(Measure):
     """The share of the relevant documents that are retrieved."""
 
@@ -57,13 +68,32 @@ class SetAP(Measure):
         return ratio(found * found, rankings.retrieved * rankings.judged(self.rel))
 
 
+@dataclass(frozen=True, kw_only=True)
 class Utility(Measure):
-    """Relevant documents retrieved, less those retrieved that are not."""
+    """Relevant documents retrieved, less those retrieved that are not.
+
+    The four parameters are what one is worth: a relevant document retrieved, another retrieved, a
+    relevant one missed, and another not retrieved, of a collection of so many ``documents``.
+    """
 
     RANGE = (float("-inf"), float("inf"))
 
+    relevant_retrieved: float = 1.0
+    other_retrieved: float = -1.0
+    relevant_missed: float = 0.0
+    other_missed: float = 0.0
+    documents: int = 0
+
     def score(self, rankings: Rankings) -> Floats:
-        return 2 * rankings.count(self.relevant(rankings)) - rankings.retrieved
+        found, known = rankings.count(self.relevant(rankings)), rankings.judged(self.rel)
+        missed = known - found
+        others = self.documents - rankings.retrieved - missed
+        return np.asarray(
+            self.relevant_retrieved * found
+            + self.other_retrieved * (rankings.retrieved - found)
+            + self.relevant_missed * missed
+            + self.other_missed * others
+        )
 
 
 class SU(Measure):

@@ -1,61 +1,305 @@
-"""trec_eval's names of the measures, both ways."""
+"""trec_eval's measures: names both ways, the order of lines, what is printed unless told.
+
+``map`` is one line; ``P`` is a line for each of its cut-offs, of which it has nine unless told
+(``P.5,10``); ``ndcg.1=3,2=9`` is one line of a measure that has parameters.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
 
-from citebed.evaluation.measures import MEASURES, Measure, SetF
+from citebed.errors import CitebedError
+from citebed.evaluation.measures import (
+    AP,
+    GMAP,
+    MEASURES,
+    RR,
+    YAAP,
+    BinG,
+    Bpref,
+    ElevenPoint,
+    G,
+    GMBpref,
+    GradedRBP,
+    IPrec,
+    Measure,
+    NumNonRelRet,
+    NumQ,
+    NumRel,
+    NumRelRet,
+    NumRet,
+    P,
+    R,
+    RelativeP,
+    RnDCG,
+    Rprec,
+    RprecMult,
+    SetAP,
+    SetF,
+    SetP,
+    SetR,
+    SetRelativeP,
+    Success,
+    Unjudged,
+    Utility,
+    infAP,
+    nDCG,
+    nDCGRel,
+)  # fmt: skip
 
-_PLAIN = {
-    "num_q": "NumQ", "num_ret": "NumRet", "num_rel": "NumRel", "num_rel_ret": "NumRelRet",
-    "map": "AP", "gm_map": "GMAP", "bpref": "Bpref", "recip_rank": "RR", "ndcg": "nDCG",
-    "11pt_avg": "ElevenPoint", "set_P": "SetP", "set_recall": "SetR", "set_F": "SetF",
-    "set_map": "SetAP", "utility": "Utility", "Rprec": "Rprec", "infAP": "infAP",
-}  # fmt: skip
-_WITH_CUTOFF = {
-    "P": "P", "recall": "R", "map_cut": "AP", "ndcg_cut": "nDCG", "success": "Success",
-    "iprec_at_recall": "IPrec", "set_F": "SetF",
-}  # fmt: skip
-_LOWER = {name.lower(): known for name, known in _PLAIN.items()}
-_LOWER_WITH_CUTOFF = {name.lower(): known for name, known in _WITH_CUTOFF.items()}
-_FORM = re.compile(r"(?P<name>[A-Za-z][A-Za-z_]*?)[_.](?P<cutoff>[0-9]{1,18}(?:\.[0-9]{1,18})?)")
+Form = Literal["one", "ranks", "levels", "whole"]
+RANKS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
+LEVELS = tuple(f"{level / 10:g}" for level in range(11))
+MULTIPLES = tuple(f"{part / 5:g}" for part in range(1, 11))
 
 
-def from_trec_name(text: str) -> Measure | None:
-    """The measure behind a name such as ``ndcg_cut_10`` or ``ndcg_cut.10``; ``None`` if none."""
-    if text.lower() in _LOWER:
-        return MEASURES[_LOWER[text.lower()]]()
-    match = _FORM.fullmatch(text)
-    if not match or match["name"].lower() not in _LOWER_WITH_CUTOFF:
-        return None
-    kind, behind = MEASURES[_LOWER_WITH_CUTOFF[match["name"].lower()]], match["cutoff"]
-    if kind is SetF:
-        return SetF(beta=float(behind))
-    if kind.NAME == "IPrec":
-        return kind(cutoff=float(behind))
-    return kind(cutoff=int(behind)) if behind.isdigit() else None
+class TrecMeasure(NamedTuple):
+    """A measure of the program, and how one of its parameters makes one of ours.
 
-
-def trec_name(measure: Measure) -> str:
-    """trec_eval's name of a measure; our own where it has none.
-
-    ``rel`` and ``judged_only`` are switches of the whole program there, so they do not show.
+    ``form``: it takes no parameter (``one``), several that are a line each (``ranks``,
+    ``levels``), or several that make one line (``whole``). ``usual`` are those it has unless told.
+    ``by_level`` says whether the program's ``-l`` changes it. Some only trec_eval 10 has.
     """
-    for name, known in (_PLAIN if measure.cutoff is None else _WITH_CUTOFF).items():
-        if known == measure.NAME:
-            if measure.cutoff is None:
-                return name
-            return (
-                f"{name}_{measure.cutoff:.2f}" if known == "IPrec" else f"{name}_{measure.cutoff}"
-            )
-    return str(measure)
+
+    name: str
+    made: Callable[[str], Measure]
+    form: Form = "one"
+    usual: tuple[str, ...] = ("",)
+    by_level: bool = True
+    only_10: bool = False
+
+    @property
+    def kind(self) -> type[Measure]:
+        """What our measures of it are."""
+        return type(self.made(self.usual[0]))
+
+    def label(self, parameter: str) -> str:
+        """What the program calls the line of a parameter."""
+        if self.form == "one" or not parameter:
+            return self.name
+        return f"{self.name}_{_shown(self.form, parameter)}"
+
+    def lines(self, parameters: str | None) -> list[tuple[str, Measure]]:
+        """Its lines, each with its label; ``parameters`` as they stand behind the dot."""
+        if parameters is None or self.form == "one":
+            chosen = list(self.usual)
+        elif self.form == "whole":
+            chosen = [parameters]
+        else:
+            chosen = self._sorted(parameters)
+        return [(self.label(parameter), self.made(parameter)) for parameter in chosen]
+
+    def takes(self, number: str) -> bool:
+        """Whether a line may have that number behind its name."""
+        return (
+            self.form == "levels"
+            or self.name == "set_F"
+            or (self.form == "ranks" and number.isdigit())
+        )
+
+    def _sorted(self, parameters: str) -> list[str]:
+        chosen = sorted((part.strip() for part in parameters.split(",")), key=self._number)
+        if len({self._number(part) for part in chosen}) < len(chosen):
+            raise CitebedError(f"{self.name}.{parameters}: a cut-off stands there twice.")
+        return chosen
+
+    def _number(self, text: str) -> float:
+        pattern = r"\+?[0-9]{1,18}" if self.form == "ranks" else r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)"
+        if not re.fullmatch(pattern, text):
+            what = "a whole number from 1" if self.form == "ranks" else "a number from 0"
+            raise CitebedError(f"{self.name}: the cut-off '{text}' is not {what}.")
+        return float(text)
 
 
-_OFFICIAL = (
-    *("num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref"),
-    "recip_rank",
-    *(f"iprec_at_recall_{level / 10:.2f}" for level in range(11)),
-    *(f"P_{rank}" for rank in (5, 10, 15, 20, 30, 100, 200, 500, 1000)),
+def _shown(form: Form, parameter: str) -> str:
+    if form == "whole":
+        return parameter
+    return str(int(parameter)) if form == "ranks" else f"{float(parameter):3.2f}"
+
+
+def _one(kind: type[Measure]) -> Callable[[str], Measure]:
+    return lambda _: kind()
+
+
+def _ranked(kind: type[Measure]) -> Callable[[str], Measure]:
+    return lambda rank: kind(cutoff=int(rank))
+
+
+def _levelled(kind: type[Measure]) -> Callable[[str], Measure]:
+    return lambda level: kind(cutoff=float(level))
+
+
+def _set_f(beta: str) -> Measure:
+    return SetF(beta=_a_number("set_F", beta)) if beta else SetF()
+
+
+def _utility(weights: str) -> Measure:
+    parts = weights.split(",") if weights else ["1", "-1", "0", "0"]
+    if len(parts) != 4:
+        raise CitebedError(f"utility.{weights}: it takes four numbers, as in utility.1,-1,0,0.")
+    one, other, missed, others = (_a_number("utility", part) for part in parts)
+    return Utility(
+        relevant_retrieved=one, other_retrieved=other, relevant_missed=missed, other_missed=others
+    )
+
+
+def _rbp(pairs: str) -> Measure:
+    p, gains = rbp_pairs("rbp", pairs)
+    return GradedRBP(p=p, gains=gains)
+
+
+def rbp_pairs(owner: str, pairs: str) -> tuple[float, str]:
+    """``p=0.8,1=3``: how far a reader goes on, and gains of grades."""
+    parts = pairs.split(",") if pairs else []
+    persistence = ["0.9", *(part[2:] for part in parts if part.startswith("p="))]
+    gains = ",".join(part for part in parts if not part.startswith("p="))
+    return _a_number(owner, persistence[-1]), gains
+
+
+def _a_number(owner: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise CitebedError(f"{owner}: '{text}' is not a number.") from None
+
+
+TREC_MEASURES = (
+    TrecMeasure("num_q", _one(NumQ)),
+    TrecMeasure("num_ret", _one(NumRet)),
+    TrecMeasure("num_rel", _one(NumRel)),
+    TrecMeasure("num_rel_ret", _one(NumRelRet)),
+    TrecMeasure("map", _one(AP)),
+    TrecMeasure("gm_map", _one(GMAP)),
+    TrecMeasure("Rprec", _one(Rprec)),
+    TrecMeasure("bpref", _one(Bpref)),
+    TrecMeasure("recip_rank", _one(RR)),
+    TrecMeasure("iprec_at_recall", _levelled(IPrec), "levels", LEVELS),
+    TrecMeasure("P", _ranked(P), "ranks", RANKS),
+    TrecMeasure("recall", _ranked(R), "ranks", RANKS),
+    TrecMeasure("infAP", _one(infAP)),
+    TrecMeasure("gm_bpref", _one(GMBpref)),
+    TrecMeasure("Rprec_mult", _levelled(RprecMult), "levels", MULTIPLES),
+    TrecMeasure("utility", _utility, "whole"),
+    TrecMeasure("11pt_avg", lambda levels: ElevenPoint(levels=levels), "whole"),
+    TrecMeasure("binG", _one(BinG)),
+    TrecMeasure("G", lambda gains: G(gains=gains), "whole", by_level=False),
+    TrecMeasure("ndcg", lambda gains: nDCG(gains=gains), "whole", by_level=False),
+    TrecMeasure("ndcg_rel", lambda gains: nDCGRel(gains=gains), "whole", by_level=False),
+    TrecMeasure("Rndcg", lambda gains: RnDCG(gains=gains), "whole", by_level=False),
+    TrecMeasure("ndcg_cut", _ranked(nDCG), "ranks", RANKS, by_level=False),
+    TrecMeasure("map_cut", _ranked(AP), "ranks", RANKS),
+    TrecMeasure("relative_P", _ranked(RelativeP), "ranks", RANKS),
+    TrecMeasure("success", _ranked(Success), "ranks", ("1", "5", "10")),
+    TrecMeasure("set_P", _one(SetP)),
+    TrecMeasure("set_relative_P", _one(SetRelativeP)),
+    TrecMeasure("set_recall", _one(SetR)),
+    TrecMeasure("set_map", _one(SetAP)),
+    TrecMeasure("set_F", _set_f, "whole"),
+    TrecMeasure("num_nonrel_judged_ret", _one(NumNonRelRet)),
+    TrecMeasure("yaap", _one(YAAP)),
+    TrecMeasure("rbp", _rbp, "whole", by_level=False, only_10=True),
+    TrecMeasure("unj", _ranked(Unjudged), "ranks", ("5", "10", "20"), only_10=True),
 )
-OFFICIAL = tuple(measure for name in _OFFICIAL if (measure := from_trec_name(name)))
+"""In the order of its lines, but for what is no measure of a query: runid, relstring."""
+
+NICKNAMES = {
+    "official": ("num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref",
+                 "recip_rank", "iprec_at_recall", "P"),
+    "set": ("num_q", "num_ret", "num_rel", "num_rel_ret", "utility", "set_P", "set_relative_P",
+            "set_recall", "set_map", "set_F"),
+    "all_trec": tuple(each.name for each in TREC_MEASURES if each.name != "yaap"),
+}  # fmt: skip
+"""Names of several measures."""
+
+_BY_NAME = {each.name: each for each in TREC_MEASURES}
+# In any case, but for what would be another measure of ours: RBP is not trec_eval's rbp.
+_OURS = {name.lower() for name in MEASURES}
+_IN_ANY_CASE = {each.name.lower(): each for each in TREC_MEASURES if each.name not in _OURS}
+_FORM = re.compile(r"(?P<name>\w*?[A-Za-z]\w*?)[_.](?P<cutoff>[0-9]{1,18}(?:\.[0-9]{1,18})?)")
+
+
+def by_level(name: str) -> bool:
+    """Whether ``-l`` changes the measure of that name."""
+    return name in _BY_NAME and _BY_NAME[name].by_level
+
+
+def _known(name: str) -> TrecMeasure | None:
+    return _BY_NAME.get(name) or _IN_ANY_CASE.get(name.lower())
+
+
+def _switched(
+    known: TrecMeasure, made: Measure, switches: Mapping[str, Any] | None = None
+) -> Measure:
+    """The measure under the program's switches: ``-l`` is ``rel``, ``-J`` is ``judged_only``."""
+    heeded = {k: v for k, v in (switches or {}).items() if known.by_level or k != "rel"}
+    return replace(made, **heeded)
+
+
+def from_trec_name(text: str, switches: Mapping[str, Any] | None = None) -> Measure | None:
+    """The measure behind a name such as ``ndcg_cut_10`` or ``ndcg_cut.10``; ``None`` if none.
+
+    ``switches`` are ``rel`` and ``judged_only`` for all; gains heed no ``rel``, as in trec_eval.
+    """
+    match = _FORM.fullmatch(text)
+    known = _known(match["name"] if match else text)
+    if known is None or not (known.takes(match["cutoff"]) if match else known.usual == ("",)):
+        return None
+    return _switched(known, known.made(match["cutoff"] if match else ""), switches)
+
+
+def trec_lines(text: str, switches: Mapping[str, Any] | None = None) -> list[Measure] | None:
+    """The measures of what trec_eval takes behind ``-m``: ``ndcg_cut``, ``P.5,10``, ``official``.
+
+    ``None`` where it is none of its names.
+    """
+    name, dot, parameters = text.partition(".")
+    known = _known(name)
+    names = NICKNAMES.get(text, (known.name,) if known else ())
+    if not names:
+        return None
+    return [
+        _switched(known, made, switches)
+        for known in TREC_MEASURES
+        if known.name in names
+        for _, made in known.lines(parameters if dot else None)
+    ]
+
+
+def trec_name(measure: Measure, switches: Mapping[str, Any] | None = None) -> str:
+    """trec_eval's name of a measure where its value is the program's; our own where it is not.
+
+    Under its switches: ``AP(rel=2)`` is the ``map`` of ``-l 2``, and nobody's ``map`` otherwise.
+    """
+    return _line(measure, switches)[2]
+
+
+def in_their_order(
+    measures: Iterable[Measure], switches: Mapping[str, Any] | None = None
+) -> list[Measure]:
+    """Measures as the program orders its lines; those that it has not stand last, as given."""
+    return sorted(measures, key=lambda measure: _line(measure, switches)[:2])
+
+
+def _line(measure: Measure, switches: Mapping[str, Any] | None) -> tuple[int, float, str]:
+    """The place of a measure's line, first by its name and then by its cut-off; and its label."""
+    numbered = isinstance(measure.cutoff, int | float)
+    cutoff = str(measure.cutoff) if numbered else f"{getattr(measure, 'beta', 1.0):g}"
+    for place, known in enumerate(TREC_MEASURES):
+        for parameter in ("", cutoff) if known.kind is type(measure) else ():
+            fits = known.takes(cutoff) if parameter else known.usual == ("",)
+            if fits and _switched(known, known.made(parameter), switches) == measure:
+                return place, float(cutoff), known.label(parameter)
+    return len(TREC_MEASURES), 0.0, str(measure)
+
+
+OFFICIAL = tuple(trec_lines("official") or ())
 """What trec_eval prints unless told otherwise."""
+
+
+def line_text(label: str, query: str, measure: Measure, value: float) -> str:
+    """A line as the program prints it: counts as whole numbers, all else with four places."""
+    shown = f"{value:.0f}" if measure.SUMMARY == "sum" else f"{value:6.4f}"
+    return f"{label:<22}\t{query}\t{shown}\n"

@@ -153,7 +153,7 @@ def test_several_runs_and_their_names() -> None:
 
 
 def test_every_measure_takes_a_run_without_judged_documents() -> None:
-    cutoffs = {"recall": 0.5, "rank": 3, "rank or R": 3, "none": None}
+    cutoffs = {"recall": 0.5, "multiple": 0.5, "rank": 3, "rank or R": 3, "none": None}
     chosen = [kind(cutoff=cutoffs[kind.CUTOFF]) for kind in MEASURES.values()]
     scores = evaluate(QRELS, {"q1": {"u": 1.0}}, chosen).runs[0]
     assert np.isfinite(scores.values).all()

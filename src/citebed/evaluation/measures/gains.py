@@ -1,0 +1,98 @@
+"""What a document of some grade is worth to the measures that cumulate gains."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from citebed.errors import CitebedError
+from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.measures.rankings import Rankings, running
+from citebed.runs.tables import Floats, Ints
+
+_PAIR = re.compile(r"\s*([0-9]{1,9})=([^,]+)")
+
+
+def parse_gains(owner: str, text: str) -> dict[int, float]:
+    """What ``1=3.5,2=9`` says: the gains of grades; of a grade named twice the last."""
+    found = {}
+    for part in text.split(",") if text else ():
+        pair = _PAIR.fullmatch(part)
+        try:
+            gain = float(pair[2]) if pair else math.nan
+        except ValueError:
+            gain = math.nan
+        if pair is None or not math.isfinite(gain):
+            raise CitebedError(
+                f"{owner}: cannot read the gain '{part}'. Write grade=gain, as in gains='1=3,2=9'; "
+                "a grade is a whole number from 0, a gain a number."
+            )
+        found[int(pair[1])] = gain
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Gains:
+    """Gains of the retrieved documents, and those of the ideal ranking, query by query.
+
+    ``found`` are of the rows of the rankings; ``ideal`` of all judgements, a query's best first
+    (those not above 0 are 0, for no ideal ranking shows them).
+    """
+
+    rankings: Rankings
+    found: Floats
+    ideal: Floats
+
+    @cached_property
+    def positive(self) -> Floats:
+        """For each query, how many documents have a gain above 0."""
+        return self.by_query((self.ideal > 0).astype(np.float64))
+
+    def by_query(self, amounts: Floats) -> Floats:
+        """For each query, the sum of what stands beside the ideal ranking."""
+        rankings = self.rankings
+        return np.bincount(rankings.judged_query, amounts, rankings.queries).astype(np.float64)
+
+    def ideal_at(self, amounts: Floats, query: Ints, rank: Ints) -> Floats:
+        """The running sum of what stands beside the ideal ranking, at these queries' ranks."""
+        rankings = self.rankings
+        sums = running(rankings.judged_query, rankings.ideal_place, amounts, rankings.queries)
+        starts = np.searchsorted(rankings.judged_query, np.arange(rankings.queries + 1))
+        last = np.minimum(starts[query] + rank, starts[query + 1]) - 1
+        return np.asarray(np.where(rank > 0, sums[last], 0.0))
+
+
+def gains_of(rankings: Rankings, rel: int, own: Mapping[int, float]) -> Gains:
+    """A grade is its own gain, below ``rel`` nothing, unless ``own`` says otherwise."""
+    found = _gain(rankings.relevance, rel, own)
+    ideal = np.maximum(_gain(rankings.judged_relevance, rel, own), 0.0)
+    if own:
+        ideal = ideal[np.lexsort((-ideal, rankings.judged_query))]
+    return Gains(rankings, found, ideal)
+
+
+def _gain(grades: Ints, rel: int, own: Mapping[int, float]) -> Floats:
+    gains = np.where(grades >= max(rel, 1), grades, 0).astype(np.float64)
+    for grade, gain in own.items():
+        gains[grades == grade] = gain
+    return gains
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gainful(Measure):
+    """A measure of gains: a grade is its own gain unless ``gains`` gives it another."""
+
+    gains: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parse_gains(self.NAME, self.gains)
+
+    def gained(self, rankings: Rankings) -> Gains:
+        """The gains in a ranking and in the ideal one."""
+        return gains_of(rankings, self.rel, parse_gains(self.NAME, self.gains))

@@ -1,0 +1,121 @@
+"""trec_eval's command line, as its two versions have it."""
+
+from __future__ import annotations
+
+import getopt
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from citebed.errors import CitebedError, UnknownName
+
+Version = Literal["9.0.8", "10.0"]
+VERSIONS: tuple[str, ...] = get_args(Version)
+OURS = "--as-version"
+"""The one option that is not trec_eval's: which version to be. It stands first."""
+
+_LETTERS = "hvqm:cl:nD:JN:M:R:T:oZ:"
+_WORDS = {
+    "help": "h", "version": "v", "query_eval_wanted": "q", "measure=": "m",
+    "complete_rel_info_wanted": "c", "level_for_rel=": "l", "nosummary": "n", "Debug_level=": "D",
+    "Judged_docs_only": "J", "Number_docs_in_coll=": "N", "Max_retrieved_per_topic=": "M",
+    "Rel_info_format=": "R", "Results_format=": "T", "Output_old_results_format=": "o",
+    "Zscore=": "Z",
+}  # fmt: skip
+_FLAGS = {"q": "per_query", "c": "complete", "J": "judged_only", "n": "without_summary"}
+_NUMBERS = {"l": "level", "M": "most", "N": "documents"}
+_NOT_BUILT = {
+    "D": "-D prints what happens inside trec_eval, which is not built here",
+    "Z": "-Z prints Z scores, which are not built here",
+}
+_OTHER_JUDGEMENTS = ("prefs", "qrels_prefs", "qrels_jg")
+USAGE = "Usage: citebed trec_eval [-h] [-q] {-m measure}* trec_rel_file trec_top_file"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a command line asks for; ``asks`` is ``help`` or ``version`` where it is for that."""
+
+    version: Version = "9.0.8"
+    qrels: str = ""
+    run: str = ""
+    measures: tuple[str, ...] = ("official",)
+    per_query: bool = False
+    complete: bool = False
+    judged_only: bool = False
+    without_summary: bool = False
+    level: int = 1
+    most: int | None = None
+    documents: int = 0
+    asks: Literal["help", "version"] | None = None
+
+
+def read_options(words: Sequence[str]) -> Options:
+    """A command line as typed behind the program's name.
+
+    As GNU's getopt has it: options may stand behind files, be run together (``-qc``) and their
+    long names be cut short.
+    """
+    version, words = _version(words)
+    try:
+        given, files = getopt.gnu_getopt(list(words), _LETTERS, list(_WORDS))
+    except getopt.GetoptError as error:
+        raise CitebedError(f"{error.msg}.\n{USAGE}") from None
+    found: dict[str, Any] = {}
+    for option, value in given:
+        letter = option[1:] if option[1] != "-" else _letter(option[2:])
+        if letter in "hv":  # the first of them counts, whatever comes behind
+            return Options(version=version, asks="help" if letter == "h" else "version")
+        _take(letter, value, found)
+    if len(files) != 2:
+        raise CitebedError(f"expected 2 files, found {len(files)}.\n{USAGE}")
+    measures = tuple(found.pop("measures", ("official",)))
+    return Options(version=version, qrels=files[0], run=files[1], measures=measures, **found)
+
+
+def _version(words: Sequence[str]) -> tuple[Version, Sequence[str]]:
+    name, equals, value = words[0].partition("=") if words else ("", "", "")
+    if name != OURS:
+        return "9.0.8", words
+    rest = words[1:] if equals else words[2:]
+    value = value if equals else next(iter(words[1:2]), "")
+    if value not in VERSIONS:
+        raise UnknownName("version of trec_eval", value, VERSIONS)
+    return ("9.0.8" if value == "9.0.8" else "10.0"), rest
+
+
+def _letter(word: str) -> str:
+    return _WORDS.get(word) or _WORDS[f"{word}="]
+
+
+def _take(letter: str, value: str, found: dict[str, Any]) -> None:
+    """Note what an option says."""
+    if letter in _FLAGS:
+        found[_FLAGS[letter]] = True
+    elif letter in _NUMBERS:
+        found[_NUMBERS[letter]] = _whole(letter, value)
+    elif letter == "m":
+        found.setdefault("measures", []).append(value)
+    elif letter in _NOT_BUILT and not (letter == "D" and value == "0"):
+        raise CitebedError(f"{_NOT_BUILT[letter]}. Leave it out.")
+    elif letter == "R":
+        _check_judgements(value)
+    elif letter == "T" and value != "trec_results":
+        raise UnknownName("format of results", value, ("trec_results",))
+
+
+def _whole(letter: str, text: str) -> int:
+    if not re.fullmatch(r"\s*\+?[0-9]{1,18}", text):
+        raise CitebedError(f"-{letter} takes a whole number from 0; found '{text}'.")
+    return int(text)
+
+
+def _check_judgements(form: str) -> None:
+    if form in _OTHER_JUDGEMENTS:
+        raise CitebedError(
+            f"-R {form}: preferences and several judgements a document are not built here; "
+            "the form 'qrels' is."
+        )
+    if form != "qrels":
+        raise UnknownName("format of judgements", form, ("qrels", *_OTHER_JUDGEMENTS))

@@ -1,0 +1,211 @@
+"""What trec_eval prints, by our measures.
+
+Its versions differ. Of a judged query that the run lacks, 9.0.8 knows nothing (with ``-c`` it
+divides by it); 10.0 refuses it, or with ``-c`` takes it as one retrieved document that nobody
+judged, and puts 0 in the place of some measures that would tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from citebed.errors import CitebedError
+from citebed.evaluation.measures import (
+    ElevenPoint,
+    IPrec,
+    Measure,
+    NumQ,
+    NumRel,
+    RBPResidual,
+    RnDCG,
+    Utility,
+)
+from citebed.evaluation.measures.base import FLOOR
+from citebed.evaluation.measures.rankings import Rankings, match
+from citebed.evaluation.measures.rbp import powers
+from citebed.evaluation.measures.trec_names import by_level, line_text
+from citebed.evaluation.trec_eval.lines import Line, is_for_queries, lines_of
+from citebed.evaluation.trec_eval.options import Options
+from citebed.runs.ranking import check_twice, prepare, rank
+from citebed.runs.reading import read_as_trec_eval
+from citebed.runs.tables import Flags, Floats, Ints
+
+_NOTHING_IF_MISSING = ("num_ret", "utility", "rbp_resid")
+_LETTERS = np.array(list("0123456789>.-"))
+_ABOVE_9, _POOLED, _UNPOOLED = 10, 11, 12
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """A run as the program sees it: ``counted`` queries have lines, ``queries`` are averaged."""
+
+    options: Options
+    rankings: Rankings
+    counted: Flags
+    queries: int
+    tag: str
+
+    def values(self, line: Line) -> Floats:
+        """The value of each query that has lines."""
+        assert line.measure is not None
+        return self._as_there(line, self._measure(line.measure, line.name))[self.counted]
+
+    def _measure(self, measure: Measure, name: str) -> Measure:
+        """The measure under the program's switches."""
+        given: dict[str, Any] = {"rel": self.options.level} if by_level(name) else {}
+        if isinstance(measure, Utility):
+            given["documents"] = self.options.documents
+        if isinstance(measure, IPrec | ElevenPoint) and self.options.version == "10.0":
+            given["round"] = "nearest"
+        return replace(measure, **given)
+
+    def _as_there(self, line: Line, measure: Measure) -> Floats:
+        """Our values, but for what the program has otherwise where there is nothing."""
+        values, rankings = measure.score(self.rankings), self.rankings
+        if isinstance(measure, IPrec | ElevenPoint):  # it divides 0 by 0
+            levels = measure.at() if isinstance(measure, ElevenPoint) else (_level(measure),)
+            asks_nothing = np.any([measure.needed(rankings, x) == 0 for x in levels], axis=0)
+            values = np.where(asks_nothing & (rankings.retrieved == 0), np.nan, values)
+        if isinstance(measure, RnDCG):  # it asks for relevant documents, and divides by its steps
+            without = np.where(rankings.judged(self.options.level) > 0, np.nan, 0.0)
+            some = (without != 0) & (measure.gained(rankings).positive > 0)
+            values = np.where(some, values, without)
+        if isinstance(measure, RBPResidual):
+            values = _residuals(rankings, measure.p)
+        if self._is_nothing_if_missing(line):
+            values = np.where(rankings.in_run, values, 0.0)
+        return values
+
+    def _is_nothing_if_missing(self, line: Line) -> bool:
+        """Whether version 10 puts 0 for a query that the run lacks; it looks at the label."""
+        told = line.label in _NOTHING_IF_MISSING or line.name == "unj"
+        return self.options.version == "10.0" and told
+
+    def summary(self, line: Line, values: Floats) -> float:
+        """One number for all queries."""
+        measure = line.measure
+        assert measure is not None
+        if isinstance(measure, NumQ):
+            return self.queries
+        if isinstance(measure, NumRel) and self.options.complete:  # whatever -l says
+            return float(self.rankings.judged(1).sum())
+        if measure.SUMMARY == "sum":
+            return float(values.sum())
+        missing = np.zeros(self.queries - len(values))
+        if measure.SUMMARY == "geometric mean":
+            missing += FLOOR
+        return measure.summary(np.concatenate((values, missing)))
+
+    def relstrings(self, line: Line) -> list[str]:
+        """For each query that has lines, the judgements of its first documents, a letter each."""
+        rankings, number = self.rankings, line.number
+        empty = rankings.retrieved == 0
+        if self.options.version == "10.0" and line.label == line.name:
+            empty = empty | ~rankings.in_run
+        shown = np.where(empty, 0, np.minimum(rankings.retrieved, number))
+        starts = np.append(0, np.cumsum(shown))
+        letters = np.full(starts[-1], _UNPOOLED)
+        rows = np.flatnonzero(rankings.rank <= shown[rankings.query])
+        at = starts[rankings.query[rows]] + rankings.rank[rows] - 1
+        letters[at] = _letters(rankings.relevance[rows])
+        text = "".join(_LETTERS[letters].tolist())
+        some = np.flatnonzero(self.counted).tolist()
+        return [text[starts[query] : starts[query + 1]] for query in some]
+
+
+def _residuals(rankings: Rankings, p: float) -> Floats:
+    """RBP's residual, rank by rank as the program adds it up; 0 where all retrieved are judged."""
+    judged = rankings.rows(rankings.relevance >= 0)
+    ends = np.cumsum(rankings.retrieved)
+    unjudged = np.ones(ends[-1], bool)
+    unjudged[(ends - rankings.retrieved)[judged.query] + judged.rank - 1] = False
+    going_on = powers(p, int(rankings.retrieved.max(initial=0)))
+    found = np.zeros(rankings.queries)
+    for query, (end, length) in enumerate(zip(ends, rankings.retrieved, strict=True)):
+        if unjudged[end - length : end].any():
+            sums = np.cumsum(unjudged[end - length : end] * going_on[:length])
+            found[query] = sums[-1] * (1.0 - p) + going_on[length]
+    return found
+
+
+def _letters(grades: Ints) -> Ints:
+    return np.where(grades >= 0, np.minimum(grades, _ABOVE_9), _POOLED)
+
+
+def _level(measure: IPrec) -> float:
+    assert isinstance(measure.cutoff, int | float)
+    return float(measure.cutoff)
+
+
+def score(options: Options) -> Scored:
+    """Read the two files and match them."""
+    stdin = options.run == "-" and options.version == "10.0"
+    qrels, run = read_as_trec_eval(
+        Path(options.qrels), Path("/dev/stdin" if stdin else options.run)
+    )
+    ranked = rank(run, "float" if options.version == "9.0.8" else "double")
+    check_twice(ranked)
+    rankings = match(prepare(qrels), ranked)
+    counted = rankings.in_run
+    if options.version == "10.0":
+        _check_complete(options, rankings)
+        counted = np.ones_like(counted)
+        rankings = replace(rankings, retrieved=np.where(rankings.in_run, rankings.retrieved, 1))
+    elif not counted.any():
+        raise CitebedError("no query is both judged and in the run. Do the files belong together?")
+    queries = rankings.queries if options.complete else int(counted.sum())
+    return Scored(options, _cut(options, rankings), counted, queries, run.tag or "")
+
+
+def _check_complete(options: Options, rankings: Rankings) -> None:
+    if not options.complete and not rankings.in_run.all():
+        missing = rankings.query_ids.to_numpy()[~rankings.in_run]
+        raise CitebedError(
+            f"the query '{missing[0]}' is judged and not in the run, which trec_eval 10 refuses. "
+            "-c counts it as 0."
+        )
+
+
+def _cut(options: Options, rankings: Rankings) -> Rankings:
+    """The first documents, and of those the judged ones."""
+    if options.most is not None:
+        rankings = rankings.first(options.most)
+    return rankings.condensed if options.judged_only else rankings
+
+
+def printed(options: Options) -> Iterator[str]:
+    """The program's output, piece by piece."""
+    lines = lines_of(options.measures, options.version)
+    scored = score(options)
+    found: dict[str, Any] = {
+        line.label: scored.relstrings(line) if line.name == "relstring" else scored.values(line)
+        for line in lines
+        if line.name != "runid"
+    }
+    if options.per_query:
+        yield from _of_queries(scored, [line for line in lines if is_for_queries(line)], found)
+    if not options.without_summary:
+        yield "".join(_of_all(scored, line, found) for line in lines if line.name != "relstring")
+
+
+def _of_queries(scored: Scored, lines: list[Line], found: Mapping[str, Any]) -> Iterator[str]:
+    names = scored.rankings.query_ids.to_numpy()[scored.counted].tolist()
+    for at, query in enumerate(names):
+        yield "".join(
+            f"{line.label:<22}\t{query}\t'{found[line.label][at]}'\n"
+            if line.measure is None
+            else line_text(line.label, query, line.measure, found[line.label][at])
+            for line in lines
+        )
+
+
+def _of_all(scored: Scored, line: Line, found: Mapping[str, Floats]) -> str:
+    if line.measure is None:
+        return f"{line.label:<22}\tall\t{scored.tag}\n"
+    value = scored.summary(line, found[line.label])
+    return line_text(line.label, "all", line.measure, value)
