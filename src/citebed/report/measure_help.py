@@ -14,9 +14,7 @@ _CUTOFFS = {"none": "", "rank": "@k", "rank or R": "@k", "recall": "@x", "multip
 def as_written(kind: type[Measure]) -> str:
     """How a measure is written: ``nDCG(dcg='log2',rel=1,judged_only=False)[@k]``."""
     inside = ", ".join(f"{field.name}={field.default!r}" for field in parameters(kind))
-    cutoff = {"none": "", "rank": "@k", "rank or R": "@k", "recall": "@x", "multiple": "@x"}[
-        kind.CUTOFF
-    ]
+    cutoff = _CUTOFFS[kind.CUTOFF]
     return f"{kind.NAME}({inside})" + (cutoff if kind.NEEDS_CUTOFF or not cutoff else f"[{cutoff}]")
 
 

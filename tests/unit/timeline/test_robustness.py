@@ -224,7 +224,7 @@ def test_more_rankings_are_added_to_the_same_ones(monkeypatch: pytest.MonkeyPatc
 
 
 def test_every_registered_measure_can_be_studied() -> None:
-    cutoffs = {"rank": "@5", "rank or R": "@5", "recall": "@0.5", "none": ""}
+    cutoffs = {"rank": "@5", "rank or R": "@5", "recall": "@0.5", "multiple": "@0.5", "none": ""}
     names = [
         name + (cutoffs[kind.CUTOFF] if kind.NEEDS_CUTOFF else "")
         for name, kind in REGISTERED.items()
