@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sqlalchemy import Connection, func, insert, select, update
 
 from citebed.errors import CitebedError
-from citebed.judging.store.engine import Database
+from citebed.judging.store.engine import NEW_NAMES, Database
 from citebed.judging.store.schema import logins, now, organisers, sessions
 from citebed.text.normalise import fold
 
@@ -73,7 +73,7 @@ def add_organiser(database: Database, name: str, password: str) -> None:
             f"a password of {len(password)} characters: give {SHORTEST_PASSWORD} or more."
         )
     hashed = _hasher().hash(_bytes(password))
-    with database.writing() as connection:
+    with database.writing(turn=NEW_NAMES) as connection:
         mine = organisers.c.name == name
         known = connection.scalar(select(organisers.c.id).where(mine))
         if known is None:

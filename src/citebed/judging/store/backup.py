@@ -22,7 +22,7 @@ from sqlalchemy import Connection, Date, LargeBinary, Table, insert, select, tex
 from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import opened
 from citebed.files.writing import whole_files
-from citebed.judging.store.engine import Database
+from citebed.judging.store.engine import NEW_NAMES, Database
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.schema import UtcTime, campaigns, logins, metadata, organisers, sessions
 from citebed.wording import json_text, printable
@@ -88,7 +88,7 @@ def _as_json(value: Any) -> Any:
 def restore(path: str | Path, database: Database) -> CampaignStore:
     """Put a backup into a database that has no campaigns; all of it, or nothing."""
     path = Path(path)
-    with database.writing() as connection:
+    with database.writing(turn=NEW_NAMES) as connection:
         if connection.scalar(select(campaigns.c.name).limit(1)) is not None:
             raise CitebedError(f"{printable(database.url)} has a campaign already: give an "
                                "empty database.")  # fmt: skip

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError
 
 from citebed.errors import CitebedError, import_extra
@@ -37,6 +37,16 @@ _PRAGMAS = (
 
 class Unavailable(CitebedError):
     """The database did not answer, or did not take a change; trying again later may help."""
+
+
+class Collided(Unavailable):
+    """Two changes got into each other's way; the database gave this one up, and it may go now."""
+
+
+_TAKE_TURN = text("SELECT pg_advisory_xact_lock(20261116, :turn)")
+NEW_NAMES = 0
+"""The turn of those who add a name that may be there only once: campaigns, organisers."""
+_COLLISIONS = ("40001", "40P01")  # could not serialise; deadlock
 
 
 class Database:
@@ -67,9 +77,15 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """A transaction that is on the disk when it ends, or has not been."""
+    def writing(self, turn: int | None = None) -> Iterator[Connection]:
+        """A transaction that is on the disk when it ends, or has not been.
+
+        Those of the same ``turn`` run one after the other, also in several processes: each sees all
+        that was done before. SQLite lets all writers take turns.
+        """
         with _told(self.url), self._turn, self._changing.begin() as connection:
+            if turn is not None and connection.dialect.name == "postgresql":
+                connection.execute(_TAKE_TURN, {"turn": turn})
             yield connection
 
     def close(self) -> None:
@@ -158,4 +174,7 @@ def _told(url: str) -> Iterator[None]:
         if type(error) not in (DatabaseError, OperationalError):
             raise
         said = str(error.orig).strip().partition("\n")[0]
-        raise Unavailable(f"the database {printable(url)} does not answer: {said}") from error
+        collided = getattr(error.orig, "sqlstate", None) in _COLLISIONS
+        raise (Collided if collided else Unavailable)(
+            f"the database {printable(url)} does not answer: {said}"
+        ) from error

@@ -2,7 +2,8 @@
 
 A commit waits for the disk, so one at a time would let two hundred judges wait for two hundred
 waits. One thread takes whatever has come in since its last commit, does it in the order in which
-it came, each in a savepoint of its own, commits, and only then answers.
+it came, commits, and only then answers. Where one of them fails, nothing is committed, and each is
+done again in a transaction of its own: what fails does not take its neighbours along.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DataError
 
 from citebed.errors import CitebedError
-from citebed.judging.store.engine import Database, Unavailable
+from citebed.judging.store.engine import Collided, Database, Unavailable
 from citebed.judging.store.judgements import in_turn
 
 _T = TypeVar("_T")
@@ -79,10 +81,8 @@ class GroupCommit:
         while (jobs := self._next()) is not None:
             try:
                 told = self._together(jobs) if jobs else []
-            except IntegrityError:
-                told = [self._alone(job) for job in jobs]
             except Exception as error:  # whatever it is, those who wait must hear of it
-                told = [_unavailable(error)] * len(jobs)
+                told = self._in_turn(jobs, error)
             for job, outcome in zip(jobs, told, strict=True):
                 if isinstance(outcome, BaseException):
                     job.done.set_exception(outcome)
@@ -108,13 +108,31 @@ class GroupCommit:
                 for outcome in together(connection, [job.given for job in alike])
             ]
 
-    def _alone(self, job: _Job) -> Any:
-        """Once more where another process was faster with the same thing."""
-        try:
-            [outcome] = in_turn(self._database, lambda c: job.together(c, [job.given]))
-        except Exception as error:
-            return _unavailable(error)
-        return outcome
+    def _in_turn(self, jobs: Sequence[_Job], failed: Exception) -> list[Any]:
+        """Each on its own, as long as the database answers at all."""
+        told: list[Any] = []
+        for job in jobs:
+            if _is_silent(failed):
+                told.append(failed)
+                continue
+            try:
+                told.append(in_turn(self._database, partial(_do_alone, job)))
+            except DataError:
+                told.append(CitebedError("this cannot be stored, and was not taken."))
+            except Exception as error:
+                failed = error
+                told.append(error if isinstance(error, Unavailable) else Unavailable(str(error)))
+        return told
+
+
+def _do_alone(job: _Job, connection: Connection) -> Any:
+    [outcome] = job.together(connection, [job.given])
+    return outcome
+
+
+def _is_silent(error: Exception) -> bool:
+    """Whether the database does not answer: then nobody else needs to wait for it."""
+    return isinstance(error, Unavailable) and not isinstance(error, Collided)
 
 
 def _one_by_one(connection: Connection, works: Sequence[Callable[[Connection], Any]]) -> list[Any]:
@@ -127,7 +145,3 @@ def _one_by_one(connection: Connection, works: Sequence[Callable[[Connection], A
         except CitebedError as error:
             outcomes.append(error)
     return outcomes
-
-
-def _unavailable(error: Exception) -> Unavailable:
-    return error if isinstance(error, Unavailable) else Unavailable(str(error))

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.judging.settings import Settings
-from citebed.judging.store.engine import Database
+from citebed.judging.store.engine import NEW_NAMES, Database
 from citebed.judging.store.schema import campaigns, events, now
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -42,8 +42,8 @@ class CampaignStore:
         return self.database.reading()
 
     def writing(self) -> AbstractContextManager[Connection]:
-        """All or nothing."""
-        return self.database.writing()
+        """All or nothing, one organiser's verb after the other; judges need not wait for them."""
+        return self.database.writing(turn=self.id)
 
     def change_settings(self, **changes: Any) -> None:
         """Other values of some settings; ``None`` leaves one as it is."""
@@ -88,7 +88,7 @@ def create_campaign(
         raise CitebedError(
             f"'{name}' cannot name a campaign: use letters, digits, dots, dashes and underscores."
         )
-    with database.writing() as connection:
+    with database.writing(turn=NEW_NAMES) as connection:
         if connection.scalar(select(campaigns.c.id).where(campaigns.c.name == name)) is not None:
             raise CitebedError(f"there is a campaign '{name}' already in {database.url}.")
         row = {"name": name, "secret": secret or secrets.token_hex(32), "simulated": simulated}

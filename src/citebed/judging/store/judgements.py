@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Row, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from citebed.errors import CitebedError
-from citebed.judging.store.engine import TRIES, Database
+from citebed.judging.store.engine import TRIES, Collided, Database
 from citebed.judging.store.schema import CURRENT, LAST, judgements, now, returns
 
 _T = TypeVar("_T")
@@ -130,8 +130,7 @@ class _Added(NamedTuple):
 
 
 def _told_of(last: Row[Any] | None, verdict: Verdict, later: bool) -> tuple[str, int | None]:
-    is_same = last is not None and (last.value, last.comment) == (verdict.value, verdict.comment)
-    outcome = "same" if is_same else "later" if later else "new"
+    outcome = "same" if _says_the_same(last, verdict) else "later" if later else "new"
     return outcome, last.id if last is not None and later else None
 
 
@@ -145,9 +144,14 @@ def _is_done(
         return Saved(known.id, "later" if known.outranked else "same")
     if last is None or verdict.key is not None:
         return None
+    return Saved(last.id, "same") if _says_the_same(last, verdict) else None
+
+
+def _says_the_same(last: Row[Any] | None, verdict: Verdict) -> bool:
+    if last is None:
+        return False
     before = (last.value, last.comment, bool(last.withdrawn))
-    is_same = before == (verdict.value, verdict.comment, verdict.withdrawn)
-    return Saved(last.id, "same") if is_same else None
+    return before == (verdict.value, verdict.comment, verdict.withdrawn)
 
 
 def _is_outranked(source: Source, verdict: Verdict, last: Row[Any], newest: _Newest) -> bool:
@@ -231,10 +235,11 @@ def in_turn(database: Database, work: Callable[[Connection], _T]) -> _T:
 
     PostgreSQL lets two savers read the same judgement and refuses the second successor.
     """
+    last: Exception
     for _ in range(TRIES):
         try:
             with database.writing() as connection:
                 return work(connection)
-        except IntegrityError as error:
+        except (IntegrityError, Collided) as error:
             last = error
     raise last

@@ -112,6 +112,34 @@ def test_a_mistake_of_ours_is_told_and_the_writer_goes_on(database: Database) ->
     writer.close()
 
 
+def _too_long(connection: Connection) -> str:
+    return str(add("x" * 300)(connection))  # of 200, which SQLite does not mind
+
+
+def _broken(_: Connection) -> str:
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("work", [_too_long, _broken])
+def test_one_that_fails_fails_alone(url: str, work: Any) -> None:
+    database = open_database(url, create=True)
+    writer = GroupCommit(database)
+    held = threading.Event()
+    writer.submit(lambda _: held.wait(20))  # the others wait for it, and are done together
+    done = [writer.submit(each) for each in (add("a"), work, add("b"), add("c"))]
+    held.set()
+    if work is _broken:
+        with pytest.raises(Unavailable):
+            done[1].result(20)
+    elif database.engine.dialect.name == "postgresql":
+        with pytest.raises(CitebedError, match="cannot be stored") as told:
+            done[1].result(20)
+        assert not isinstance(told.value, Unavailable)  # trying again would not help
+    assert [done[at].result(20) for at in (0, 2, 3)] == ["a", "b", "c"]
+    assert {"a", "b", "c"} <= names(database)
+    writer.close()
+
+
 def test_whoever_waits_no_longer_stops_nobody(database: Database) -> None:
     writer = GroupCommit(database)
     with database.writing():
