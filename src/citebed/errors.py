@@ -65,9 +65,11 @@ class MissingExtra(CitebedError):
     """A feature whose optional dependency is not installed; carries the exact install line."""
 
     def __init__(self, extra: str, package: str) -> None:
+        from citebed.installing import install_line  # slow to load, and few ask
+
         self.extra = extra
         super().__init__(
-            f"this needs '{package}', which is not installed. Run: pip install 'citebed[{extra}]'"
+            f"this needs '{package}', which is not installed. Run: {install_line(extra, package)}"
         )
 
 

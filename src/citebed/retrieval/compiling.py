@@ -42,6 +42,11 @@ def is_to_compile(made: Any) -> bool:
     return isinstance(made._cache, _Kept) and not made._cache.overloads()
 
 
+def must_compile(made: Any) -> bool:
+    """Whether the first call of a compiled function has to wait for the compiler."""
+    return not made.signatures and not (isinstance(made._cache, _Kept) and made._cache.overloads())
+
+
 class _Kept(FunctionCache):
     """numba's cache, whose failures are not ours."""
 

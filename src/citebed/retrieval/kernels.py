@@ -780,7 +780,7 @@ def search_many(prepared, block, queries, excluded, allowed, k, workspace, out):
 
 
 def compile_search() -> None:
-    """Have a search compiled, by one for nothing in nothing: some seconds, once on a machine."""
+    """Have a search compiled, by one for nothing in nothing: a minute, once on a machine."""
     i64, i32, u32, u16, u8, f64, f32 = (
         np.zeros(1, kind)
         for kind in (np.int64, np.int32, np.uint32, np.uint16, np.uint8, np.float64, np.float32)
@@ -802,3 +802,16 @@ def compile_search() -> None:
         prepared, 1, (two, i64[:0], f64[:0], f64, f64), (two, i64[:0]), np.zeros(0, bool), 1,
         workspace, out,
     )  # fmt: skip
+    _compile_preparing(two, u32[:0], f32[:0])
+
+
+def _compile_preparing(offsets, docs, impacts):
+    """Have compiled what makes an index ready for searches, in the types that it has there."""
+    bounds, chosen = np.zeros(0, np.uint8), np.zeros(1, np.int32)
+    for values in (impacts, np.zeros(0)):
+        quantise(values, 1.0, bounds)
+    for numbers in (docs, np.zeros(0, np.int64)):
+        places_of(numbers, 2, np.empty_like(numbers))
+    fill_row(docs, bounds, 1, bounds)
+    for kind in (np.uint16, np.uint32):
+        turn_round(offsets, docs, impacts, chosen, offsets[:-1], np.zeros(0, kind), impacts)

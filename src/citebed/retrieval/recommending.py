@@ -37,8 +37,6 @@ DEFAULT_MODEL = "bm25+learned"
 """What recommends unless another way of retrieval is named."""
 _WITHOUT_MATCH = "passage without a good match"
 _WITHOUT_WORDS = "passage without a word that is in the index"
-_WARM_FROM = 20
-"""From so many passages on, making the recommender ready pays."""
 
 
 class NothingToAsk(CitebedError):
@@ -160,8 +158,8 @@ class Recommender:
             for given in _each(texts)
         ]
         libraries += [text for questions in asked for text in questions.draft.library]
-        if sum(len(questions.passages) for questions in asked) >= _WARM_FROM:
-            self.prepare()
+        if self._runner.prepare_for(sum(len(questions.passages) for questions in asked)):
+            self._cards  # noqa: B018 - all at once
         return self._answered(asked, libraries, how)
 
     def _answered(

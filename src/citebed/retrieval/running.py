@@ -6,6 +6,7 @@ recommending explains what it finds.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -39,8 +40,10 @@ if TYPE_CHECKING:
 
 Docs = NDArray[np.int64]
 RUN_COLUMNS = {"query_id": pl.String, "doc_id": pl.String, "rank": pl.Int32, "score": pl.Float64}
-_PREPARE_FROM = 200_000_000
-"""From so much work on (queries times postings), preparing pays."""
+_LOG = logging.getLogger("citebed")
+_PREPARE_FROM, _COMPILE_FROM = 200_000_000, 5_000_000_000
+"""From so much work on (queries times postings), preparing pays; and from so much, where the search
+is yet to be compiled, which takes a minute."""
 _BY_WORDS = 1000
 """So many documents BM25 puts forward where other signals rank beside it."""
 _DATES = 4
@@ -150,8 +153,19 @@ class Runner:
         assert isinstance(self.pipeline.stage, Ranking)
         return Ranks(self.collection, self.searcher, self.pipeline.stage)
 
+    def prepare_for(self, queries: int) -> bool:
+        """Make ready for so many queries if that pays; whether it did."""
+        work = queries * self.index.description.postings
+        pays = work >= _PREPARE_FROM and (work >= _COMPILE_FROM or not _must_compile())
+        if pays:
+            self.progress.step("preparing", 0)
+            self.prepare()
+        return pays
+
     def prepare(self) -> None:
-        """Make ready for many queries."""
+        """Make ready for many queries; if the search is yet to be compiled, it is said."""
+        if _must_compile():
+            _LOG.warning("note: compiling the search, once on this machine: about a minute")
         self.searcher.prepare()
         if isinstance(self.pipeline.stage, Ranking):
             self.ranks.prepare()
@@ -310,10 +324,16 @@ def run_queries(
     return Run(table, str(pipeline), notes=tuple(runner.notes), facts=runner.facts)
 
 
+def _must_compile() -> bool:
+    """Whether the first search that is prepared for has to wait for the compiler."""
+    from citebed.retrieval import kernels  # with numba, which takes its time to load
+    from citebed.retrieval.compiling import must_compile
+
+    return must_compile(kernels.search_many)
+
+
 def _run(runner: Runner, queries: pl.DataFrame) -> tuple[list[Asked], list[Hits]]:
-    if queries.height * runner.index.description.postings >= _PREPARE_FROM:
-        runner.progress.step("preparing", 0)
-        runner.prepare()
+    runner.prepare_for(queries.height)
     if isinstance(runner.pipeline.stage, Stage):
         runner.encoder  # noqa: B018 - what is missing is told before the search, not after
     runner.progress.step("searching", queries.height)

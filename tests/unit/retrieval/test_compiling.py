@@ -115,3 +115,36 @@ def test_a_full_disk_keeps_nothing_and_harms_nothing(
 ) -> None:
     run(package, temporary, 50, NUMBA_CACHE_DIR=str(tmp_path / "kept"))
     assert kept(tmp_path / "kept") == []
+
+
+COMPILED_BEFORE = """
+import sys
+import citebed
+from citebed.retrieval import kernels
+from citebed.retrieval.models import model_of
+from citebed.retrieval.search.searcher import Searcher
+
+def compiled():
+    every = ((name, getattr(kernels, name)) for name in dir(kernels))
+    return {name: len(made.signatures) for name, made in every if hasattr(made, "signatures")}
+
+kernels.compile_search()
+before = compiled()
+searcher = Searcher(citebed.open_index(sys.argv[1]), model_of(sys.argv[2]))
+searcher.prepare()
+for block in (1, 2):
+    searcher._prepared.arrays(block)
+assert searcher.search(searcher.query("relevance feedback"), 3).docs.size == 3
+print({name for name, many in compiled().items() if many != before[name]})
+"""
+
+
+@pytest.mark.parametrize("model", ["bm25", "ql"])
+def test_what_is_compiled_with_an_index_is_all_that_searching_needs(
+    tmp_path: Path, model: str
+) -> None:
+    citebed.demo(tmp_path / "mine").index(quiet=True)
+    words = [sys.executable, "-c", COMPILED_BEFORE, str(tmp_path / "mine"), model]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "set()\n"

@@ -21,6 +21,7 @@ from citebed.retrieval.recommendations import Recommendation
 from citebed.retrieval.recommending import NothingToAsk, Recommender, recommend
 from citebed.retrieval.running import RunOptions, run_queries
 from citebed.retrieval.search.fields import fields_of
+from citebed.retrieval.search.searcher import Searcher
 
 DOCUMENTS = (
     {
@@ -125,6 +126,14 @@ def test_how_many(folder: Path) -> None:
 def test_nothing_to_ask_with(folder: Path, text: str, what: str) -> None:
     with pytest.raises(NothingToAsk, match=what):
         recommender(folder).recommend(text)
+
+
+def test_many_texts_in_a_small_collection_wait_for_no_compiler(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Searcher, "prepare", lambda _: pytest.fail("a minute of compiling"))
+    found = recommender(folder).recommend_for([TEXT] * 40)
+    assert len(found.passages) == 40
 
 
 @pytest.mark.parametrize("text", ["quux Überraschung", "a" * 100_000])

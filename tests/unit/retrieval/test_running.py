@@ -14,6 +14,7 @@ from tests.unit.retrieval.index.making import build, context, write_collection
 from citebed.collection import open_collection
 from citebed.collection.tables import QUERIES
 from citebed.errors import CitebedError, FormatError
+from citebed.retrieval import running
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.queries import checked_date
@@ -252,3 +253,36 @@ def test_judgements_that_are_none(tmp_path: Path) -> None:
     assert [index.ids[int(n)] for n in others.docs] == ["sea"]
     assert len(judged.hits("q2")[0].docs) == 0
     np.testing.assert_array_equal(relevant.scores, [1.0])
+
+
+# --- preparing ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("queries", "must_compile", "expected"),
+    [
+        (9, False, (False, 0)),
+        (10, False, (True, 0)),
+        (10, True, (False, 0)),
+        (100, True, (True, 1)),
+    ],
+)
+def test_preparing_is_done_where_it_pays_and_compiling_is_told(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    queries: int,
+    must_compile: bool,
+    expected: tuple[bool, int],
+) -> None:
+    folder = made(tmp_path / "c")
+    index = open_index(folder)
+    postings = index.description.postings
+    monkeypatch.setattr(running, "_PREPARE_FROM", 10 * postings)
+    monkeypatch.setattr(running, "_COMPILE_FROM", 100 * postings)
+    monkeypatch.setattr(running, "_must_compile", lambda: must_compile)
+    runner = running.Runner(open_collection(folder), index, pipeline_of("bm25"), RunOptions())
+    prepared = runner.prepare_for(queries)
+    assert (runner.searcher._prepared is not None) is prepared
+    told = caplog.text.count("compiling the search, once on this machine")
+    assert (prepared, told) == expected

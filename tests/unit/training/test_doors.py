@@ -46,7 +46,7 @@ def test_training_needs_no_other_part_of_citebed(texts: TrainingTexts, tmp_path:
         assert (tmp_path / "s.npz").exists()
     else:
         assert told.returncode == 1
-        assert "pip install 'citebed[train]'" in told.stderr
+        assert "-m pip install" in told.stderr
 
 
 @pytest.mark.skipif(not HAS_TORCH, reason="torch is not installed: citebed[train]")
@@ -65,7 +65,7 @@ def test_an_encoder_is_trained_there_too(texts: TrainingTexts, tiny: Path, tmp_p
 def test_without_torch_the_error_says_how_to_install_it(
     texts: TrainingTexts, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(MissingExtra, match=r"needs 'torch'.* pip install 'citebed\[train\]'"):
+    with pytest.raises(MissingExtra, match=r"needs 'torch'.* pip install .*\[train\]"):
         citebed.train_static(texts, out=tmp_path / "s.npz")
     with pytest.raises(MissingExtra, match="torch"):
         citebed.train_encoder(texts, start=tmp_path, out=tmp_path / "out")
@@ -73,7 +73,7 @@ def test_without_torch_the_error_says_how_to_install_it(
     words = [str(tmp_path / "texts.jsonl.xz"), "-o", str(tmp_path / "s.npz")]
     assert main(["train", "static", *words]) == 1
     assert bare_main(["static", *words]) == 1
-    assert capsys.readouterr().err.count("citebed[train]") == 2
+    assert capsys.readouterr().err.count("[train]") == 2
 
 
 @pytest.mark.parametrize(

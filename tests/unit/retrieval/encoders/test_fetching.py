@@ -240,7 +240,7 @@ def test_without_the_extra(package: str, tmp_path: Path, monkeypatch: pytest.Mon
         return original(name, *rest)
 
     monkeypatch.setattr(importlib, "import_module", missing)
-    with pytest.raises(MissingExtra, match=rf"'{package}'.*pip install 'citebed\[neural\]'"):
+    with pytest.raises(MissingExtra, match=rf"'{package}'.*pip install .*\[neural\]"):
         fetch_encoder(source=tmp_path)
 
 

