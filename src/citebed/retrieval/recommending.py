@@ -26,6 +26,7 @@ from citebed.retrieval.recommendations import Recommendation, Recommendations
 from citebed.retrieval.running import Runner, RunOptions
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields, fields_of
 from citebed.retrieval.showing import DEFAULT_NUMBER, Showing
+from citebed.text.boilerplate import is_boilerplate
 from citebed.text.own_words import speaks_of_itself
 from citebed.text.sentences import split_sentences
 from citebed.wording import printable
@@ -201,7 +202,7 @@ class Recommender:
             return passage.silent
         if least != 0 and (language := self._languages.foreign(passage.text)):
             return f"passage in {language}"
-        return _asks_nothing(passage.text) if least is None else ""
+        return _asks_nothing(passage) if least is None else ""
 
     @cached_property
     def _languages(self) -> Languages:
@@ -284,11 +285,15 @@ def _checked(before: str | None) -> str | None:
     return None if before is None else checked_date(before)
 
 
-def _asks_nothing(text: str) -> str:
-    """What a text is that asks for nothing, whatever it was given as."""
-    if is_caption(text):
+def _asks_nothing(passage: Passage) -> str:
+    """What a passage is that asks for nothing, whatever it was given as."""
+    if is_caption(passage.text):
         return "caption"
-    return "passage about the text itself" if speaks_of_itself(text) else ""
+    parts = passage.sentences or split_sentences(passage.text)
+    is_own = speaks_of_itself(passage.text) or all(
+        speaks_of_itself(each) or is_boilerplate(each) for each in parts
+    )
+    return "passage about the text itself" if is_own and parts else ""
 
 
 def _texts_of(paths: Sequence[str | Path]) -> list[str]:
