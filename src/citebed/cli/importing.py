@@ -184,8 +184,6 @@ def import_(
         workers=workers,
         format=format,
     )
-    if Path("-") in (sources or ()):
-        tell_of_terminal("records")
     with progress_bar(quiet or as_json) as progress:
         report = import_sources(collection, sources or (), options, progress)
     if as_json:
@@ -204,6 +202,8 @@ def _check_import_arguments(collection: Path, sources: list[Path] | None) -> Non
         )
     if not sources and not (collection / "citebed.toml").is_file():
         raise typer.BadParameter("name at least one file, folder or archive to read")
+    if Path("-") in (sources or ()):
+        tell_of_terminal("records")
 
 
 def _items(text: str | None) -> tuple[str, ...] | None:
