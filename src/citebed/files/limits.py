@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 
-from citebed.errors import CitebedError
+from citebed.errors import CitebedError, FormatError
 
 VARIABLE = "CITEBED_MAX_BYTES"
 SMALL = 256 << 20
 """Of a file that is read whole: topics, lists, profiles, headers."""
+MODEL = 4 << 30
+"""Of a model's file of weights."""
 PIPE = 64 << 30
 """Of a pipe, which is kept on disk while it is read."""
 BOMB_BYTES = 100 << 20
@@ -34,6 +37,15 @@ def limit(default: int) -> int:
     if found is None:
         raise CitebedError(f"{VARIABLE} is '{given}'; expected a number of bytes, like 20G.")
     return max(default, int(found[1]) * _UNITS[found[2].upper()])
+
+
+def check_size(path: Path, most: int) -> None:
+    """Raise if a file is larger than is read of its kind; how much it takes on the disk, which may
+    be next to nothing, does not matter."""
+    size, most = path.stat().st_size, limit(most)
+    if size > most:
+        what = f"has {size:,} bytes, more than {shown(most)}. {how_to_raise()}"
+        raise FormatError(path, None, what)
 
 
 def how_to_raise() -> str:

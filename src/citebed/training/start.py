@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, FormatError
+from citebed.files.limits import MODEL, check_size
+from citebed.retrieval.dense.model_files import read_arrays
 from citebed.retrieval.rerank.architectures import Shape, shape_of, why_not_built
 from citebed.retrieval.rerank.folder import ModelFolder, open_folder, read_json
+from citebed.retrieval.rerank.torch_tensors import upcast
 from citebed.retrieval.rerank.weights import (
     read_safetensors,
     read_torch_pickle,
-    upcast,
     with_current_names,
 )
 from citebed.wording import printable
@@ -68,7 +69,7 @@ def read_start(folder: str | Path, files: Sequence[str | Path] = ()) -> Start:
 
 def _read(path: Path) -> dict[str, NDArray[Any]]:
     if path.suffix == ".npz":
-        return read_arrays(path)
+        return {name: upcast(array) for name, array in read_arrays(path).items()}
     if path.suffix == ".safetensors":
         return read_safetensors(path)
     if path.suffix == ".bin":
@@ -76,21 +77,11 @@ def _read(path: Path) -> dict[str, NDArray[Any]]:
     if path.suffix == ".onnx":
         from citebed.retrieval.encoders.joining import onnx_weights
 
+        check_size(path, MODEL)
         return onnx_weights(path.read_bytes())
     raise CitebedError(
         f"'{printable(path)}' cannot be trained from; give weights as .safetensors or .npz."
     )
-
-
-def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """The arrays of an ``.npz`` file; nothing in it is unpickled."""
-    try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as stored:
-            return {name: upcast(stored[name]) for name in stored.files}
-    except FileNotFoundError:
-        raise CitebedError(f"no such file: {printable(path)}") from None
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise FormatError(path, None, f"is no file of arrays, or damaged ({error})") from None
 
 
 def names_of_weights(shape: Shape) -> Iterator[str]:

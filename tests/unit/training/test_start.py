@@ -35,6 +35,9 @@ def test_weights_that_cannot_be_started_from(
     (tmp_path / "cut.npz").write_bytes(b"PK\x03\x04")
     with pytest.raises(FormatError, match="is no file of arrays, or damaged"):
         read_start(tiny, [tmp_path / "cut.npz"])
+    np.savez_compressed(tmp_path / "bomb.npz", a=np.zeros(30 << 20, np.int32))  # 120 kB
+    with pytest.raises(FormatError, match=r"bomb\.npz: holds more than 65"):
+        read_start(tiny, [tmp_path / "bomb.npz"])
     objects = np.array([{"a": 1}], dtype=object)
     np.savez(tmp_path / "pickled.npz", a=objects)
     with pytest.raises(FormatError, match="is no file of arrays"):

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError, FormatError
-from citebed.files.limits import how_to_raise, limit, shown
+from citebed.files.limits import MODEL, how_to_raise, limit, shown
 from citebed.files.reading import read_small
 from citebed.files.writing import write_whole
 from citebed.wording import printable
@@ -32,6 +32,9 @@ FORMAT = 1
 MOST_BYTES = 256 << 20
 """Of a model file, and of its arrays together."""
 
+_MOST_TIMES, _SPARE = 16, 64 << 20
+"""Numbers hardly become smaller when they are packed: arrays that take so many times the file, and
+more than some, are made to hurt."""
 _ABOUT = "about"
 _ENDING = ".npy"
 _PACKINGS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -75,7 +78,9 @@ def read_model(path: Path, kind: str) -> ModelFile:
     """A model file of a kind (``static``), checked."""
     data = read_small(path, MOST_BYTES)
     try:
-        arrays = _arrays(path, data)
+        arrays = _arrays(path, data, MOST_BYTES)
+        if not all(each.flags.c_contiguous for each in arrays.values()):
+            raise ValueError("it has an array by columns")
         about = json.loads(bytes(arrays.pop(_ABOUT)))
         found = about["kind"], about["format"]
     except _NO_MODEL as error:
@@ -87,12 +92,21 @@ def read_model(path: Path, kind: str) -> ModelFile:
     return ModelFile(path, hashlib.sha256(data).hexdigest(), about, arrays)
 
 
-def _arrays(path: Path, data: bytes) -> dict[str, NDArray[Any]]:
+def read_arrays(path: Path, most: int = MODEL) -> dict[str, NDArray[Any]]:
+    """The arrays of any ``.npz`` file, by name; nothing in it is unpickled."""
+    try:
+        return _arrays(path, read_small(path, most), most)
+    except _NO_MODEL as error:
+        what = f"is no file of arrays, or damaged ({error})"
+        raise FormatError(path, None, what) from None
+
+
+def _arrays(path: Path, data: bytes, most: int) -> dict[str, NDArray[Any]]:
     with zipfile.ZipFile(io.BytesIO(data)) as packed:
         members = packed.infolist()
         if not {member.compress_type for member in members} <= set(_PACKINGS):
             raise ValueError("it is packed in another way than models are")
-        most = limit(MOST_BYTES)
+        most = limit(min(most, _MOST_TIMES * len(data) + _SPARE))
         if sum(member.file_size for member in members) > most:
             what = f"holds more than {shown(most)}, much for a model. {how_to_raise()}"
             raise FormatError(path, None, what)
@@ -108,9 +122,10 @@ def _array(name: str, data: bytes) -> NDArray[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # numpy warns of some damage and goes on
         shape, by_columns, kind = np.lib.format.read_array_header_1_0(stream)
-    if kind.hasobject or by_columns:
-        raise ValueError(f"'{name}' is an array of {kind}, by columns: {by_columns}")
-    return np.frombuffer(data, kind, offset=stream.tell()).reshape(shape)
+    if kind.hasobject:
+        raise ValueError(f"'{name}' is an array of {kind}")
+    flat = np.frombuffer(data, kind, offset=stream.tell())
+    return flat.reshape(shape, order="F" if by_columns else "C")
 
 
 def write_model(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from citebed.errors import CitebedError, FormatError, is_interrupt
+from citebed.files.limits import MODEL, check_size
 from citebed.files.reading import file_hash, read_text
 from citebed.retrieval.rerank.architectures import positions
 
@@ -67,6 +68,8 @@ def open_folder(path: Path) -> ModelFolder:
         raise CitebedError(
             f"the folder '{path}' has no model: expected one of {', '.join(WEIGHT_FILES)}.{shards}"
         )
+    for file in _weight_files(weights):
+        check_size(file, MODEL)
     config = read_json(path / "config.json")
     if config is None and weights.suffix != ".onnx":
         raise CitebedError(f"the folder '{path}' has {weights.name}, but no config.json beside it")
@@ -78,6 +81,11 @@ def open_folder(path: Path) -> ModelFolder:
 def weight_file(folder: Path) -> Path | None:
     """The file of weights that is used, the first of ``WEIGHT_FILES`` that is there."""
     return next((folder / name for name in WEIGHT_FILES if (folder / name).is_file()), None)
+
+
+def _weight_files(weights: Path) -> list[Path]:
+    """The file of weights, and those beside it to which an ONNX file moves some."""
+    return [weights, *sorted(weights.parent.glob(f"{weights.name}_data*"))]
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
@@ -231,7 +239,7 @@ def fingerprint(folder: ModelFolder, *how: object) -> str:
     they are called. Costs one reading of the weights per process (a tenth of a second for MiniLM).
     """
     digest = hashlib.sha256()
-    files = [folder.weights, *sorted(folder.weights.parent.glob(f"{folder.weights.name}_data*"))]
+    files = _weight_files(folder.weights)
     files += [folder.path / name for name in ("config.json", *TOKENISER_FILES)]
     for file in files:
         if file.is_file():

@@ -13,6 +13,7 @@ from citebed.errors import CitebedError
 from citebed.installing import pip_install
 from citebed.retrieval.rerank.folder import ModelFolder
 from citebed.retrieval.rerank.tokens import Batch
+from citebed.retrieval.rerank.weights import check_torch_pickle
 
 NEEDS = ("torch", "transformers")
 """The packages that this runtime needs."""
@@ -25,6 +26,8 @@ class TorchModel:
 
     def __init__(self, folder: ModelFolder, task: str, device: str) -> None:
         torch, transformers = _import()
+        if folder.weights.suffix == ".bin":  # PyTorch reads it without measure
+            check_torch_pickle(folder.weights)
         there = bool(torch.cuda.is_available())
         if device == "cuda" and not there:
             raise CitebedError("device 'cuda' was asked for, but PyTorch sees no NVIDIA GPU")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 import io
 import json
+import os
 import pickle
 import struct
+import tracemalloc
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -18,10 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.errors import FormatError
+from citebed.retrieval.rerank.torch_tensors import Storage, Tensor, array_of
 from citebed.retrieval.rerank.weights import (
-    _array,
-    _Storage,
-    _Tensor,
     read_safetensors,
     read_torch_pickle,
     with_current_names,
@@ -140,24 +140,112 @@ def test_a_storage_of_a_name_without_end_is_refused(tmp_path: Path) -> None:
         read_torch_pickle(tmp_path / "a.bin")
 
 
-def test_storages_that_are_packed_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("packed", ["data.pkl", "byteorder", "data/0"])
+def test_members_that_are_packed_are_refused(tmp_path: Path, packed: str) -> None:
     """PyTorch packs nothing: what unpacks to more than the file is, is made to hurt."""
     path = tmp_path / "pytorch_model.bin"
     path.write_bytes(saved(ARCHIVE))
     with zipfile.ZipFile(path) as archive:
         members = {info.filename: archive.read(info) for info in archive.infolist()}
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(path, "w") as archive:
         for name, data in members.items():
-            archive.writestr(name, data + bytes(9_000_000) if "/data/" in name else data)
-    with pytest.raises(FormatError, match="storages are larger than the file"):
+            is_it = name.endswith(f"/{packed}")
+            how = zipfile.ZIP_DEFLATED if is_it else zipfile.ZIP_STORED
+            archive.writestr(name, data + bytes(9_000_000 * is_it), how)
+    with pytest.raises(FormatError, match=r"' is packed|larger than the file"):
         read_torch_pickle(path)
+
+
+# --- without measure ------------------------------------------------------------------------
+
+MEBIBYTE = 1 << 20
+STORAGE = (
+    b"(X\x07\x00\x00\x00storagectorch\nHalfStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x01tQ"
+)
+
+
+def views(count: int, size: int) -> bytes:
+    """A pickle of many tensors, each all of one storage of half precision."""
+    begins = b"ctorch._utils\n_rebuild_tensor_v2\n(" + STORAGE
+    tensor = begins + b"K\x00J" + struct.pack("<i", size) + b"\x85K\x01\x85\x89}tR"
+    names = (b"X\x04\x00\x00\x00" + b"%04d" % number for number in range(count))
+    return b"\x80\x02}(" + b"".join(name + tensor for name in names) + b"u."
+
+
+def archive_of(pickled: bytes, storage: bytes = b"", packed: bool = False) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        how = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
+        archive.writestr("model/data.pkl", pickled, how)
+        archive.writestr("model/data/0", storage)
+    return content.getvalue()
+
+
+def stream_of(tensors: bytes, storage: bytes) -> bytes:
+    """The form before PyTorch 1.6."""
+    head = pickle.dumps(0x1950A86A20F9469CFC6C, 2) + pickle.dumps(1001, 2) + pickle.dumps({}, 2)
+    return head + tensors + pickle.dumps(["0"], 2) + storage
+
+
+HUGE = {
+    "room for a billion objects": b"\x80\x02]r\0\0\0\x01.",
+    "room in an archive": archive_of(b"\x80\x02]r\0\0\0\x01."),
+    "a packed pickle": archive_of(b"\x80\x02" + b"]" * 64 * MEBIBYTE + b".", packed=True),
+    "a long pickle": archive_of(b"\x80\x02" + b"]" * 8 * MEBIBYTE + b"."),
+    "many instructions": archive_of(b"\x80\x02" + b"]" * 3 * MEBIBYTE + b"."),
+    "many views of one storage": archive_of(views(200, MEBIBYTE), bytes(2 * MEBIBYTE)),
+    "the same before 1.6": stream_of(
+        views(200, MEBIBYTE), struct.pack("<q", MEBIBYTE) + bytes(2 * MEBIBYTE)
+    ),
+    "a storage without end": stream_of(views(1, 1), struct.pack("<q", 1 << 58)),
+    "a string without end": b"\x80\x02X\xff\xff\xff\x7fabc",
+    "names without end": b"\x80\x02}(" + b"(" * 50 + b"K\x01" + b"q\0h\0\x86" * 50 + b"K\x01u.",
+}
+
+
+@pytest.mark.parametrize("data", HUGE.values(), ids=HUGE.keys())
+def test_a_file_takes_no_more_memory_than_a_few_times_its_size(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "pytorch_model.bin"
+    path.write_bytes(data)
+    tracemalloc.start()
+    try:
+        with pytest.raises(FormatError, match=r"pytorch_model\.bin: "):
+            read_torch_pickle(path)
+        assert tracemalloc.get_traced_memory()[1] < 8 * len(data) + 80 * MEBIBYTE
+    finally:
+        tracemalloc.stop()
+
+
+def test_weights_that_two_parts_share_are_read(tmp_path: Path) -> None:
+    """As those of the words at both ends of a network."""
+    path = tmp_path / "pytorch_model.bin"
+    half = np.arange(1000, dtype=np.float16)
+    path.write_bytes(archive_of(views(2, 1000), half.tobytes()))
+    found = read_torch_pickle(path)
+    for name in ("0000", "0001"):
+        np.testing.assert_array_equal(found[name], half.astype(np.float32))
+
+
+@pytest.mark.usefixtures("neural")
+@pytest.mark.parametrize("read", [read_torch_pickle, read_safetensors])
+def test_a_file_of_holes_is_refused(
+    tmp_path: Path, read: Callable[[Path], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "weights"
+    path.write_bytes(b"x")
+    os.truncate(path, (4 << 30) + 1)
+    with pytest.raises(FormatError, match=r"more than 4 GiB\. .* CITEBED_MAX_BYTES"):
+        read(path)
+    monkeypatch.setenv("CITEBED_MAX_BYTES", "5G")
+    with pytest.raises(FormatError, match=r"not a"):
+        read(path)
 
 
 def test_a_tensor_has_no_more_numbers_than_its_storage() -> None:
     """Steps of 0 would make terabytes of one number."""
-    tensor = _Tensor(_Storage("0", "<f4", 1), 0, (1 << 20, 1 << 20), (0, 0))
+    tensor = Tensor(Storage("0", "<f4"), 0, (1 << 20, 1 << 20), (0, 0))
     with pytest.raises(ValueError, match="beyond its storage"):
-        _array(tensor, {"0": bytes(4)})
+        array_of(tensor, {"0": bytes(4)})
 
 
 # --- safetensors ----------------------------------------------------------------------------
