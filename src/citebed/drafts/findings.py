@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from citebed.drafts.places import Raw
 from citebed.drafts.records import Entry, Place
+from citebed.drafts.wanting import is_no_key
 from citebed.text.identifiers import normalise_doi
 from citebed.text.normalise import unique
 
@@ -41,7 +42,8 @@ class Block(NamedTuple):
 class Findings:
     """The blocks of a draft, its citations by number, its own bibliography, and notes.
 
-    What is cited ``nowhere`` is cited where no prose is: in a table, or by ``\\nocite``.
+    What is cited ``nowhere`` is cited where no prose is: in a table, or by ``\\nocite``; what is
+    ``authored`` by authors and year alone, which no entry of its bibliography tells of.
     ``every_entry`` is set where the draft cites all that its files hold (``\\nocite{*}``), whose
     texts are the ``library``.
     """
@@ -55,13 +57,18 @@ class Findings:
     bibliographies: dict[str, None] = field(default_factory=dict)
     library: list[str] = field(default_factory=list)
     numbers: dict[int, None] = field(default_factory=dict)
+    authored: dict[str, None] = field(default_factory=dict)
     every_entry: bool = False
     _notes: dict[str, list[Place | str]] = field(default_factory=dict)
 
     def cite(self, names: Iterable[str]) -> str:
-        """A place to put into the text for a citation of these keys or identifiers."""
-        self.citations.append(tuple(names))
-        return f"{_OPEN}{len(self.citations) - 1}{_CLOSE}"
+        """A place to put into the text for a citation of these keys or identifiers; of none where
+        one is still to come."""
+        given = tuple(names)
+        known = tuple(name for name in given if not is_no_key(name))
+        self.citations.append(known)
+        place = f"{_OPEN}{len(self.citations) - 1}{_CLOSE}"
+        return place + self.cite(()) if known and known != given else place
 
     def name_bibliographies(self, names: Iterable[str]) -> None:
         """Bibliography files that the draft names, with or without their ending; each once."""

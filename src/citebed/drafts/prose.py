@@ -12,10 +12,12 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from citebed.drafts.authored import is_authored
 from citebed.drafts.findings import PLACE, Block, Findings
 from citebed.drafts.places import places_of
 from citebed.drafts.records import Entry, Passage
 from citebed.drafts.silence import silent_as
+from citebed.drafts.wanting import place_wanted
 from citebed.text.hyphens import join_hyphens
 from citebed.text.identifiers import replace_identifiers
 from citebed.text.markers import markers, remove_markers
@@ -75,18 +77,20 @@ def passages_of(findings: Findings) -> tuple[Passage, ...]:
 
 def _passage(block: Block, number: int, findings: Findings, known: _Names) -> Passage:
     named = replace_identifiers(block.text, lambda name: findings.cite([name]))
-    text = fold(join_hyphens(named))
+    text = fold(join_hyphens(place_wanted(named, lambda: findings.cite(()))))
     shown, spots = _shown(text, findings)
     spots = sorted([*spots, *_written(shown, spots, known, findings)])
     sentences: list[str] = []
     cites: list[tuple[str, ...]] = []
-    for sentence, names in _sentences(shown, spots):
+    wanted: dict[int, None] = {}
+    for sentence, names, wants in _sentences(shown, spots):
         clean = _clean(sentence)
         if any(map(str.isalnum, clean)) or not sentences:
             sentences.append(clean)
             cites.append(names)
         else:
             cites[-1] = unique((*cites[-1], *names))
+        wanted |= {len(sentences) - 1: None} if wants else {}
     words = " ".join(filter(None, sentences))
     places = places_of(block.raw, sentences)
     source, line, column = places[0] if places else block.raw.place(0)
@@ -102,6 +106,7 @@ def _passage(block: Block, number: int, findings: Findings, known: _Names) -> Pa
         column=column,
         places=places,
         silent=silent_as(words, sentences, block.kind, block.section),
+        wanted=tuple(wanted),
     )
 
 
@@ -128,17 +133,22 @@ def _written(shown: str, spots: list[_Spot], known: _Names, findings: Findings) 
         first = bisect_left(places, marker.start)
         if marker.cites and (first == len(places) or places[first] >= marker.end):
             findings.numbers.update((int(cite), None) for cite in marker.cites if cite.isdecimal())
-            yield _Spot(marker.start, tuple(map(known.meaning, marker.cites)))
+            names = tuple(map(known.meaning, marker.cites))
+            findings.authored.update((name, None) for name in names if is_authored(name))
+            yield _Spot(marker.start, names)
 
 
-def _sentences(shown: str, spots: list[_Spot]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each sentence with what it cites; a marker between two belongs to the one before."""
+def _sentences(shown: str, spots: list[_Spot]) -> Iterator[tuple[str, tuple[str, ...], bool]]:
+    """Each sentence with what it cites, and whether a citation is still to come in it; a marker
+    between two belongs to the one before."""
     places = [spot.at for spot in spots]
     spans = sentence_spans(shown)
     taken = 0
     for index, (start, end) in enumerate(spans, start=1):
         upto = len(places) if index == len(spans) else bisect_left(places, end)
-        yield shown[start:end], unique(name for spot in spots[taken:upto] for name in spot.names)
+        own = spots[taken:upto]
+        names = unique(name for spot in own for name in spot.names)
+        yield shown[start:end], names, any(not spot.names for spot in own)
         taken = upto
 
 

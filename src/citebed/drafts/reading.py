@@ -142,4 +142,5 @@ def _cited(findings: Findings) -> Cited:
         titles=unique(entry.title for entry in entries),
         numbers=tuple(sorted(findings.numbers)),
         entries=tuple(entries),
+        authored=tuple(findings.authored),
     )

@@ -32,7 +32,8 @@ class Cited:
     """What a draft cites: BibTeX keys, numbers of markers (``[12]``), and the works behind them.
 
     ``dois`` and ``arxiv`` hold identifiers met in the text or in the entries, in lower case and
-    without an address or a version; ``titles`` the titles of those ``entries`` that state one.
+    without an address or a version; ``titles`` the titles of those ``entries`` that state one;
+    ``authored`` what is cited by names and year alone (``Smith et al. 2019``).
     """
 
     keys: tuple[str, ...] = ()
@@ -41,6 +42,7 @@ class Cited:
     titles: tuple[str, ...] = ()
     numbers: tuple[int, ...] = ()
     entries: tuple[Entry, ...] = ()
+    authored: tuple[str, ...] = ()
 
 
 class Place(NamedTuple):
@@ -60,7 +62,8 @@ class Passage:
     stands. ``line`` and ``column`` are where it starts in its file, which is ``source`` (``""``
     for the draft itself, else the file that the draft includes). ``cites`` holds keys, DOIs,
     ``arXiv:`` ids and numbers, in order. What is ``silent`` asks for no citations, and that is
-    what it is: a ``caption``, a ``heading or stub`` …
+    what it is: a ``caption``, a ``heading or stub`` … ``wanted`` are the numbers of the sentences
+    in which a citation is still to come (``\\cite{}``, ``[?]``).
     """
 
     text: str
@@ -74,6 +77,7 @@ class Passage:
     column: int = 1
     places: tuple[Place, ...] = ()
     silent: str = ""
+    wanted: tuple[int, ...] = ()
 
 
 STUB = "heading or stub"
@@ -155,6 +159,7 @@ def _sentences(draft: Draft) -> list[Passage]:
                 column=place.column,
                 places=(place,),
                 silent=passage.silent,
+                wanted=(0,) if number - len(found) - 1 in passage.wanted else (),
             )
             for number, (text, cites, place) in enumerate(parts, len(found) + 1)
         ]

@@ -255,6 +255,8 @@ class TexReader:
         keys, cursor.at = keys_at(name, cursor.text, start)
         if not keys and cursor.at > start:  # a citation is wanted here: ``\cite{}``
             self._findings.note(f"\\{name}{{}} has no key yet", cursor.place_at(at))
+            if not self._out.muted:
+                self._out.write(self._findings.cite(()), cursor, at)
         elif not keys:
             self._complain(cursor, at, f"\\{name} without keys")
         elif self._out.muted:

@@ -52,7 +52,8 @@ def place_commands(text: str, findings: Findings) -> str:
         if match.start() < at:
             continue
         keys, end = keys_at(match[1], text, match.end())
-        pieces += [text[at : match.start()], take(match[1], keys, findings)]
+        is_read = keys or end > match.end()
+        pieces += [text[at : match.start()], take(match[1], keys, findings) if is_read else ""]
         at = end
     return "".join(pieces) + text[at:]
 
@@ -63,4 +64,4 @@ def take(name: str, keys: Sequence[str], findings: Findings) -> str:
         findings.every_entry |= "*" in keys
         findings.nowhere += [key for key in keys if key != "*"]
         return ""
-    return findings.cite(keys) if keys else ""
+    return findings.cite(keys)

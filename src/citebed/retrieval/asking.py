@@ -56,6 +56,13 @@ class Answer(NamedTuple):
         chance = self.chance(place)
         return self.ranked is not None and chance is not None and chance < self.ranked.least
 
+    def only(self, places: Sequence[int]) -> Answer:
+        """The answer with only the documents at some places, in their order."""
+        those = np.zeros(len(self.hits.docs), bool)
+        those[list(places)] = True
+        hits = Hits(self.hits.docs[those], self.hits.scores[those])
+        return Answer(self.terms, hits, None if self.ranked is None else self.ranked.kept(those))
+
     def without_those_below(self, chance: float) -> Answer:
         """The answer with only those documents that are as likely to be right."""
         if self.ranked is None or self.ranked.chances is None:

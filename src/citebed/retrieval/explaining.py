@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from citebed.retrieval.asking import Answer, Asked
 from citebed.retrieval.foreign import function_words
@@ -15,7 +17,7 @@ from citebed.retrieval.search.searcher import usable
 
 _ENOUGH_SENTENCES = 100
 """So many tell the language of a text."""
-_SHOWN = ("doc_id", "title", "authors", "year", "venue", "doi")
+_SHOWN = ("doc_id", "title", "authors", "year", "venue", "doi", "reprints")
 """What a recommendation says of its document."""
 
 
@@ -31,15 +33,16 @@ def explain(
     asked: Asked,
     answer: Answer,
     cards: Sequence[Mapping[str, Any]],
+    citer: Callable[[str, int | None], str],
     *,
     chances: bool = True,
 ) -> list[Explained]:
     """The documents of an answer as recommendations, with their ``chances`` or without; ``cards``
-    say what is known of each.
+    say what is known of each, and ``citer`` names a citing paper, by its id and year.
 
     Left out is what only function words found, and what is unlikely and shares no word at all.
     """
-    sentences = asked.sentences
+    sentences, index = asked.sentences, runner.index
     beside = _evidence(runner, asked, answer, cards)
     found: list[Explained] = []
     for place, why in enumerate(_reasons(runner, sentences, answer, cards)):
@@ -57,11 +60,22 @@ def explain(
             sentence="" if number is None else sentences[number],
             chance=answer.chance(place) if chances else None,
             abstract_sentence=proof.abstract,
-            citing_sentences=proof.citing,
+            citing_sentences=tuple(said.text for said in proof.citing),
+            cited_by=tuple(citer(index.papers[said.paper], said.year) for said in proof.citing),
+            link=_link(cards[place]),
             **{name: cards[place][name] for name in _SHOWN},
         )
         found.append(Explained(one, number))
     return found
+
+
+def _link(card: Mapping[str, Any]) -> str:
+    """Where a document can be read: by its DOI, its arXiv id, or its address on the web."""
+    if card["doi"]:
+        return f"https://doi.org/{quote(card['doi'], safe='/:;()')}"
+    if card["arxiv"]:
+        return f"https://arxiv.org/abs/{quote(card['arxiv'])}"
+    return card["url"] if re.match(r"https?://", card["url"]) else ""
 
 
 def _reasons(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from citebed.collection import Collection
 from citebed.drafts import Draft, Passage, Unit, draft_of, parse_draft, pieces, read_draft
+from citebed.drafts.wanting import wanted_first
 from citebed.errors import CitebedError
 from citebed.wording import count, printable
 
@@ -20,18 +21,34 @@ _ENDINGS = (
     *(".tex", ".md", ".markdown", ".txt", ".text", ".ltx", ".rst"),
     *(".pdf", ".docx", ".odt", ".bib", ".ipynb", ".html"),
 )
+DEFAULT_NUMBER, DEFAULT_OF_SEVERAL = 10, 3
+"""So many documents a text gets, and each of several passages, unless a number is asked for."""
 _LONGEST_NAME = 255
 """Bytes of the longest file name there can be; longer arguments are text."""
 
 
 class Questions(NamedTuple):
     """The draft, the passages that may ask, the documents that are no answer, and what reading
-    had to say."""
+    had to say.
+
+    Of citations by authors and year that can mean several documents, ``perhaps`` has these: they
+    are no answer where they are cited so.
+    """
 
     draft: Draft
     passages: list[Passage]
-    left_out: frozenset[str]
-    notes: tuple[str, ...]
+    left_out: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+    perhaps: Mapping[str, frozenset[str]] = {}
+
+    @property
+    def number(self) -> int:
+        """How many documents a passage gets, unless a number is asked for: of many, a few each."""
+        return DEFAULT_NUMBER if len(self.passages) == 1 else DEFAULT_OF_SEVERAL
+
+    def no_answers(self, passage: Passage) -> frozenset[str]:
+        """The documents that are no answer for a passage."""
+        return self.left_out.union(*(self.perhaps.get(name, ()) for name in passage.cites))
 
 
 def questions_of(
@@ -41,12 +58,13 @@ def questions_of(
     with the whole of it."""
     draft, by_default = read_given(given)
     unit: Any = each or by_default  # checked by those who cut the draft
-    passages = pieces(draft, unit)
+    passages = wanted_first(pieces(draft, unit))
     if not passages:
         raise CitebedError("there is no prose in the text; expected a sentence or a paragraph")
     notes = () if isinstance(given, Draft) else draft.notes
-    cited = frozenset() if keep_cited else left_out(collection, draft)
-    return Questions(draft, passages, cited, notes)
+    if keep_cited:
+        return Questions(draft, passages, notes=notes)
+    return Questions(draft, passages, *_cited(collection, draft, notes))
 
 
 def read_given(given: Given) -> tuple[Draft, Unit]:
@@ -95,16 +113,26 @@ def may_be_path(text: str) -> bool:
     return bool(text) and is_short and "\n" not in text and "\0" not in text
 
 
-def left_out(collection: Collection, draft: Draft) -> frozenset[str]:
-    """The documents that a draft cites already, and those that are the draft's own paper."""
+def _cited(
+    collection: Collection, draft: Draft, notes: tuple[str, ...]
+) -> tuple[frozenset[str], tuple[str, ...], dict[str, frozenset[str]]]:
+    """The documents that a draft cites already or is itself, the notes, and what it cites perhaps:
+    of a citation by authors and year that fits several documents, no one can tell which it means.
+    """
     cited = draft.cited
-    if not (draft.title or cited.keys or cited.dois or cited.arxiv or cited.entries):
-        return frozenset()
+    if not (
+        draft.title or any((cited.keys, cited.dois, cited.arxiv, cited.entries, cited.authored))
+    ):
+        return frozenset(), notes, {}
     from citebed.drafts import already_cited, is_the_paper
+    from citebed.drafts.authored import by_authors
 
     columns = ("doc_id", "title", "doi", "url", "aliases", "keys", "cite_key", "arxiv")
-    documents = collection.scan_documents().select(columns).collect()
-    return frozenset(already_cited(cited, documents) | is_the_paper(draft.title, None, documents))
+    documents = collection.scan_documents().select(*columns, "authors", "year").collect()
+    found = already_cited(cited, documents) | is_the_paper(draft.title, None, documents)
+    named = by_authors(cited.authored, documents)
+    found = found.union(*(names for names in named.values() if len(names) == 1))
+    return frozenset(found), notes, {cite: names for cite, names in named.items() if len(names) > 1}
 
 
 # --- What gets no answer ------------------------------------------------------------------------

@@ -25,6 +25,7 @@ _SCHEMA: dict[str, Any] = {
     "passage": pl.Int64, "line": pl.Int64, "section": pl.String,
     "file": pl.String, "column": pl.Int64, "key": pl.String, "in_bib": pl.Boolean,
     "chance": pl.Float64, "abstract_sentence": pl.String, "citing_sentences": pl.List(pl.String),
+    "cited_by": pl.List(pl.String), "reprints": pl.List(pl.String), "link": pl.String,
 }  # fmt: skip
 
 
@@ -37,7 +38,8 @@ class Recommendation:
     ``key`` is what to type in a ``\\cite``: the key of an entry that the author has already
     (``in_bib``), or the one to add the document under. A learned ranking also tells the ``chance``
     that it is right (where that was learned for such a case), the sentence of its abstract that is
-    most like the text, and sentences with which other papers cite it for the same.
+    most like the text, and sentences with which other papers (``cited_by``, one each) cite it for
+    the same. ``reprints`` are where else the work appeared, and ``link`` is where it can be read.
     """
 
     rank: int
@@ -60,6 +62,9 @@ class Recommendation:
     chance: float | None = None
     abstract_sentence: str = ""
     citing_sentences: tuple[str, ...] = ()
+    cited_by: tuple[str, ...] = ()
+    reprints: tuple[str, ...] = ()
+    link: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,7 +73,8 @@ class Recommendations(Shown, Sequence[Recommendation]):
 
     ``passages`` are those of a draft that asked, ``left_out`` the documents that it cites already
     or is itself, ``notes`` what else there is to say, ``libraries`` the texts of the author's .bib
-    files. Where a learned ranking tells no chances, ``untold`` says why.
+    files. Where a learned ranking tells no chances, ``untold`` says why. ``silent`` is how many
+    passages got no answer.
     """
 
     found: tuple[Recommendation, ...]
@@ -78,6 +84,7 @@ class Recommendations(Shown, Sequence[Recommendation]):
     collection: Collection | None = None
     libraries: Sequence[str] = ()
     untold: tuple[str, ...] = ()
+    silent: int = 0
 
     @overload
     def __getitem__(self, at: int) -> Recommendation: ...

@@ -16,6 +16,7 @@ from citebed.drafts.records import Draft, Passage, Place
 from citebed.drafts.silence import is_caption
 from citebed.errors import CitebedError
 from citebed.retrieval.analysis import is_telling
+from citebed.retrieval.citers import Citers
 from citebed.retrieval.explaining import Explained, explain
 from citebed.retrieval.foreign import Languages
 from citebed.retrieval.index.index import Index, open_index
@@ -25,7 +26,8 @@ from citebed.retrieval.queries import checked_date
 from citebed.retrieval.recommendations import Recommendation, Recommendations
 from citebed.retrieval.running import Runner, RunOptions
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields, fields_of
-from citebed.retrieval.showing import DEFAULT_NUMBER, Showing
+from citebed.retrieval.showing import Showing
+from citebed.retrieval.works import MORE, reprint, works_of
 from citebed.text.boilerplate import is_boilerplate
 from citebed.text.own_words import speaks_of_itself
 from citebed.text.sentences import split_sentences
@@ -58,10 +60,11 @@ class _How(NamedTuple):
     exclude: frozenset[str]
     before: str | None
     least: float | None
+    by_default: int = 10
 
-    def without(self, left_out: frozenset[str]) -> _How:
-        """The same, with more that is no answer."""
-        return self._replace(exclude=self.exclude | left_out)
+    def of(self, by_default: int, left_out: frozenset[str]) -> _How:
+        """The same, with so many unless a number was asked for, and more that is no answer."""
+        return self._replace(by_default=by_default, exclude=self.exclude | left_out)
 
 
 class Recommender:
@@ -124,7 +127,7 @@ class Recommender:
         from citebed.retrieval.questions import Questions
 
         passage = Passage(text, sentences=tuple(sentences))
-        asked = Questions(Draft((passage,)), [passage], frozenset(), ())
+        asked = Questions(Draft((passage,)), [passage])
         return self._answered([asked], (), _How(k, frozenset(exclude), _checked(before), least))
 
     def recommend_for(  # noqa: PLR0913 - the options of the command, by name
@@ -141,7 +144,9 @@ class Recommender:
     ) -> Recommendations:
         """What texts and drafts should cite: ``k`` documents for each ``text`` (as a whole),
         ``paragraph`` or ``sentence``; by default for each paragraph of a draft. Unless ``k`` is
-        given there are up to ten, and none that would hardly ever be right.
+        given there are up to ten, three for each of several passages, and none that would hardly
+        ever be right. What appeared more than once is one of them. Sentences in which a citation is
+        still to come (``\\cite{}``, ``[?]``) are answered first, each by itself.
 
         Left out is what a draft cites already (unless ``keep_cited``), its own paper, and what is
         later than ``before``. Captions, headings, stubs, passages in a language that the collection
@@ -174,7 +179,7 @@ class Recommender:
         silent: list[tuple[str, Passage]] = []
         for number, (passage, questions) in enumerate(pairs, 1):
             try:
-                best = self._found(passage, how.without(questions.left_out))
+                best = self._found(passage, how.of(questions.number, questions.no_answers(passage)))
             except NothingToAsk as error:
                 if len(pairs) == 1 and error.is_unsearchable:
                     raise
@@ -193,7 +198,7 @@ class Recommender:
         notes += about_keys
         return Recommendations(
             keyed, tuple(passages), left_out, tuple(notes), self.collection, tuple(libraries),
-            tuple(filter(None, untold)),
+            tuple(filter(None, untold)), len(silent),
         )  # fmt: skip
 
     def _silent(self, passage: Passage, least: float | None) -> str:
@@ -212,6 +217,10 @@ class Recommender:
     def _showing(self) -> Showing:
         return Showing(self._runner)
 
+    @cached_property
+    def _citers(self) -> Citers:
+        return Citers(self.collection)
+
     def _found(self, passage: Passage, how: _How) -> list[Explained]:
         """The documents for a passage, each with the number of the sentence that asked for it."""
         if why := self._silent(passage, how.least):
@@ -220,15 +229,22 @@ class Recommender:
         if not len(asked.terms.ids):
             raise self._nothing_to_ask(asked.text)
         asked = replace(asked, sentences=passage.sentences or split_sentences(asked.text))
-        (best,) = self._runner.answers([asked], DEFAULT_NUMBER if how.k is None else how.k)
+        number = how.by_default if how.k is None else how.k
+        (best,) = self._runner.answers([asked], number + MORE)
         answer = best if how.least is None else best.at_least(how.least)
         if how.least is None and self._showing.is_poor(asked.text, answer):
             raise NothingToAsk(_WITHOUT_MATCH, _WITHOUT_MATCH, is_unsearchable=False)
         if how.least is None and how.k is None:
             answer = self._showing.without_tail(asked.text, answer)
-        cards = self._cards_of([self.index.ids[int(number)] for number in answer.hits.docs])
+        cards = self._cards_of([self.index.ids[int(each)] for each in answer.hits.docs])
+        works = works_of(cards)[:number]
+        best_cards = [
+            {**cards[best], "reprints": tuple(reprint(cards[each]) for each in others)}
+            for best, others in works
+        ]
+        answer = answer.only([work.best for work in works])
         told = not self._showing.untold(asked.text)
-        return explain(self._runner, asked, answer, cards, chances=told)
+        return explain(self._runner, asked, answer, best_cards, self._citers.named, chances=told)
 
     def _nothing_to_ask(self, text: str) -> NothingToAsk:
         words = self.index.analyser.words(text)
@@ -261,7 +277,7 @@ class Recommender:
         return [found[name] for name in names]
 
     def _read_cards(self, documents: pl.LazyFrame) -> dict[str, dict[str, Any]]:
-        texts = pl.col("title", "venue", "doi", "abstract", "cite_key").fill_null("")
+        texts = pl.col("title", "venue", "doi", "url", "abstract", "cite_key").fill_null("")
         words = pl.col("keywords").list.join(", ").fill_null("")
         columns = ("doc_id", texts, words, "authors", "year", "arxiv", "keys")
         rows = documents.select(*columns).collect().iter_rows(named=True)

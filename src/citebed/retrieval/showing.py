@@ -9,8 +9,6 @@ from citebed.retrieval.running import Runner
 from citebed.retrieval.subject import Subject
 from citebed.text.own_words import telling_words
 
-DEFAULT_NUMBER = 10
-"""So many documents a text gets, unless a number is asked for."""
 HARDLY_ANY, HARDLY_ANY_OF_FEW = 0.015, 0.001
 """What has less of a chance is hardly ever right: there a list ends. In a small collection, where
 chances are too low, it ends later."""

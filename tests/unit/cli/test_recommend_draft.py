@@ -282,6 +282,81 @@ def test_a_key_that_the_draft_has_for_something_else(
     assert [note for note in found.notes if "ai2018unbiased is another paper's" in note]
 
 
+TALKS = "".join(
+    f"@inproceedings{{10.5072/t{n}, title={{{title}}}, author={{{who}}}, year={2015 + n},"
+    f" booktitle={{Conference {n}}}, doi={{10.5072/t{n}}}}}\n"
+    for n, (title, who) in enumerate(
+        [
+            ("Neural Nets for Whale Songs", "Moe, Mia and Roe, Rob"),
+            ("Neural Nets for Whale Songs (Tutorial)", "Moe, Mia"),
+            ("Neural nets for whale songs", "Ash, Ann"),
+            ("Whale Songs of the North", "Moe, Mia"),
+            ("Whale Songs of the South", "Moe, Mia"),
+            ("Nets for Whale Watching", "Lee, Lea"),
+        ]
+    )
+)
+
+
+@pytest.fixture
+def talks(tmp_path: Path) -> citebed.Workbench:
+    """A tutorial that was given twice, a namesake of it, and other papers."""
+    (tmp_path / "talks.bib").write_text(TALKS)
+    mine = citebed.create(tmp_path / "talks", tmp_path / "talks.bib")
+    mine.index(quiet=True)
+    return mine
+
+
+def test_what_appeared_twice_is_one_answer(talks: citebed.Workbench) -> None:
+    found = talks.recommend("Neural nets for whale songs are trained.", 5, least=0)
+    assert [each.rank for each in found] == [1, 2, 3, 4, 5]
+    assert {"10.5072/t0", "10.5072/t1"} - {each.doc_id for each in found} != set()
+    (tutorial,) = [each for each in found if each.reprints]
+    places = ("2015, Conference 0, 10.5072/t0", "2016, Conference 1, 10.5072/t1")
+    assert tutorial.reprints == (places[tutorial.doc_id == "10.5072/t0"],)
+    assert "10.5072/t2" in {each.doc_id for each in found}, "a work of somebody else"
+    assert tutorial.link == f"https://doi.org/{tutorial.doc_id}"
+
+
+def test_each_of_several_passages_gets_three(talks: citebed.Workbench, tmp_path: Path) -> None:
+    (tmp_path / "d.md").write_text("Neural nets hear whale songs.\n\nWhale songs are of the sea.")
+    many = talks.recommend(tmp_path / "d.md")
+    assert [len(many.of(passage)) for passage in many.passages] == [3, 3]
+    assert len(talks.recommend("Neural nets hear whale songs.")) > 3
+    asked = talks.recommend(tmp_path / "d.md", 4)
+    assert [len(asked.of(passage)) for passage in asked.passages] == [4, 4]
+
+
+def test_what_wants_a_citation_is_answered_first(talks: citebed.Workbench, tmp_path: Path) -> None:
+    (tmp_path / "d.md").write_text("Nets watch whales.\n\nWhale songs are old. The south has [?].")
+    found = talks.recommend(tmp_path / "d.md", 1, least=0)
+    assert [(each.text, each.line) for each in found.passages] == [
+        ("The south has.", 3), ("Nets watch whales.", 1), ("Whale songs are old.", 3),
+    ]  # fmt: skip
+    assert [each.doc_id for each in found][:2] == ["10.5072/t4", "10.5072/t5"]
+    assert [each.passage for each in found] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("named", ["(Lee, 2020)", "Lee (2020)"])
+def test_what_is_cited_by_author_and_year_is_left_out(talks: citebed.Workbench, named: str) -> None:
+    text = f"Nets are for whale watching, as in {named}."
+    found = talks.recommend(text, least=0)
+    assert found.left_out == {"10.5072/t5"}
+    assert "10.5072/t5" not in {each.doc_id for each in found}
+    assert "10.5072/t5" in {each.doc_id for each in talks.recommend(text, keep_cited=True)}
+
+
+def test_a_name_and_year_of_two_papers_is_left_out_where_it_is_cited(tmp_path: Path) -> None:
+    (tmp_path / "two.bib").write_text(TALKS.replace("year=2019", "year=2018"))
+    mine = citebed.create(tmp_path / "two", tmp_path / "two.bib")
+    mine.index(quiet=True)
+    both = {"10.5072/t3", "10.5072/t4"}
+    (tmp_path / "d.md").write_text("Whale songs are old (Moe, 2018).\n\nWhale songs are known.")
+    found = mine.recommend(tmp_path / "d.md", 9, least=0)
+    here, there = ({each.doc_id for each in found.of(passage)} for passage in found.passages)
+    assert (here & both, there & both, found.left_out) == (set(), both, frozenset())
+
+
 @pytest.mark.parametrize(
     "cited",
     [

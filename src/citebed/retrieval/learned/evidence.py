@@ -20,13 +20,21 @@ _SHORTEST = 4
 """Words of a sentence that says something."""
 
 
+class Said(NamedTuple):
+    """What a paper (by number) says of a document; its year, where that is known."""
+
+    text: str
+    paper: int
+    year: int | None
+
+
 class Evidence(NamedTuple):
     """Which sentence of the text (by number) is most like a document, what of the document's
     abstract is most like the text, and what others say when they cite it for the same."""
 
     asked_by: int
     abstract: str
-    citing: tuple[str, ...]
+    citing: tuple[Said, ...]
 
 
 def evidence(
@@ -62,11 +70,14 @@ def _sentences(abstract: str) -> list[str]:
     return [each for each in split_sentences(abstract) if len(each.split()) >= _SHORTEST]
 
 
-def _said(asked: Vectors, citing: CitingSentences, numbers: NDArray[np.int64]) -> tuple[str, ...]:
+def _said(asked: Vectors, citing: CitingSentences, numbers: NDArray[np.int64]) -> tuple[Said, ...]:
     """What the likest citing sentences say, each once."""
     if not len(numbers):
         return ()
     likeness = (asked @ citing.vectors.of(numbers).T).max(axis=0)
     order = np.argsort(-likeness, kind="stable")
-    texts = (citing.texts[int(numbers[at])] for at in order if likeness[at] >= _LIKE_ENOUGH)
-    return tuple(dict.fromkeys(texts))[:_MOST_CITING]
+    found: dict[str, Said] = {}
+    for number in (int(numbers[at]) for at in order if likeness[at] >= _LIKE_ENOUGH):
+        said = Said(citing.texts[number], int(citing.papers[number]), int(citing.years[number]))
+        found.setdefault(said.text, said._replace(year=said.year or None))
+    return tuple(found.values())[:_MOST_CITING]

@@ -1,0 +1,56 @@
+"""Places that want a citation: ``\\cite{}``, ``[?]`` and what else authors put there for now."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from citebed.drafts.records import Passage, Place
+from citebed.text.normalise import unique
+
+_NO_KEY = re.compile(
+    r"[?.…_-]+|x{2,}|(?:todo|fixme|tbd)(?:[-_:.].*)?|missing|cite|ref|citation(?:[-_]?needed)?",
+    re.IGNORECASE,
+)
+_TO_CITE = r"(?:citations?(?: needed)?|cite(?: this| here| me)?|refs?\.?(?: needed)?|references?)"
+_BRACKETED = re.compile(
+    rf"\[(?:\?+(?:[,;]\s?\?+)*|@\??|{_TO_CITE}|(?:todo|tbd|fixme)(?::? ?{_TO_CITE})?|x{{2,3}})\]"
+    rf"|\((?:\?+|citations? needed|refs?\.? needed|(?:todo|fixme):? ?{_TO_CITE}|cite|ref)\)"
+    r"|(?<=\s)\[\](?=[\s.,;:)])",
+    re.IGNORECASE,
+)
+
+
+def is_no_key(name: str) -> bool:
+    """Whether something stands where a key is to come: ``?``, ``TODO``, ``XXX``."""
+    return _NO_KEY.fullmatch(name) is not None
+
+
+def place_wanted(text: str, place: Callable[[], str]) -> str:
+    """A text in which what stands where a citation is to come has become a place."""
+    return _BRACKETED.sub(lambda _: place(), text)
+
+
+def wanted_first(passages: Sequence[Passage]) -> list[Passage]:
+    """The passages to ask with: first the sentences that want a citation, each by itself; then the
+    others, with what else is in their paragraphs."""
+    first = [_part(each, [number]) for each in passages for number in each.wanted]
+    rests = [[n for n in range(len(each.sentences)) if n not in each.wanted] for each in passages]
+    pairs = zip(passages, rests, strict=True)
+    others = [_part(each, rest) if each.wanted else each for each, rest in pairs]
+    return [*first, *(each for each in others if each.text)]
+
+
+def _part(passage: Passage, numbers: Sequence[int]) -> Passage:
+    """Some sentences of a passage, which begins where the first of them stands."""
+    sentences = tuple(passage.sentences[number] for number in numbers)
+    cites = tuple(passage.sentence_cites[number] for number in numbers)
+    places = tuple(passage.places[number] for number in numbers)
+    start = places[0] if places else Place(passage.source, passage.line, passage.column)
+    wanted = tuple(at for at, number in enumerate(numbers) if number in passage.wanted)
+    return replace(
+        passage, text=" ".join(sentences), source=start.source, line=start.line,
+        column=start.column, cites=unique(name for names in cites for name in names),
+        sentences=sentences, sentence_cites=cites, places=places, wanted=wanted,
+    )  # fmt: skip

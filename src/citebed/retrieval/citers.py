@@ -1,0 +1,38 @@
+"""Who cites: the papers that say something of a document, as one would name them in a line."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from citebed.collection import Collection
+from citebed.text.names import family_name
+
+
+class Citers:
+    """The citing papers of a collection by their ids, read when they are first asked for."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+
+    def named(self, paper_id: str, year: int | None) -> str:
+        """``Smith et al. 2019, A Title``, as far as it is known; else the paper's id."""
+        paper = self._papers.get(paper_id, {})
+        authors = [family_name(name) for name in paper.get("authors") or ()]
+        who = " and ".join(authors) if len(authors) <= 2 else f"{authors[0]} et al."
+        when = str(paper.get("year") or year or "")
+        title = paper.get("title") or ("" if who else paper_id)
+        return ", ".join(filter(None, (" ".join(filter(None, (who, when))), title)))
+
+    @cached_property
+    def _papers(self) -> dict[str, dict[str, Any]]:
+        papers = self._collection.papers.select("paper_id", "title", "year", "doc_id", "doi")
+        if papers.is_empty():
+            return {}
+        ids = papers["doc_id"].drop_nulls().to_list()
+        known = self._collection.scan_documents().filter(pl.col("doc_id").is_in(ids))
+        authors = known.select("doc_id", "authors").collect()
+        rows = papers.join(authors, on="doc_id", how="left").to_dicts()
+        return {row["paper_id"]: row for row in rows}
