@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -10,7 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citebed.cli.collect import CollectionFolder
-from citebed.cli.output import AsCsv, AsJson, print_csv, print_json, tell_of_terminal
+from citebed.cli.output import (
+    AsCsv,
+    AsJson,
+    check_page,
+    print_csv,
+    print_json,
+    tell_of_terminal,
+    typed,
+)
 from citebed.errors import UnknownName
 from citebed.report.progress_bar import progress_bar
 from citebed.wording import count, printable
@@ -210,6 +219,7 @@ _FORMS = ("text", "json", "csv", "lines", "bibtex")
 
 
 def recommend(
+    context: typer.Context,
     collection: CollectionFolder,
     text: Annotated[
         str,
@@ -220,8 +230,8 @@ def recommend(
         typer.Option(
             "-k",
             min=1,
-            help="Documents for each piece of text. By default up to 10, and none that would "
-            "hardly ever be right.",
+            help="Documents for each piece of text. By default up to 10, for each of several "
+            "passages up to 3, and none that would hardly ever be right.",
         ),
     ] = None,
     each: Annotated[
@@ -266,6 +276,10 @@ def recommend(
     full: Annotated[
         bool, typer.Option("--full", help="BibTeX entries with all their fields, not short ones.")
     ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write the answers to this .html file, with links, and print none."),
+    ] = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
 ) -> None:
@@ -283,6 +297,10 @@ def recommend(
     shown = _form(form, {"bibtex": bibtex, "json": as_json, "csv": as_csv})
     if full and not (append or shown == "bibtex"):
         raise typer.BadParameter("--full is for BibTeX: add --bibtex or --append FILE.bib.")
+    if html is not None:
+        check_page(html, {os.path.realpath(text)})
+        if shown != "text":
+            raise typer.BadParameter("--html writes a page: leave out the other form.")
     opened, its_index = _open(collection, quiet=False)
     if before is not None:
         checked_date(before)
@@ -294,9 +312,23 @@ def recommend(
             draft, k, each=each or unit, before=before, keep_cited=keep_cited, bib=mine, least=least
         )
     added = None if append is None else found.append_to(append, full=full)
-    _print(found, shown, full)
+    if html is None:
+        _print(found, shown, full)
+    else:
+        _write_page(found, html, text, typed(context))
     if append is not None:
         _tell_added(append, added or ())
+
+
+def _write_page(found: Recommendations, path: Path, text: str, command: str) -> None:
+    from citebed.files.writing import write_whole
+    from citebed.report.recommendation_page import recommendation_page
+
+    _note(found.notes)
+    name = Path(text).name if found.passages and found[0:1] and found[0].file else "the text"
+    page = recommendation_page(found, f"What {name} should cite", command)
+    write_whole(path, printable(page))
+    typer.echo(f"{printable(path)}: {found.summary or count(len(found), 'paper')}")
 
 
 def _form(named: str | None, flags: dict[str, bool]) -> str:
@@ -340,13 +372,14 @@ def _print(found: Recommendations, form: str, full: bool) -> None:
     elif form == "lines":
         sys.stdout.writelines(f"{line}\n" for line in editor_lines(found))
     else:
+        if found.summary:
+            typer.echo(f"{found.summary}\n")
         for passage in found.passages:
             lines = passage_lines(passage, found.of(passage), alone=len(found.passages) == 1)
             sys.stdout.write("\n".join(lines) + "\n")
         _note(found.untold)
-    if found.left_out:
-        many, which = len(found.left_out), _listed(found.left_out_keys)
-        typer.echo(f"left out {many} that the text cites already or is itself: {which}", err=True)
+    for note in found.left_out_note:
+        typer.echo(note, err=True)
 
 
 def _flat(row: dict[str, Any]) -> dict[str, Any]:

@@ -52,11 +52,11 @@ def by_authors(cites: Iterable[str], documents: pl.DataFrame) -> dict[str, froze
     by_year: dict[int, list[tuple[str, list[str]]]] = {}
     for doc_id, year, names in rows.collect().iter_rows():
         by_year.setdefault(year, []).append((doc_id, names or []))
-    found = {
+    meant = {
         cite: frozenset(name for name, own in by_year.get(each.year, ()) if each.fits(own))
         for cite, each in wanted.items()
     }
-    return {cite: names for cite, names in found.items() if names}
+    return {cite: names for cite, names in meant.items() if names}
 
 
 def _read(cite: str) -> _Authored | None:

@@ -18,13 +18,13 @@ class Citers:
         self._collection = collection
 
     def named(self, paper_id: str, year: int | None) -> str:
-        """``Smith et al. 2019, A Title``, as far as it is known; else the paper's id."""
+        """``Smith et al. (2019), A Title``, as far as it is known; else the paper's id."""
         paper = self._papers.get(paper_id, {})
         authors = [family_name(name) for name in paper.get("authors") or ()]
         who = " and ".join(authors) if len(authors) <= 2 else f"{authors[0]} et al."
-        when = str(paper.get("year") or year or "")
-        title = paper.get("title") or ("" if who else paper_id)
-        return ", ".join(filter(None, (" ".join(filter(None, (who, when))), title)))
+        title, known = paper.get("title") or paper_id, paper.get("year") or year
+        when = f" ({known})" if known else ""
+        return f"{who}{when}, {title}" if who else f"{title}{when}"
 
     @cached_property
     def _papers(self) -> dict[str, dict[str, Any]]:

@@ -11,7 +11,7 @@ from citebed.retrieval.asking import Answer, Asked
 from citebed.retrieval.foreign import function_words
 from citebed.retrieval.learned.evidence import Evidence
 from citebed.retrieval.reasons import Reason, Reasons
-from citebed.retrieval.recommendations import Recommendation
+from citebed.retrieval.recommendation import Recommendation
 from citebed.retrieval.running import Runner
 from citebed.retrieval.search.searcher import usable
 

@@ -13,7 +13,7 @@ from citebed.collection import Collection
 from citebed.collection.cite_keys import typable
 from citebed.drafts.cite_keys import Bibliography, Work
 from citebed.drafts.records import Draft
-from citebed.retrieval.recommendations import Recommendation
+from citebed.retrieval.recommendation import Recommendation
 
 Card = Mapping[str, Any]
 

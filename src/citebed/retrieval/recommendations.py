@@ -12,12 +12,16 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.frames import Shown
+from citebed.retrieval.answers_html import STYLE, answers_html
+from citebed.retrieval.recommendation import Recommendation
+from citebed.wording import count
 
 if TYPE_CHECKING:
     from citebed.collection import Collection
     from citebed.drafts import Passage
     from citebed.records import Document
 
+_MOST_NAMES = 20
 _SCHEMA: dict[str, Any] = {
     "rank": pl.Int64, "doc_id": pl.String, "score": pl.Float64, "title": pl.String,
     "authors": pl.List(pl.String), "year": pl.Int64, "venue": pl.String, "doi": pl.String,
@@ -27,44 +31,6 @@ _SCHEMA: dict[str, Any] = {
     "chance": pl.Float64, "abstract_sentence": pl.String, "citing_sentences": pl.List(pl.String),
     "cited_by": pl.List(pl.String), "reprints": pl.List(pl.String), "link": pl.String,
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Recommendation:
-    """A document, and why: ``terms`` are the words of the text that asked for it, best first.
-
-    ``sentence`` is the sentence of the text that asked most for it, which stands in ``file`` at
-    ``line`` and ``column``; ``passage`` is which passage of a draft, and ``section`` its heading.
-    ``key`` is what to type in a ``\\cite``: the key of an entry that the author has already
-    (``in_bib``), or the one to add the document under. A learned ranking also tells the ``chance``
-    that it is right (where that was learned for such a case), the sentence of its abstract that is
-    most like the text, and sentences with which other papers (``cited_by``, one each) cite it for
-    the same. ``reprints`` are where else the work appeared, and ``link`` is where it can be read.
-    """
-
-    rank: int
-    doc_id: str
-    score: float
-    title: str
-    authors: tuple[str, ...]
-    year: int | None
-    venue: str
-    doi: str
-    terms: tuple[str, ...]
-    sentence: str
-    passage: int = 1
-    line: int = 1
-    section: str = ""
-    file: str = ""
-    column: int = 1
-    key: str = ""
-    in_bib: bool = False
-    chance: float | None = None
-    abstract_sentence: str = ""
-    citing_sentences: tuple[str, ...] = ()
-    cited_by: tuple[str, ...] = ()
-    reprints: tuple[str, ...] = ()
-    link: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,6 +87,49 @@ class Recommendations(Shown, Sequence[Recommendation]):
         because = pl.col("terms").list.join(", ").alias("because of")
         score = pl.col("score").round(2)
         return self.table.select(*first, "rank", score, "key", "title", "year", because)
+
+    def _repr_html_(self) -> str:
+        """What a terminal shows, for notebooks."""
+        return f"<style>{STYLE}</style>{answers_html(self.answers, self.summary, self.told)}"
+
+    @property
+    def answers(self) -> list[tuple[Passage, list[Recommendation]]]:
+        """Each passage that asked, and what it should cite."""
+        return [(passage, self.of(passage)) for passage in self.passages]
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """All that there is to say beside the answers."""
+        return (*self.notes, *self.untold, *self.left_out_note)
+
+    @property
+    def summary(self) -> str:
+        """In a line, how many passages of a draft got an answer; empty where there is only one, or
+        none."""
+        if not self.found or len(self.passages) + self.silent < 2:
+            return ""
+        papers = {each.doc_id for each in self.found}
+        had = {each.doc_id for each in self.found if each.in_bib}
+        wanted = sum(bool(passage.wanted) for passage in self.passages)
+        answered = len({each.passage for each in self.found})
+        asked = count(len(self.passages) + self.silent, "passage")
+        parts = (
+            f"{asked}, {answered:,} answered with {count(len(papers), 'paper')}"
+            + (f", {len(had):,} of them in your .bib" if had else ""),
+            f"first {count(wanted, 'sentence')} where a citation is to come" if wanted else "",
+            f"{self.silent:,} without an answer" if self.silent else "",
+        )
+        return "; ".join(filter(None, parts))
+
+    @property
+    def left_out_note(self) -> tuple[str, ...]:
+        """What is ``left_out``, in a line for people, if anything is."""
+        if not self.left_out:
+            return ()
+        keys = self.left_out_keys
+        more = f" and {len(keys) - _MOST_NAMES} more" if len(keys) > _MOST_NAMES else ""
+        which = ", ".join(keys[:_MOST_NAMES]) + more
+        return (f"left out {len(keys)} that the text cites already or is itself: {which}",)
 
     # --- BibTeX ---
 

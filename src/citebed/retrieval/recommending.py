@@ -23,7 +23,8 @@ from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.keying import with_keys
 from citebed.retrieval.pipeline import Pipeline, pipeline_of
 from citebed.retrieval.queries import checked_date
-from citebed.retrieval.recommendations import Recommendation, Recommendations
+from citebed.retrieval.recommendation import Recommendation
+from citebed.retrieval.recommendations import Recommendations
 from citebed.retrieval.running import Runner, RunOptions
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields, fields_of
 from citebed.retrieval.showing import Showing

@@ -6,12 +6,13 @@ from __future__ import annotations
 from citebed.retrieval.asking import Answer
 from citebed.retrieval.pipeline import Learned
 from citebed.retrieval.running import Runner
+from citebed.retrieval.saying import HARDLY_ANY
 from citebed.retrieval.subject import Subject
 from citebed.text.own_words import telling_words
 
-HARDLY_ANY, HARDLY_ANY_OF_FEW = 0.015, 0.001
-"""What has less of a chance is hardly ever right: there a list ends. In a small collection, where
-chances are too low, it ends later."""
+HARDLY_ANY_OF_FEW = 0.001
+"""A list ends at what is hardly ever right; in a small collection, where chances are too low, it
+ends later."""
 OF_STRANGE, OF_STRANGE_WORDS = 0.4, 0.2
 """The least chances of a good match for a text on another subject: vectors, which learned from
 papers, often find something for it that is likely, though not as likely as this. Less is needed

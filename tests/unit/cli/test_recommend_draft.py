@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lxml import html as lxml_html
 
 import citebed
 from citebed.cli.app import main
@@ -335,6 +336,55 @@ def test_what_wants_a_citation_is_answered_first(talks: citebed.Workbench, tmp_p
     ]  # fmt: skip
     assert [each.doc_id for each in found][:2] == ["10.5072/t4", "10.5072/t5"]
     assert [each.passage for each in found] == [1, 2, 3]
+
+
+def test_a_draft_s_answers_begin_with_a_summary(run: Run) -> None:
+    out = run("recommend", "c", "paper.tex")[1]
+    assert out.splitlines()[0] == (
+        "5 passages, 4 answered with 4 papers, 1 of them in your .bib; "
+        "first 2 sentences where a citation is to come; 1 without an answer"
+    )
+    assert out.splitlines()[2].startswith(
+        "── Introduction · line 5 · a citation is to come: Elms grow in the city"
+    )
+    assert not run("recommend", "c", "Whales have songs.")[1].startswith("1 passage")
+
+
+def test_a_page_of_answers(run: Run, tmp_path: Path) -> None:
+    code, out, err = run("recommend", "c", "paper.tex", "--html", "answers.html")
+    assert code == 0
+    assert out.startswith("answers.html: 5 passages, 4 answered with 4 papers")
+    assert "note: no answer for 1 caption (line 10)" in err
+    page = lxml_html.fromstring((tmp_path / "answers.html").read_text("utf-8"))
+    assert page.findtext(".//h1/bdi") == "What paper.tex should cite"
+    heads = [head.text_content() for head in page.iter("h3")]
+    rows = answers(run, "paper.tex")
+    assert len(heads) == len({row["passage"] for row in rows}) == 4
+    assert heads[0] == "Introduction · line 5 · a citation is to come"
+    items = page.xpath("//div[@class='citebed-answers']//li")
+    assert [item.find(".//p[@class='title']").text_content() for item in items] == [
+        row["title"] for row in rows
+    ]
+    links = {link.get("href") for link in page.xpath("//div[@class='citebed-answers']//a")}
+    assert links == {row["link"] for row in rows if row["link"]}
+    assert "https://doi.org/10.5072/oak" in links
+    jumps = {link.get("href") for link in page.xpath("//section[@id='passages']//a")}
+    assert jumps == {f"#{head.get('id')}" for head in page.iter("h3")}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        (("--html", "paper.tex"), "is one of the files that are read"),
+        (("--html", "gone/answers.html"), "there is no folder"),
+        (("--html", "answers.txt"), "name a file that ends in .html"),
+        (("--html", "answers.html", "--json"), "leave out the other form"),
+    ],
+)
+def test_where_a_page_cannot_go(run: Run, arguments: tuple[str, ...], what: str) -> None:
+    code, _, err = run("recommend", "c", "paper.tex", *arguments)
+    assert code == 1
+    assert what in err
 
 
 @pytest.mark.parametrize("named", ["(Lee, 2020)", "Lee (2020)"])

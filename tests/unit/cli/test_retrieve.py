@@ -271,7 +271,7 @@ def test_search_refuses(run: Run, arguments: list[str], what: str) -> None:
 FIELDS = (
     *("rank", "doc_id", "score", "title", "authors", "year", "venue", "doi", "terms", "sentence"),
     *("passage", "line", "section", "file", "column", "key", "in_bib"),
-    *("chance", "abstract_sentence", "citing_sentences"),
+    *("chance", "abstract_sentence", "citing_sentences", "cited_by", "reprints", "link"),
 )
 
 
@@ -288,7 +288,8 @@ def test_recommend_for_people(run: Run) -> None:
     assert lines[4] == "    asked by: Oaks grow in forests."
     assert lines[5] == "    it says: Oaks grow in forests."
     assert lines[6] == "    cited elsewhere: Forests have oaks."
-    assert lines[7].startswith(" 2. ")
+    assert lines[7] == "      by A Paper (2015)"
+    assert lines[8].startswith(" 2. ")
     assert len([line for line in lines if line[:3].strip().rstrip(".").isdigit()]) == 2
 
 

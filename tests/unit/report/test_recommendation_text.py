@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from citebed.drafts import Passage
-from citebed.report.recommendation_text import chance_in_words, passage_lines
-from citebed.retrieval.recommendations import Recommendation
+from citebed.report.recommendation_text import passage_lines
+from citebed.retrieval.recommendation import Recommendation
+from citebed.retrieval.saying import chance_in_words
 
 LONG = "a" * 1_000_000
 

@@ -17,7 +17,7 @@ from citebed.collection.tables import QUERIES
 from citebed.errors import CitebedError
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.recommendations import Recommendation
+from citebed.retrieval.recommendation import Recommendation
 from citebed.retrieval.recommending import NothingToAsk, Recommender, recommend
 from citebed.retrieval.running import RunOptions, run_queries
 from citebed.retrieval.search.fields import fields_of

@@ -1,6 +1,7 @@
 """Pages from the templates of this folder: one file with its style, script and data.
 
-Templates escape whatever they are given but `Markup`, which only `inline_svg` makes. The page's
+Templates escape whatever they are given but `Markup`, which only `inline_svg` makes, and
+`recommendation_page` of what `answers_html` escaped. The page's
 Content-Security-Policy lets the browser load nothing at all, and run only the one style and the
 two scripts of this file (the first of them all pages have), which it knows by their hashes.
 """
@@ -96,9 +97,9 @@ def render(
 
     ``sections`` are the headings of its parts by their ids, which the template has a block each
     for; ``scripts`` are the files of this folder that the page needs. ``libraries``, a title, the
-    ``command`` and all else that the template shows are ``values``.
+    ``command`` and all else that the template shows are ``values``; ``more_style`` is its own.
     """
-    style, ready = _file("page.css"), ready_script()
+    style, ready = _file("page.css") + values.pop("more_style", ""), ready_script()
     script = "\n".join([*map(_file, scripts), "citebedReady();\n"])
     versions = {name: metadata.version(name) for name in values.pop("libraries")}
     return environment().get_template(template).render(

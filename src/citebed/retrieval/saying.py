@@ -1,0 +1,82 @@
+"""What is said of a recommendation, line by line: on a terminal, in a notebook and on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from citebed.drafts import Passage
+from citebed.retrieval.recommendation import Recommendation
+from citebed.text.names import display_name
+
+HARDLY_ANY = 0.015
+"""What has less of a chance is hardly ever right."""
+_IN_BIB = " (in your .bib)"
+
+
+class Line(NamedTuple):
+    """Something said, under a label; ``by`` is who says it, where that is somebody else."""
+
+    label: str
+    text: str
+    by: str = ""
+
+
+def place_of(passage: Passage) -> str:
+    """Where a passage stands: its heading and line."""
+    line = f"{passage.source}:{passage.line}" if passage.source else f"line {passage.line}"
+    wanted = "a citation is to come" if passage.wanted else ""
+    return " · ".join(filter(None, (passage.section, line, wanted)))
+
+
+def title_of(each: Recommendation) -> str:
+    """The title, or what else the document goes by."""
+    return each.title or each.doc_id
+
+
+def about(each: Recommendation) -> str:
+    """Who wrote it, when, and where it appeared."""
+    return " · ".join(filter(None, (authors(each), str(each.year or ""), each.venue, each.doi)))
+
+
+def authors(each: Recommendation) -> str:
+    """The authors as one reads them: up to three, or the first and how many others."""
+    read = [display_name(name) for name in each.authors[:3]]
+    several = len(each.authors) > 3
+    return f"{read[0]} and {len(each.authors) - 1} others" if several else ", ".join(read)
+
+
+def key_of(each: Recommendation) -> str:
+    """What to type in a ``\\cite``, and whether the author has it already."""
+    return f"{each.key}{_IN_BIB if each.in_bib else ''}"
+
+
+def sure(each: Recommendation) -> str:
+    """How sure it is: the chance in words, or the score where none is known."""
+    return f"{each.score:.2f}" if each.chance is None else chance_in_words(each.chance)
+
+
+def because(each: Recommendation) -> str:
+    """The words of the text that asked for it."""
+    return ", ".join(each.terms)
+
+
+def proofs(each: Recommendation, *, several: bool) -> Iterator[Line]:
+    """What speaks for it: the sentence that asked, where there are ``several``, what the document
+    says, and what others say of it; and where else it appeared."""
+    if several and each.sentence:
+        yield Line("asked by", each.sentence)
+    if each.abstract_sentence:
+        yield Line("it says", each.abstract_sentence)
+    for said, by in list(zip(each.citing_sentences, each.cited_by or ("", ""), strict=False))[:1]:
+        yield Line("cited elsewhere", said, by)
+    if each.reprints:
+        yield Line("also as", "; ".join(each.reprints))
+
+
+def chance_in_words(chance: float) -> str:
+    """A chance as people say it: how many in ten, twenty or fifty that are as likely are right."""
+    for of, least in ((10, 0.15), (20, 0.125), (10, 0.075), (20, 0.045), (50, HARDLY_ANY)):
+        if chance >= least:
+            return f"about {min(round(chance * of), of - 1)} in {of} are right"
+    return "hardly any are right"
