@@ -207,10 +207,13 @@ def read_archive(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
     """
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
-        root = next(name for name in names if name.endswith("data.pkl")).removesuffix("data.pkl")
+        pickled = next((name for name in names if name.endswith("data.pkl")), None)
+        if pickled is None:
+            raise ValueError("the archive has no data.pkl")
+        root = pickled.removesuffix("data.pkl")
         if f"{root}byteorder" in names and _member(archive, f"{root}byteorder", 16) != b"little":
             raise FormatError(path, None, "written on a big-endian machine")
-        tensors = _Machine().run(io.BytesIO(_member(archive, f"{root}data.pkl", _MOST_BYTES)))
+        tensors = _Machine().run(io.BytesIO(_member(archive, pickled, _MOST_BYTES)))
         wanted = {t.storage.key for t in _values(tensors) if isinstance(t, Tensor)}
         size = path.stat().st_size
         if sum(archive.getinfo(f"{root}data/{key}").file_size for key in wanted) > size:

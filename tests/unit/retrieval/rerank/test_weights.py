@@ -156,6 +156,14 @@ def test_members_that_are_packed_are_refused(tmp_path: Path, packed: str) -> Non
         read_torch_pickle(path)
 
 
+def test_an_archive_of_something_else_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "pytorch_model.bin"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("notes.txt", "x")
+    with pytest.raises(FormatError, match=r"the archive has no data\.pkl"):
+        read_torch_pickle(path)
+
+
 # --- without measure ------------------------------------------------------------------------
 
 MEBIBYTE = 1 << 20

@@ -1,0 +1,75 @@
+"""Files moved and removed below a folder that is held open: nothing outside is reached."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from citebed.files.held import Misplaced, held
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "diary").write_text("mine")
+    (tmp_path / "c" / "deep").mkdir(parents=True)
+    (tmp_path / "c" / "a").write_text("a")
+    (tmp_path / "c" / "deep" / "b").write_text("b")
+    (tmp_path / "c" / "linked").symlink_to("../home")
+    (tmp_path / "c" / "deep" / "diary").symlink_to("../../home/diary")
+    return tmp_path / "c"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../home/diary", "linked/diary", "deep/../../home/diary", "./a", "deep//b", "", "a/b", "x\0y"],
+)
+def test_names_that_lead_elsewhere_are_refused(folder: Path, name: str) -> None:
+    with held(folder) as inside:
+        for act in (inside.has, inside.remove, lambda name: inside.move("a", name)):
+            with pytest.raises(Misplaced):
+                act(name)
+    assert (folder.parent / "home" / "diary").read_text() == "mine"
+    assert sorted(os.listdir(folder)) == ["a", "deep", "linked"]
+
+
+def test_a_link_in_place_of_a_file_is_no_file_and_goes_alone(folder: Path) -> None:
+    with held(folder) as inside:
+        with pytest.raises(Misplaced, match="not a plain file"):
+            inside.has("deep/diary")
+        inside.remove("deep/diary")
+        inside.remove("deep/diary")
+        inside.remove("nowhere/diary")
+    assert os.listdir(folder / "deep") == ["b"]
+    assert (folder.parent / "home" / "diary").read_text() == "mine"
+
+
+def test_files_are_moved_between_folders(folder: Path) -> None:
+    with held(folder) as inside:
+        assert inside.has("a")
+        assert not inside.has("new/a")
+        inside.folder("new/er", make=True)
+        inside.move("a", "new/er/a")
+        inside.move("deep/b", "new/er/a")
+        inside.sync()
+    assert (folder / "new" / "er" / "a").read_text() == "b"
+    assert not (folder / "a").exists()
+
+
+def test_a_folder_that_is_exchanged_for_a_link_meanwhile_leads_nowhere_else(folder: Path) -> None:
+    with held(folder) as inside:
+        inside.folder("deep")
+        (folder / "deep").rename(folder / "aside")
+        (folder / "deep").symlink_to("../home")
+        inside.move("a", "deep/diary")
+    assert (folder.parent / "home" / "diary").read_text() == "mine"
+    assert (folder / "aside" / "diary").read_text() == "a"
+
+
+def test_all_handles_are_closed(folder: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    with held(folder) as inside:
+        inside.folder("new/er", make=True)
+    assert len(os.listdir("/proc/self/fd")) == before
