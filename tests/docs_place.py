@@ -16,9 +16,9 @@ import polars as pl
 
 import citebed
 from citebed.cli.app import main
-from citebed.collection.demo import import_demo, write_topics
+from citebed.cli.demo import TEAMS
+from citebed.collection.demo import import_demo, write_stream, write_topics
 from citebed.judging.demo import demo_papers
-from citebed.runs.times import parse_time
 
 MODELS = {"bm25": "bm25", "ql": "ql", "rm3": "bm25+rm3", "rocchio": "bm25+rocchio", "dense": "kl"}
 
@@ -147,23 +147,16 @@ def _judgements(folder: Path) -> None:
 
 
 def _stream(folder: Path) -> None:
-    topics, judged = write_topics(folder / "stream")
-    shutil.copy(topics, folder / "topics.jsonl")
-    documents = citebed.open(folder / "mine").documents.filter(pl.col("year").is_not_null())
-    rows = [
-        {"doc_id": doc_id, "time": parse_time(f"{year}-01-01", utc=True), "title": title}
-        for doc_id, title, year in documents.select("doc_id", "title", "year").iter_rows()
-    ]
-    rows.sort(key=lambda row: (row["time"], row["doc_id"]))
-    (folder / "stream.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    times = {row["doc_id"]: row["time"] for row in rows}
-    lines = [line.split() for line in judged.read_text().splitlines()]
-    known = [(q, f"{times[doc]:010d}-{doc}", grade) for q, _, doc, grade in lines if doc in times]
-    (folder / "kba.qrels").write_text("".join(f"{q} 0 {doc} {grade}\n" for q, doc, grade in known))
-    (folder / "kba").mkdir()
-    for team, model in (("ours", "names"), ("theirs", "relevance_model")):
-        words = ("--topics", folder / "topics.jsonl", "--model", model, "--team", team, "--quiet")
-        run("filter", folder / "stream.jsonl", *words, "-o", folder / "kba" / f"{model}.run")
-    (folder / "judged.txt").write_text("".join(f"{q} {doc} 1000 2 1\n" for q, doc, _ in known))
+    place = folder / "mine" / "stream"
+    topics, _ = write_topics(place)
+    stream, judged = write_stream(citebed.open(folder / "mine"), place)
+    for path in (topics, stream, judged):
+        shutil.copy(path, folder)
+    (place / "kba").mkdir()
+    for team, model in TEAMS.items():
+        words = ("--topics", topics, "--model", model, "--team", team, "--quiet")
+        run("filter", stream, *words, "-o", place / "kba" / f"{model}.run")
+    known = [line.split() for line in judged.read_text().splitlines()]
+    (folder / "judged.txt").write_text("".join(f"{q} {doc} 1000 2 1\n" for q, _, doc, _ in known))
     shutil.copy(folder / "paragraphs.qrels", folder / "big.qrels")
     (folder / "big.run.gz").write_bytes(gzip.compress((folder / "bm25.run").read_bytes()))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 from pathlib import Path
 from statistics import fmean
 
 import pytest
 
+from citebed import demo
+from citebed.cli.app import main
 from citebed.judging.source_tables import ELSEWHERE
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "papers.md"
@@ -63,3 +67,35 @@ def test_the_means_of_table_5() -> None:
 def test_every_table_and_figure_has_its_command(heading: str) -> None:
     below = PAGE.read_text("utf-8").split(f"\n### {heading}\n")[1].split("\n#")[0]
     assert re.search(r"^```sh\ncitebed ", below, re.MULTILINE)
+
+
+def test_the_figures_of_the_demo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What the first table says of the demo is what the commands below it give."""
+    monkeypatch.chdir(tmp_path)
+    demo("mine")
+    assert main(["index", "mine"]) == 0
+    page = PAGE.read_text("utf-8")
+    below = page.split("## Cited and non-cited papers (2007)")[1].split("## Time-aware")[0]
+    wanted = ("simulate", "export", "subset", "difference", "okapi.run", "kl.run", "text", "citing")
+    lines = [line for line in below.split("\n") if line.startswith("citebed ")]
+    for line in (each for each in lines if any(word in each for word in wanted)):
+        words = shlex.split(line)[1:]
+        if "table5/*.run" not in words and "--part" not in words:
+            assert main(words) == 0, line
+    capsys.readouterr()
+    counts = [len(Path(name).read_text().splitlines()) for name in ("t12.qrels", "t1.qrels")]
+    assert f"{counts[0]} judgements less {counts[1]} are {counts[0] - counts[1]}" in page
+    assert len(Path("t2.qrels").read_text().splitlines()) == counts[0] - counts[1]
+    table5 = ["t1.qrels", "t12.qrels", "table5/okapi.run", "table5/kl.run", "-m", "GMAP"]
+    assert main(["contrast", *table5, "--part", "conclusions", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert f"Okapi over KL under J1 on the demo, below: {-row['before_difference']:+.4f}" in page
+    (line,) = [each for each in lines if "text.run citing.run" in each]
+    assert main([*shlex.split(line)[1:], "--json"]) == 0
+    (row,) = [each for each in json.loads(capsys.readouterr().out) if each["measure"] == "Bpref"]
+    assert (
+        f'p {row["before_p"]:.3f} and {row["after_p"]:.3f}, so it "{row["fate"]}"; '
+        f"of the shift p is {row['shift_p']:.3f}"
+    ) in page

@@ -18,6 +18,7 @@ QUESTION = (
     "When a query is short, pseudo-relevance feedback adds terms from the documents found first."
 )
 FILTERS = ("names", "relevance_model", "incremental")
+TEAMS = {"ours": "names", "theirs": "relevance_model"}
 SEARCHED, MARKED = "relevance feedback", "rocchio1971relevance"
 MODELS = ("bm25", "kl(mu=1000)", "bm25+rocchio(docs=5,terms=20)")
 
@@ -138,6 +139,22 @@ def _stream(collection: Path) -> None:
     page = collection / "reports" / "stream.html"
     shown = ["-w", "uniform", "-w", "burst", "-m", "AP", "-m", "nDCG@R", "--report", str(page)]
     _run("timeline", str(judged), *runs, "--times", str(collection), "--slice", "equal:15", *shown)
+    _teams(collection, folder, topics)
+
+
+def _teams(collection: Path, folder: Path, topics: Path) -> None:
+    """The same as a stream of TREC KBA's form, with a run of two teams each."""
+    from citebed.collection import open_collection
+    from citebed.collection.demo import write_stream
+
+    stream, judged = write_stream(open_collection(collection), folder)
+    runs = []
+    for team, model in TEAMS.items():
+        runs.append(str(folder / "kba" / f"{model}.run"))
+        _run("filter", str(stream), "--topics", str(topics), "--model", model, "--team", team,
+             "-o", runs[-1], "--overwrite", "--quiet")  # fmt: skip
+    every = f"citebed timeline {judged} {folder}/kba/*.run --teams"
+    _run("timeline", str(judged), *runs, "--teams", said=every)
 
 
 def _run(*words: str, said: str = "") -> None:

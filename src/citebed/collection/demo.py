@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from importlib import resources
 from pathlib import Path
 
+from citebed.collection.collection import Collection
 from citebed.collection.importing import ImportOptions, import_sources
 from citebed.collection.progress import SILENT, Progress
 from citebed.collection.storing import store
 from citebed.collection.storing.import_report import ImportReport
 from citebed.errors import CollectionError
 from citebed.files.writing import several_files
+from citebed.runs.times import parse_time
 from citebed.wording import printable
 
 _NAME = "demo"
@@ -43,6 +46,25 @@ def _check_own(folder: Path) -> None:
         f"'{printable(folder)}' holds {held} already, and the demo leaves others' work alone. "
         "Name a folder of its own: citebed demo demo-collection-2"
     )
+
+
+def write_stream(collection: Collection, folder: Path) -> tuple[Path, Path]:
+    """The documents as a stream by their years, and judgements of it with ids as TREC KBA's."""
+    dated = collection.documents.drop_nulls("year").select("doc_id", "title", "year")
+    rows = [
+        {"doc_id": doc_id, "time": parse_time(f"{year}-01-01", utc=True), "title": title}
+        for doc_id, title, year in dated.iter_rows()
+    ]
+    rows.sort(key=lambda row: (row["time"], row["doc_id"]))
+    times = {row["doc_id"]: row["time"] for row in rows}
+    data = (resources.files("citebed") / "demo" / "topics.qrels").read_text("utf-8")
+    judged = (line.split() for line in data.splitlines())
+    lines = [f"{q} 0 {times[d]:010d}-{d} {grade}\n" for q, _, d, grade in judged if d in times]
+    stream, qrels = folder / "stream.jsonl", folder / "kba.qrels"
+    with several_files(folder) as draft:
+        (draft / stream.name).write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+        (draft / qrels.name).write_text("".join(lines), "utf-8")
+    return stream, qrels
 
 
 def write_topics(folder: Path) -> tuple[Path, Path]:

@@ -193,6 +193,11 @@ def test_the_whole_demo(run: Run) -> None:
     judged = Path("demo-collection/stream/topics.qrels").read_text().splitlines()
     pairs = set(cited.select("paper_id", "doc_id").iter_rows())
     assert {(line.split()[0], line.split()[2]) for line in judged} == pairs
+    # The page of the three papers names files of a demo called "mine".
+    page = Path(__file__).parents[3] / "docs" / "papers.md"
+    named = set(re.findall(r"mine/(stream/[\w./*]+)", page.read_text("utf-8")))
+    assert named == {"stream/kba.qrels", "stream/kba/*.run"}
+    assert all(list(Path("demo-collection").glob(name)) for name in named)
 
 
 @pytest.mark.parametrize(

@@ -296,7 +296,7 @@ def test_searches_by_hand_are_of_several_kinds() -> None:
     assert asked == [
         "Filters of age, stream", "age stream", "Decay of filters", "age stream decay filters",
     ]  # fmt: skip
-    assert searches("Age", [], lambda word: len(word)) == ["Age", "age"]
+    assert searches("Age", [], len) == ["Age", "age"]
 
 
 def test_the_desk_tries_them_all(demo: citebed.Workbench, tmp_path: Path) -> None:
