@@ -24,7 +24,7 @@ STYLE = """
 .citebed-answers li { margin: 0 0 0.9rem; }
 .citebed-answers li p { margin: 0.1rem 0; }
 .citebed-answers .title { font-weight: 600; }
-.citebed-answers .quiet, .citebed-answers dt { opacity: 0.75; }
+.citebed-answers .about, .citebed-answers dt { opacity: 0.75; }
 .citebed-answers dl { display: grid; grid-template-columns: max-content minmax(0, 1fr);
   gap: 0.1rem 0.8rem; margin: 0.2rem 0; }
 .citebed-answers dt { font-weight: 400; }
@@ -32,7 +32,9 @@ STYLE = """
 .citebed-answers cite { display: block; font-style: normal; opacity: 0.75; }
 @media (max-width: 40rem) {
   .citebed-answers dl { display: block; }
-  .citebed-answers dd { margin: 0 0 0.3rem 0.8rem; }
+  .citebed-answers dt, .citebed-answers dd { display: inline; }
+  .citebed-answers dt::after { content: ": "; }
+  .citebed-answers dd::after { content: "\\a"; white-space: pre; }
   .citebed-answers ol { padding-left: 1.4rem; }
 }
 """
@@ -47,7 +49,7 @@ def answers_html(answers: Answers, summary: str = "", notes: Sequence[str] = ())
     parts = [f"<p>{_text(summary)}</p>" if summary else ""]
     parts += [_passage(passage, found, alone) for passage, found in answers]
     told = "".join(f"<li>{_text(note)}</li>" for note in notes)
-    parts.append(f"<ul class='quiet'>{told}</ul>" if told else "")
+    parts.append(f"<ul class='about'>{told}</ul>" if told else "")
     return f"<div class='citebed-answers'>{''.join(parts)}</div>"
 
 
@@ -74,7 +76,7 @@ def _item(each: Recommendation, several: bool) -> str:
     rows += saying.proofs(each, several=several)
     return (
         f"<li value='{each.rank}'><p class='title'>{linked}</p>"
-        f"<p class='quiet'>{_text(saying.about(each))}</p>"
+        f"<p class='about'>{_text(saying.about(each))}</p>"
         f"<dl>{''.join(map(_row, rows))}</dl></li>"
     )
 

@@ -19,12 +19,19 @@ class Citers:
 
     def named(self, paper_id: str, year: int | None) -> str:
         """``Smith et al. (2019), A Title``, as far as it is known; else the paper's id."""
-        paper = self._papers.get(paper_id, {})
+        if paper_id not in self._papers:  # a file of contexts may name a document
+            self._papers[paper_id] = self._document(paper_id)
+        paper = self._papers[paper_id]
         authors = [family_name(name) for name in paper.get("authors") or ()]
         who = " and ".join(authors) if len(authors) <= 2 else f"{authors[0]} et al."
         title, known = paper.get("title") or paper_id, paper.get("year") or year
         when = f" ({known})" if known else ""
         return f"{who}{when}, {title}" if who else f"{title}{when}"
+
+    def _document(self, name: str) -> dict[str, Any]:
+        is_it = (pl.col("doc_id") == name) | (pl.col("doi") == name.lower())
+        found = self._collection.scan_documents().filter(is_it).select("title", "year", "authors")
+        return next(found.collect().iter_rows(named=True), {})
 
     @cached_property
     def _papers(self) -> dict[str, dict[str, Any]]:

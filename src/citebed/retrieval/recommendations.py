@@ -116,7 +116,7 @@ class Recommendations(Shown, Sequence[Recommendation]):
         parts = (
             f"{asked}, {answered:,} answered with {count(len(papers), 'paper')}"
             + (f", {len(had):,} of them in your .bib" if had else ""),
-            f"first {count(wanted, 'sentence')} where a citation is to come" if wanted else "",
+            f"first, {count(wanted, 'sentence')} where a citation is to come" if wanted else "",
             f"{self.silent:,} without an answer" if self.silent else "",
         )
         return "; ".join(filter(None, parts))

@@ -342,7 +342,7 @@ def test_a_draft_s_answers_begin_with_a_summary(run: Run) -> None:
     out = run("recommend", "c", "paper.tex")[1]
     assert out.splitlines()[0] == (
         "5 passages, 4 answered with 4 papers, 1 of them in your .bib; "
-        "first 2 sentences where a citation is to come; 1 without an answer"
+        "first, 2 sentences where a citation is to come; 1 without an answer"
     )
     assert out.splitlines()[2].startswith(
         "── Introduction · line 5 · a citation is to come: Elms grow in the city"
