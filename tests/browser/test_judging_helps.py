@@ -28,7 +28,7 @@ def test_after_the_last_paper_keys_change_nothing(served: Served) -> None:
     served.wait_saved()
     wanted = [1] * 11 + [0]
     assert browser.all(".paper.current") == []
-    assert browser.one("#place").text == "That was the last one"
+    assert browser.one("#place").text == "the end"
     assert not browser.one("#next").is_enabled()
     served.press("1", "u", Keys.DELETE, "n", "1")
     served.wait_saved()

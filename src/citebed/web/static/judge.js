@@ -86,7 +86,7 @@ function choose(paper, { scroll = true } = {}) {
   const every = papers();
   document.getElementById("next").disabled = !paper;
   document.getElementById("place").textContent =
-    paper ? `${every.indexOf(paper) + 1} of ${every.length}` : "That was the last one";
+    paper ? `${every.indexOf(paper) + 1} of ${every.length}` : "the end";
   if (scroll) shown(paper).scrollIntoView({ block: paper && isSingle() ? "start" : "nearest" });
 }
 
