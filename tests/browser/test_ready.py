@@ -61,6 +61,7 @@ PAGES = (
     "/reformulation/query?query=p1-a1q1",
     "/search",
     "/search?query=p1-a1q1",
+    "/disagreements",
     "/judge/x",
 )
 

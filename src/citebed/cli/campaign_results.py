@@ -36,6 +36,19 @@ def agreement(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) ->
 
 
 @campaign.command()
+def disagreements(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> None:
+    """Papers that judges of a question value differently, with what each of them said.
+
+    Example: citebed campaign disagreements cr26
+    """
+    found = open_folder(folder).disagreements
+    if found.is_empty():
+        say("no paper is valued differently by two judges")
+    if not found.is_empty() or as_json or as_csv:
+        print_table(found, as_json, as_csv)
+
+
+@campaign.command()
 def status(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> None:
     """Every form: sent, opened, begun, finished; and what is left to do.
 

@@ -25,6 +25,7 @@ from citebed.files.writing import is_own, own_folder, write_whole
 from citebed.judging import mails, reformulating, searching
 from citebed.judging.assigning import assign_phase_one, assign_phase_two, assign_second_judge
 from citebed.judging.dashboard import agreement
+from citebed.judging.disagreements import disagreements
 from citebed.judging.exporting import Exported, export_campaign
 from citebed.judging.guidelines import read_guidelines
 from citebed.judging.judgement_tables import current_judgements, qrels_of
@@ -249,6 +250,12 @@ class Campaign(CampaignStore):
         return assign_second_judge(self, query_id, name, email) is not None
 
     # --- looking ---
+
+    @property
+    def disagreements(self) -> pl.DataFrame:
+        """Who said what of the papers on which judges disagree."""
+        with self.reading() as connection:
+            return disagreements(self, connection)
 
     @property
     def agreement(self) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import polars as pl
 from sqlalchemy import Connection, Row, select
 
+from citebed.judging.disagreements import times_table
 from citebed.judging.questions import (
     BY_HAND,
     FIRST_AUTHOR,
@@ -43,6 +44,7 @@ TITLES = {
     "comparison": "Test collections compared, means a query",
     "sources": "Judged documents a query by source (T1+2)",
     "cranfield": "Judged documents a query by source, beside Cranfield 2",
+    "times": "Seconds at a paper until it was judged, on the web",
     "expected": "What to expect of a query (T1+2), with 95% intervals",
     "drawn": "How many answer, over a thousand draws",
 }
@@ -63,7 +65,9 @@ def campaign_tables(
         "sources": by_source(queries),
         "cranfield": beside_cranfield(queries),
     }
-    return marked_simulated(found) if store.simulated else found
+    if store.simulated:  # where nobody looks at papers
+        return marked_simulated(found)
+    return found | {"times": times_table(store, connection)}
 
 
 def marked_simulated(found: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:

@@ -18,7 +18,7 @@ from citebed.judging.campaign import Campaign
 from citebed.judging.judge_links import LinkRefused
 from citebed.judging.organisers import TooManyTries
 from citebed.judging.store.engine import Unavailable
-from citebed.web import desks, doors, judge_api, judge_pages, organiser_pages
+from citebed.web import desks, disagreement_pages, doors, judge_api, judge_pages, organiser_pages
 from citebed.web.protection import SAFE, Protection
 from citebed.web.site import HERE, Site, site_of
 
@@ -47,7 +47,7 @@ def create_app(campaign: Campaign, *, secure: bool = True) -> FastAPI:
     )
     app.state.site = site
     app.include_router(judge_api.router, prefix=site.prefix)
-    for room in (judge_pages, organiser_pages, desks):
+    for room in (judge_pages, organiser_pages, desks, disagreement_pages):
         app.include_router(room.router, prefix=site.prefix, include_in_schema=False)
     static = f"{site.prefix}/static"
     app.mount(static, StaticFiles(directory=HERE / "static"), name="static")

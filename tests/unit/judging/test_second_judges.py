@@ -22,7 +22,7 @@ from citebed.judging.assigning import Form, sheet_of
 from citebed.judging.forms import html_form, pdf_form, text_form
 from citebed.judging.forms.sheet import Sheet
 from citebed.judging.judge_list import judge_list
-from citebed.judging.store.judgements import Source
+from citebed.judging.store.judgements import Source, Verdict, save
 from citebed.judging.store.schema import approvals, forms, now
 
 QUERY = "demo-filters-a1q1"
@@ -131,3 +131,25 @@ def test_second_judges_are_greeted_as_such(asked: Campaign, second: Form) -> Non
     text = " ".join(body.get_content().split())
     assert "a question of somebody else" in text
     assert "ask the authors themselves" not in text
+
+
+def test_disagreements_are_listed_with_who_said_what(asked: Campaign, second: Form) -> None:
+    assert asked.disagreements.is_empty()
+    with asked.writing() as connection:
+        author = form_row(connection, 1)
+        item, other, *_ = second.content["asked"][0]["items"]
+        for form, value, took in ((author, 1, 30_000), (second, 0, 90_000)):
+            source = Source(form.person_id, form.id, "web", now())
+            save(connection, source, Verdict(item, value, f"I say {value}", took_ms=took))
+            save(connection, source, Verdict(other, 1))
+    found = asked.disagreements
+    told = found.select("query_id", "differ", "judge", "own", "value", "counts", "comment").rows()
+    assert [row[1:] for row in told] == [
+        ("relevance", "Ada Bell", True, 1, True, "I say 1"),
+        ("relevance", "Zoe Yew", False, 0, False, "I say 0"),
+    ]
+    assert {row[0] for row in told} == {QUERY}
+    assert found["seconds"].to_list() == [30.0, 90.0]
+    times = asked.tables()["times"].filter(phase=2).row(0, named=True)
+    assert (times["judgements"], times["timed"]) == (4, 2)
+    assert (times["median"], times["mean"]) == (60.0, 60.0)

@@ -301,3 +301,20 @@ def test_organisers_are_added_and_removed(campaign: Campaign, client: TestClient
     with pytest.raises(CitebedError, match="no organiser"):
         remove_organiser(campaign.database, "Olga")
     assert count(campaign, events, events.c.what == "refused") == 1
+
+
+def test_disagreements_have_a_page(campaign: Campaign, judge: Judge, desk: Desk) -> None:
+    assert "no paper on which two judges disagree" in desk.get("/disagreements").text
+    judge.send("judgement", item=judge.items[0], value=1, comment="<b>mine</b>", took=61_000)
+    with campaign.writing() as connection:
+        form = connection.execute(select(forms).where(forms.c.phase == 2)).first()
+        assert form is not None
+        person = next(p for p in (1, 2, 3) if p != form.person_id)
+        source = Source(person, form.id, "web", now())
+        save(connection, source, Verdict(judge.items[0], 0))
+    page = desk.get("/disagreements").text
+    assert "✓ relevant" in page
+    assert ">not relevant" in page
+    assert "&lt;b&gt;mine&lt;/b&gt;" in page
+    assert "61 s" in page
+    assert "<mark>Ranking</mark> <mark>documents</mark>" in page
