@@ -6,11 +6,12 @@ from datetime import timedelta
 
 import pytest
 from selenium.webdriver.common.keys import Keys
+from sqlalchemy import select
 from tests.browser.served import Served
 from tests.campaigns import links, listed_items
 
 from citebed.judging.links import token
-from citebed.judging.store.schema import now
+from citebed.judging.store.schema import judgements, now
 
 
 def test_a_whole_list_by_keyboard_with_the_server_lost_in_the_middle(served: Served) -> None:
@@ -114,6 +115,21 @@ def test_a_clock_that_is_set_while_judgements_wait(served: Served) -> None:
     served.servers.start(port)
     served.wait_saved()
     assert served.values(code) == [*before[:9], 0, 1, before[11]]
+    # With nothing waiting, and in a new window, what is done later is the later act all the same.
+    served.open_list(2)
+    browser.run("Date.now = () => window.performance.timeOrigin - 86400000")
+    browser.run("document.querySelectorAll('.paper')[9].click()")
+    served.press("1")
+    served.wait_saved()
+    assert served.values(code)[9] == 1
+    item = listed_items(served.campaign, code)[9]
+    with served.campaign.reading() as connection:
+        mine = (judgements.c.item_id == item) & judgements.c.browser.is_not(None)
+        acts = connection.execute(select(judgements).where(mine).order_by(judgements.c.id)).all()
+    assert len(acts) == 6
+    assert len({act.browser for act in acts}) == 1
+    numbers = [act.sequence for act in acts]
+    assert numbers == sorted(set(numbers))
 
 
 def test_a_wording_that_was_typed_and_not_sent(served: Served) -> None:

@@ -59,6 +59,26 @@ def test_every_table_is_rows_for_programs(capsys: pytest.CaptureFixture[str]) ->
     assert all(row["outcome"] == "known already" for row in _rows("returns cr26 inbox", capsys))
 
 
+def test_what_closing_phase_one_does_is_told_before(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "cr27"
+    _do(f"new {folder} --collection mine --papers papers.csv --contact me@example.org")
+    _do(f"invite {folder} --forms text --on 2024-01-01")
+    play_authors(open_campaign(folder), tmp_path / "inbox")
+    _do(f"returns {folder} {tmp_path / 'inbox'}")
+    due = {row["query_id"]: row["at_closing"] for row in _rows(f"questions {folder}", capsys)}
+    reason = "the first author of demo-filters answered too"
+    assert {query: why for query, why in due.items() if why} == {"demo-filters-a2q1": reason}
+    for command in (f"status {folder}", f"tables {folder} --only returns"):
+        _do(command)
+        assert "1 question of co-authors" in capsys.readouterr().err
+    _do(f"close {folder}")
+    assert "phase one is closed; 1 question of co-authors set aside" in capsys.readouterr().err
+    _do(f"status {folder}")
+    assert "co-authors" not in capsys.readouterr().err
+
+
 def test_tables_are_latex_for_a_paper(capsys: pytest.CaptureFixture[str]) -> None:
     _do("tables cr26 --latex --only sources")
     assert r"\begin{tabular}" in capsys.readouterr().out
