@@ -251,6 +251,7 @@ def _returned_row(each: Any) -> dict[str, Any]:
 def organiser(
     folder: Folder,
     name: Annotated[str, typer.Argument(help="The name to log in with.")],
+    remove: Annotated[bool, typer.Option("--remove", help="Let them in no longer.")] = False,
     database: Annotated[
         str | None, typer.Option(help="Another place than its file names.", hidden=True)
     ] = None,
@@ -263,11 +264,27 @@ def organiser(
     """
     import os
 
-    from citebed.judging.organisers import add_organiser
+    from citebed.judging.organisers import add_organiser, remove_organiser
 
     opened = open_folder(folder, database)
+    if remove:
+        remove_organiser(opened.database, name)
+        typer.echo(f"{name} may log in no longer")
+        return
     password = os.environ.get("CITEBED_PASSWORD") or typer.prompt(
         f"Password for {name}", hide_input=True, confirmation_prompt=True, err=True
     )
     add_organiser(opened.database, name, password)
     typer.echo(f"{name} may log in")
+
+
+@campaign.command()
+def organisers(folder: Folder) -> None:
+    """Who may log in to the organisers' pages.
+
+    Example: citebed campaign organisers cr26
+    """
+    from citebed.judging.organisers import organiser_names
+
+    for name in organiser_names(open_folder(folder).database):
+        typer.echo(name)

@@ -73,12 +73,24 @@ def note_what_closing_does(opened: Campaign, connection: Connection) -> None:
 
 
 @campaign.command()
-def problems(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) -> None:
+def problems(
+    folder: Folder,
+    settle: Annotated[
+        list[str] | None,
+        typer.Option(help="A problem's number, or a file for all of its; may be repeated."),
+    ] = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
     """What could not be read in what came back, with its line.
 
     Example: citebed campaign problems cr26
     """
-    print_table(open_folder(folder).problems, as_json, as_csv)
+    opened = open_folder(folder)
+    if settle:
+        wanted = (int(each) if each.isascii() and each.isdigit() else each for each in settle)
+        say(f"settled {count(opened.settle(*wanted), 'problem')}")
+    print_table(opened.problems, as_json, as_csv)
 
 
 @campaign.command()

@@ -23,10 +23,13 @@ from citebed.errors import CitebedError
 from citebed.files.reading import read_text
 from citebed.files.writing import is_own, own_folder, write_whole
 from citebed.judging import mails, reformulating, searching
+from citebed.judging.answering import Recorded
 from citebed.judging.assigning import assign_phase_one, assign_phase_two, assign_second_judge
 from citebed.judging.dashboard import agreement
 from citebed.judging.disagreements import disagreements
+from citebed.judging.entering import enter_answers, settle_problems
 from citebed.judging.exporting import Exported, export_campaign
+from citebed.judging.forms.sheet import Answers
 from citebed.judging.guidelines import read_guidelines
 from citebed.judging.judgement_tables import current_judgements, qrels_of
 from citebed.judging.papers import add_papers, insert_papers, read_papers
@@ -42,7 +45,7 @@ from citebed.judging.questions import (
     set_aside,
     wording_of,
 )
-from citebed.judging.returns import Returned, read_returns
+from citebed.judging.returns import Returned, read_returns, read_stored, read_uploaded
 from citebed.judging.settings import Settings
 from citebed.judging.status import exclusion_history, form_table, open_problems
 from citebed.judging.store import backup as copies
@@ -140,6 +143,26 @@ class Campaign(CampaignStore):
         """
         given = [paths] if isinstance(paths, str | Path) else paths
         return read_returns(self, given, again=again)
+
+    def returned(self, name: str, content: bytes) -> list[Returned]:
+        """Take in one file that somebody sent, by its name and content."""
+        return read_uploaded(self, name, content)
+
+    def read_again(self, return_id: int) -> list[Returned]:
+        """Read what is stored of a return anew."""
+        return read_stored(self, return_id)
+
+    def enter(
+        self, answers: Answers, who: str = "organiser", return_id: int | None = None
+    ) -> Recorded:
+        """Answer for an author who said so in words, or in a form that could not be read."""
+        recorded = enter_answers(self, answers, who, return_id)
+        self._put_rules_on_record()
+        return recorded
+
+    def settle(self, *wanted: int | str, who: str = "organiser") -> int:
+        """Deal with problems by their numbers, or with all of a file by its name; how many."""
+        return settle_problems(self, wanted, who)
 
     # --- questions ---
 

@@ -5,26 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from sqlalchemy import Connection, Row, select, update
+from sqlalchemy import Connection, Row, select
 
-from citebed.errors import CitebedError
 from citebed.judging.judgement_tables import current_judgements
 from citebed.judging.store.handle import CampaignStore
-from citebed.judging.store.schema import events, mails, now, people, problems, returns
+from citebed.judging.store.schema import events, mails, people
 
 if TYPE_CHECKING:
     from citebed.evaluation.judgements.agreement import Agreement
-
-
-def settle_problem(store: CampaignStore, problem: int, who: str = "organiser") -> None:
-    """An organiser has dealt with what could not be read."""
-    of_campaign = select(returns.c.id).where(returns.c.campaign_id == store.id)
-    with store.writing() as connection:
-        mine = (problems.c.id == problem) & problems.c.return_id.in_(of_campaign)
-        if connection.scalar(select(problems.c.id).where(mine)) is None:
-            raise CitebedError(f"there is no problem {problem} in this campaign.")
-        fresh = mine & problems.c.settled_at.is_(None)
-        connection.execute(update(problems).where(fresh).values(settled_at=now(), settled_by=who))
 
 
 def mail_table(store: CampaignStore, connection: Connection) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, insert, select, update
 
 from citebed.errors import CitebedError, FormatError
 from citebed.judging.answering import Recorded, record
@@ -75,6 +75,15 @@ def read_uploaded(store: CampaignStore, name: str, content: bytes) -> list[Retur
     return done
 
 
+def read_stored(store: CampaignStore, return_id: int) -> list[Returned]:
+    """Read one return anew, as it is stored: no file on the disk is looked at."""
+    parts = _stored(store, returns.c.id == return_id)
+    done = _take_all(store, parts, again=True)
+    with store.writing() as connection:
+        apply_rules(store, connection)
+    return done
+
+
 def _found(store: CampaignStore, path: Path, again: bool) -> Iterator[Path | Part]:
     """The files that a path names, or what is stored under its name."""
     if path.is_dir():
@@ -82,16 +91,19 @@ def _found(store: CampaignStore, path: Path, again: bool) -> Iterator[Path | Par
         yield from sorted(kept, key=lambda each: (each.stat().st_mtime, each))
     elif path.exists():
         yield path
-    elif stored := _stored(store, str(path)) if again else []:
+    elif stored := _stored(store, _under(str(path))) if again else []:
         yield from stored
     else:
         more = ", and no return of that name is stored" if again else ""
         raise CitebedError(f"there is no file or folder {printable(path)}{more}.")
 
 
-def _stored(store: CampaignStore, name: str) -> list[Part]:
-    """The pieces that came under a name, or in a mail of that name."""
-    mine = (returns.c.name == name) | returns.c.name.startswith(f"{name}: ", autoescape=True)
+def _under(name: str) -> ColumnElement[bool]:
+    """What came under a name, or in a mail of that name."""
+    return (returns.c.name == name) | returns.c.name.startswith(f"{name}: ", autoescape=True)
+
+
+def _stored(store: CampaignStore, mine: ColumnElement[bool]) -> list[Part]:
     columns = [returns.c[field] for field in Part._fields]
     chosen = select(*columns).where(returns.c.campaign_id == store.id, mine)
     with store.reading() as connection:

@@ -99,12 +99,13 @@ def _state(form: Any, seen: bool, begun: bool, finished: bool) -> str:
 def open_problems(store: CampaignStore, connection: Connection) -> pl.DataFrame:
     """What could not be read in returns and nobody has settled: file, line, what."""
     rows = connection.execute(
-        select(problems.c.id, returns.c.name, problems.c.line, problems.c.what)
+        select(problems.c.id, returns.c.name, problems.c.line, problems.c.what, returns.c.id)
         .join(returns, returns.c.id == problems.c.return_id)
         .where(returns.c.campaign_id == store.id, problems.c.settled_at.is_(None))
-        .order_by(problems.c.id)
+        .order_by(returns.c.id, problems.c.id)
     ).all()
     columns = {"problem": pl.Int64, "file": pl.String, "line": pl.Int32, "what": pl.String}
+    columns |= {"return_id": pl.Int64}
     return pl.DataFrame([tuple(row) for row in rows], columns, orient="row")
 
 

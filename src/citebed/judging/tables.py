@@ -31,6 +31,7 @@ from citebed.judging.source_tables import (
 )
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.schema import (
+    CURRENT,
     approvals,
     forms,
     judgements,
@@ -133,7 +134,7 @@ def _asked(
 ) -> dict[int, _Asked]:
     """Invitations and returns of the authors in phases 1 and 2, and of second judges."""
     told = select(mails.c.form_id).where(mails.c.kind == "invitation")
-    said = select(judgements.c.form_id)
+    said = select(judgements.c.form_id).where(CURRENT)
     chosen = select(
         forms, forms.c.id.in_(told).label("told"), forms.c.id.in_(said).label("answered")
     )

@@ -18,7 +18,16 @@ from citebed.judging.campaign import Campaign
 from citebed.judging.judge_links import LinkRefused
 from citebed.judging.organisers import TooManyTries
 from citebed.judging.store.engine import Unavailable
-from citebed.web import desks, disagreement_pages, doors, judge_api, judge_pages, organiser_pages
+from citebed.web import (
+    desks,
+    disagreement_pages,
+    doors,
+    judge_api,
+    judge_pages,
+    organiser_pages,
+    problem_pages,
+    work_pages,
+)
 from citebed.web.protection import SAFE, Protection
 from citebed.web.site import HERE, Site, site_of
 
@@ -47,7 +56,14 @@ def create_app(campaign: Campaign, *, secure: bool = True) -> FastAPI:
     )
     app.state.site = site
     app.include_router(judge_api.router, prefix=site.prefix)
-    for room in (judge_pages, organiser_pages, desks, disagreement_pages):
+    for room in (
+        judge_pages,
+        organiser_pages,
+        problem_pages,
+        work_pages,
+        desks,
+        disagreement_pages,
+    ):
         app.include_router(room.router, prefix=site.prefix, include_in_schema=False)
     static = f"{site.prefix}/static"
     app.mount(static, StaticFiles(directory=HERE / "static"), name="static")
@@ -56,6 +72,7 @@ def create_app(campaign: Campaign, *, secure: bool = True) -> FastAPI:
         secure=secure,
         address=campaign.settings.address,
         static=static,
+        uploads=site.path("work", "returns"),
         refused=site.refused,
     )
     app.add_exception_handler(CitebedError, _told)  # type: ignore[arg-type]

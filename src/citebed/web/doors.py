@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from typing import Annotated
+from collections.abc import Iterable
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import Depends, Request, Response
+from starlette.datastructures import FormData, UploadFile
+from starlette.exceptions import HTTPException
 
 from citebed.errors import CitebedError
 from citebed.judging.organisers import LONGEST_SESSION, Session, session_of
@@ -15,6 +18,7 @@ from citebed.web.site import Said, Site, site_of
 
 COOKIE = "citebed_session"
 LOGIN_COOKIE = "citebed_login"
+MOST_FILES = 200
 
 
 class NotLoggedIn(CitebedError):
@@ -52,12 +56,21 @@ Organiser = Annotated[Session, Depends(logged_in)]
 
 async def read_form(request: Request) -> Said:
     """The fields of a form, texts only; the first of those that have one name."""
+    return _texts((await _parsed(request, files=0)).multi_items())
+
+
+async def _parsed(request: Request, files: int) -> FormData:
     try:
-        form = await request.form(max_files=0, max_fields=100)
+        return await request.form(max_files=files, max_fields=1000)
+    except HTTPException:
+        raise  # too large, or too slow
     except Exception as error:  # a body that is no form, in whichever of many ways
         raise BadForm("this is no form of ours.") from error
+
+
+def _texts(fields: Iterable[tuple[str, Any]]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for name, value in form.multi_items():
+    for name, value in fields:
         if not isinstance(value, str) or "\0" in f"{name}{value}":
             raise BadForm(f"the field '{name[:50]}' is no text.")
         value.encode()
@@ -76,6 +89,38 @@ def checked(session: Organiser, said: Form) -> Said:
 
 
 Checked = Annotated[Said, Depends(checked)]
+
+
+class Sent(NamedTuple):
+    """A file that an organiser sent: its name, and what is in it."""
+
+    name: str
+    content: bytes
+
+
+async def read_files(request: Request, session: Organiser) -> list[Sent]:
+    """The files of a form that an organiser sent from our page, who is known before it is read."""
+    form = await _parsed(request, files=MOST_FILES)
+    try:
+        fields = list(form.multi_items())
+        checked(session, _texts(each for each in fields if isinstance(each[1], str)))
+        return [
+            Sent((file.filename or "file").replace("\0", "")[:200], await file.read())
+            for _, file in fields
+            if isinstance(file, UploadFile) and (file.filename or file.size)
+        ]
+    finally:
+        await form.close()
+
+
+Uploaded = Annotated[list[Sent], Depends(read_files)]
+
+
+def number(text: str, name: str, low: int, high: int) -> int:
+    """A number that somebody typed."""
+    if not (text.isascii() and text.isdigit() and len(text) < 12 and low <= int(text) <= high):
+        raise CitebedError(f"{name} '{text[:20]}': give a number from {low} to {high}.")
+    return int(text)
 
 
 def set_cookie(site: Site, response: Response, name: str, value: str) -> None:

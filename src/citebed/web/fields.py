@@ -23,6 +23,8 @@ Sentence = Annotated[Text, Field(max_length=LONGEST)]
 """A question, a wording, a comment."""
 Number = Annotated[StrictInt, Field(ge=1, le=2**31 - 1)]
 """Of an item or a search."""
+Id = Annotated[int, Field(ge=1, le=2**31 - 1)]
+"""The same in an address."""
 Place = Annotated[StrictInt, Field(ge=1, le=MOST_QUESTIONS)]
 """Of a question on a form."""
 Grade = Annotated[StrictInt, Field(ge=0, le=9)] | None

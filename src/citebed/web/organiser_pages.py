@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import groupby
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from citebed.errors import CitebedError
-from citebed.judging.dashboard import agreement, mail_table, recent_events, settle_problem
+from citebed.judging.dashboard import agreement, mail_table, recent_events
 from citebed.judging.judge_links import renew_link, revoke_link
 from citebed.judging.organisers import (
     Session,
@@ -88,7 +89,8 @@ def show_dashboard(request: Request, session: doors.Organiser, said: str = "") -
 
 
 _MESSAGES = {
-    "settled": "The problem is settled.",
+    "settled": "That is settled.",
+    "removed": "They may log in no longer.",
     "revoked": "The link is revoked: it opens nothing any more. What was answered stays.",
     "aside": "The question is set aside.",
     "back": "The question is back.",
@@ -119,11 +121,20 @@ def _dashboard(site: Site, session: Session, message: str, link: str = "") -> HT
         history=campaign.exclusions.to_dicts(),
         by_hand=BY_HAND,
         queries=[query for question, query in named.items() if question not in aside],
-        problems=campaign.problems.to_dicts(),
+        problems=_by_file(campaign.problems.to_dicts()),
         refusals=refusals,
         agreed=agreed,
         judgements=campaign.judgements.height,
     )
+
+
+def _by_file(rows: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Problems, those of one return together."""
+    return [
+        (found[0]["file"], found)
+        for _, group in groupby(rows, key=lambda row: row["return_id"])
+        for found in [list(group)]
+    ]
 
 
 def _by_phase(forms: list[dict[str, Any]], state: str) -> list[int]:
@@ -139,7 +150,7 @@ def _back(site: Site, said: str) -> Response:
 def remind(request: Request, session: doors.Organiser, said: doors.Checked) -> HTMLResponse:
     """Write reminders into the outbox; the same click again writes none twice."""
     site = site_of(request)
-    days = _number(said.get("days", "7"), "days", 0, 365)
+    days = doors.number(said.get("days", "7"), "days", 0, 365)
     written = site.campaign.remind(after_days=days)
     told = f"{count(len(written), 'mail')} written to the outbox ({site.campaign.outbox})."
     return _dashboard(site, session, told)
@@ -161,15 +172,6 @@ def renew(request: Request, session: doors.Organiser, said: doors.Checked) -> HT
     return _dashboard(site, session, "The new link; earlier ones open nothing any more:", link)
 
 
-@router.post("/problems/settle")
-def settle(request: Request, session: doors.Organiser, said: doors.Checked) -> Response:
-    """Somebody has looked at what could not be read."""
-    site = site_of(request)
-    problem = _number(said.get("problem", ""), "problem", 1, 2**31 - 1)
-    settle_problem(site.campaign, problem, session.organiser)
-    return _back(site, "settled")
-
-
 @router.post("/questions/exclude")
 def exclude(request: Request, said: doors.Checked) -> Response:
     """Set a question aside with a reason, or take it back."""
@@ -188,9 +190,3 @@ def close(request: Request, session: doors.Organiser, _: doors.Checked) -> HTMLR
     number = site.campaign.close_phase_one(session.organiser)
     told = f"Phase one is closed: {count(number, 'question')} of co-authors set aside."
     return _dashboard(site, session, told)
-
-
-def _number(text: str, name: str, low: int, high: int) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 12 and low <= int(text) <= high):
-        raise CitebedError(f"{name} '{text[:20]}': give a number from {low} to {high}.")
-    return int(text)

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.formparsers import MultiPartException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -16,6 +17,9 @@ from citebed.pages import policy_hash, ready_script
 LARGEST_BODY = 64 << 10
 PATIENCE = 30.0
 """Seconds that a body may take: nobody's phone is so slow, but whoever wants to hold a place is."""
+LARGEST_UPLOAD = 32 << 20
+UPLOAD_PATIENCE = 300.0
+"""The same for the pages that organisers send files to; who they are is seen before a byte is."""
 SAFE = ("GET", "HEAD", "OPTIONS")
 POLICY = (
     "default-src 'self'; script-src 'self' '{first}'; base-uri 'none'; form-action 'self'; "
@@ -37,9 +41,16 @@ class Protection:
     """Stands before the application and sees all that goes in and out."""
 
     def __init__(
-        self, app: ASGIApp, *, secure: bool, address: str, static: str, refused: Refused
+        self,
+        app: ASGIApp,
+        *,
+        secure: bool,
+        address: str,
+        static: str,
+        uploads: str,
+        refused: Refused,
     ) -> None:
-        self._app, self._static, self._refused = app, static, refused
+        self._app, self._static, self._uploads, self._refused = app, static, uploads, refused
         self._host = _host_of(address)
         policy = POLICY.format(first=policy_hash(ready_script()))
         self._headers = HEADERS | {"Content-Security-Policy": policy}
@@ -57,14 +68,17 @@ class Protection:
                 await self._refused(Request(scope), "sent by another site")
                 await _answer(403, "this was sent by another site.")(scope, receive, send)
                 return
-            try:
-                async with asyncio.timeout(PATIENCE):
-                    body = await _small_body(scope, receive)
-            except (_NoBody, TimeoutError) as error:
-                told = error if isinstance(error, _NoBody) else _NoBody(408, "this took too long.")
-                await _answer(told.status, str(told))(scope, receive, send)
-                return
-            receive = _again(body, receive)
+            if scope["path"] == self._uploads:
+                receive = _bounded(receive)
+            else:
+                try:
+                    async with asyncio.timeout(PATIENCE):
+                        body = await _small_body(scope, receive)
+                except (_NoBody, TimeoutError) as error:
+                    told = error if isinstance(error, _NoBody) else _NoBody(408, _SLOW)
+                    await _answer(told.status, str(told))(scope, receive, send)
+                    return
+                receive = _again(body, receive)
         await self._app(scope, receive, send)
 
     def _with_headers(self, scope: Scope, send: Send) -> Send:
@@ -100,6 +114,9 @@ def is_from_another_site(headers: Headers, ours: str = "") -> bool:
     return origin != "null" and _host_of(origin) not in hosts
 
 
+_SLOW = "this took too long."
+
+
 class _NoBody(Exception):
     """Why there is nothing to hand on."""
 
@@ -126,6 +143,29 @@ async def _small_body(scope: Scope, receive: Receive) -> bytes:
         parts.append(part)
         if not message.get("more_body"):
             return b"".join(parts)
+
+
+def _bounded(receive: Receive) -> Receive:
+    """A body as it comes, until it is too large or takes too long.
+
+    That is told as the reader of forms tells its own errors, who then closes the files so far.
+    """
+    size, until = 0, asyncio.get_running_loop().time() + UPLOAD_PATIENCE
+
+    async def receiving() -> Message:
+        nonlocal size
+        try:
+            async with asyncio.timeout_at(until):
+                message = await receive()
+        except TimeoutError as error:
+            raise MultiPartException(_SLOW) from error
+        size += len(message.get("body", b""))
+        if size > LARGEST_UPLOAD:
+            told = f"more than {LARGEST_UPLOAD >> 20} MB at once: send fewer files."
+            raise MultiPartException(told)
+        return message
+
+    return receiving
 
 
 def _again(body: bytes, receive: Receive) -> Receive:

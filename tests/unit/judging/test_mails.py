@@ -16,7 +16,6 @@ from tests.unit.judging.conftest import TODAY, Answer, form_row
 from citebed.errors import CitebedError, UnknownName
 from citebed.judging import Campaign
 from citebed.judging.answering import note_once, opt_out
-from citebed.judging.dashboard import settle_problem
 from citebed.judging.mails import Smtp, send
 from citebed.judging.store.schema import forms, mails, now, people
 
@@ -229,7 +228,7 @@ def test_no_reminder_goes_to_people_whose_form_came_and_could_not_be_read(
     assert campaign.status()["state"].to_list() == ["begun", "sent", "begun"]
     # The organiser has seen that it was nothing: an automatic reply.
     for problem in campaign.problems.filter(file="reply.eml")["problem"]:
-        settle_problem(campaign, problem)
+        campaign.settle(problem)
     assert _reminded(campaign) == ["ben@example.org", "di@example.org"]
 
 

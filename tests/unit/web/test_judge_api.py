@@ -265,7 +265,7 @@ def test_half_a_body_is_none(monkeypatch: pytest.MonkeyPatch, goes_away: bool, s
         told.append("handed on")
 
     guard = protection.Protection(
-        handed_on, secure=False, address="", static="/static", refused=handed_on
+        handed_on, secure=False, address="", static="/static", uploads="/up", refused=handed_on
     )
     scope = {"type": "http", "method": "POST", "path": "/", "headers": []}
     asyncio.run(guard(scope, receive, send))

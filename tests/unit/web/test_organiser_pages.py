@@ -97,7 +97,7 @@ def test_problems_are_settled(desk: Desk, campaign: Campaign) -> None:
         made = insert(returns).values(**row, answered_at=now(), received_at=now())
         number = connection.execute(made.returning(returns.c.id)).scalar_one()
         connection.execute(insert(problems).values(return_id=number, line=7, what="two marks"))
-    assert "reply.txt 7 two marks" in _text(desk.get("/dashboard").text)
+    assert "reply.txt What Line two marks 7" in _text(desk.get("/dashboard").text)
     problem = campaign.problems["problem"][0]
     assert desk.post("/problems/settle", problem=problem).status_code == 303
     assert "reply.txt" not in desk.get("/dashboard").text

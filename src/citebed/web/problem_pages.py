@@ -1,0 +1,160 @@
+"""What could not be read: the file as it came, an answer entered for its author, and settling."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from sqlalchemy import Connection
+
+from citebed.errors import CitebedError
+from citebed.judging.assigning import form_by_code
+from citebed.judging.campaign import Campaign
+from citebed.judging.entering import returned_file, text_of
+from citebed.judging.forms.sheet import Answers
+from citebed.judging.forms.sheet import Said as Judgement
+from citebed.judging.judge_list import JudgeList, judge_list
+from citebed.judging.organisers import Session
+from citebed.web import doors
+from citebed.web.fields import MOST_QUESTIONS, Id, Text
+from citebed.web.site import Said, Site, site_of
+from citebed.wording import count
+
+router = APIRouter(prefix="/problems")
+MOST_LINES = 3000
+"""Lines of a file that a page shows; the file itself has all."""
+
+
+@router.get("/return", response_class=HTMLResponse)
+def show_return(
+    request: Request, session: doors.Organiser, number: Id, code: Text = ""
+) -> HTMLResponse:
+    """A return with its problems, and the form to answer for its author."""
+    return _page(site_of(request), session, number, code)
+
+
+def _page(
+    site: Site, session: Session, number: int, code: str, message: str = "", problem: str = ""
+) -> HTMLResponse:
+    campaign = site.campaign
+    mine = [row for row in campaign.problems.to_dicts() if row["return_id"] == number]
+    with campaign.reading() as connection:
+        came = returned_file(campaign, connection, number)
+        lines = text_of(came).split("\n")
+        listed = _listed(site, connection, code or came.code or "")
+    return site.page(
+        "return",
+        400 if problem else 200,
+        session=session,
+        came=came,
+        lines=list(enumerate(lines[:MOST_LINES], 1)) if lines != [""] else [],
+        more=len(lines) > MOST_LINES,
+        marked={row["line"] for row in mine},
+        problems=mine,
+        forms=campaign.status().to_dicts(),
+        listed=listed,
+        values=_values(campaign, listed) if listed else [],
+        next_question=min(MOST_QUESTIONS, 1 + max((q.number for q in listed.questions), default=0))
+        if listed
+        else 0,
+        message=message,
+        problem=problem,
+    )
+
+
+def _listed(site: Site, connection: Connection, code: str) -> JudgeList | None:
+    form = form_by_code(site.campaign, connection, code) if code else None
+    if form is None:
+        return None
+    return judge_list(site.campaign, connection, form, lambda _: "")
+
+
+def _values(campaign: Campaign, listed: JudgeList) -> list[tuple[str, str]]:
+    if listed.sheet.phase == 2:
+        return [("1", "relevant"), ("0", "not relevant"), ("u", "can't judge")]
+    grades = [str(grade) for grade in campaign.settings.values(1)]
+    return [*((grade, grade) for grade in grades), ("u", "can't say")]
+
+
+@router.get("/file")
+def fetch_file(request: Request, _: doors.Organiser, number: Id) -> Response:
+    """The file as it came, to be saved and not shown: it may be anything."""
+    campaign = site_of(request).campaign
+    with campaign.reading() as connection:
+        came = returned_file(campaign, connection, number)
+    name = re.sub(r"[^\w.-]+", "_", came.name, flags=re.ASCII)[-80:] or "return"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(came.content, media_type="application/octet-stream", headers=headers)
+
+
+@router.post("/answer", response_class=HTMLResponse)
+def answer(request: Request, session: doors.Organiser, said: doors.Checked) -> HTMLResponse:
+    """Enter an author's answers, and settle the return's problems where that is asked for."""
+    site = site_of(request)
+    number = doors.number(said.get("return", ""), "return", 1, 2**31 - 1)
+    code = said.get("code", "")
+    try:
+        recorded = site.campaign.enter(_answers(code, said), session.organiser, number)
+    except CitebedError as error:
+        return _page(site, session, number, code, problem=str(error))
+    told = f"Entered: {count(recorded.questions, 'question')}, "
+    told += f"{count(recorded.judgements, 'new judgement')}."
+    if "settle" in said:
+        _settle(site.campaign, number, session)
+        told += " Its problems are settled."
+    return _page(site, session, number, code, message=told)
+
+
+def _answers(code: str, said: Said) -> Answers:
+    """The fields of the page: ``question-1``, ``said-1-3``, ``comment-1-3``, ``better-1`` …"""
+    found = Answers(code)
+    for name, value in said.items():
+        place = re.fullmatch(r"(question|said|approved|better)-(\d{1,3})(?:-(\d{1,5}))?", name)
+        if place is None or not value.strip():
+            continue
+        query, paper = int(place[2]), int(place[3] or 0)
+        if place[1] == "question":
+            found.questions[query] = value
+        elif place[1] == "said":
+            comment = said.get(f"comment-{query}-{paper}", "")
+            # What was left as the page showed it may have been changed by its author meanwhile.
+            if f"{value} {comment}" != said.get(f"was-{query}-{paper}"):
+                found.said[query, paper] = Judgement(_value(value), comment)
+        else:
+            found.approved[query] = value if place[1] == "better" else True
+    return found
+
+
+def _value(text: str) -> int | None:
+    return None if text == "u" else doors.number(text, "judgement", 0, 9)
+
+
+@router.post("/settle")
+def settle(request: Request, session: doors.Organiser, said: doors.Checked) -> Response:
+    """Somebody has looked at what could not be read: one problem, or all of a return."""
+    site = site_of(request)
+    if "return" in said:
+        number = doors.number(said["return"], "return", 1, 2**31 - 1)
+        _settle(site.campaign, number, session)
+    else:
+        problem = doors.number(said.get("problem", ""), "problem", 1, 2**31 - 1)
+        site.campaign.settle(problem, who=session.organiser)
+    return RedirectResponse(site.path("dashboard", said="settled"), 303)
+
+
+def _settle(campaign: Campaign, number: int, session: Session) -> None:
+    rows: list[dict[str, Any]] = campaign.problems.to_dicts()
+    mine = [row["problem"] for row in rows if row["return_id"] == number]
+    campaign.settle(*mine, who=session.organiser)
+
+
+@router.post("/again", response_class=HTMLResponse)
+def read_again(request: Request, session: doors.Organiser, said: doors.Checked) -> HTMLResponse:
+    """Read a stored return anew, as ``returns --again`` does."""
+    site = site_of(request)
+    number = doors.number(said.get("return", ""), "return", 1, 2**31 - 1)
+    done = site.campaign.read_again(number)
+    told = "; ".join(f"{each.name}: {each.outcome}" for each in done)
+    return _page(site, session, number, "", message=f"Read anew. {told}")
