@@ -111,6 +111,11 @@ def _command(module: ModuleType, verb: str) -> Any:
     return getattr(module, name, None) or getattr(module, f"{name}_")
 
 
+def asked_for_help(words: list[str]) -> list[str]:
+    """``citebed help`` and ``citebed help VERB …`` as what they mean: ``VERB … --help``."""
+    return [*words[1:], "--help"] if words[:1] == ["help"] else words
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; gives the exit code. What it prints for people is harmless."""
     with for_people():
@@ -118,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    given = asked_for_help(sys.argv[1:] if arguments is None else list(arguments))
     verb = next((word for word in given if not word.startswith("-")), None)
     if arguments is None and verb in WITHOUT_MATRICES:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import textwrap
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from citebed.collection.lint.documents import EARLIEST
 from citebed.collection.statistics import CollectionStatistics, Passages, References
 from citebed.files.writing import write_whole
 from citebed.report.collection_table import short_name
@@ -22,6 +24,7 @@ from citebed.wording import count
 ENDINGS = ("svg", "png", "pdf")
 _MIDDLE, _FAINT = "#8ba1b8", "#d9d9d9"
 _VENUES = 12
+_FEW_YEARS = 5
 _BARS = 120
 """More bars than this are drawn as one outline."""
 
@@ -77,7 +80,7 @@ def _panels(statistics: CollectionStatistics) -> list[Panel]:
     documents, references = statistics.documents, statistics.references
     passages = [part for part in statistics.passages if part.lengths]
     panels: list[Panel] = []
-    if documents.years:
+    if any(_is_plausible(year) for year, _, _ in documents.years):
         panels.append(lambda figure: _draw_years(figure.subplots(), documents.years))
     if documents.venues:
         panels.append(lambda figure: _draw_venues(figure, documents.venues[:_VENUES]))
@@ -141,9 +144,18 @@ def _draw_bars(
     )
 
 
+def _is_plausible(year: int) -> bool:
+    """Whether a year is one of publication: 11 and 3011 are slips, and would squeeze all others."""
+    return EARLIEST <= year <= datetime.date.today().year + 1
+
+
 def _draw_years(axes: Axes, years: tuple[tuple[int, int, int], ...]) -> None:
-    counts = {year: (documents, abstracts) for year, documents, abstracts in years}
-    places = list(range(years[0][0], years[-1][0] + 1))
+    counts = {year: (n, abstracts) for year, n, abstracts in years if _is_plausible(year)}
+    others = {year: n for year, n, _ in years if year not in counts}
+    if others:
+        named = ", ".join(map(str, others)) if len(others) <= _FEW_YEARS else f"{len(others)} years"
+        axes.set_xlabel(f"not drawn: {count(sum(others.values()), 'document')} of {named}")
+    places = list(range(min(counts), max(counts) + 1))
     both = [counts.get(year, (0, 0)) for year in places]
     labels = ("without abstract", "with abstract")
     _draw_bars(axes, "Documents per year", places, both, labels)

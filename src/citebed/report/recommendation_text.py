@@ -10,7 +10,7 @@ from citebed.drafts import Passage
 from citebed.retrieval import saying
 from citebed.retrieval.recommendation import Recommendation
 
-_NARROWEST, _WIDEST = 20, 100
+_NARROWEST, _WIDEST = 20, 200
 _LONGEST = 1000
 """Characters that are shown of a title, or of authors and venue."""
 
@@ -38,7 +38,8 @@ def _lines(each: Recommendation, width: int, several: bool) -> Iterator[str]:
     yield from textwrap.wrap(shown, width, initial_indent=indent, subsequent_indent=indent)
     yield f"{indent}cite as: {saying.key_of(each)}"
     because = f"because of: {saying.because(each)}" if each.terms else ""
-    yield indent + "  ".join(filter(None, (saying.sure(each), because)))
+    line = "  ".join(filter(None, (saying.sure(each), because)))
+    yield from textwrap.wrap(line, width, initial_indent=indent, subsequent_indent=indent * 2)
     for label, text, by in saying.proofs(each, several=several):
         yield f"{indent}{label}: {_cut(text, width - len(label) - 7)}"
         if by:

@@ -34,11 +34,11 @@ def explain(
     answer: Answer,
     cards: Sequence[Mapping[str, Any]],
     citer: Callable[[str, int | None], str],
-    *,
-    chances: bool = True,
+    strengths: Sequence[str] = (),
 ) -> list[Explained]:
-    """The documents of an answer as recommendations, with their ``chances`` or without; ``cards``
-    say what is known of each, and ``citer`` names a citing paper, by its id and year.
+    """The documents of an answer as recommendations, with their chances, or with ``strengths`` in
+    place of them; ``cards`` say what is known of each, and ``citer`` names a citing paper, by its
+    id and year.
 
     Left out is what only function words found, and what is unlikely and shares no word at all.
     """
@@ -58,7 +58,8 @@ def explain(
             score=float(answer.hits.scores[place]),
             terms=words,
             sentence="" if number is None else sentences[number],
-            chance=answer.chance(place) if chances else None,
+            chance=None if strengths else answer.chance(place),
+            strength=strengths[place] if strengths else "",
             abstract_sentence=proof.abstract,
             citing_sentences=tuple(said.text for said in proof.citing),
             cited_by=tuple(citer(index.papers[said.paper], said.year) for said in proof.citing),

@@ -13,9 +13,10 @@ class Recommendation:
     ``line`` and ``column``; ``passage`` is which passage of a draft, and ``section`` its heading.
     ``key`` is what to type in a ``\\cite``: the key of an entry that the author has already
     (``in_bib``), or the one to add the document under. A learned ranking also tells the ``chance``
-    that it is right (where that was learned for such a case), the sentence of its abstract that is
-    most like the text, and sentences with which other papers (``cited_by``, one each) cite it for
-    the same. ``reprints`` are where else the work appeared, and ``link`` is where it can be read.
+    that it is right (where that was learned for such a case; else its ``strength``: ``weak``,
+    ``fair`` or ``strong``), the sentence of its abstract that is most like the text, and sentences
+    with which other papers (``cited_by``, one each) cite it for the same. ``reprints`` are where
+    else the work appeared, and ``link`` is where it can be read.
     """
 
     rank: int
@@ -41,3 +42,4 @@ class Recommendation:
     cited_by: tuple[str, ...] = ()
     reprints: tuple[str, ...] = ()
     link: str = ""
+    strength: str = ""

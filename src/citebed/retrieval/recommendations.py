@@ -12,6 +12,7 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.frames import Shown
+from citebed.retrieval import saying
 from citebed.retrieval.answers_html import STYLE, answers_html
 from citebed.retrieval.recommendation import Recommendation
 from citebed.wording import count
@@ -30,6 +31,7 @@ _SCHEMA: dict[str, Any] = {
     "file": pl.String, "column": pl.Int64, "key": pl.String, "in_bib": pl.Boolean,
     "chance": pl.Float64, "abstract_sentence": pl.String, "citing_sentences": pl.List(pl.String),
     "cited_by": pl.List(pl.String), "reprints": pl.List(pl.String), "link": pl.String,
+    "strength": pl.String,
 }  # fmt: skip
 
 
@@ -85,8 +87,8 @@ class Recommendations(Shown, Sequence[Recommendation]):
         """What a person looks at first."""
         first = ["passage"] if len(self.passages) > 1 else []
         because = pl.col("terms").list.join(", ").alias("because of")
-        score = pl.col("score").round(2)
-        return self.table.select(*first, "rank", score, "key", "title", "year", because)
+        sure = pl.Series("how sure", list(map(saying.sure, self.found)), pl.String)
+        return self.table.select(*first, "rank", sure, "key", "title", "year", because)
 
     def _repr_html_(self) -> str:
         """What a terminal shows, for notebooks."""

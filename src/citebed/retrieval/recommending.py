@@ -208,7 +208,7 @@ class Recommender:
             return passage.silent
         if least != 0 and (language := self._languages.foreign(passage.text)):
             return f"passage in {language}"
-        return _asks_nothing(passage) if least is None else ""
+        return _asks_nothing(passage) if least is None and not passage.wanted else ""
 
     @cached_property
     def _languages(self) -> Languages:
@@ -244,8 +244,9 @@ class Recommender:
             for best, others in works
         ]
         answer = answer.only([work.best for work in works])
-        told = not self._showing.untold(asked.text)
-        return explain(self._runner, asked, answer, best_cards, self._citers.named, chances=told)
+        told = not self._showing.untold(asked.text) or not works
+        strengths = () if told else self._showing.strengths(asked, answer)
+        return explain(self._runner, asked, answer, best_cards, self._citers.named, strengths)
 
     def _nothing_to_ask(self, text: str) -> NothingToAsk:
         words = self.index.analyser.words(text)

@@ -11,6 +11,8 @@ from citebed.text.names import display_name
 
 HARDLY_ANY = 0.015
 """What has less of a chance is hardly ever right."""
+_ONE_IN_TEN = 0.075
+"""From here on a chance is nearer to one in ten than to one in twenty."""
 _IN_BIB = " (in your .bib)"
 
 
@@ -52,8 +54,11 @@ def key_of(each: Recommendation) -> str:
 
 
 def sure(each: Recommendation) -> str:
-    """How sure it is: the chance in words, or the score where none is known."""
-    return f"{each.score:.2f}" if each.chance is None else chance_in_words(each.chance)
+    """How sure it is: the chance in words, else the strength; where the ranking was not learned,
+    the score."""
+    if each.chance is not None:
+        return chance_in_words(each.chance)
+    return f"{each.strength} match" if each.strength else f"{each.score:.2f}"
 
 
 def because(each: Recommendation) -> str:
@@ -75,8 +80,9 @@ def proofs(each: Recommendation, *, several: bool) -> Iterator[Line]:
 
 
 def chance_in_words(chance: float) -> str:
-    """A chance as people say it: how many in ten, twenty or fifty that are as likely are right."""
-    for of, least in ((10, 0.15), (20, 0.125), (10, 0.075), (20, 0.045), (50, HARDLY_ANY)):
-        if chance >= least:
-            return f"about {min(round(chance * of), of - 1)} in {of} are right"
-    return "hardly any are right"
+    """A chance as people say it: how many in ten that are as likely are right."""
+    if chance < HARDLY_ANY:
+        return "hardly any are right"
+    if chance < _ONE_IN_TEN:
+        return "fewer than 1 in 10 are right"
+    return f"about {min(round(chance * 10), 9)} in 10 are right"

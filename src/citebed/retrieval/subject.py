@@ -54,11 +54,15 @@ class Subject:
 
     def most_held(self, text: str, documents: Numbers) -> float:
         """The greatest share of a text's words, by their rarity, that one of documents has."""
+        return float(self.held(text, documents).max(initial=0.0))
+
+    def held(self, text: str, documents: Numbers) -> NDArray[np.float64]:
+        """The share of a text's words, by their rarity, that each of documents has."""
         numbers = self._words(text)
-        if not len(numbers) or not len(documents):
-            return 0.0
+        if not len(numbers):
+            return np.zeros(len(documents))
         held = np.stack([np.isin(documents, self._holders(number)) for number in numbers])
-        return float(np.average(held, axis=0, weights=self._rarity(self._often[numbers])).max())
+        return np.average(held, axis=0, weights=self._rarity(self._often[numbers]))
 
     @cached_property
     def usual(self) -> Rarity:

@@ -143,3 +143,14 @@ def test_the_settings_of_matplotlib_stay_as_they_were(tmp_path: Path) -> None:
     before = dict(mpl.rcParams)
     draw(ONE, tmp_path / "picture.svg")
     assert dict(mpl.rcParams) == before
+
+
+def test_a_year_that_is_a_slip_does_not_squeeze_the_others() -> None:
+    figure = Figure()
+    axes = figure.subplots()
+    years = ((11, 1, 0), (1998, 3, 2), (2001, 4, 1), (3011, 2, 0))
+    collection_picture._draw_years(axes, years)
+    low, high = axes.get_xlim()
+    assert 1990 < low < 1998
+    assert 2001 < high < 2010
+    assert axes.get_xlabel() == "not drawn: 3 documents of 11, 3011"

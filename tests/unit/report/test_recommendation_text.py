@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from citebed.drafts import Passage
 from citebed.report.recommendation_text import passage_lines
 from citebed.retrieval.recommendation import Recommendation
-from citebed.retrieval.saying import chance_in_words
+from citebed.retrieval.saying import chance_in_words, sure
 
 LONG = "a" * 1_000_000
 
@@ -22,15 +24,39 @@ def test_what_is_very_long_is_shown_in_part(
     passage = Passage(LONG, sentences=(LONG, LONG))
     lines = list(passage_lines(passage, [found], alone=alone))
     assert sum(map(len, lines)) < 5_000
-    assert any("because of: cats" in line for line in lines)
+    assert "because of: cats" in " ".join(" ".join(lines).split())
 
 
 def test_a_greater_chance_never_sounds_smaller() -> None:
     told = [chance_in_words(thousandth / 1000) for thousandth in range(1001)]
-    assert told[0] == "hardly any are right"
-    assert told[1000] == "about 9 in 10 are right"
-    assert (told[20], told[60], told[90]) == (
-        "about 1 in 50 are right", "about 1 in 20 are right", "about 1 in 10 are right",
+    assert told[0] == told[14] == "hardly any are right"
+    assert told[15] == told[74] == "fewer than 1 in 10 are right"
+    assert (told[75], told[149], told[420]) == (
+        "about 1 in 10 are right", "about 1 in 10 are right", "about 4 in 10 are right",
     )  # fmt: skip
-    shares = [int(words[1]) / int(words[3]) for words in map(str.split, told[15:])]
+    assert told[1000] == "about 9 in 10 are right"
+    shares = [int(words[1]) for words in map(str.split, told[75:])]
     assert shares == sorted(shares)
+    assert {words.split()[-3] for words in told[75:]} == {"10"}  # one way to say them all
+
+
+def test_how_sure_is_said_by_chance_strength_or_score() -> None:
+    one = Recommendation(1, "d", 13.38, "T", (), 2010, "", "", (), "")
+    assert sure(replace(one, chance=0.42, strength="")) == "about 4 in 10 are right"
+    assert sure(replace(one, strength="weak")) == "weak match"
+    assert sure(one) == "13.38"
+
+
+@pytest.mark.parametrize(("columns", "lines"), [("80", 3), ("120", 2), ("200", 1), ("300", 1)])
+def test_reasons_are_wrapped_and_use_a_wide_terminal(
+    columns: str, lines: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    terms = tuple(f"wordnumber{number}" for number in range(12))
+    one = Recommendation(1, "d", 1.0, "T", (), 2010, "", "", terms, "", chance=0.4)
+    shown = list(passage_lines(Passage("T"), [one], alone=True))
+    assert max(map(len, shown)) <= min(int(columns), 200)
+    start = next(at for at, line in enumerate(shown) if "because of" in line)
+    because = [line for line in shown[start:] if "wordnumber" in line]
+    assert len(because) == lines
+    assert " ".join(" ".join(because).split()).endswith(", ".join(terms))
