@@ -50,8 +50,8 @@ def test_the_lines_of_a_notebook() -> None:
     assert compared.height == 4
     for value in (found, scores, scores.compare(baseline="bm25"), mine):
         assert str(value)
-    for value in (found, scores):
-        assert "<table" in value._repr_html_()
+    assert 'class="citebed-answers"' in found._repr_html_()
+    assert "<table" in scores._repr_html_()
 
 
 def test_collections_are_created_from_files_and_folders_and_again() -> None:
