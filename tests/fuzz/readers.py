@@ -26,6 +26,7 @@ from tests.samples import SAMPLES
 
 from citebed.collection import load_profile, open_collection, read_exclusions
 from citebed.collection.formats import FORMATS, Chunk, recognise
+from citebed.collection.names import document_names
 from citebed.drafts import pieces, read_draft
 from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.pool import read_teams
@@ -38,7 +39,7 @@ from citebed.judging.papers import read_papers
 from citebed.judging.pieces import parts_of, read_form
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.dense.static_model import open_static_model
-from citebed.retrieval.index.citing_text import citing_text, names_of
+from citebed.retrieval.index.citing_text import citing_text
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.queries import read_queries
@@ -229,7 +230,7 @@ def _inside(read: Callable[[Path, Path], Any]) -> Callable[[Path], Any]:
 
 def _contexts(path: Path, folder: Path) -> None:
     found = open_collection(folder)
-    citing_text(found, (path,), names_of(found.documents))
+    citing_text(found, (path,), document_names(found.documents))
 
 
 # --- what is spelled in one line ------------------------------------------------------------
