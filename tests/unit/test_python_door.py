@@ -50,7 +50,7 @@ def test_the_lines_of_a_notebook() -> None:
     assert compared.height == 4
     for value in (found, scores, scores.compare(baseline="bm25"), mine):
         assert str(value)
-    assert 'class="citebed-answers"' in found._repr_html_()
+    assert "<div class='citebed-answers'>" in found._repr_html_()
     assert "<table" in scores._repr_html_()
 
 

@@ -138,7 +138,7 @@ def test_recommendations_are_a_table_that_prints_and_renders() -> None:
     assert found.table["doc_id"].to_list() == [each.doc_id for each in found]
     assert "because of" in repr(found)
     assert found[0].title[:20] in repr(found)
-    assert 'class="citebed-answers"' in found._repr_html_()
+    assert "<div class='citebed-answers'>" in found._repr_html_()
     assert "passage" in repr(found)
     assert "passage" not in repr(citebed.recommend("mine", "feedback"))
     nothing = citebed.recommend("mine", "feedback", 0)
