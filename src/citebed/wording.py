@@ -31,6 +31,24 @@ def _plural(noun: str) -> str:
     return f"{noun[:-1]}ies" if ends_in_y else f"{noun}s"
 
 
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_DIGITS = re.compile(r"[+-]?[0-9]{1,30}")
+
+
+def number_in(text: str) -> float | None:
+    """The finite number that a text is, ``None`` if it is none.
+
+    Files and options have it in ASCII; Python would take ``١٢``, ``1_000`` and ``nan`` for numbers.
+    """
+    found = float(text) if _NUMBER.fullmatch(text) else math.inf
+    return found if math.isfinite(found) else None
+
+
+def whole_number_in(text: str) -> int | None:
+    """The whole number that a text is, in ASCII digits, ``None`` if it is none."""
+    return int(text) if _DIGITS.fullmatch(text) else None
+
+
 def printable(name: str | Path) -> str:
     """A file's name that can be printed and stored; bytes that are no text are written ``\\xe9``.
 

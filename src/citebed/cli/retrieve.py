@@ -318,6 +318,10 @@ def recommend(
         _write_page(found, html, text, typed(context))
     if append is not None:
         _tell_added(append, added or ())
+    if (append is not None or shown == "bibtex") and (strange := found.strange_commands):
+        from citebed.collection.formats.bibtex_safety import told_of_strange
+
+        _note([told_of_strange(strange)])
 
 
 def _write_page(found: Recommendations, path: Path, text: str, command: str) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from citebed.collection.formats.bibtex import fields_of, with_fields, write_entry
-from citebed.collection.formats.bibtex_scan import head_of
+from citebed.collection.formats.bibtex import lone_entry, with_fields, write_entry
+from citebed.collection.formats.bibtex_safety import harmless_entry
 from citebed.records import Document
 from citebed.text.latex import text_to_latex
 from citebed.text.normalise import ENTITY_PATTERN, entity_to_text
@@ -21,18 +21,21 @@ _SHORT = (
 
 def entry_to_cite(document: Document, key: str, *, full: bool = False) -> str:
     """An entry under this key, with what a reference is printed from or, if ``full``, with all
-    that the record came with."""
-    bibtex = document.bibtex
+    that the record came with; commands that bibliographies do not use are text in it."""
+    return harmless_entry(_entry(document, key, full))
+
+
+def _entry(document: Document, key: str, full: bool) -> str:
+    own = lone_entry(document.bibtex)
     if full:
         whole = write_entry(document._replace(doc_id=key))
-        return whole if bibtex is None else with_fields(bibtex, {}, key=key)
-    head = head_of(bibtex) if bibtex else None
-    kind = document.type if head is None else head.opening.strip("@{( \t\n").lower()
-    given = fields_of(bibtex or write_entry(document))
+        return whole if own is None else with_fields(own.text, {}, key=key)
+    entry = own or lone_entry(write_entry(document))
+    kind, given = (entry.type, entry.fields) if entry else ("misc", {})
     fields = {name: _typeset(name, given[name]) for name in _SHORT if given.get(name)}
     if document.year and not {"year", "date"} & fields.keys():
         fields["year"] = str(document.year)
-    if document.doi and not (bibtex and "doi" in fields):
+    if document.doi and not (own and "doi" in fields):
         fields["doi"] = _verbatim(document.doi)
     if {"doi", "eprint"} & fields.keys():
         fields.pop("url", None)

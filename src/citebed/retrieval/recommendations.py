@@ -161,6 +161,15 @@ class Recommendations(Shown, Sequence[Recommendation]):
         return append_new(path, new, full=full)
 
     @property
+    def strange_commands(self) -> tuple[str, ...]:
+        """The LaTeX commands in the records that bibliographies do not use: BibTeX is written with
+        these as text."""
+        from citebed.collection.formats.bibtex_safety import strange_commands
+
+        entries = (document.bibtex or "" for _, document in self._once())
+        return tuple(dict.fromkeys(name for each in entries for name in strange_commands(each)))
+
+    @property
     def left_out_keys(self) -> tuple[str, ...]:
         """The documents that are ``left_out``, by what one types in a ``\\cite``: first of all the
         keys of the author's own entries."""

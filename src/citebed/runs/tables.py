@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import polars as pl
 
 from citebed.errors import CitebedError, FormatError
-from citebed.runs.trec_files import QRELS, RUN, Layout, trec_lines
+from citebed.runs.trec_files import (
+    OUT_OF_RANGE,
+    QRELS,
+    RUN,
+    Layout,
+    grades,
+    trec_lines,
+)
 from citebed.wording import printable
 
 if TYPE_CHECKING:
@@ -142,7 +149,7 @@ def _cast(column: pl.Series, kind: type[pl.DataType], expected: str) -> pl.Serie
 
 
 def number_column(column: pl.Series, kind: type[pl.Float64] | type[pl.Int64]) -> pl.Series:
-    """Finite or whole numbers; what is none is told."""
+    """Finite numbers, or whole ones that may be grades; what is none is told."""
     cast = _cast(column, kind, "numbers")
     bad = cast.is_null()
     if kind is pl.Float64:
@@ -153,6 +160,9 @@ def number_column(column: pl.Series, kind: type[pl.Float64] | type[pl.Int64]) ->
         row = bad.arg_true()[0]
         what = "a finite number" if kind is pl.Float64 else "a whole number"
         raise CitebedError(f"the {column.name} of row {row + 1}, {column[row]}, is not {what}.")
+    if kind is pl.Int64 and not grades(cast).all():
+        row = (~grades(cast)).arg_true()[0]
+        raise CitebedError(f"the {column.name} of row {row + 1}, {cast[row]}, {OUT_OF_RANGE}")
     return cast
 
 

@@ -10,7 +10,6 @@ of separators.
 from __future__ import annotations
 
 import io
-import math
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -26,7 +25,7 @@ from citebed.files.line_blocks import file_texts, numbered_lines
 from citebed.files.packed import polars_misreads
 from citebed.files.reading import opened
 from citebed.runs.plain_text import separators_in
-from citebed.wording import short
+from citebed.wording import number_in, short, whole_number_in
 
 DOC_HASH = "doc_hash"
 _HASHED = pl.col("doc_id").hash().alias(DOC_HASH)
@@ -56,6 +55,10 @@ class Layout(NamedTuple):
         """How many separators a line has."""
         return len(self.fields) - 1
 
+
+LARGEST_GRADE = (1 << 31) - 1
+"""The highest grade, and the lowest below 0: sums of larger ones would not be numbers."""
+OUT_OF_RANGE = f"is out of range; a grade is {LARGEST_GRADE:,} at most, either way."
 
 QRELS = Layout(
     "judgements (qrels)",
@@ -186,7 +189,14 @@ def _scanned(data: bytes, layout: Layout, mark: bytes, skip: int = 0) -> pl.Data
         table = table.filter(~pl.all_horizontal(pl.col(layout.kept).is_null()))
     if not table["whole"].all() or any(table[name].null_count() for name in layout.kept):
         return None
-    return table.drop("whole") if table[layout.kept[2]].is_finite().all() else None
+    values = table[layout.kept[2]]
+    fits = grades(values) if layout.number is pl.Int64 else values.is_finite()
+    return table.drop("whole") if fits.all() else None
+
+
+def grades(relevance: pl.Series) -> pl.Series:
+    """Which whole numbers of a column may be grades."""
+    return relevance.is_between(-LARGEST_GRADE, LARGEST_GRADE)
 
 
 def plain_lines(
@@ -271,18 +281,17 @@ def _parsed(
 
 
 def _relevance(path: Path, number: int, value: str) -> int:
-    found = int(value) if re.fullmatch(r"[+-]?[0-9]{1,19}", value) else None
-    if found is None or not -(1 << 63) <= found < 1 << 63:
+    found = whole_number_in(value)
+    if found is None:
         raise FormatError(path, number, f"the relevance '{short(value)}' is not a whole number.")
+    if abs(found) > LARGEST_GRADE:
+        raise FormatError(path, number, f"the relevance {short(value)} {OUT_OF_RANGE}")
     return found
 
 
 def _score(path: Path, number: int, value: str) -> float:
-    try:
-        score = float(value) if "_" not in value else math.nan
-    except ValueError:
-        score = math.nan
-    if not math.isfinite(score):
+    score = number_in(value)
+    if score is None:
         raise FormatError(
             path, number, f"the score '{short(value)}' is not a finite number. {_expected(RUN)}"
         )

@@ -127,3 +127,22 @@ OPERATORS = frozenset(
     """.split()  # noqa: SIM905
 )
 """Names that are printed as they are called."""
+
+BIBLIOGRAPHIES = frozenset(
+    """
+    a accent char symbol choose over frac dfrac tfrac binom sqrt sb sp mathbb Bbb mathbbm mathds
+    stackrel overset underset underbrace overbrace overrightarrow substack nonumber notag
+    cdotp nicefrac sfrac not lt gt hphantom vphantom phantom hspace vspace penalty kern hfil
+    thinspace negthinspace enspace thickspace medspace leavevmode strut nolinebreak slshape
+    mdseries textmd ulcorner urcorner SI si num qty unit ce textsc textlangle textrangle
+    cite citep citet citealp citealt citeauthor citeyear textcite parencite nocite
+    doi urlprefix urlstyle eprint arxiv bibinfo natexlab noopsort SortNoop printfirst
+    switchargs htmladdnormallink textcolor color ieeetran mkbibbold mkbibitalic
+    mkbibparens mkbibbrackets bibstring bibrangedash bibrangessep addspace addcomma adddot addcolon
+    addsemicolon addperiod autocap textquote hyphenquote foreignquote
+    foreignlanguage textgreek textcyrillic textlatin inprep inpress submitted etal etc ie eg
+    iint iiint varkappa digamma varGamma varDelta varTheta varLambda varXi varPi varSigma varPhi
+    varPsi varOmega mathbfit mathsfit bold boldmath unboldmath vartriangle sphericalangle
+    """.split()  # noqa: SIM905
+)
+"""Further commands that are met in bibliographies and do nothing but print."""

@@ -129,7 +129,7 @@ async def _small_body(scope: Scope, receive: Receive) -> bytes:
     """The whole body; half of one is none, and one that is too large is not read to its end."""
     large = _NoBody(413, f"more than {LARGEST_BODY >> 10} KB: too much for one answer.")
     told = Headers(scope=scope).get("content-length", "0")
-    if not told.isdigit() or int(told[:20]) > LARGEST_BODY:
+    if not (told.isascii() and told.isdigit()) or int(told[:20]) > LARGEST_BODY:
         raise large
     parts, size = [], 0
     while True:

@@ -9,17 +9,67 @@ from hypothesis import strategies as st
 
 from citebed.files.spreadsheets import harmless, harmless_table
 
-CELL = st.text(max_size=8) | st.from_regex(r"[=+\-@\t\r0-9.eE]{0,6}\n?", fullmatch=True)
+CELL = st.text(max_size=8) | st.from_regex(r"[=+\-@;| \t\r\n0-9.eE＝﹢\"]{0,6}\n?", fullmatch=True)
 
 
 @pytest.mark.parametrize(
-    "text", ["=cmd|' /C calc'!A0", "+1-555", "-x", "@SUM(A1)", "\t=1", "\r=1", "-", "--1", "-1\n"]
+    "text",
+    [
+        "=cmd|' /C calc'!A0",
+        "+1-555",
+        "-x",
+        "@SUM(A1)",
+        "\tx",
+        "\rx",
+        "-",
+        "--1",
+        "-1\n",
+        "＝1+1",
+        "＋x",
+        "－x",
+        "＠x",
+        "﹦x",
+        " =1+1",
+        '"=1"',
+        "\xa0@x",
+    ],
 )
 def test_what_a_spreadsheet_would_run(text: str) -> None:
     assert harmless(text) == f"'{text}"
 
 
-@pytest.mark.parametrize("text", ["", "a=b", "10.1145/x", "-5", "+0.25", "-1e-07", ".5", "7.", "'"])
+@pytest.mark.parametrize(
+    ("text", "safe"),
+    [
+        ("a;=1+1", "a;'=1+1"),
+        (";=1", ";'=1"),
+        ("a; =1", "a;' =1"),
+        ('a;"=1"', 'a;\'"=1"'),
+        ("a;＝1", "a;'＝1"),
+        ("a|@x", "a|'@x"),
+        ("a\n=1", "a\n'=1"),
+        ("a\r\n+x", "a\r\n'+x"),
+        ("\t=1", "'\t'=1"),
+        ("=1;=2", "'=1;'=2"),
+    ],
+)
+def test_what_it_would_run_where_cells_are_parted_otherwise(text: str, safe: str) -> None:
+    assert harmless(text) == safe
+
+
+@given(CELL)
+def test_once_is_enough(text: str) -> None:
+    assert harmless(harmless(text)) == harmless(text)
+
+
+def test_blanks_without_end_take_no_time() -> None:
+    text = "\n" * 300_000 + ";" + " " * 300_000
+    assert harmless(text) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "a=b", "A; B", "x;y", "10.1145/x", "-5", "+0.25", "-1e-07", ".5", "7.", "'"]
+)
 def test_what_it_would_not(text: str) -> None:
     assert harmless(text) == text
 

@@ -1,6 +1,7 @@
 """One BibTeX file with all documents, each under a key of its own.
 
-An entry that was read from BibTeX is written as it was. All others are written from the
+An entry that was read from BibTeX is written as it was, but for commands that bibliographies do not
+use, which are written as text and told. All others are written from the
 document's fields, and read back at once: what differs then is counted and told. Where the id is
 nothing to type (a DOI, a number) but the document has a cite key, the entry stands under that;
 further keys stand in BibLaTeX's ``ids``.
@@ -19,11 +20,17 @@ from citebed.collection.formats.bibtex import (
     document_of,
     entry_of,
     fields_of,
+    lone_entry,
     with_fields,
     write_entry,
 )
-from citebed.collection.formats.bibtex_entry import RawEntry
-from citebed.collection.formats.bibtex_scan import scan
+from citebed.collection.formats.bibtex_quick import NOT_RECORDS
+from citebed.collection.formats.bibtex_safety import (
+    COMMANDS,
+    CONTROLS,
+    strange_commands,
+    told_of_strange,
+)
 from citebed.collection.tables import document_of_row
 from citebed.records import Document
 from citebed.text.free_ids import FreeIds
@@ -32,6 +39,9 @@ from citebed.text.normalise import unique
 from citebed.wording import count
 
 FILE = "documents.bib"
+_MANY = 500
+_OPENING = r"@\s*[A-Za-z][\w-]*\s*[{(]"
+_NO_ENTRY = rf"(?i)@\s*(?:{'|'.join(sorted(NOT_RECORDS))})\s*[{{(]"
 _KEY = r'^@\s*[A-Za-z][\w-]*\s*[{(]\s*([^,{}="\n]*?)\s*,'
 
 
@@ -57,7 +67,8 @@ def write_bibtex(collection: Collection, output: Output) -> None:
 
 
 def _is_ready(collection: Collection) -> pl.Expr:
-    """Whether the entry can be written as it is: read from BibTeX, alone, and under this id."""
+    """Whether the entry can be written as it is: read from BibTeX, alone, under this id, and
+    without anything that would have to be made harmless."""
     from_jsonl = pl.col("format").str.contains("jsonl", literal=True)
     given = collection.files.filter(from_jsonl)["source"]
     top = pl.col("source").str.split("!").list.first()
@@ -66,8 +77,21 @@ def _is_ready(collection: Collection) -> pl.Expr:
         (entry.str.extract(_KEY, 1) == pl.col("doc_id"))
         & (pl.col("records") == 1)
         & ~entry.str.contains("citebed-id", literal=True)
+        & (entry.str.count_matches(_OPENING) == 1)
+        & ~entry.str.contains(_NO_ENTRY)
+        & (entry.str.count_matches(r"\{") == entry.str.count_matches(r"\}"))
+        & ~entry.str.contains(_to_be_changed(collection.documents["bibtex"]))
         & ~top.is_in(given.to_list())
     ).fill_null(value=False)
+
+
+def _to_be_changed(entries: pl.Series) -> str:
+    """A pattern of what is not written as it is: strange commands among those there are, and
+    control characters."""
+    every = entries.str.extract_all(r"\\[A-Za-z]+").explode().drop_nulls().unique()
+    names = [name[1:] for name in every if name[1:] not in COMMANDS]
+    named = "|".join(names if len(names) < _MANY else ["[A-Za-z]+"]) or "$^"
+    return rf"\^\^|{CONTROLS}|\\(?:{named})(?:[^A-Za-z]|$)"
 
 
 class _Entries:
@@ -77,15 +101,19 @@ class _Entries:
         self._keys = FreeIds(ids)
         self._differs: Counter[str] = Counter()
         self._rewritten = 0
+        self._strange: Counter[str] = Counter()
 
     def add(self, document: Document) -> str:
         """The entry of one more document."""
+        self._strange.update(strange_commands(document.bibtex or ""))
         entry = _with_keys(entry_of(document), document)
         read = _read(entry)
         own = document.doc_id
-        fits = read is not None and not differences(document, read[1])
+        is_given = document.bibtex is not None
+        fits = not is_given or lone_entry(document.bibtex) is not None
+        fits = fits and read is not None and not differences(document, read[1])
         if read is None or not fits or not self._keys.is_free(read[0], owner=own):
-            self._rewritten += document.bibtex is not None
+            self._rewritten += is_given
             entry = _with_keys(write_entry(document), document)
             read = _read(entry)
         if read is None:
@@ -102,6 +130,8 @@ class _Entries:
         if self._rewritten:
             given = f"the given entry of {count(self._rewritten, 'document')}"
             notes.append(f"{given} did not fit the fields; written from the fields")
+        if self._strange:
+            notes.append(told_of_strange(self._strange))
         return notes
 
 
@@ -119,12 +149,8 @@ def _with_keys(entry: str, document: Document) -> str:
 
 def _read(entry: str) -> tuple[str, Document] | None:
     """Key and document of a text that is one entry and nothing else."""
-    found = list(scan(entry, 1, {}))
-    if len(found) != 1 or not isinstance(found[0], RawEntry):
-        return None
-    if found[0].broken or found[0].text != entry:
-        return None
-    return found[0].key, document_of(found[0])
+    found = lone_entry(entry)
+    return None if found is None or found.text != entry else (found.key, document_of(found))
 
 
 BIBTEX = Exporter(

@@ -11,6 +11,8 @@ from citebed.collection.formats.biblatex import has_xdata, is_document, not_ther
 from citebed.collection.formats.bibtex_cut import carry, cut, lent_before
 from citebed.collection.formats.bibtex_entry import ASTRONOMY, TOO_MUCH, RawEntry
 from citebed.collection.formats.bibtex_names import names_of, split_outside_braces
+from citebed.collection.formats.bibtex_quick import NOT_RECORDS
+from citebed.collection.formats.bibtex_safety import harmless_entry
 from citebed.collection.formats.bibtex_scan import head_of, scan
 from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, no_doi, page_range
 from citebed.patterns import compiled
@@ -267,19 +269,29 @@ _SAFE_KEY = re.compile(r"[^\s,{}\"#%~\\=()@']+")
 
 
 def entry_of(document: Document) -> str:
-    """A BibTeX entry for the document, ready to paste: the original where there is one."""
-    if document.bibtex is None:
+    """A BibTeX entry for the document, ready to paste: the original where there is one, made
+    harmless."""
+    entry = lone_entry(document.bibtex)
+    if entry is None:
         return write_entry(document)
-    head, bibtex = head_of(document.bibtex), document.bibtex
-    given = fields_of(bibtex).get("citebed-id") if "citebed-id" in bibtex else None
-    if head is None or (latex_to_text(given) if given else head.key) == document.doc_id:
-        return bibtex
-    return with_fields(bibtex, {}, key=document.doc_id)
+    given = entry.fields.get("citebed-id")
+    if (latex_to_text(given) if given else entry.key) == document.doc_id:
+        return harmless_entry(entry.text)
+    return harmless_entry(with_fields(entry.text, {}, key=document.doc_id))
+
+
+def lone_entry(bibtex: str | None) -> RawEntry | None:
+    """The entry that a text is, if it is one and nothing else."""
+    found = list(scan(bibtex.strip(), 1, {})) if bibtex else []
+    if len(found) != 1 or not isinstance(found[0], RawEntry) or found[0].broken:
+        return None
+    return found[0] if found[0].text == (bibtex or "").strip() else None
 
 
 def write_entry(document: Document) -> str:
     """An entry written from the document's fields, which reads back as an equal document."""
-    kind = document.type if re.fullmatch("[a-z_]+", document.type) else "misc"
+    is_kind = re.fullmatch("[a-z_]+", document.type) and document.type not in NOT_RECORDS
+    kind = document.type if is_kind else "misc"
     key, fields = _key_fields(document.doc_id, document.doi)
     date = document.date or (str(document.year) if document.year else "")
     year, month, day = (*date.split("-"), "", "")[:3]

@@ -14,11 +14,13 @@ from typing import NamedTuple, Protocol
 import polars as pl
 
 from citebed.errors import CitebedError, FormatError
-from citebed.evaluation.judgements.sets import LARGEST_GRADE, PAIR, checked
+from citebed.evaluation.judgements.sets import PAIR, checked
 from citebed.files.parquet import read_parquet
 from citebed.files.reading import data_lines
 from citebed.runs.tables import Qrels, id_column, is_parquet, number_column
 from citebed.runs.times import is_later
+from citebed.runs.trec_files import LARGEST_GRADE
+from citebed.wording import number_in, short
 
 LABEL = "cocited"
 
@@ -256,12 +258,11 @@ def _pair(path: Path, at: int, line: str) -> tuple[str, str, float]:
         raise FormatError(
             path, at, f"found {len(fields)} fields, expected doc_id, other_id and their count."
         )
-    try:
-        count = float(fields[2]) if len(fields) == 3 else 1.0
-    except ValueError:
-        raise FormatError(path, at, f"the count '{fields[2]}' is not a number.") from None
-    if not 0 <= count < float("inf"):
-        raise FormatError(path, at, f"the count '{fields[2]}' is not a number from 0.")
+    count = number_in(fields[2]) if len(fields) == 3 else 1.0
+    if count is None:
+        raise FormatError(path, at, f"the count '{short(fields[2])}' is not a number.")
+    if count < 0:
+        raise FormatError(path, at, f"the count '{short(fields[2])}' is not a number from 0.")
     return fields[0], fields[1], count
 
 

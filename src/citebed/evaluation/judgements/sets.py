@@ -18,9 +18,9 @@ from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.judgements.labels import LABEL, as_labelled, label_of
 from citebed.runs.ranking import distinct, in_rank_order, pairs_of, refuse_doubles
 from citebed.runs.tables import Flags, Ints, Qrels, Run
+from citebed.runs.trec_files import LARGEST_GRADE
 
 PAIR = ["query_id", "doc_id"]
-LARGEST_GRADE = 1_000_000_000
 SampleBy = Literal["judgement", "query"]
 
 

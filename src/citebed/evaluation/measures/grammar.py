@@ -12,6 +12,7 @@ from citebed.evaluation.measures import MEASURES, Measure
 from citebed.evaluation.measures.trec_names import from_trec_name, trec_lines
 from citebed.evaluation.measures.usual_names import USUAL_NAMES, from_usual_name, usual_kind
 from citebed.grammar import Call, SpecError, Value, parse_call, value_text
+from citebed.wording import number_in, whole_number_in
 
 
 def measure(text: str | Measure, unless_given: Mapping[str, Any] | None = None) -> Measure:
@@ -93,14 +94,11 @@ def _cutoff(text: str | None) -> dict[str, Any]:
         return {}
     if text == "R":
         return {"cutoff": "R"}
-    try:
-        return {"cutoff": int(text)}
-    except ValueError:
-        pass
-    try:
-        return {"cutoff": float(text)}
-    except ValueError:
-        raise CitebedError(f"the cut-off '@{text}' is not a number (or R).") from None
+    whole = whole_number_in(text)
+    found = number_in(text) if whole is None else whole
+    if found is None:
+        raise CitebedError(f"the cut-off '@{text}' is not a number (or R).")
+    return {"cutoff": found}
 
 
 def _parameters(kind: type[Measure], call: Call) -> dict[str, Any]:
@@ -112,16 +110,18 @@ def _parameters(kind: type[Measure], call: Call) -> dict[str, Any]:
 def _typed(kind: type[Measure], name: str, value: Value, wanted: str) -> Any:
     """A value as the measure's field has it: ``wanted`` is its annotation."""
     text = value if isinstance(value, str) else value_text(value)
-    try:
-        if wanted == "bool":
-            return {"true": True, "false": False}[text.lower()]
-        if wanted.startswith("int"):
-            return int(text)
-        return float(text) if wanted == "float" else text
-    except (ValueError, KeyError):
+    found: Any = text
+    if wanted == "bool":
+        found = {"true": True, "false": False}.get(text.lower())
+    elif wanted.startswith("int"):
+        found = whole_number_in(text)
+    elif wanted == "float":
+        found = number_in(text)
+    if found is None:
         raise CitebedError(
             f"{kind.NAME}({name}={text}): '{text}' is not {_IN_WORDS[wanted.split(maxsplit=1)[0]]}."
-        ) from None
+        )
+    return found
 
 
 _IN_WORDS = {"bool": "True or False", "int": "a whole number", "float": "a number"}
