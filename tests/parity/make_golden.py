@@ -233,6 +233,9 @@ names what was asked for as `set_F`, which has the weight 0.5 in every second on
 {commands}
 
 Both programs keep scores as 32-bit floats, so scores that differ only beyond that are tied.
+
+`program.json.gz` is made by `make_program_golden.py`: three made-up pairs of files and, for every
+command line of `trec_eval_commands.py`, the exit code and output of trec_eval 9.0.8 and 10.0.
 """
     (GOLDEN / "README.md").write_text(text, encoding="utf-8")
 

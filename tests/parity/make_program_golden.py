@@ -22,6 +22,7 @@ from tests.parity.trec_eval_commands import (
     VERSIONS,
     commands,
     made_case,
+    on_files,
     program,
     theirs,
     write_files,
@@ -53,7 +54,7 @@ def main() -> None:
                 if path is None:
                     raise SystemExit(f"there is no trec_eval-{version}")
                 for words in commands():
-                    code, out = theirs(path, [*words, *files])
+                    code, out = theirs(path, on_files(words, files))
                     if code >= 0:
                         answers.append([number, version, words, code, "" if code else out])
     text = json.dumps({"cases": cases, "answers": answers}, ensure_ascii=False, indent=0)

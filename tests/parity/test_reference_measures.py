@@ -26,7 +26,10 @@ TOLERANCE = 1e-12
 NAMES = {
     "11pt_avg": "11pt",
     "P": "P",
-    "Rndcg": "Rndcg",
+    "G": "G",
+    "Rndcg": "RnDCG",
+    "binG": "BinG",
+    "ndcg_rel": "nDCGRel",
     "Rprec": "Rprec",
     "Rprec_mult": "RprecMult",
     "bpref": "Bpref",
@@ -54,8 +57,8 @@ NAMES = {
     "success": "Success",
     "utility": "Utility",
 }
-# Experiments of trec_eval's author that nobody reports, and what is not a number of a query.
-LEFT_OUT = {"G", "binG", "ndcg_rel", "num_q", "relstring", "runid"}
+# What is not a number of a query.
+LEFT_OUT = {"num_q", "relstring", "runid"}
 
 
 def our_name(name: str) -> str:
@@ -354,5 +357,7 @@ def test_float_scores_tie_where_double_scores_do_not() -> None:
 @pytest.mark.parametrize("name", sorted({*reference.SIMPLE, "nDCG", "IPrec@0", "AUC", "ERR"}))
 def test_nothing_judged_is_worth_nothing(name: str) -> None:
     """Here trec_eval has no answer: its counts come from memory it never wrote."""
-    value = one(re.sub(r"^(P|R|RelativeP|Success)$", r"\1@5", name), {"a": -1, "b": -2}, "ab")
-    assert value == {"NumRet": 2, "Utility": -2}.get(name, 0)
+    value = one(
+        re.sub(r"^(P|R|RelativeP|Success|Unjudged)$", r"\1@5", name), {"a": -1, "b": -2}, "ab"
+    )
+    assert value == {"NumRet": 2, "Utility": -2, "Unjudged": 0.4}.get(name, 0)

@@ -113,7 +113,8 @@ MEASURES = (
     "SetF(beta=2.0)", "SetAP", "SU", "Utility", "IPrec@0.0", "IPrec@0.3", "IPrec@1.0",
     "IPrec(round='nearest')@0.5",
     "RBP(p=0.5)", "RBP(p=0.8)@3", "RBPResidual(p=0.8)", "ERR", "ERR@3", "Judged@4", "AUC",
-    "NumRet", "NumRel", "NumRelRet",
+    "NumRet", "NumRel", "NumRelRet", "NumNonRelRet", "G", "BinG", "nDCGRel", "RnDCG", "YAAP",
+    "Unjudged@3", "RelativeP@4", "SetRelativeP", "RprecMult@0.5", "RprecMult@1.4",
 )  # fmt: skip
 
 IDS = st.sampled_from(["a", "b", "B", "c", "10", "9", "é", "😀", "z", "aa", "doc-1", "doc_1"])
@@ -145,7 +146,7 @@ def test_equal_to_the_slow_twin(
     options = {"rel": rel, "judged_only": judged_only, "score_type": score_type}
     chosen = []
     for measure in measures(MEASURES):
-        level = 1 if measure.NAME in ("ERR", "nDCG") else rel
+        level = 1 if measure.NAME in ("ERR", "nDCG", "G", "nDCGRel", "RnDCG") else rel
         chosen.append(replace(measure, rel=level, judged_only=judged_only))
     scores = evaluate(qrels, run, chosen, Settings(score_type=score_type)).runs[0]
     for at, (name, measure) in enumerate(zip(MEASURES, chosen, strict=True)):

@@ -16,6 +16,7 @@ from tests.parity.trec_eval_commands import (
     Tally,
     commands,
     made_case,
+    on_files,
     ours,
     program,
     write_files,
@@ -34,7 +35,7 @@ def test_prints_what_was_stored(version: str, number: int, tmp_path: Path) -> No
     answers = [one for one in STORED["answers"] if one[:2] == [number, version]]
     assert len(answers) > 200
     for _, _, words, code, expected in answers:
-        own_code, found = ours(version, [*words, *files])
+        own_code, found = ours(version, on_files(words, files))
         assert bool(own_code) == bool(code), words
         assert found == expected, words
 
@@ -50,7 +51,7 @@ def test_prints_what_the_program_prints(version: str, tmp_path: Path) -> None:
     def same(seed: int, words: list[str]) -> None:
         files = write_files(tmp_path, made_case(random.Random(seed)))
         tally = Tally(show=5)
-        tally.try_out(version, path, [*words, *files])
+        tally.try_out(version, path, on_files(words, files))
         assert not tally.counts["differences"]
 
     same()

@@ -29,6 +29,7 @@ from tests.parity.make_golden import make_case
 from citebed.cli.app import main
 
 VERSIONS = ("9.0.8", "10.0")
+MEANS = "made.means"
 
 # fmt: off
 PLAIN = (
@@ -71,8 +72,20 @@ def commands() -> list[list[str]]:
         ["-mrelstring", "-mnum_q", "-qc"],
     ]
     all_of_them = [["-m", "all_trec", "-m", "yaap", *switches] for switches in SWITCHES]
+    scaled = [
+        [*more, "-Z", MEANS, *(f"-m{name}" for name in ("P.5", "gm_map", "map", "ndcg", "num_ret"))]
+        for more in ([], ["-q"], ["-qc", "-mnum_rel", "-mrelstring", "-mnum_q"], ["-c", "-l2"])
+    ]
     some = [["-m", name, "-qc", "-J", "-l", "2"] for name in WITH_PARAMETERS]
-    return [*one, *several, *all_of_them, *some, *(list(s) for s in SWITCHES), *map(list, REFUSED)]
+    return [
+        *one,
+        *several,
+        *all_of_them,
+        *scaled,
+        *some,
+        *(list(s) for s in SWITCHES),
+        *map(list, REFUSED),
+    ]
 
 
 def program(version: str) -> str | None:
@@ -90,7 +103,17 @@ def write_files(folder: Path, case: dict[str, Any], tag: str = "made") -> tuple[
     found = [(q, d, s) for q, of in case["run"].items() for d, s in of.items()]
     qrels.write_text("".join(f"{q} 0 {d} {grade}\n" for q, d, grade in judged), "utf-8")
     run.write_text("".join(f"{q} Q0 {d} 0 {score!r} {tag}\n" for q, d, score in found), "utf-8")
+    labels = ("P_5", "gm_map", "map", "ndcg", "num_rel", "num_ret")
+    means = sorted(f"{q} {label} 0.{at + 1} 0.{at + 2}\n" for q in case["qrels"]
+                   for at, label in enumerate(labels))  # fmt: skip
+    (folder / MEANS).write_text("".join(means), "utf-8")
     return str(qrels), str(run)
+
+
+def on_files(words: list[str], files: tuple[str, str]) -> list[str]:
+    """A command line on these files, the means for ``-Z`` beside them."""
+    means = str(Path(files[0]).with_name(MEANS))
+    return [*(means if word == MEANS else word for word in words), *files]
 
 
 def made_case(chance: random.Random) -> dict[str, Any]:
@@ -183,7 +206,7 @@ def count(cases: int, seed: int, show: int) -> int:
             for _ in range(cases):
                 files = write_files(Path(folder), made_case(chance))
                 for words in chance.sample(every, 10):
-                    tally.try_out(version, path, [*words, *files])
+                    tally.try_out(version, path, on_files(words, files))
     print(f"{2 * cases} pairs of files, {len(every)} kinds of command; {tally}")
     return tally.counts["differences"]
 

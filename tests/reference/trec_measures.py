@@ -248,6 +248,53 @@ def r_ndcg(ranking: Ranking, judgements: Judgements, rel: int) -> float:
     return sum(values) / len(values)
 
 
+def ndcg_at_relevant(ranking: Ranking, judgements: Judgements) -> float:
+    """trec_eval's ndcg_rel: nDCG at each document with a gain; at the end for those not found."""
+    known = sum(grade > 0 for grade in judgements.values())
+    values = [
+        ndcg(ranking, judgements, rank)
+        for rank, grade in enumerate(ranking, start=1)
+        if linear_gain(grade)
+    ]
+    missed = (known - len(values)) * ndcg(ranking, judgements, None)
+    return share(sum(values) + missed, known)
+
+
+def normalised_gain(ranking: Ranking, judgements: Judgements) -> float:
+    """trec_eval's G: each gain over a logarithm of how far the ranking is behind the ideal one.
+
+    Beyond its documents with a gain the ideal one goes on by 1 a rank.
+    """
+    ideal = [grade for grade in ideal_ranking(judgements) if linear_gain(grade)]
+    total = 0.0
+    for rank, grade in enumerate(ranking, start=1):
+        reached = sum(map(linear_gain, ranking[:rank]))
+        best = sum(map(linear_gain, ideal[:rank])) + max(rank - len(ideal), 0)
+        total += linear_gain(grade) / math.log2(2 + best - reached)
+    return share(total, sum(map(linear_gain, ideal)))
+
+
+def binary_gain(ranking: Ranking, judgements: Judgements, rel: int) -> float:
+    """trec_eval's binG: the same of relevant documents, behind by the others above them."""
+    total = 0.0
+    for rank, grade in enumerate(ranking, start=1):
+        if is_relevant(grade, rel):
+            total += 1 / math.log2(2 + rank - found(ranking[:rank], rel))
+    return share(total, count_relevant(judgements, rel))
+
+
+def yaap(ranking: Ranking, judgements: Judgements, rel: int) -> float:
+    """Robertson 2012: the odds of relevant documents, smoothed, as a logarithm."""
+    relevant = count_relevant(judgements, rel)
+    total = average_precision(ranking, judgements, None, rel) * relevant
+    return math.log((1 + total) / (1 + relevant - total))
+
+
+def unjudged(ranking: Ranking, k: int) -> float:
+    """Divided by ``k`` even where fewer documents were retrieved."""
+    return sum(not is_judged(grade) for grade in ranking[:k]) / k
+
+
 def expected_reciprocal_rank(ranking: Ranking, k: int | None, highest: int) -> float:
     """Chapelle et al. 2009: a reader stops at a document with probability (2^g - 1) / 2^highest."""
     total, still_reading = 0.0, 1.0
@@ -412,7 +459,9 @@ def measure(query: Query, name: str) -> float:
 # Those with a cut-off or nothing; the others are above.
 SIMPLE: dict[str, Callable[[Query, Any], float]] = {
     "AP": lambda q, k: average_precision(q.ranking, q.judgements, k, q.rel),
+    "BinG": lambda q, _: binary_gain(q.ranking, q.judgements, q.rel),
     "Bpref": lambda q, _: bpref(q.ranking, q.judgements, q.rel),
+    "G": lambda q, _: normalised_gain(q.ranking, q.judgements),
     "Judged": lambda q, k: judged(q.ranking, k),
     "NumNonRelRet": lambda q, _: judged_non_relevant(q.ranking, q.rel),
     "NumRel": lambda q, _: count_relevant(q.judgements, q.rel),
@@ -422,7 +471,7 @@ SIMPLE: dict[str, Callable[[Query, Any], float]] = {
     "R": lambda q, k: recall(q.ranking, q.judgements, k, q.rel),
     "RR": lambda q, k: reciprocal_rank(q.ranking, k, q.rel),
     "RelativeP": lambda q, k: relative_precision(q.ranking, q.judgements, k, q.rel),
-    "Rndcg": lambda q, _: r_ndcg(q.ranking, q.judgements, q.rel),
+    "RnDCG": lambda q, _: r_ndcg(q.ranking, q.judgements, q.rel),
     "Rprec": lambda q, _: r_precision(q.ranking, q.judgements, q.rel),
     "SU": lambda q, _: scaled_utility(q.ranking, q.judgements, q.rel),
     "SetAP": lambda q, _: set_ap(q.ranking, q.judgements, q.rel),
@@ -430,8 +479,11 @@ SIMPLE: dict[str, Callable[[Query, Any], float]] = {
     "SetR": lambda q, _: set_recall(q.ranking, q.judgements, q.rel),
     "SetRelativeP": lambda q, _: set_relative_precision(q.ranking, q.judgements, q.rel),
     "Success": lambda q, k: success(q.ranking, k, q.rel),
+    "Unjudged": lambda q, k: unjudged(q.ranking, k),
     "Utility": lambda q, _: utility(q.ranking, q.rel),
+    "YAAP": lambda q, _: yaap(q.ranking, q.judgements, q.rel),
     "infAP": lambda q, _: inferred_ap(q.ranking, q.judgements, q.rel),
+    "nDCGRel": lambda q, _: ndcg_at_relevant(q.ranking, q.judgements),
 }
 
 

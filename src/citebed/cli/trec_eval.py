@@ -23,6 +23,7 @@ def trec_eval(
     -J        only judged documents
     -M N      only the first N documents of a query
     -N N      documents in the collection, for utility
+    -Z FILE   deviations from means: lines of query, measure, mean, deviation
     -v, -h    the version; this text
     --as-version 9.0.8|10.0   stands first, and is not trec_eval's own; 9.0.8 unless given
 

@@ -40,7 +40,8 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_is_refused_prints_nothing_and_exits_1(
     files: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for words in (["-m", "mpa"], ["-Z", "file"], ["-R", "qrels_jg"], ["-m", "prefs"], ["-l", "-1"]):
+    refused = (["-m", "mpa"], ["-Z", "nofile"], ["-R", "qrels_jg"], ["-m", "prefs"], ["-l", "-1"])
+    for words in refused:
         assert main(["trec_eval", *words, *files]) == 1
         out, err = capsys.readouterr()
         assert not out

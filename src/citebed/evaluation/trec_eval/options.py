@@ -25,10 +25,6 @@ _WORDS = {
 }  # fmt: skip
 _FLAGS = {"q": "per_query", "c": "complete", "J": "judged_only", "n": "without_summary"}
 _NUMBERS = {"l": "level", "M": "most", "N": "documents"}
-_NOT_BUILT = {
-    "D": "-D prints what happens inside trec_eval, which is not built here",
-    "Z": "-Z prints Z scores, which are not built here",
-}
 _OTHER_JUDGEMENTS = ("prefs", "qrels_prefs", "qrels_jg")
 USAGE = "Usage: citebed trec_eval [-h] [-q] {-m measure}* trec_rel_file trec_top_file"
 
@@ -48,6 +44,7 @@ class Options:
     level: int = 1
     most: int | None = None
     documents: int = 0
+    means: str | None = None
     asks: Literal["help", "version"] | None = None
 
 
@@ -97,8 +94,12 @@ def _take(letter: str, value: str, found: dict[str, Any]) -> None:
         found[_NUMBERS[letter]] = _whole(letter, value)
     elif letter == "m":
         found.setdefault("measures", []).append(value)
-    elif letter in _NOT_BUILT and not (letter == "D" and value == "0"):
-        raise CitebedError(f"{_NOT_BUILT[letter]}. Leave it out.")
+    elif letter == "D" and value != "0":
+        raise CitebedError(
+            "-D prints what happens inside trec_eval, which is not built here. Leave it out."
+        )
+    elif letter == "Z":
+        found["means"] = value
     elif letter == "R":
         _check_judgements(value)
     elif letter == "T" and value != "trec_results":

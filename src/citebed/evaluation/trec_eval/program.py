@@ -7,6 +7,7 @@ judged, and puts 0 in the place of some measures that would tell.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,6 +32,7 @@ from citebed.evaluation.measures.rbp import powers
 from citebed.evaluation.measures.trec_names import by_level, line_text
 from citebed.evaluation.trec_eval.lines import Line, is_for_queries, lines_of
 from citebed.evaluation.trec_eval.options import Options
+from citebed.evaluation.trec_eval.zscores import Means, read_means, z_scores
 from citebed.runs.ranking import check_twice, prepare, rank
 from citebed.runs.reading import read_as_trec_eval
 from citebed.runs.tables import Flags, Floats, Ints
@@ -49,11 +51,22 @@ class Scored:
     counted: Flags
     queries: int
     tag: str
+    means: Means | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """The queries that have lines."""
+        names: list[str] = self.rankings.query_ids.to_numpy()[self.counted].tolist()
+        return names
 
     def values(self, line: Line) -> Floats:
-        """The value of each query that has lines."""
+        """The value of each query that has lines, or its Z score; of geometric means the logarithm."""
         assert line.measure is not None
-        return self._as_there(line, self._measure(line.measure, line.name))[self.counted]
+        values = self._as_there(line, self._measure(line.measure, line.name))[self.counted]
+        values = line.measure.scaled(values)
+        if self.means is None:
+            return values
+        return z_scores(self.means, line.label, self.names, values)
 
     def _measure(self, measure: Measure, name: str) -> Measure:
         """The measure under the program's switches."""
@@ -96,10 +109,10 @@ class Scored:
             return float(self.rankings.judged(1).sum())
         if measure.SUMMARY == "sum":
             return float(values.sum())
-        missing = np.zeros(self.queries - len(values))
-        if measure.SUMMARY == "geometric mean":
-            missing += FLOOR
-        return measure.summary(np.concatenate((values, missing)))
+        geometric = measure.SUMMARY == "geometric mean"
+        missing = np.full(self.queries - len(values), math.log(FLOOR) if geometric else 0.0)
+        mean = float(np.cumsum(np.concatenate((values, missing)))[-1]) / self.queries
+        return math.exp(mean) if geometric else mean
 
     def relstrings(self, line: Line) -> list[str]:
         """For each query that has lines, the judgements of its first documents, a letter each."""
@@ -159,7 +172,8 @@ def score(options: Options) -> Scored:
     elif not counted.any():
         raise CitebedError("no query is both judged and in the run. Do the files belong together?")
     queries = rankings.queries if options.complete else int(counted.sum())
-    return Scored(options, _cut(options, rankings), counted, queries, run.tag or "")
+    means = None if options.means is None else read_means(Path(options.means))
+    return Scored(options, _cut(options, rankings), counted, queries, run.tag or "", means)
 
 
 def _check_complete(options: Options, rankings: Rankings) -> None:
@@ -194,12 +208,11 @@ def printed(options: Options) -> Iterator[str]:
 
 
 def _of_queries(scored: Scored, lines: list[Line], found: Mapping[str, Any]) -> Iterator[str]:
-    names = scored.rankings.query_ids.to_numpy()[scored.counted].tolist()
-    for at, query in enumerate(names):
+    for at, query in enumerate(scored.names):
         yield "".join(
             f"{line.label:<22}\t{query}\t'{found[line.label][at]}'\n"
             if line.measure is None
-            else line_text(line.label, query, line.measure, found[line.label][at])
+            else _line(scored, line, query, found[line.label][at])
             for line in lines
         )
 
@@ -207,5 +220,11 @@ def _of_queries(scored: Scored, lines: list[Line], found: Mapping[str, Any]) -> 
 def _of_all(scored: Scored, line: Line, found: Mapping[str, Floats]) -> str:
     if line.measure is None:
         return f"{line.label:<22}\tall\t{scored.tag}\n"
-    value = scored.summary(line, found[line.label])
-    return line_text(line.label, "all", line.measure, value)
+    return _line(scored, line, "all", scored.summary(line, found[line.label]))
+
+
+def _line(scored: Scored, line: Line, query: str, value: float) -> str:
+    assert line.measure is not None
+    if scored.means is None:
+        return line_text(line.label, query, line.measure, value)
+    return f"Z{line.label:<22}\t{query}\t{value:6.4f}\n"
