@@ -60,7 +60,7 @@ class Scored:
         return names
 
     def values(self, line: Line) -> Floats:
-        """The value of each query that has lines, or its Z score; of geometric means the logarithm."""
+        """The value, or Z score, of each query that has lines; of geometric means the logarithm."""
         assert line.measure is not None
         values = self._as_there(line, self._measure(line.measure, line.name))[self.counted]
         values = line.measure.scaled(values)
