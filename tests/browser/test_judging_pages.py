@@ -293,6 +293,11 @@ PAGES = (
     "/search",
     "/search?query=p1-a1q1",
     "/disagreements",
+    "/work",
+    "/judgements",
+    "/results",
+    "/organisers",
+    "/problems/return?number=1",
     "/judge/x",
 )
 
@@ -300,6 +305,7 @@ PAGES = (
 @pytest.mark.parametrize("width", [1280, 360])
 def test_every_page_fits_and_nothing_is_refused(served: Served, width: int) -> None:
     served.log_in()
+    served.campaign.returned("holiday.txt", b"I am on holiday. " * 50)
     browser = served.browser
     first, second = ((list(links(served.campaign, phase).values())[8]) for phase in (1, 2))
     places = {"judge": f"/judge/{second}", "papers": f"/judge/{second}/papers",
