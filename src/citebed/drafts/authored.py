@@ -11,7 +11,7 @@ import polars as pl
 from citebed.collection.building.keys import plain_title
 from citebed.text.names import AND, ET_AL, YEAR
 
-_AUTHORED = re.compile(rf"(?P<names>.*[^\W\d_].*?),? (?P<year>{YEAR})[a-z]?")
+_AUTHORED = re.compile(rf"(?P<names>[^\W\d_].*) (?P<year>{YEAR})[a-z]?")
 _OTHERS = re.compile(rf",?\s*{ET_AL}$")
 _BETWEEN = re.compile(rf"\s*,\s*(?:{AND}\s+)?|\s+{AND}\s+")
 
@@ -63,7 +63,8 @@ def _read(cite: str) -> _Authored | None:
     match = _AUTHORED.fullmatch(cite)
     if match is None:
         return None
-    listed = _OTHERS.sub("", match["names"])
+    given = match["names"].rstrip(" ,")
+    listed = _OTHERS.sub("", given)
     names = pl.Series([part for part in _BETWEEN.split(listed) if part], dtype=pl.String)
     plain = pl.select(plain_title(pl.lit(names))).to_series().to_list()
-    return _Authored(tuple(plain), listed != match["names"], int(match["year"]))
+    return _Authored(tuple(plain), listed != given, int(match["year"]))
