@@ -222,22 +222,12 @@ def timeline(
 
     # Judgements are short, and are read while nothing else keeps the processors busy.
     judged = _judged(qrels)
-    slicings = list(dict.fromkeys(slicing)) if slicing else [None]
-    read = [
-        qrels,
-        *runs,
-        times,
-        *(Path(each) for each in slicings if each and Path(each).is_file()),
-    ]
-    if len(slicings) > 1 and (report or plots):
-        raise CitebedError("a page and its pictures show one slicing: give --slice once.")
+    slicings, files = _slicings(slicing, drawn=bool(report or plots))
+    read = [qrels, *runs, times, *files]
     look = look_of(context, (report, plots), runs, (pair, areas), read)
     design = design_of(context, runs, baseline, (test, correct), alpha)
-    if design and shown.machine and (per_query or per_slice or trends or by_kind):
-        raise CitebedError(
-            "paired tests are rows of their own: leave out --per-query, --per-slice, --trend and "
-            "--by-kind."
-        )
+    if design:
+        _check_rows(shown)
     with opened_runs(runs, ahead=times is None and not official) as opened:
         # The first run is being read while this is loaded.
         from citebed.timeline.timelines import timeline as scored_timeline
@@ -258,14 +248,33 @@ def timeline(
                 judged, opened, times=table, assessors=assessors, step=cutoff_step,
                 unjudged_negative=unjudged_negative, require_positives=require_positives,
             )  # fmt: skip
+    tests = [(_compared(each, design, units), design) for each in found] if design else []
     if official:
         print_official(scored, style, all_cutoffs, per_query)
     else:
-        tests = [(_compared(each, design, units), design) for each in found] if design else []
         _print(found, shown, tests)
     if look:
-        compared = (_compared(found[0], design, units), design) if design else None
-        write_look(look, found[0], best_once(scored) if official else {}, compared)
+        best = best_once(scored) if official else {}
+        write_look(look, found[0], best, tests[0] if tests else None)
+
+
+def _slicings(
+    given: Sequence[str] | None, *, drawn: bool
+) -> tuple[Sequence[str | None], list[Path]]:
+    """The slicings to score by, each once, and those that are files."""
+    if given is None:
+        return [None], []
+    slicings = list(dict.fromkeys(given))
+    if len(slicings) > 1 and drawn:
+        raise CitebedError("a page and its pictures show one slicing: give --slice once.")
+    return slicings, [path for path in map(Path, slicings) if path.is_file()]
+
+
+def _check_rows(shown: _Shown) -> None:
+    """Paired tests are rows of their own for programs."""
+    if shown.machine and (shown.per_query or shown.per_slice or shown.trends or shown.by_kind):
+        others = "--per-query, --per-slice, --trend and --by-kind"
+        raise CitebedError(f"paired tests are rows of their own: leave out {others}.")
 
 
 def _shown_of(style: str, per: tuple[bool, bool], trends: bool | None, by_kind: bool) -> _Shown:
