@@ -247,7 +247,7 @@ def test_times_from_a_collection(run: Run) -> None:
         (["t.qrels", "me.run", "--teams-file", "bounds"], "has no team"),
         (["t.qrels", "me.run", "--alpha", "2"], "--alpha"),
         (["t.qrels", "me.run", "--threshold", "nan"], "the threshold nan is no score"),
-        (["t.qrels", "me.run", "--trend", "-s", "--json"], "leave out --per-query and --per"),
+        (["t.qrels", "me.run", "--trend", "-s", "--json"], "leave out --per-query, --per-slice"),
         (["t.qrels", "me.run", "--slice", "200000mo"], "slices of 200000mo are longer than"),
         (["t.qrels", "me.run", "--report", "x.html", "--plots", "x.html"], "cannot be both"),
         (["far.qrels", "me.run", "--slice", "all"], "no epoch second in the id '999999999999-e'"),
