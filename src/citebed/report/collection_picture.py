@@ -153,8 +153,9 @@ def _draw_years(axes: Axes, years: tuple[tuple[int, int, int], ...]) -> None:
     counts = {year: (n, abstracts) for year, n, abstracts in years if _is_plausible(year)}
     others = {year: n for year, n, _ in years if year not in counts}
     if others:
-        named = ", ".join(map(str, others)) if len(others) <= _FEW_YEARS else f"{len(others)} years"
-        axes.set_xlabel(f"not drawn: {count(sum(others.values()), 'document')} of {named}")
+        named = f"the year{'s' * (len(others) > 1)} {', '.join(map(str, others))}"
+        when = named if len(others) <= _FEW_YEARS else f"{len(others)} other years"
+        axes.set_xlabel(f"not drawn: {count(sum(others.values()), 'document')} of {when}")
     places = list(range(min(counts), max(counts) + 1))
     both = [counts.get(year, (0, 0)) for year in places]
     labels = ("without abstract", "with abstract")

@@ -153,4 +153,4 @@ def test_a_year_that_is_a_slip_does_not_squeeze_the_others() -> None:
     low, high = axes.get_xlim()
     assert 1990 < low < 1998
     assert 2001 < high < 2010
-    assert axes.get_xlabel() == "not drawn: 3 documents of 11, 3011"
+    assert axes.get_xlabel() == "not drawn: 3 documents of the years 11, 3011"
