@@ -12,7 +12,8 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from citebed.cli.app import VERBS, build
+from citebed.cli.app import build
+from citebed.cli.verbs import VERBS
 from citebed.collection import open_collection
 from citebed.collection.demo import import_demo
 from citebed.collection.statistics import statistics
@@ -42,8 +43,8 @@ def command_reference() -> str:
     os.environ["COLUMNS"] = "96"
     runner = CliRunner()
     parts = [f"# Commands\n\nMade by `make docs` from the help texts.\n\n{_OFFLINE}\n"]
-    for verb in [verb for verbs in VERBS.values() for verb in verbs]:
-        text = runner.invoke(build(), [verb, "--help"], prog_name="citebed").stdout
+    for verb in VERBS:
+        text = runner.invoke(build(verb), [verb, "--help"], prog_name="citebed").stdout
         lines = "\n".join(line.rstrip() for line in text.strip().splitlines())
         parts.append(f"## citebed {verb}\n\n```text\n{lines}\n```\n")
     return "\n".join(parts)

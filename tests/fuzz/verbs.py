@@ -20,6 +20,7 @@ from tests.fuzz.wellformed import MADE, NEIGHBOURS
 from tests.samples import SAMPLES
 
 from citebed.cli.app import build
+from citebed.cli.verbs import VERBS
 
 _SOURCES = tuple(f"@{kind}" for kind in (*SAMPLES, "zip", "tar", "tar-gz", "xz", "bz2", "nested"))
 _QRELS = ("@qrels", "@qrels", "@qrels-more", "@qrels-parquet", "c/qrels/topics.qrels")
@@ -224,7 +225,8 @@ def verbs() -> dict[str, tuple[Parameter, ...]]:
         if not getattr(command, "commands", None):
             found[" ".join(path)] = tuple(map(_parameter, command.params))
 
-    walk(typer.main.get_command(build()), ())
+    for verb in VERBS:
+        walk(typer.main.get_command(build(verb)), ())
     return {verb: found[verb] for verb in sorted(found) if verb.split()[0] not in _NOT_DRAWN}
 
 

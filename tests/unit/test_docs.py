@@ -14,6 +14,7 @@ import pytest
 import typer.main
 
 from citebed.cli.app import build
+from citebed.cli.verbs import VERBS
 from citebed.collection import Rules, profiles, tables
 from citebed.collection.exporting import EXPORTERS
 from citebed.collection.formats import FORMATS
@@ -129,7 +130,8 @@ def citebed_words(line: str) -> Iterator[list[str]]:
 @pytest.fixture(scope="session")
 def verbs() -> dict[str, Any]:
     """Every verb by its name."""
-    return typer.main.get_command(build()).commands  # type: ignore[attr-defined, no-any-return]
+    made = {name: typer.main.get_command(build(name)) for name in VERBS}
+    return {name: of.commands[name] for name, of in made.items()}  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("page", "words"), list(commands()))

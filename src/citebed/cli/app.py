@@ -19,33 +19,13 @@ from typer.exceptions import TyperException
 
 from citebed.cli.pairs import VERBS as PAIRED
 from citebed.cli.pairs import in_two_words
+from citebed.cli.verbs import VERBS
 from citebed.errors import CitebedError, is_interrupt
 from citebed.files.network import VARIABLE as OFFLINE
 from citebed.report.terminal import for_people
 from citebed.wording import printable
 
 INTERRUPTED = 130
-
-# Which file has which verbs, in the order of the help: only the file of the verb at hand is
-# loaded, for start-up is felt.
-VERBS = {
-    "importing": ("import", "forget"),
-    "collect": ("stats", "lint", "export", "fetch"),
-    "retrieve": ("index", "search", "recommend"),
-    "training": ("train",),
-    "evaluating": ("evaluate", "compare", "measures"),
-    "trec_eval": ("trec_eval",),
-    "contrasting": ("contrast", "pool-bias"),
-    "judgement_sets": ("qrels",),
-    "campaigning": ("campaign",),
-    "serving": ("serve",),
-    "fusing": ("fuse",),
-    "reporting": ("report",),
-    "timeline": ("timeline",),
-    "robustness": ("robustness",),
-    "filtering": ("filter",),
-    "demo": ("demo",),
-}
 
 # These read their words themselves, options too.
 PASSED_ON = {"trec_eval"}
@@ -82,7 +62,7 @@ def _main(
 
 
 def build(verb: str | None = None) -> typer.Typer:
-    """The command line with the file of one verb, or with all when there is no such verb."""
+    """The command line with one verb; where there is no such verb, with what all do in words."""
     app = typer.Typer(
         name="citebed",
         help="A workbench for citation recommendation: collect, recommend, judge, evaluate, look.",
@@ -94,15 +74,20 @@ def build(verb: str | None = None) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"], "color": True},
     )
     app.callback()(_main)
-    wanted = [name for name, verbs in VERBS.items() if verb in verbs] or list(VERBS)
-    for name in wanted:
-        for each in VERBS[name]:
-            found = _command(import_module(f"citebed.cli.{name}"), each)
-            if isinstance(found, typer.Typer):
-                app.add_typer(found, name=each)
-            else:
-                app.command(each, **(AS_TYPED if each in PASSED_ON else {}))(found)
+    if verb in VERBS:
+        _add(app, verb)
+    else:
+        for name, (_, what) in VERBS.items():
+            app.command(name, help=what)(lambda: None)  # named, never called
     return app
+
+
+def _add(app: typer.Typer, verb: str) -> None:
+    found = _command(import_module(f"citebed.cli.{VERBS[verb][0]}"), verb)
+    if isinstance(found, typer.Typer):
+        app.add_typer(found, name=verb)
+    else:
+        app.command(verb, **(AS_TYPED if verb in PASSED_ON else {}))(found)
 
 
 def _command(module: ModuleType, verb: str) -> Any:
@@ -170,7 +155,7 @@ def _mistyped(error: TyperException, verb: str | None) -> int:
     for theirs, ours in _WORDED:
         said = re.sub(theirs, ours, said)
     typer.echo(f"citebed: {said}", err=True)
-    known = f"{verb} " if any(verb in verbs for verbs in VERBS.values()) else ""
+    known = f"{verb} " if verb in VERBS else ""
     typer.echo(f"Run 'citebed {known}--help' for how it is used.", err=True)
     return 1
 

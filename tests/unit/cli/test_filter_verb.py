@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from citebed.cli.app import VERBS, main
+from citebed.cli.app import main
 from citebed.runs.kba_files import read_filter_run
 from citebed.timeline.filters import checkpoint
 
@@ -35,7 +35,6 @@ Run = Callable[..., tuple[int, str, str]]
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run the command line in a folder with a stream and topics."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(VERBS, "filtering", ("filter",))
     monkeypatch.setenv("COLUMNS", "200")
     lines(Path("s.jsonl"), STREAM)
     lines(Path("t.jsonl"), TOPICS)

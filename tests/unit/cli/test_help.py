@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+import subprocess
+import sys
 
-from citebed.cli.app import main
+import pytest
+import typer
+
+from citebed.cli.app import build, main
+from citebed.cli.verbs import VERBS
 
 
 @pytest.mark.parametrize(
@@ -27,3 +32,27 @@ def test_help_is_a_word_too(
 def test_help_for_a_verb_that_is_none_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["help", "recomend"]) == 1
     assert "recomend" in capsys.readouterr().err
+
+
+def test_every_verb_is_listed_in_whole_words(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["--help"]) == 0
+    listed = capsys.readouterr().out.split("Commands:\n")[1].splitlines()
+    assert [tuple(line.split(maxsplit=1)) for line in listed] == [
+        (verb, what) for verb, (_, what) in VERBS.items()
+    ]
+
+
+@pytest.mark.parametrize("verb", list(VERBS))
+def test_every_verb_is_in_its_file(verb: str) -> None:
+    assert list(typer.main.get_command(build(verb)).commands) == [verb]  # type: ignore[attr-defined]
+
+
+def test_the_list_of_verbs_loads_none_of_them() -> None:
+    code = "import sys; from citebed.cli.app import main; main(['--help']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name for name in done.stdout.split() if name.startswith("citebed.")}
+    assert "citebed.cli.verbs" in loaded
+    assert not loaded & {f"citebed.cli.{file}" for file, _ in VERBS.values()}
