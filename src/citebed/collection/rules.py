@@ -22,6 +22,7 @@ import polars as pl
 
 from citebed.collection.tables import LARGEST
 from citebed.errors import CitebedError, FormatError, UnknownName
+from citebed.files.places import names_file
 from citebed.files.reading import read_text
 from citebed.text.identifiers import normalise_doi
 from citebed.text.languages import language_code, language_of
@@ -148,7 +149,7 @@ def load_profile(name: str) -> Rules:
     if name in profiles():
         folder = resources.files("citebed.collection") / "profiles"
         text = (folder / f"{name}.toml").read_text("utf-8")
-    elif Path(name).exists() and not Path(name).is_dir():
+    elif names_file(name):
         text = read_text(Path(name))
     else:
         raise UnknownName("profile", printable(name), profiles())

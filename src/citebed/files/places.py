@@ -23,6 +23,16 @@ def vectors_folder() -> Path:
     return _of_user("XDG_CACHE_HOME", ".cache") / "vectors"
 
 
+def names_file(text: str | Path) -> bool:
+    """Whether a text names a file (a pipe, a device); one that can name nothing does not."""
+    return os.path.exists(text) and not os.path.isdir(text)
+
+
+def names_folder(text: str | Path) -> bool:
+    """Whether a text names a folder; one that can name nothing, as it is too long, does not."""
+    return os.path.isdir(os.path.expanduser(text))
+
+
 def _of_user(variable: str, otherwise: str) -> Path:
     given = Path(os.environ.get(variable, ""))
     if given.is_absolute():  # by the rule of the XDG folders a relative path is as good as none

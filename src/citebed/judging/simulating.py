@@ -23,6 +23,7 @@ from sqlalchemy import Connection, Row, event, select
 
 from citebed.collection import Collection, open_collection
 from citebed.errors import CitebedError
+from citebed.files.places import names_file
 from citebed.judging.answering import record
 from citebed.judging.assigning import Form, items_of
 from citebed.judging.campaign import Campaign, new_campaign
@@ -252,7 +253,7 @@ def _pool(campaign: Campaign, judges: Judges, options: Simulation) -> None:
 
 def _systems(judges: Judges, systems: tuple[System, ...]) -> tuple[dict[str, str], list[Run]]:
     """Models by name, and runs under the campaign's names of queries."""
-    models = [each for each in systems if isinstance(each, str) and not Path(each).is_file()]
+    models = [each for each in systems if isinstance(each, str) and not names_file(each)]
     given = [each for each in systems if each not in models]
     names = [(judge.topic.query_id, query_id) for query_id, judge in judges.items()]
     renamed = pl.DataFrame(names, ["topic", "query_id"], orient="row")

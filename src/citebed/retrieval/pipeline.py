@@ -16,10 +16,10 @@ Or a ranking over all documents by what the index knows of them:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 from citebed.errors import CitebedError, UnknownName
+from citebed.files.places import names_folder
 from citebed.grammar import Call, Spec, SpecError, Spelled, choice, integer, number, parse, path
 from citebed.retrieval.feedback import FEEDBACK, Feedback, retrieval_of
 from citebed.retrieval.models import MODELS, Model
@@ -167,7 +167,7 @@ def short_name(text: str) -> str:
 
 def _may_be_encoder(text: str) -> bool:
     """Whether a name is an encoder's: a short one, one of the hub, or that of a folder."""
-    return short_name(text) in SHORT_NAMES or "/" in text or Path(text).expanduser().is_dir()
+    return short_name(text) in SHORT_NAMES or "/" in text or names_folder(text)
 
 
 def _stage(call: Call) -> Stage | Ranking:

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from citebed.errors import CitebedError, FormatError
+from citebed.files.places import names_file
 from citebed.files.reading import read_lines
 from citebed.runs.tables import Flags, Floats, Ints
 from citebed.runs.times import DAY, format_span, format_time, parse_time
@@ -371,7 +372,7 @@ def slices_of(text: str, over: Range, *, seed: int = 0, utc: bool = False) -> Sl
         return SLICINGS[name](rest, over, seed)
     if re.fullmatch(r"\d+(mo|y|h|d|w)", text):
         return uniform(text, over)
-    if Path(text).is_file() or Path(text).is_fifo():
+    if names_file(text):
         if over.start is not None or over.end is not None:
             raise CitebedError(
                 f"{printable(text)} says where slices start and end: give no --from and no --to "

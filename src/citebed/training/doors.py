@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from citebed.errors import CitebedError
+from citebed.files.places import names_file
 from citebed.files.reading import file_hash
 from citebed.training.card import card_of, data_facts
 from citebed.training.devices import described, device_of, import_torch
@@ -64,7 +65,7 @@ def texts_of(
 ) -> TrainingTexts:
     """Training texts: those given, those of a prepared file, or those of a collection."""
     prepared = isinstance(source, TrainingTexts) or (
-        isinstance(source, str | Path) and Path(source).is_file()
+        isinstance(source, str | Path) and names_file(source)
     )
     files, others = tuple(contexts), tuple(also)
     if prepared and (files or others or own):

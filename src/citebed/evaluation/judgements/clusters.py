@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from citebed.errors import CitebedError, FormatError
+from citebed.files.places import names_file
 from citebed.files.reading import read_lines
 from citebed.runs.query_files import queries_beside, query_rows
 
@@ -26,7 +27,7 @@ def clusters_of(
         return wanted
     if not wanted:
         return None
-    if Path(wanted).is_file() or Path(wanted).is_fifo():
+    if names_file(wanted):
         return read_groups(Path(wanted), "query", "cluster")
     source = queries or queries_beside(qrels)
     if source is None:

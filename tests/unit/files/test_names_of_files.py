@@ -1,0 +1,44 @@
+"""Names that may be a file's or a folder's: what can name nothing names none, and is told."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from citebed.collection.rules import load_profile
+from citebed.errors import CitebedError
+from citebed.evaluation.judgements.clusters import clusters_of
+from citebed.files.places import names_file, names_folder
+from citebed.retrieval.pipeline import pipeline_of
+from citebed.timeline.slices import slices_of
+
+LONG = "a" * 5000
+
+
+@pytest.mark.parametrize("text", [LONG, "a\0b", "", "no such"])
+def test_what_can_name_nothing(text: str) -> None:
+    assert not names_file(text)
+    assert not names_folder(text)
+
+
+def test_files_pipes_and_folders(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    assert [names_file(tmp_path / name) for name in ("file", "pipe", ".")] == [True, True, False]
+    assert [names_folder(tmp_path / name) for name in ("file", "pipe", ".")] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: pipeline_of(f"bm25+{LONG}"),
+        lambda: load_profile(LONG),
+        lambda: slices_of(LONG, (0, 1)),
+        lambda: clusters_of(LONG),
+    ],
+)
+def test_names_that_are_too_long_are_told(call: object) -> None:
+    with pytest.raises(CitebedError):
+        call()  # type: ignore[operator]
