@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import platform
+import re
 import subprocess
 import sys
 import threading
@@ -22,6 +24,14 @@ class Watched(NamedTuple):
     code: int
     out: str
     err: str
+
+
+def machine() -> str:
+    """What a figure is of: processor, cores and Python."""
+    about = subprocess.run(["lscpu"], capture_output=True, text=True, check=False).stdout
+    found = re.search(r"^Model name:\s*(.+)$", about, re.MULTILINE)
+    name = f"{platform.machine()} {found[1]}" if found else platform.machine()
+    return f"{name}, {os.cpu_count()} cores, Python {platform.python_version()}"
 
 
 def watch(command: Sequence[str], timeout: float | None = None) -> Watched:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from common import Watched, watch
+from common import Watched, machine, watch
 
 DEPTH = 1000
 POOL, FOUND = 100, 60
@@ -115,6 +115,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--shuffled", action="store_true", help="Lines in no order.")
     arguments = parser.parse_args()
+    print(machine())
     with tempfile.TemporaryDirectory() as work:
         for queries in arguments.queries:
             qrels, run = make(Path(work), queries)

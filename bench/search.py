@@ -34,7 +34,7 @@ from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.models import model_of
 from citebed.retrieval.queries import query_text
 from citebed.retrieval.search.searcher import Searcher
-from common import REPOSITORY, watch
+from common import REPOSITORY, machine, watch
 
 SETS = ("paragraphs", "sentences")
 DEPTHS = (20, 1000)
@@ -198,6 +198,7 @@ def main() -> None:
     parser.add_argument("--build", action="store_true")
     parser.add_argument("--recommend", action="store_true")
     arguments = parser.parse_args()
+    print(machine())
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         folder = imported(work)

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from common import Watched, watch
+from common import Watched, machine, watch
 
 ENTITIES, DAYS, DAY = 30, 90, 86_400
 START = 1_317_945_600  # 2011-10-07T00:00:00Z
@@ -145,6 +145,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--many", type=int, default=5)
     arguments = parser.parse_args()
+    print(machine())
     with tempfile.TemporaryDirectory() as work:
         for lines in arguments.lines:
             compare(Path(work), lines, arguments.rounds, arguments.many)
