@@ -133,7 +133,7 @@ _HAS = (
 _ASKS = re.compile(r"\[\s?\?+\s?\]|\\[A-Za-z]*cite|\(\?\)")
 _STARTS = compiled(rf"\s*+(?:\d+(?:\.\d+)*+\.?\s+)?(?:{'|'.join(_BEGINS)})", re.IGNORECASE)
 _POINTS = compiled(rf"\b{_PLACE}", re.IGNORECASE)
-_HOLDS = re.compile("|".join(_HAS), re.IGNORECASE)
+_HOLDS = compiled("|".join(_HAS), re.IGNORECASE)
 _LONGEST, _LONGEST_POINTING = 400, 140
 """Characters of such a sentence, at most; one that points to a part of the paper and goes on may
 well compare with others' work."""
