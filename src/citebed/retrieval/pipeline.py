@@ -119,6 +119,10 @@ class Learned(Ranking):
     source: str | None = path("a ranker's file, in place of the one that comes along", name="with")
 
 
+SEEN = 10
+"""Chances, and the least one of a good match, are learned from so many documents a text: those that
+a person sees."""
+
 RANKINGS: dict[str, type[Ranking]] = {ranking.name: ranking for ranking in (Dense, Learned)}
 
 STAGES: dict[str, type[Stage]] = {stage.name: stage for stage in (Rerank, Sum, Rrf, Interpolate)}

@@ -21,7 +21,7 @@ from citebed.retrieval.explaining import Explained, explain
 from citebed.retrieval.foreign import Languages
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.keying import with_keys
-from citebed.retrieval.pipeline import Pipeline, pipeline_of
+from citebed.retrieval.pipeline import SEEN, Pipeline, pipeline_of
 from citebed.retrieval.queries import checked_date
 from citebed.retrieval.recommendation import Recommendation
 from citebed.retrieval.recommendations import Recommendations
@@ -231,7 +231,7 @@ class Recommender:
             raise self._nothing_to_ask(asked.text)
         asked = replace(asked, sentences=passage.sentences or split_sentences(asked.text))
         number = how.by_default if how.k is None else how.k
-        (best,) = self._runner.answers([asked], number + MORE)
+        (best,) = self._runner.answers([asked], max(number, SEEN) + MORE)
         answer = best if how.least is None else best.at_least(how.least)
         if how.least is None and self._showing.is_poor(asked.text, answer):
             raise NothingToAsk(_WITHOUT_MATCH, _WITHOUT_MATCH, is_unsearchable=False)
@@ -245,7 +245,8 @@ class Recommender:
         ]
         answer = answer.only([work.best for work in works])
         told = not self._showing.untold(asked.text) or not works
-        strengths = () if told else self._showing.strengths(asked, answer)
+        matches = () if told else self._showing.matches(asked, answer)
+        strengths = [match.strength() for match in matches]
         return explain(self._runner, asked, answer, best_cards, self._citers.named, strengths)
 
     def _nothing_to_ask(self, text: str) -> NothingToAsk:

@@ -6,9 +6,10 @@ from __future__ import annotations
 import numpy as np
 
 from citebed.retrieval.asking import Answer, Asked
-from citebed.retrieval.pipeline import Learned
+from citebed.retrieval.pipeline import SEEN, Learned
 from citebed.retrieval.running import Runner
 from citebed.retrieval.saying import HARDLY_ANY
+from citebed.retrieval.strength import Match
 from citebed.retrieval.subject import Subject
 from citebed.text.own_words import telling_words
 
@@ -25,11 +26,6 @@ FAR_LARGER = 100
 """In a collection of so many times fewer documents than chances were learned among, they are too
 low: where what is wanted is there, of the documents with a chance of 0.3 among 108,857, half were
 right among 1,000, and nine in ten among 100."""
-
-STRONG, FAIR, HELD_BY_FAIR, HELD_BY_MATCH = 0.2, 0.03, 0.3, 0.5
-"""Where no chance is told, a match is strong from this chance on, and fair from that on if the
-document has so much of the words of a sentence; of a few words it must have half to be more than
-weak. In the demo (153 documents) 9 in 10 strong ones were right, 7 in 10 fair, 1 in 10 weak."""
 
 _UNTOLD = "no chances are told: they "
 _OF_FEW_WORDS = f"{_UNTOLD}were learned from sentences and paragraphs, not from a few words"
@@ -48,7 +44,8 @@ class Showing:
         self._is_learned = isinstance(runner.pipeline.stage, Learned)
 
     def is_poor(self, text: str, answer: Answer) -> bool:
-        """Whether a text gets no answer: it has enough words, but no good match."""
+        """Whether a text gets no answer: it has enough words, but no good match among as many
+        documents as the least chance was learned from, however many are asked for."""
         if not self._is_learned or not len(answer.hits.docs) or _is_short(text):
             return False
         best = answer.chance(0)  # what stands higher is no less likely
@@ -56,7 +53,7 @@ class Showing:
             return answer.is_unlikely(0)
         if not self._subject.is_strange(text):
             return False
-        has_words = self._subject.most_held(text, answer.hits.docs) >= 0.5
+        has_words = self._subject.most_held(text, answer.hits.docs[:SEEN]) >= 0.5
         return not has_words or (best is not None and best < OF_STRANGE_WORDS)
 
     def without_tail(self, text: str, answer: Answer) -> Answer:
@@ -76,27 +73,14 @@ class Showing:
             return _OF_FEW_DOCUMENTS
         return _OF_FEW_WORDS if _is_short(text) else ""
 
-    def strengths(self, asked: Asked, answer: Answer) -> list[str]:
-        """How well each document of an answer matches, in a word: ``weak``, ``fair``, ``strong``.
-
-        Where nothing was learned with the vectors at hand, words alone tell, and none is strong.
-        """
+    def matches(self, asked: Asked, answer: Answer) -> list[Match]:
+        """What each document of an answer is told to be a strong or a weak match by."""
         texts = asked.sentences or (asked.text,)
         held = np.max([self._subject.held(each, answer.hits.docs) for each in texts], axis=0)
         short = _is_short(asked.text)
         return [
-            _strength(answer.chance(place), float(share), short) for place, share in enumerate(held)
+            Match(answer.chance(place), float(share), short) for place, share in enumerate(held)
         ]
-
-
-def _strength(chance: float | None, held: float, short: bool) -> str:
-    if held < HELD_BY_MATCH and (short or chance is None):
-        return "weak"
-    if chance is None:
-        return "fair"
-    if chance >= STRONG:
-        return "strong"
-    return "fair" if chance >= FAIR and held >= HELD_BY_FAIR else "weak"
 
 
 def _is_short(text: str) -> bool:

@@ -28,7 +28,7 @@ from citebed.files.writing import write_whole
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.learned.ranker import LEVELS, Level, inputs, ranker_json
 from citebed.retrieval.learned.signals import SIGNALS, Question, Weighed
-from citebed.retrieval.pipeline import pipeline_of
+from citebed.retrieval.pipeline import SEEN, pipeline_of
 from citebed.retrieval.running import Runner, RunOptions
 from citebed.training.folds import fold_of, part_of
 from citebed.training.measuring import recall_and_gain
@@ -41,8 +41,6 @@ OF_CITING = ("citing", "cited", "lately", "cocited", "authors")
 OF_WORDS = ("bm25", "bm25_sentence")
 """Signals that come from equal words."""
 _DEEP = 100
-_SHOWN = 10
-"""Documents of which chances are learned: those that a person sees."""
 _GROUP = (2, 4)
 _KNOWN = 0.5
 """How often a question comes with some of what its paper cites elsewhere."""
@@ -299,7 +297,7 @@ def _uncited(example: Example) -> Example:
 
 def _seen(level: Level, example: Example) -> tuple[Reals, NDArray[np.bool_]]:
     scores = level.scores(example.weighed)
-    order = np.argsort(-scores, kind="stable")[:_SHOWN]
+    order = np.argsort(-scores, kind="stable")[:SEEN]
     docs, values, raw = example.weighed
     weighed = Weighed(docs[order], values[order], raw[order])
     return inputs(weighed, scores[order]), example.right[order]

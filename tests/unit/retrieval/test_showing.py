@@ -15,7 +15,7 @@ from citebed.errors import CitebedError
 from citebed.retrieval.asking import Answer
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.learned.ranking import Ranked
+from citebed.retrieval.learned.ranking import Ranked, _falling
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.running import Runner, RunOptions
 from citebed.retrieval.search.exhaustive import Hits
@@ -69,6 +69,24 @@ def test_when_there_is_no_good_match(
 ) -> None:
     assert showing(folder).is_poor(text, answer(*chances)) == is_poor
     assert not showing(folder, "bm25+dense").is_poor(text, answer(*chances))
+
+
+def test_silence_does_not_depend_on_how_many_are_asked_for(folder: Path) -> None:
+    few = Hits(np.arange(1, 12), np.arange(11, 0.0, -1))
+    more = Hits(np.append(few.docs, 0), np.append(few.scores, 0.0))  # the one with the words
+    for hits in (few, more):
+        ranked = Ranked(hits, np.full(len(hits.docs), 0.3), 0.03)
+        found = Answer(TermWeights(np.zeros(0, np.int64), *np.zeros((3, 0))), hits, ranked)
+        assert showing(folder).is_poor(OFF_IT_WITH_WORDS, found)
+
+
+def test_a_longer_list_changes_no_chance_of_the_first_ten() -> None:
+    chances = np.array([0.2, 0.1, 0.3, *[0.05] * 7, 0.01, 0.6, 0.02])
+    falling = [0.3, 0.3, 0.3, *[0.05] * 7, 0.05, 0.05, 0.02]
+    for count in range(3, len(chances) + 1):
+        assert _falling(chances[:count]).tolist()[:10] == falling[:count][:10]
+    assert _falling(chances).tolist() == falling
+    assert _falling(chances[:0]).tolist() == []
 
 
 def test_without_chances_only_the_subject_counts(folder: Path) -> None:

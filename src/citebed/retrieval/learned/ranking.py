@@ -17,7 +17,7 @@ from citebed.retrieval.index.index import Index
 from citebed.retrieval.learned.evidence import Evidence, evidence
 from citebed.retrieval.learned.ranker import Level, read_ranker, shipped_ranker
 from citebed.retrieval.learned.signals import SIGNALS, Question, Signals, Weighed
-from citebed.retrieval.pipeline import Dense, Learned, Ranking
+from citebed.retrieval.pipeline import SEEN, Dense, Learned, Ranking
 from citebed.retrieval.search.exhaustive import Hits
 from citebed.retrieval.search.searcher import Searcher
 
@@ -107,9 +107,18 @@ class Ranks:
         order = np.lexsort((-weighed.docs, -scores))[:depth]
         best = Weighed(weighed.docs[order], weighed.values[order], weighed.raw[order])
         chances = level.chances(best, scores[order]) if self.has_chances else None
-        if chances is not None:  # what stands higher is no less likely
-            chances = np.maximum.accumulate(chances[::-1])[::-1]
-        return Ranked(Hits(best.docs, scores[order]), chances, level.least)
+        falling = None if chances is None else _falling(chances)
+        return Ranked(Hits(best.docs, scores[order]), falling, level.least)
+
+
+def _falling(chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The chances of a list, none greater than what stands higher.
+
+    A document is as likely as any after it of those that chances were learned from; what comes
+    later is no likelier than they, so that a longer list changes nothing that is said of them.
+    """
+    first, later = (np.maximum.accumulate(part[::-1])[::-1] for part in np.split(chances, [SEEN]))
+    return np.concatenate([first, np.minimum(later, first[-1:])])
 
 
 def _plain(ranking: Dense) -> Level:

@@ -1,0 +1,275 @@
+"""How often weak, fair and strong matches are right in small libraries: ``bench/strengths.py``.
+
+Libraries of 200 to 500 documents are drawn from what papers cite, half of them at random, half by
+going from a document to what is cited beside it, as somebody's own library is. They have no citing
+sentences. They are asked with sentences that cite a document of theirs, with as many of the same
+field whose cited papers they do not have, with some of the other field and with everyday ones.
+
+The cut-offs are chosen on one half of the citing papers of the life sciences, and told of
+libraries and papers that they were not chosen on: the other half, and computer science (there only
+papers of the fold that no vectors and no ranker learned from). ``--write`` puts the table into
+docs/recommend.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import random
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from citebed.collection import import_sources, open_collection
+from citebed.report.grid import Grid
+from citebed.retrieval.index.building import build_index
+from citebed.retrieval.index.index import open_index
+from citebed.retrieval.pipeline import SEEN, pipeline_of
+from citebed.retrieval.recommending import DEFAULT_MODEL
+from citebed.retrieval.running import Runner, RunOptions
+from citebed.retrieval.showing import Showing
+from citebed.retrieval.strength import CUTS, Cuts, Match
+from citebed.text.sentences import split_sentences
+from citebed.training.folds import TEST, fold_of
+from common import shared_data, write_between
+
+SIZES = (200, 300, 400, 500)
+QUESTIONS, OF_OTHERS = 150, 40
+EVERYDAY = Path(__file__).with_name("everyday.txt").read_text("utf-8").splitlines()
+INSIDE, OUTSIDE = "paper in it", "paper not in it"
+KINDS = (INSIDE, OUTSIDE, "the other field", "everyday")
+STRENGTHS = ("strong", "fair", "weak")
+STRONG_RIGHT, FAIR_RIGHT = 0.5, 0.2
+"""So many of the strong matches must be right on the half that cut-offs are chosen on, and of the
+fair ones, though half of the sentences have no right answer in the library."""
+CHANCES = (0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3)
+SHARES = (0.0, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
+BESIDE = 10
+"""Of what is cited beside a document, no more are followed: a library has more than one subject."""
+
+
+class Cited(NamedTuple):
+    """A sentence of a paper, without its marker, and the documents that it cites."""
+
+    paper: str
+    text: str
+    documents: frozenset[str]
+
+
+class Field(NamedTuple):
+    """The documents of a field by id, and the sentences that cite them."""
+
+    documents: dict[str, dict[str, Any]]
+    sentences: list[Cited]
+
+
+class Question(NamedTuple):
+    """A sentence, of which kind it is, which documents are right and which never an answer."""
+
+    kind: str
+    text: str
+    right: frozenset[str] = frozenset()
+    paper: str = ""
+
+
+class Answered(NamedTuple):
+    """The matches that a question was shown, and which of them are right; none where silent."""
+
+    kind: str
+    matches: list[Match]
+    right: list[bool]
+
+
+# --- fields and libraries ---------------------------------------------------------------------
+
+
+def life_sciences() -> Field:
+    """eLife's papers and sentences."""
+    folder = shared_data("elife")
+    rows = _rows(folder / "contexts.jsonl.xz")
+    sentences = [Cited(r["citing"], _plain(r["text"]), frozenset(r["cited"])) for r in rows]
+    return Field({row["id"]: row for row in _rows(folder / "documents.jsonl.xz")}, sentences)
+
+
+def computing() -> Field:
+    """The computer-science papers and sentences: one row of the file a document cited."""
+    folder, cited = shared_data("citation-contexts"), defaultdict[tuple[str, str], set[str]](set)
+    for row in _rows(folder / "contexts-train.jsonl.xz"):
+        cited[row["citing"], _plain(row["context"])].add(row["cited"])
+    sentences = [Cited(*key, frozenset(documents)) for key, documents in cited.items()]
+    return Field({row["id"]: row for row in _rows(folder / "cited-documents.jsonl.xz")}, sentences)
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    with lzma.open(path, "rt", encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def _plain(text: str) -> str:
+    return text.replace("[CIT]", "")
+
+
+def library(field: Field, size: int, *, close: bool, draw: random.Random) -> set[str]:
+    """So many documents that are cited: at random, or ``close`` to one another."""
+    of, by = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+    for paper, _, documents in field.sentences:
+        for each in documents & field.documents.keys():
+            of[paper].add(each)
+            by[each].add(paper)
+    cited = sorted(by)
+    if not close:
+        return set(draw.sample(cited, size))
+    found: dict[str, None] = {}
+    queue: list[str] = []
+    while len(found) < size:
+        each = queue.pop(0) if queue else draw.choice(cited)
+        found[each] = None
+        beside = sorted({other for paper in by[each] for other in of[paper]} - found.keys())
+        queue += draw.sample(beside, min(BESIDE, len(beside)))
+    return set(found)
+
+
+def questions(
+    own: Sequence[Cited], other: Sequence[Cited], has: set[str], count: int, draw: random.Random
+) -> list[Question]:
+    """What a library is asked: by sentences of its own field and of another, and everyday ones."""
+    inside = [each for each in own if each.documents & has]
+    outside = [each for each in own if not each.documents & has]
+    asked = [
+        Question(kind, each.text, each.documents, each.paper)
+        for kind, some in ((INSIDE, inside), (OUTSIDE, outside))
+        for each in draw.sample(some, min(count, len(some)))
+    ]
+    asked += [Question(KINDS[2], each.text) for each in draw.sample(other, OF_OTHERS)]
+    return asked + [Question(KINDS[3], text) for text in EVERYDAY]
+
+
+def answered(field: Field, has: set[str], asked: Sequence[Question]) -> list[Answered]:
+    """What a library of these documents shows for each question."""
+    with tempfile.TemporaryDirectory() as work:
+        source, folder = Path(work) / "documents.jsonl", Path(work) / "library"
+        names = ("title", "abstract", "authors", "year")
+        rows = [
+            {"doc_id": each, **{n: v for n in names if (v := field.documents[each].get(n))}}
+            for each in sorted(has)
+        ]
+        source.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+        import_sources(folder, [source])
+        build_index(folder)
+        collection, index = open_collection(folder), open_index(folder)
+        runner = Runner(collection, index, pipeline_of(DEFAULT_MODEL), RunOptions())
+        showing = Showing(runner)
+        assert showing.untold(EVERYDAY[0]), "a library this small tells no chances"
+        return [_answered(runner, showing, question) for question in asked]
+
+
+def _answered(runner: Runner, showing: Showing, question: Question) -> Answered:
+    """As recommending does: what is poor is silent, and a list has no tail."""
+    asked = runner.asked(question.text, exclude=[question.paper])
+    asked = replace(asked, sentences=split_sentences(asked.text))
+    (answer,) = runner.answers([asked], SEEN) if len(asked.terms.ids) else (None,)
+    if answer is None or showing.is_poor(asked.text, answer):
+        return Answered(question.kind, [], [])
+    answer = showing.without_tail(asked.text, answer)
+    names = [runner.index.ids[number] for number in answer.hits.docs.tolist()]
+    right = [name in question.right for name in names]
+    return Answered(question.kind, showing.matches(asked, answer) if names else [], right)
+
+
+# --- cut-offs and tables ----------------------------------------------------------------------
+
+
+def chosen(found: Iterable[Answered]) -> Cuts:
+    """The cut-offs with which most right answers are called strong, and of the others fair, so that
+    as many of those are right as must be."""
+    pairs = [pair for each in found for pair in zip(each.matches, each.right, strict=True)]
+    grid = list(product(CHANCES, SHARES))
+    never = (2.0, 2.0)
+    strong = max(grid, key=lambda cut: _worth(pairs, Cuts(cut, never), "strong", STRONG_RIGHT))
+    fair = max(grid, key=lambda cut: _worth(pairs, Cuts(strong, cut), "fair", FAIR_RIGHT))
+    return Cuts(strong, fair)
+
+
+def _worth(pairs: Sequence[tuple[Match, bool]], cuts: Cuts, strength: str, least: float) -> int:
+    right = [is_right for match, is_right in pairs if match.strength(cuts) == strength]
+    return sum(right) if right and sum(right) >= least * len(right) else -1
+
+
+def rows_of(name: str, found: Sequence[Answered]) -> Iterator[list[str]]:
+    """A row for each kind of question: right answers of each strength, and what it got at best."""
+    for kind in KINDS:
+        own = [each for each in found if each.kind == kind]
+        cells = [share(own, strength) for strength in STRENGTHS]
+        strong = sum("strong" in {m.strength() for m in each.matches} for each in own)
+        silent = sum(not each.matches for each in own)
+        asked = f"{len(own):,}"
+        yield [name, kind, asked, *cells, f"{strong / len(own):.1%}", f"{silent / len(own):.0%}"]
+
+
+def share(found: Iterable[Answered], strength: str) -> str:
+    """How many matches of a strength are right, of how many."""
+    right = right_of(found, strength)
+    percent = f" ({sum(right) / len(right):.0%})" if any(right) else ""
+    return f"{sum(right):,} of {len(right):,}{percent}" if right else "none"
+
+
+def right_of(found: Iterable[Answered], strength: str) -> list[bool]:
+    """Of each match of a strength whether it is right."""
+    return [
+        is_right
+        for each in found
+        for match, is_right in zip(each.matches, each.right, strict=True)
+        if match.strength() == strength
+    ]
+
+
+def of_libraries(
+    field: Field, own: Sequence[Cited], other: Sequence[Cited], seed: str
+) -> list[Answered]:
+    """What libraries of all sizes answer."""
+    found: list[Answered] = []
+    for number, size in enumerate(SIZES):
+        draw = random.Random(f"{seed} {size}")
+        has = library(field, size, close=number % 2 == 0, draw=draw)
+        found += answered(field, has, questions(own, other, has, QUESTIONS, draw))
+    return found
+
+
+def main() -> None:
+    """Choose, print what came true, and put it into the page if asked."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", action="store_true", help="fill docs/recommend.md")
+    arguments = parser.parse_args()
+    life, machines = life_sciences(), computing()
+    halves = [[s for s in life.sentences if fold_of(s.paper) % 2 == half] for half in (0, 1)]
+    unseen = [each for each in machines.sentences if fold_of(each.paper) == TEST]
+    cuts = chosen(of_libraries(life, halves[0], unseen, "chosen"))
+    print(f"chosen: {cuts}{'' if cuts == CUTS else f', NOT those in use: {CUTS}'}\n")
+    groups = {
+        "life sciences": of_libraries(life, halves[1], unseen, "told"),
+        "computer science": of_libraries(machines, unseen, halves[1], "computing"),
+    }
+    head = ["libraries", "sentences", "asked", *(f"{each}: right" for each in STRENGTHS),
+            "with a strong match", "silent"]  # fmt: skip
+    rows = [row for name, found in groups.items() for row in rows_of(name, found)]
+    table = Grid(head, rows, frozenset({0, 1})).markdown()
+    print(table)
+    for name, found in groups.items():
+        known = [_by_words(each) for each in found]
+        print(f"{name}, by words alone: fair {share(known, 'fair')}, weak {share(known, 'weak')}")
+    if arguments.write:
+        write_between("recommend.md", "strengths", table)
+
+
+def _by_words(each: Answered) -> Answered:
+    """The same as if no chance were known."""
+    return each._replace(matches=[match._replace(chance=None) for match in each.matches])
+
+
+if __name__ == "__main__":
+    main()
