@@ -207,7 +207,8 @@ def test_evidence(runner: Runner) -> None:
     assert smoothing.asked_by == 1
     assert first.abstract == DOCUMENTS[0]["abstract"]
     assert first.asked_by == 0
-    assert "Language models rank documents well." not in first.citing  # the asking paper's own
-    assert first.citing[0] == "The likelihood of a query ranks documents."
+    said = [each.text for each in first.citing]
+    assert "Language models rank documents well." not in said  # the asking paper's own
+    assert said[0] == "The likelihood of a query ranks documents."
     assert second.abstract == ""
     assert third[1:] == ("", ())
