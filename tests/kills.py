@@ -4,22 +4,30 @@ A process that has everything loaded makes a copy of itself for every try, so th
 them take seconds; what one copy had to load besides is there for the next. A step is what Python
 tells its audit hooks: a file opened to write, a folder made, something renamed, exchanged or
 removed. The copy is killed just before it. A full disk is one on which no file may have more than
-some bytes.
+some bytes; one that fails answers calls of some kinds with an error (``failing_disk.c``).
 """
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
+
+import pytest
 
 KILLED = -9
+CALLS = {"read": 1, "write": 2, "sync": 4, "rename": 8, "make": 16, "remove": 32, "open": 64}
+"""The kinds of calls that a disk may answer with an error, as ``failing_disk.c`` numbers them."""
 _DRIVER = """
-import contextlib, importlib, json, os, resource, signal, sys, tempfile, time
+import contextlib, ctypes, importlib, json, os, resource, signal, sys, tempfile, time
 
 for name in ("citebed.cli.app", "citebed.files.writing", *sys.argv[1:]):
     importlib.import_module(name)
@@ -39,8 +47,10 @@ def watch(steps):
             steps -= 1
     sys.addaudithook(hook)
 
-def run(words, folder, what, number, exchanging):
+def run(words, folder, what, number, exchanging, disk):
     os.chdir(folder)
+    if what == "calls":
+        failing.disk_fails(os.fsencode(disk["where"]), disk["kinds"], number, *disk["how"])
     if not exchanging:
         writing.exchange = lambda *_: False
     if what == "steps":
@@ -66,6 +76,7 @@ def load_what_was_needed():
     needed.truncate()
 
 needed = tempfile.TemporaryFile("w+")
+failing = ctypes.CDLL(os.environ["LD_PRELOAD"]) if "LD_PRELOAD" in os.environ else None
 for line in sys.stdin:
     given = json.loads(line)
     reading, pipe = os.pipe()
@@ -81,17 +92,31 @@ for line in sys.stdin:
         os.kill(child, signal.SIGKILL)
     with open(reading, "rb") as pipe:
         said = pipe.read().decode()
-    print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), said]), flush=True)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    failed = failing.disk_failed() if given["what"] == "calls" else 0
+    print(json.dumps([code, said, failed]), flush=True)
     load_what_was_needed()
 """
 
 
+class Disk(NamedTuple):
+    """A disk that fails: where, which kinds of calls (`CALLS`), with which error of the system,
+    and whether for good or once only."""
+
+    where: Path
+    kinds: Sequence[str] = tuple(CALLS)
+    error: int = errno.EIO
+    lasting: bool = True
+
+
 @dataclass
 class Victims:
-    """Runs commands to their end or not; ``said`` is all that the last one printed."""
+    """Runs commands to their end or not; ``said`` is all that the last one printed, ``failed`` how
+    many of its calls a disk answered with an error."""
 
     process: subprocess.Popen[str]
     said: str = field(default="", init=False)
+    failed: int = field(default=0, init=False)
 
     def run(
         self,
@@ -101,31 +126,53 @@ class Victims:
         number: float = -1,
         *,
         exchanging: bool = True,
+        disk: Disk | None = None,
     ) -> int:
         """The exit code, ``KILLED`` if it was killed ``after`` seconds or so many ``steps``.
 
-        With ``bytes``, no file that it writes may have more of them. ``exchanging`` tells whether
-        two paths can change places in one step.
+        With ``bytes``, no file that it writes may have more of them; with ``calls``, so many calls
+        on files of the ``disk`` go well. ``exchanging`` tells whether two paths can change places
+        in one step.
         """
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         given = {"words": list(words), "folder": str(folder), "what": what, "number": number}
-        self.process.stdin.write(json.dumps({**given, "exchanging": exchanging}) + "\n")
+        given |= {"exchanging": exchanging, "disk": disk and _as_told(disk)}
+        self.process.stdin.write(json.dumps(given) + "\n")
         self.process.stdin.flush()
-        code, self.said = json.loads(self.process.stdout.readline())
+        code, self.said, self.failed = json.loads(self.process.stdout.readline())
         return int(code)
 
 
+def _as_told(disk: Disk) -> dict[str, object]:
+    kinds = sum(CALLS[kind] for kind in disk.kinds)
+    return {"where": str(disk.where), "kinds": kinds, "how": [disk.error, int(disk.lasting)]}
+
+
 @contextmanager
-def victims(*modules: str) -> Iterator[Victims]:
-    """A process to run commands in, with the modules that they need."""
+def victims(*modules: str, library: Path | None = None) -> Iterator[Victims]:
+    """A process to run commands in, with the modules that they need.
+
+    ``library`` is that of `failing_disk`, for disks that fail.
+    """
     with subprocess.Popen(
         [sys.executable, "-c", _DRIVER, *modules],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        env={**os.environ, **({"LD_PRELOAD": str(library)} if library else {})},
     ) as process:
         yield Victims(process)
+
+
+def failing_disk(folder: Path) -> Path:
+    """The library that lets calls fail, compiled into ``folder``; skips where that cannot be."""
+    made, source = folder / "failing_disk.so", Path(__file__).with_name("failing_disk.c")
+    compiler = shutil.which("cc") if sys.platform == "linux" else None
+    if compiler is None:
+        pytest.skip("a disk that fails takes Linux and a C compiler (cc)")
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", made, source, "-ldl"], check=True)
+    return made
 
 
 def content(path: Path) -> dict[str, bytes]:

@@ -23,6 +23,8 @@ MANY = 12
 SAMPLED = {
     "tests/parity/test_reference_measures.py": 2,
     "tests/parity/test_trec_eval.py": 2,
+    "tests/unit/cli/test_failing_disks.py": 3,
+    "tests/unit/cli/test_killed_verbs.py": 3,
     "tests/unit/cli/test_names.py": 5,
     "tests/unit/cli/test_odd_files.py": 8,
     "tests/unit/cli/test_odd_streams.py": 12,
@@ -34,6 +36,7 @@ SAMPLED = {
     "tests/unit/collection/lint/test_lint_duplicates.py": 3,
     "tests/unit/collection/storing/test_strangers.py": 4,
     "tests/unit/collection/test_import_starved.py": 6,
+    "tests/unit/collection/test_imports_at_once.py": 3,
     "tests/unit/collection/test_robustness.py": 7,
     "tests/unit/drafts/test_drafts_robustness.py": 6,
     "tests/unit/evaluation/statistics": 2,

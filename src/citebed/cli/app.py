@@ -167,7 +167,7 @@ def _interrupted() -> int:
 
 def _failed(error: BaseException) -> int:
     """Tell an error that no verb foresaw: the machine's, or a bug of ours."""
-    from citebed.files.writing import system_error
+    from citebed.files.system_errors import system_error
 
     if os.environ.get("CITEBED_DEBUG"):
         traceback.print_exception(error)

@@ -111,15 +111,8 @@ def import_sources(
     folder, given = Path(folder), list(paths)
     if not given and not (folder / store.MANIFEST).exists():
         raise CitebedError("nothing to import: name the files or folders to read.")
-    made = not folder.exists()
-    try:
-        with all_or_nothing(folder), store.locked(folder), store.staging(folder) as staging:
-            return _Import(folder, staging, options, progress).run(given)
-    finally:
-        if made and folder.is_dir() and not (folder / store.MANIFEST).exists():
-            (folder / ".lock").unlink(missing_ok=True)
-            if not any(folder.iterdir()):
-                folder.rmdir()
+    with all_or_nothing(folder), store.locked(folder), store.staging(folder) as staging:
+        return _Import(folder, staging, options, progress).run(given)
 
 
 def forget_sources(

@@ -9,6 +9,7 @@ meanwhile.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from citebed.errors import CitebedError
 from citebed.wording import printable
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_NO_FOLDER = (errno.ELOOP, errno.ENOTDIR)
 
 
 class Misplaced(CitebedError):
@@ -53,7 +55,9 @@ class Held:
             handle = os.open(_single(part), _FOLDER | os.O_NOFOLLOW, dir_fd=parent)
         except FileNotFoundError:
             return None
-        except OSError:
+        except OSError as error:
+            if error.errno not in _NO_FOLDER:  # a disk that fails says nothing of what is there
+                raise
             raise Misplaced(f"'{printable(name)}' is a link, or no folder") from None
         self._handles.callback(os.close, handle)
         self._open[name] = handle

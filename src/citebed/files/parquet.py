@@ -9,6 +9,7 @@ from citebed.errors import FormatError, is_interrupt
 from citebed.files.limits import BOMB_RATIO, FILE_BYTES, limit
 from citebed.files.packed import Bomb
 from citebed.files.reading import at_hand
+from citebed.files.system_errors import reading_told
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,12 +24,13 @@ def read_parquet(path: Path) -> pl.DataFrame:
 
     with at_hand(path) as file:
         try:
-            scan = pl.scan_parquet(file, glob=False)
-            rows: int = scan.select(pl.len()).collect().item()
-            size = rows * _CELL * len(scan.collect_schema())
-            if size > max(limit(FILE_BYTES), BOMB_RATIO * file.stat().st_size):
-                raise FormatError(path, None, str(Bomb()))
-            return scan.collect()
+            with reading_told(path):
+                scan = pl.scan_parquet(file, glob=False)
+                rows: int = scan.select(pl.len()).collect().item()
+                size = rows * _CELL * len(scan.collect_schema())
+                if size > max(limit(FILE_BYTES), BOMB_RATIO * file.stat().st_size):
+                    raise FormatError(path, None, str(Bomb()))
+                return scan.collect()
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             if is_interrupt(error):
                 raise KeyboardInterrupt from None

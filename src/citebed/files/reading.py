@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 from citebed.errors import CitebedError, FormatError
 from citebed.files.limits import PIPE, SMALL, how_to_raise, limit, shown
 from citebed.files.packed import MAGIC_BYTES, Bomb, Budget, damage, packing, unpacked
+from citebed.files.system_errors import open_told
 from citebed.wording import printable
 
 _BLOCK = 1 << 20
@@ -32,7 +33,7 @@ def opened(path: Path, *, endless: bool = False) -> Iterator[BinaryIO]:
     A pipe that is ``endless`` may go on for ever, as long as it does not unpack without measure.
     """
     kind = _checked(path)
-    with path.open("rb") as plain:
+    with open_told(path) as plain:
         stream: BinaryIO = plain
         size = kind.st_size
         if not stat.S_ISREG(kind.st_mode):
@@ -50,7 +51,7 @@ def opened(path: Path, *, endless: bool = False) -> Iterator[BinaryIO]:
 def is_packed(path: Path) -> bool:
     """Whether a file's first bytes say that it is gzip, bzip2 or xz."""
     _checked(path)
-    with path.open("rb") as handle:
+    with open_told(path) as handle:
         return bool(packing(handle.read(MAGIC_BYTES)))
 
 
@@ -143,7 +144,7 @@ def at_hand(path: Path) -> Iterator[Path]:
         if is_file:
             copy.symlink_to(path.absolute())
         else:
-            with path.open("rb") as pipe, copy.open("wb") as file:
+            with open_told(path) as pipe, copy.open("wb") as file:
                 shutil.copyfileobj(_Bounded(pipe, path, limit(PIPE)), file, _BLOCK)
         try:
             yield copy
@@ -171,7 +172,7 @@ def _checked(path: Path) -> os.stat_result:
 
 def _is_terminal(path: Path) -> bool:
     """Whether a path is a terminal, as ``/dev/stdin`` may be."""
-    with path.open("rb", buffering=0) as handle:
+    with open_told(path) as handle:
         return handle.isatty()
 
 
@@ -224,5 +225,5 @@ def file_hash(path: Path) -> str:
     """The SHA-256 of a file's bytes."""
     import hashlib  # slow to load, and few ask
 
-    with path.open("rb") as handle:
+    with open_told(path) as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()

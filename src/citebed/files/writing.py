@@ -9,7 +9,6 @@ takes it away. Only what has exactly such a name is a draft: a user's own ``.cit
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import io
 import os
@@ -21,6 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from citebed.errors import CitebedError
+from citebed.files.system_errors import system_error, why_not
 from citebed.wording import printable
 
 DRAFT = ".citebed-"
@@ -53,28 +53,6 @@ def _sync_all(folder: Path) -> None:
     sync_folder(folder)
 
 
-def system_error(error: BaseException) -> OSError | None:
-    """The operating system's error behind an exception, if there is one.
-
-    polars tells those of its own writing only in words: ``… (os error 28)``, and those of a
-    handle of ours as ``… [Errno 28] …``.
-    """
-    if isinstance(error, OSError) and error.errno is not None:
-        return error
-    found = re.search(r"\(os error (\d{1,4})\)|\[Errno (\d{1,4})\]", str(error))
-    if found:
-        number = int(found[1] or found[2])
-        return OSError(number, os.strerror(number))
-    return OSError(None, str(error)) if isinstance(error, OSError) else None
-
-
-def why_not(error: OSError) -> str:
-    """Why the system did not let us write, in words; a place that is read-only is called so."""
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return f"it is read-only ({error.strerror})"
-    return error.strerror or str(error)
-
-
 @contextlib.contextmanager
 def whole_files(*paths: Path, private: bool = False) -> Iterator[list[Path]]:
     """Drafts to be filled, put in place together once all of them are written.
@@ -90,7 +68,7 @@ def whole_files(*paths: Path, private: bool = False) -> Iterator[list[Path]]:
         places = [_plain_target(path) for path in (first, *paths[1:])]
         drafts = []
         for place in places:
-            place.parent.mkdir(parents=True, exist_ok=True)
+            held.enter_context(_folder(place.parent))
             drafts.append(held.enter_context(_draft(place.parent, _new_file)))
             if private:
                 drafts[-1].chmod(0o600)
@@ -100,6 +78,20 @@ def whole_files(*paths: Path, private: bool = False) -> Iterator[list[Path]]:
                 draft.chmod(stat.S_IMODE(place.stat().st_mode))
             sync_file(draft)
         _place(drafts, places)
+
+
+@contextlib.contextmanager
+def _folder(folder: Path) -> Iterator[None]:
+    """A folder to write to, made where it is missing; made in vain, it goes again."""
+    made = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        if made:
+            with contextlib.suppress(OSError):  # somebody may have put something there
+                folder.rmdir()
+        raise
 
 
 def _place(drafts: list[Path], places: list[Path]) -> None:
@@ -121,7 +113,7 @@ def write_whole(path: Path, content: str | bytes, *, private: bool = False) -> N
 
 def write_own(path: Path, content: str) -> None:
     """A file of ours, whose name nobody chose: a link in its place is replaced, not followed."""
-    with several_files(path.parent) as draft:
+    with several_files(path.parent, path) as draft:
         (draft / path.name).write_text(content, "utf-8")
 
 
@@ -150,12 +142,13 @@ def append_own(path: Path) -> io.FileIO:
 
 
 @contextlib.contextmanager
-def several_files(folder: Path) -> Iterator[Path]:
+def several_files(folder: Path, only: Path | None = None) -> Iterator[Path]:
     """An empty folder to be filled with files, all of which are then put into ``folder``.
 
-    Other files there stay. Nothing is placed before all is written.
+    Other files there stay. Nothing is placed before all is written. What cannot be written is told
+    as the ``only`` one of them, if there is one, else as the folder.
     """
-    with told(folder), workshop(folder) as draft:
+    with told(only or folder), workshop(folder, only) as draft:
         yield draft
         _sync_all(draft)
         for made in sorted(draft.iterdir()):
@@ -163,12 +156,12 @@ def several_files(folder: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def workshop(folder: Path) -> Iterator[Path]:
+def workshop(folder: Path, only: Path | None = None) -> Iterator[Path]:
     """An empty folder in ``folder`` for as long as it is needed."""
     if folder.exists() and not folder.is_dir():
         raise CitebedError(f"'{printable(folder)}' is a file; name a folder.")
     with contextlib.ExitStack() as held:
-        with told(folder):
+        with told(only or folder):
             folder.mkdir(parents=True, exist_ok=True)
             draft = held.enter_context(_draft(folder, _new_folder))
         yield draft

@@ -21,7 +21,7 @@ from sqlalchemy import make_url
 from citebed.collection import Collection, open_collection
 from citebed.errors import CitebedError
 from citebed.files.reading import read_text
-from citebed.files.writing import is_own, own_folder, write_whole
+from citebed.files.writing import is_own, own_folder, whole_files
 from citebed.judging import mails, reformulating, searching
 from citebed.judging.answering import Recorded
 from citebed.judging.assigning import assign_phase_one, assign_phase_two, assign_second_judge
@@ -364,15 +364,16 @@ def new_campaign(
     at = database or str(_own_database(place, name))
     found = [] if papers is None else read_papers(papers, opened)
     here = open_database(at, create=True)
-    create_campaign(
-        here,
-        name,
-        chosen,
-        simulated=simulated,
-        secret=secret,
-        fill=lambda connection, number: insert_papers(connection, number, found),
-    )
-    write_whole(folder / FILE, _toml(name, place, at))
+    with whole_files(folder / FILE) as (draft,):  # else it would not be found in its database
+        draft.write_text(_toml(name, place, at), "utf-8")
+        create_campaign(
+            here,
+            name,
+            chosen,
+            simulated=simulated,
+            secret=secret,
+            fill=lambda connection, number: insert_papers(connection, number, found),
+        )
     return Campaign(here, name, folder)
 
 
@@ -442,8 +443,9 @@ def restore_campaign(
         raise CitebedError(f"there is a campaign in {printable(folder)} already.")
     place = open_collection(collection).folder.resolve()
     at = database or str(_own_database(place, folder.resolve().name))
-    copies.check(path)
-    store = copies.restore(path, open_database(at, create=True))
-    store.change_settings(collection=str(place))
-    write_whole(folder / FILE, _toml(store.name, place, at))
+    name = copies.name_in(path)
+    with whole_files(folder / FILE) as (draft,):
+        draft.write_text(_toml(name, place, at), "utf-8")
+        store = copies.restore(path, open_database(at, create=True))
+        store.change_settings(collection=str(place))
     return Campaign(store.database, store.name, folder)

@@ -112,7 +112,11 @@ PAPERS = [f"P{number}" for number in range(400)]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("ranker") / "c"
+    return contexts_of_topics(tmp_path_factory.mktemp("ranker") / "c")
+
+
+def contexts_of_topics(folder: Path) -> Path:
+    """An indexed collection of a few topics, and four hundred papers that cite its documents."""
     rows = [
         {
             "doc_id": f"d{number}",

@@ -22,7 +22,7 @@ from citebed.collection.reading.sources import BAD_DATA, Member, SourceFile, mem
 from citebed.collection.tables import Frames
 from citebed.errors import CitebedError
 from citebed.files.reading import file_hash
-from citebed.files.writing import system_error, why_not
+from citebed.files.system_errors import system_error, why_not
 from citebed.records import Problem
 from citebed.wording import printable
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from citebed.collection.formats.bibtex import bare_words
 from citebed.collection.formats.bibtex_cut import XDATA, carry
-from citebed.collection.reading.sources import SourceFile
+from citebed.collection.reading.sources import SourceFile, told
 
 _NAMES = (".bib", ".bibtex")
 _HEAD_BYTES = 4 << 10
@@ -91,21 +91,15 @@ class SharedStrings:
 
 
 def _head(path: Path, size: int) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(size)
-    except OSError:  # told when it is read
-        return b""
+    with told(path), path.open("rb") as file:
+        return file.read(size)
 
 
 def _words(path: Path) -> set[str]:
     """The bare words of a file, in lower case, which may be names of strings."""
     words: set[str] = set()
-    try:
-        with path.open("rb") as file:
-            while block := file.read(_BLOCK_BYTES):
-                text = block.decode("utf-8", "replace")
-                words |= bare_words(text) | ({"xdata"} if _BORROWS.search(text) else set())
-    except OSError:
-        return set()
+    with told(path), path.open("rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            text = block.decode("utf-8", "replace")
+            words |= bare_words(text) | ({"xdata"} if _BORROWS.search(text) else set())
     return words

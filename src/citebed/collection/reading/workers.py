@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from citebed.errors import CitebedError
-from citebed.files.writing import system_error
+from citebed.files.system_errors import system_error
 
 PATIENCE = 300.0
 """Seconds after which a job is given up."""

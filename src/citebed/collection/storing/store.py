@@ -33,7 +33,8 @@ from citebed.errors import CitebedError, CollectionError
 from citebed.files.held import Held, Misplaced, held
 from citebed.files.own_secret import is_sealed, seal
 from citebed.files.reading import read_text
-from citebed.files.writing import sync_file, sync_folder, why_not, write_own
+from citebed.files.system_errors import why_not
+from citebed.files.writing import sync_file, sync_folder, write_own
 from citebed.wording import printable
 
 FORMAT = 1
@@ -42,6 +43,8 @@ _JOURNAL = ".commit.json"
 _STAGING = ".staging"
 _READY = f"{_STAGING}/ready"
 _LOCK = ".lock"
+_TRIES = 20
+"""So often at most a folder is taken away by who made it, before it is locked."""
 SETS = {"queries": ".jsonl", "qrels": ".qrels"}
 _NO_SET_NAME = re.compile(r"^\.|[/\\\x00-\x1f\x7f]|^$")
 _SET_NAME_BYTES = 200
@@ -168,24 +171,65 @@ class _Busy(CollectionError):
 def locked(folder: Path, *, trusting: bool = False) -> Iterator[None]:
     """Hold the folder for a change; someone else holding it is an error.
 
-    A change that was cut short is finished first; ``trusting``, also one of another user's.
+    A change that was cut short is finished first; ``trusting``, also one of another user's. A
+    folder that is made for a change which comes to nothing goes again.
     """
+    made = not folder.exists()
+    handle = _lock(folder)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
-    except OSError as error:
-        why = f"cannot write to '{printable(folder)}': {why_not(error)}"
-        raise CollectionError(f"{why}. Get leave to write there, or work on a copy.") from None
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            busy = f"'{printable(folder)}' is being changed by another citebed."
-            raise _Busy(f"{busy} Wait for it to finish and try again.") from None
         _finish_commit(folder, trusting=trusting)
         yield
     finally:
+        if made and not (folder / MANIFEST).exists():  # while it is ours: others may wait to begin
+            _unmake(folder)
         os.close(handle)
+
+
+def _lock(folder: Path) -> int:
+    """The locked handle of the folder's lock, once that is the one which others find too."""
+    made = not folder.exists()
+    for left in reversed(range(_TRIES)):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) and left:  # who made it has taken it away
+                continue
+            if made:
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+            why = f"cannot write to '{printable(folder)}': {why_not(error)}"
+            raise CollectionError(f"{why}. Get leave to write there, or work on a copy.") from None
+        if _is_locked(folder, handle):
+            return handle
+    raise _Busy(_busy(folder))
+
+
+def _busy(folder: Path) -> str:
+    busy = f"'{printable(folder)}' is being changed by another citebed."
+    return f"{busy} Wait for it to finish and try again."
+
+
+def _is_locked(folder: Path, handle: int) -> bool:
+    """Lock an open file; whether it is still the lock of the folder, else it is closed."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise _Busy(_busy(folder)) from None
+    with contextlib.suppress(FileNotFoundError):
+        if os.path.samestat(os.fstat(handle), (folder / _LOCK).lstat()):
+            return True
+    os.close(handle)
+    return False
+
+
+def _unmake(folder: Path) -> None:
+    """Take away a folder that was made, if it has nothing but the lock."""
+    with contextlib.suppress(OSError):
+        if set(os.listdir(folder)) <= {_LOCK}:
+            (folder / _LOCK).unlink(missing_ok=True)
+            folder.rmdir()
 
 
 def recover(folder: Path) -> None:

@@ -24,6 +24,7 @@ from citebed.collection.tables import (
 )
 from citebed.errors import CitebedError, CollectionError, is_interrupt
 from citebed.files.reading import at_hand
+from citebed.files.system_errors import reading_told
 from citebed.wording import printable
 
 _SLICE = 100_000
@@ -94,9 +95,10 @@ def read_table(folder: Path, name: str, schema: Schema) -> pl.DataFrame:
 @contextlib.contextmanager
 def damage_told(path: Path) -> Iterator[None]:
     """Whatever polars says of a file of the collection, also in panic, is told as damage; but for
-    Ctrl-C and a machine without memory."""
+    Ctrl-C, a machine without memory and a disk that fails."""
     try:
-        yield
+        with reading_told(path):
+            yield
     except (CitebedError, MemoryError):
         raise
     except (Exception, pl.exceptions.PanicException) as error:

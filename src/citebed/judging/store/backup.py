@@ -99,15 +99,15 @@ def restore(path: str | Path, database: Database) -> CampaignStore:
     return CampaignStore(database, name)
 
 
-def check(path: str | Path) -> None:
-    """Refuse a file that is no backup, before a database is made for it."""
+def name_in(path: str | Path) -> str:
+    """The campaign's name in a backup; a file that is none is refused."""
     with opened(Path(path)) as file:
-        _head(Path(path), file)
+        return str(_head(Path(path), file)["campaign"])
 
 
 def _head(path: Path, file: Any) -> dict[str, Any]:
     head = _parsed(path, 1, file.readline())
-    if head.get("format") != FORMAT:
+    if head.get("format") != FORMAT or not isinstance(head.get("campaign"), str):
         raise FormatError(path, 1, f"no backup of a campaign; expected '{FORMAT}'.")
     return head
 

@@ -20,6 +20,7 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError
 
 from citebed.errors import CitebedError, import_extra
 from citebed.files.databases import check_journal
+from citebed.files.system_errors import why_not
 from citebed.judging.store.migrating import bring_up_to_date
 from citebed.wording import printable
 
@@ -162,7 +163,8 @@ def _make_private(path: Path) -> None:
     except FileExistsError:
         return  # whoever may read it was decided before
     except OSError as error:
-        raise CitebedError(f"cannot make the database {printable(path)}: {error}.") from error
+        why = f"cannot make the database {printable(path)}: {why_not(error)}"
+        raise CitebedError(why) from error
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.files.reading import at_hand
+from citebed.files.system_errors import reading_told
 from citebed.retrieval.index.counting import Rows
 
 _ROWS_READ = 100_000
@@ -38,7 +39,7 @@ class Planned:
 
     def _read(self, start: int, keep: NDArray[np.bool_]) -> pl.DataFrame:
         """Some rows' texts by field; those that are not wanted are empty."""
-        with at_hand(self.table) as file:
+        with reading_told(self.table), at_hand(self.table) as file:
             scan = pl.scan_parquet(file, glob=False).slice(start, len(keep))
             kinds = scan.collect_schema()
             texts = (

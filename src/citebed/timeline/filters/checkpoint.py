@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from citebed.errors import CitebedError
+from citebed.files.system_errors import reading_told
 from citebed.files.writing import several_files, sync_file
 from citebed.records import Problem
 from citebed.timeline.filters.base import State
@@ -52,7 +53,7 @@ def save(path: Path, identity: Identity, progress: Progress, state: State) -> No
     """Replace the checkpoint by a new one, at once."""
     about = json.dumps({"identity": identity, "progress": asdict(progress)})
     arrays = {_STATE + name: array for name, array in state.items()}
-    with several_files(path.parent) as folder:  # a link in its place is not followed
+    with several_files(path.parent, path) as folder:  # a link in its place is not followed
         draft = folder / path.name
         with draft.open("wb") as handle:
             np.savez(handle, allow_pickle=False, **{_ABOUT: np.array(about)}, **arrays)
@@ -62,7 +63,11 @@ def save(path: Path, identity: Identity, progress: Progress, state: State) -> No
 def load(path: Path, identity: Identity) -> tuple[Progress, State]:
     """The progress and state of a checkpoint, if it was made by a run like this one."""
     try:
-        with read_draft(path) as handle, np.load(handle, allow_pickle=False) as arrays:
+        with (
+            reading_told(path),
+            read_draft(path) as handle,
+            np.load(handle, allow_pickle=False) as arrays,
+        ):
             about = json.loads(str(arrays[_ABOUT]))
             names = [name for name in arrays.files if name.startswith(_STATE)]
             state = {name.removeprefix(_STATE): arrays[name] for name in names}

@@ -175,8 +175,9 @@ class _Run:
         self.saved: int | None = None  # documents at the last checkpoint
         is_begun = os.path.lexists(self.files.checkpoint)
         self.progress = self._resume() if is_begun else Progress()
-        for draft, length in self._lengths(self.progress):
-            draft.truncate(length)
+        with told(self.files.partial):
+            for draft, length in self._lengths(self.progress):
+                draft.truncate(length)
 
     def _lengths(self, progress: Progress) -> Iterator[tuple[BinaryIO, int]]:
         """The drafts, and how long they are."""
@@ -188,6 +189,8 @@ class _Run:
         """The progress of the checkpoint, once it is clear that it belongs to this run."""
         path = self.files.checkpoint
         progress, state = checkpoint.load(path, self.identity)
+        if progress.output and not os.fstat(self.drafts.run.fileno()).st_size:
+            return Progress()  # what is left of a run that was put in its place and then killed
         for draft, length in self._lengths(progress):
             if os.fstat(draft.fileno()).st_size < length:
                 name = self.files.partial if draft is self.drafts.run else self.files.listing

@@ -105,18 +105,18 @@ class Unfinished:
                     path.unlink()
 
     def put_in_place(self, drafts: Drafts) -> None:
-        """Make the drafts what they are drafts of. The checkpoint goes first: without the other,
-        each of them is understood, as a run that starts over or one that is done."""
-        if self.is_packed:
-            with whole_files(self.output) as (packed,):
-                _pack(self.partial, packed)
-                self.checkpoint.unlink()
-            self.partial.unlink()
-        else:
-            _take_mode(drafts.run, self.output)
+        """Make the drafts what they are drafts of. The checkpoint goes last: up to then whatever
+        fails can be gone on from, and without its draft it is a leftover of a run that is done."""
+        with told(self.output):
+            if self.is_packed:
+                with whole_files(self.output) as (packed,):
+                    _pack(self.partial, packed)
+                self.partial.unlink()
+            else:
+                _take_mode(drafts.run, self.output)
+                self.partial.replace(self.output)
+            self.put_list_in_place(drafts)
             self.checkpoint.unlink()
-            self.partial.replace(self.output)
-        self.put_list_in_place(drafts)
 
     def put_list_in_place(self, drafts: Drafts) -> None:
         """Give the list of skipped lines its name."""

@@ -21,6 +21,7 @@ from citebed.files.line_blocks import file_blocks
 from citebed.files.packed import polars_misreads
 from citebed.files.parquet import read_parquet
 from citebed.files.reading import at_hand, is_packed, opened
+from citebed.files.system_errors import reading_told
 from citebed.runs.plain_text import separators, separators_in
 from citebed.runs.reading import Form, as_runs, check_names, distinct_names, form_of, name_of
 from citebed.runs.tables import checked_columns
@@ -221,12 +222,13 @@ def tables(run: StreamRun, times: pl.DataFrame | None = None) -> Iterator[pl.Dat
 
 def _tables(run: StreamRun, times: pl.DataFrame | None) -> Iterator[pl.DataFrame]:
     try:
-        for part in run.lines():
-            plan = _plan(part, times)
-            for table in plan.collect_batches(chunk_size=_ROWS, maintain_order=True):
-                if run.careful is not None and not _is_plain(table):
-                    raise NotPlain
-                yield table
+        with reading_told(Path(run.called)):
+            for part in run.lines():
+                plan = _plan(part, times)
+                for table in plan.collect_batches(chunk_size=_ROWS, maintain_order=True):
+                    if run.careful is not None and not _is_plain(table):
+                        raise NotPlain
+                    yield table
     except pl.exceptions.PolarsError:
         if run.careful is None:
             raise

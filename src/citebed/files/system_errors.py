@@ -1,0 +1,82 @@
+"""Errors of the operating system: found behind exceptions of any kind, and told in words.
+
+A disk that fails while a file is read is not a file that is damaged: who is told of damage throws
+away what the next try could read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from citebed.errors import CitebedError
+from citebed.wording import printable
+
+_BUFFER = 1 << 17
+
+
+def system_error(error: BaseException) -> OSError | None:
+    """The operating system's error behind an exception, if there is one.
+
+    polars tells those of its own writing only in words: ``… (os error 28)``, and those of a
+    handle of ours as ``… [Errno 28] …``.
+    """
+    if isinstance(error, OSError) and error.errno is not None:
+        return error
+    found = re.search(r"\(os error (\d{1,4})\)|\[Errno (\d{1,4})\]", str(error))
+    if found:
+        number = int(found[1] or found[2])
+        return OSError(number, os.strerror(number))
+    return OSError(None, str(error)) if isinstance(error, OSError) else None
+
+
+def why_not(error: OSError) -> str:
+    """Why the system did not let us write, in words; a place that is read-only is called so."""
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"it is read-only ({error.strerror})"
+    return error.strerror or str(error)
+
+
+@contextlib.contextmanager
+def reading_told(path: Path) -> Iterator[None]:
+    """Around reading a file: an error of the system is told with the file, and is no damage.
+
+    Damage may lead to places that no file has, which the system calls invalid arguments. A file
+    that is not there is for whoever reads it to tell.
+    """
+    try:
+        yield
+    except (CitebedError, FileNotFoundError):
+        raise
+    except BaseException as error:  # those in panics too
+        found = system_error(error)
+        if found is None or found.errno in (None, errno.EINVAL):
+            raise
+        raise CitebedError(f"cannot read {printable(path)}: {found.strerror}") from error
+
+
+def open_told(path: Path) -> io.BufferedReader:
+    """A file opened to be read, whose errors of the system are told with its name."""
+    with reading_told(path):
+        return io.BufferedReader(_Told(path), _BUFFER)
+
+
+class _Told(io.FileIO):
+    """What is read into the buffer; ``read`` itself would not come by here."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "rb")
+        self._path = path
+
+    def readinto(self, buffer: object) -> int:
+        with reading_told(self._path):
+            return super().readinto(buffer)  # type: ignore[arg-type]
+
+    def readall(self) -> bytes:
+        with reading_told(self._path):
+            return super().readall()
