@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from citebed.evaluation.measures.trec_names import line_text, trec_name
-from citebed.evaluation.scoring.comparing import Comparison
 from citebed.evaluation.scoring.evaluating import Evaluation
 from citebed.evaluation.scoring.ledger import Ledger
 from citebed.evaluation.scoring.run_scores import Resampling, RunScores
 from citebed.report.grid import Grid, number, p_text
 from citebed.wording import count
+
+if TYPE_CHECKING:  # who prints no comparison does without them
+    from citebed.evaluation.scoring.comparing import Comparison
 
 DAGGER = "†"
 

@@ -218,7 +218,8 @@ def _meet(judged: PreparedQrels, ranked: Ranked, codes: Ints) -> tuple[Ints, Int
         begin, end = ranked.starts[first], ranked.starts[last]
         found_keys = np.repeat(parts[first:last], lengths[first:last])
         found_keys ^= ranked.hashes[begin:end]
-        some = np.flatnonzero(seen[found_keys & _LAST])
+        # As signed numbers, which numpy takes as places without a copy.
+        some = np.flatnonzero(seen.take((found_keys & _LAST).view(np.int64)))
         rows.append(begin + some)
         keys.append(found_keys[some])
     found = pl.DataFrame({"key": np.concatenate(keys), "row": np.concatenate(rows)}).join(

@@ -63,7 +63,9 @@ def test_float_scores_tie() -> None:
     assert rank(run, "float").doc_ids.to_list() == ["b", "a"]
 
 
-LISTS = st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=6), min_size=1, max_size=6)
+HALF = 1 << 32
+HASHES = st.sampled_from([0, 1, HALF, HALF + 1, HALF * (HALF - 1), HALF * HALF - 1])
+LISTS = st.lists(st.lists(HASHES, min_size=1, max_size=6), min_size=1, max_size=6)
 
 
 @settings(max_examples=examples(200), deadline=None)
@@ -77,6 +79,15 @@ def test_repeated_finds_the_queries_with_a_value_twice(lists: list[list[int]], c
     for query, row in found:
         own = lists[query]
         assert own.count(own[row - starts[query]]) > 1
+
+
+def test_rows_of_more_queries_than_16_bits_count_come_together() -> None:
+    queries = [f"q{number}" for number in range(70_000)]
+    rows = [(query, doc, 1.0) for doc in ("a", "b") for query in queries]
+    ranked = rank(as_run(rows))
+    assert ranked.query_ids.to_list() == queries
+    assert ranked.starts.tolist() == list(range(0, 140_001, 2))
+    assert ranked.doc_ids.to_list() == ["b", "a"] * 70_000
 
 
 def test_equal_hashes_of_different_documents_are_no_fault() -> None:
