@@ -83,8 +83,7 @@ class StaticModel:
 
     def _sums(self, texts: Sequence[str]) -> Vectors:
         many = len(texts) >= MANY
-        ids, rows = self._table.numbers(texts) if many else self._found(texts)
-        bags = _bags(ids, rows, len(texts))
+        bags = Bags(*self._table.bags(texts)) if many else _bags(*self._found(texts), len(texts))
         weights = (1 + np.log(bags.times)).astype(np.float32) * self._scales[bags.ids]
         if not many:
             return _plain_sums(self._vectors, bags.ids, weights, bags.starts)

@@ -32,7 +32,7 @@ class Gathered:
         """Take in what a job counted."""
         start = counts.job.start
         rows = document_of_row[start : start + counts.job.texts.height]
-        self.parts.append(counting.renumbered(counts.keys, None, rows))
+        self.parts.append(counting.renumbered(counts.keys, rows))
         for name, lengths in counts.lengths.items():
             np.add.at(self.length(name), rows[rows >= 0], lengths[rows >= 0])
 
@@ -46,7 +46,7 @@ def assemble(gathered: Gathered) -> tuple[dict[str, NDArray[Any]], NDArray[np.in
     keys = _joined(gathered.parts)
     names, final = _final_numbers(gathered.numbers.names(), keys)
     for part in _slices(keys):
-        part[:] = counting.renumbered(part, final, np.arange(gathered.documents))
+        part[:] = counting.with_terms(part, final)
     keys.sort()
     arrays = _columns(keys, len(names), tuple(gathered.lengths))
     arrays["terms"], arrays["terms.offsets"] = Strings.packed(names)

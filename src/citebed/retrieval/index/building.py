@@ -239,7 +239,8 @@ class _Builder:
         terms = gathered.numbers.of_terms(old.terms)
         now = [*(name for name, _ in _TEXT), *(("fulltext",) if self._has_sections else ())]
         for name in (name for name in now if name in old.fields):
-            gathered.parts.append(counting.renumbered(old.packed(name), terms, to_new))
+            keys = counting.with_terms(old.packed(name), terms)
+            gathered.parts.append(counting.renumbered(keys, to_new))
             gathered.length(name)[to_new[to_new >= 0]] = old.lengths[name][to_new >= 0]
         is_new = np.ones(numbered.height, bool)
         is_new[before.now] = False
@@ -293,7 +294,7 @@ class _Builder:
     def _remember_citing(self, counts: Counts) -> None:
         start, lengths = counts.job.start, counts.lengths["citing"]
         rows = np.arange(len(lengths)) + start
-        self.citing["keys"].append(counting.renumbered(counts.keys, None, rows))
+        self.citing["keys"].append(counting.renumbered(counts.keys, rows))
         self.citing["lengths"][start : start + len(lengths)] = lengths
 
     def _shares(

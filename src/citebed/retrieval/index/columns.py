@@ -55,6 +55,8 @@ def summed(number: NDArray[np.uint32], times: NDArray[np.uint16]) -> Filled:
     if not len(number):
         return number, number
     first = np.flatnonzero(np.r_[True, number[1:] != number[:-1]])
+    if len(first) == len(number):
+        return number, times.astype(np.uint32)
     return number[first], np.add.reduceat(times.astype(np.uint32), first)
 
 

@@ -87,12 +87,17 @@ def count(job: Rows, numbers: TermNumbers, *, compiled: bool) -> Counts:
     """Count the terms of some texts; ``compiled`` code pays where there are many."""
     fields, height = job.texts.columns, job.texts.height
     texts = pl.concat([job.texts[field] for field in fields])
-    ids, rows = (_compiled_tokens if compiled else _tokens)(texts, numbers)
-    ids, rows = ids[ids >= 0], rows[ids >= 0]
-    lengths = np.bincount(rows, minlength=len(texts)).astype(np.uint32).reshape(-1, height)
-    places = np.repeat(np.array([FIELDS.index(field) for field in fields], np.uint64), height)
-    keys = _count(ids, rows % height, places[rows])
-    return Counts(job, keys, dict(zip(fields, lengths, strict=True)))
+    places = np.array([FIELDS.index(field) for field in fields], np.uint64)
+    where = np.repeat(places << np.uint64(FIELD_SHIFT), height)
+    where |= np.tile(np.arange(height, dtype=np.uint64) << np.uint64(ROW_SHIFT), len(fields))
+    if compiled:
+        from citebed.retrieval.index import compiled_counts
+
+        tokens = _compiled_tokens(texts, numbers)
+        keys, lengths = compiled_counts.counted(*tokens, where, TERM_SHIFT, MOST_TIMES)
+    else:
+        keys, lengths = counted(*_tokens(texts, numbers), where)
+    return Counts(job, keys, dict(zip(fields, lengths.reshape(-1, height), strict=True)))
 
 
 def _tokens(
@@ -110,26 +115,31 @@ def _tokens(
 def _compiled_tokens(
     texts: pl.Series, numbers: TermNumbers
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """The same, in another order: plain words by compiled code, the others one by one."""
+    """The same, in another order within a row: plain words by compiled code, then the others."""
     from citebed.retrieval.index.compiled_words import words_of_all
 
     found = words_of_all(texts)
     others, places = _tokens(found.odd, numbers)
+    rows = found.odd_rows[places]
+    at = np.searchsorted(found.rows, rows, side="right")
     ids = numbers.of_words(found.distinct)[found.ids]
-    return np.concatenate([ids, others]), np.concatenate([found.rows, found.odd_rows[places]])
+    return np.insert(ids, at, others), np.insert(found.rows, at, rows)
 
 
-def _count(ids: NDArray[np.int32], rows: NDArray[np.int64], fields: NDArray[np.uint64]) -> Keys:
-    keys: Keys = (
-        (ids.astype(np.uint64) << np.uint64(TERM_SHIFT))
-        | (rows.astype(np.uint64) << np.uint64(ROW_SHIFT))
-        | (fields << np.uint64(FIELD_SHIFT))
-    )
+def counted(
+    ids: NDArray[np.int32], rows: NDArray[np.int64], where: Keys
+) -> tuple[Keys, NDArray[np.uint32]]:
+    """Postings of tokens (-1: none), and how many each row has.
+
+    ``where`` is the part of a posting that tells the row and its field.
+    """
+    ids, rows = ids[ids >= 0], rows[ids >= 0]
+    keys: Keys = (ids.astype(np.uint64) << np.uint64(TERM_SHIFT)) | where[rows]
     keys.sort()
     first = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]][: len(keys)])
     times = np.diff(np.r_[first, len(keys)])
-    counted: Keys = keys[first] | np.minimum(times, MOST_TIMES).astype(np.uint64)
-    return counted
+    keys = keys[first] | np.minimum(times, MOST_TIMES).astype(np.uint64)
+    return keys, np.bincount(rows, minlength=len(where)).astype(np.uint32)
 
 
 def terms_of(keys: Keys) -> NDArray[np.int64]:
@@ -152,12 +162,15 @@ def times_of(keys: Keys) -> NDArray[np.uint16]:
     return (keys & np.uint64(MOST_TIMES)).astype(np.uint16)
 
 
-def renumbered(keys: Keys, terms: NDArray[np.int64] | None, rows: NDArray[np.int64]) -> Keys:
-    """The postings with their rows, and terms if given, renumbered; a row of -1 is left out."""
+def renumbered(keys: Keys, rows: NDArray[np.int64]) -> Keys:
+    """The postings with their rows renumbered; a row of -1 is left out."""
     row = rows[rows_of(keys)]
-    new = keys & np.uint64((1 << ROW_SHIFT) - 1) | (row.astype(np.uint64) << np.uint64(ROW_SHIFT))
-    if terms is None:
-        new |= keys >> np.uint64(TERM_SHIFT) << np.uint64(TERM_SHIFT)
-    else:
-        new |= terms[terms_of(keys)].astype(np.uint64) << np.uint64(TERM_SHIFT)
+    others = np.uint64(~((MOST_ROWS - 1) << ROW_SHIFT) & (1 << 64) - 1)
+    new: Keys = keys & others | (row.astype(np.uint64) << np.uint64(ROW_SHIFT))
     return new if (row >= 0).all() else new[row >= 0]
+
+
+def with_terms(keys: Keys, terms: NDArray[np.int64]) -> Keys:
+    """The postings with their terms renumbered."""
+    new = terms.astype(np.uint64)[terms_of(keys)] << np.uint64(TERM_SHIFT)
+    return new | keys & np.uint64((1 << TERM_SHIFT) - 1)

@@ -77,7 +77,7 @@ def test_vectors_of_some_documents() -> None:
 
 def test_what_is_compiled_ahead_is_what_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled.compile_all()
-    kernels = (compiled.scores, compiled.sums, compiled._numbers, compiled._fill)
+    kernels = (compiled.scores, compiled.sums, compiled._numbers, compiled._bags, compiled._fill)
     before = [len(kernel.signatures) for kernel in kernels]
     found = documents(5, 4)
     found.prepare()

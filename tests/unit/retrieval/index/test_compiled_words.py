@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 from hypothesis import example, given
@@ -10,7 +12,15 @@ from hypothesis import strategies as st
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.analysis.words import words
 from citebed.retrieval.index.compiled_words import words_of_all
-from citebed.retrieval.index.counting import TermNumbers, _compiled_tokens, _tokens
+from citebed.retrieval.index.counting import (
+    MOST_TIMES,
+    Rows,
+    TermNumbers,
+    _compiled_tokens,
+    _tokens,
+    count,
+    times_of,
+)
 
 ASCII = st.text(st.characters(max_codepoint=127), max_size=80)
 WORDY = st.text("aB9_.,;:' -\n", max_size=60)
@@ -56,3 +66,22 @@ def test_tokens_are_the_same_in_any_order(texts: list[str]) -> None:
         names = np.array([*numbers.names(), ""], object)
         results.append(sorted(zip(rows.tolist(), names[ids].tolist(), strict=True)))
     assert results[0] == results[1]
+
+
+@given(st.lists(st.tuples(ASCII | st.text(max_size=40), WORDY), min_size=1, max_size=10))
+@example([("tree trees the", "a tree–house tree"), ("tree", "")])
+def test_postings_are_the_same_in_any_order(texts: list[tuple[str, str]]) -> None:
+    job = Rows(Path("t"), 0, pl.DataFrame(texts, schema=["title", "abstract"], orient="row"))
+    numbers = TermNumbers(analyser_of("english"))
+    slow, quick = (count(job, numbers, compiled=compiled) for compiled in (False, True))
+    assert sorted(quick.keys.tolist()) == slow.keys.tolist()
+    for name, lengths in slow.lengths.items():
+        np.testing.assert_array_equal(quick.lengths[name], lengths)
+
+
+def test_a_term_is_counted_up_to_the_most_wherever_it_stands() -> None:
+    texts = ["tree " * (MOST_TIMES - 1) + "tree– " * 5, "tree " * 3 + "tree–"]
+    job = Rows(Path("t"), 0, pl.DataFrame({"title": texts}))
+    quick = count(job, TermNumbers(analyser_of("english")), compiled=True)
+    assert times_of(quick.keys).tolist() == [MOST_TIMES, 4]
+    assert quick.lengths["title"].tolist() == [MOST_TIMES + 4, 4]
