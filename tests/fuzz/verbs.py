@@ -42,6 +42,7 @@ _HUGE = "9" * 30
 
 VALUES: dict[str, tuple[str, ...]] = {
     # arguments
+    "trec_eval arguments": (*_QRELS, *_RUNS, "-q", "-c", "-n", "-J", "-mall_trec", "!-x"),
     "collection": ("@c", "!>new", "!@qrels"),
     "import collection": ("@c", ">new", ">new", "!@qrels"),
     "sources": (*_SOURCES, "!c", "!nowhere"),

@@ -64,7 +64,6 @@ def _next(folder: str) -> None:
         "import mine/ library.bib": "a collection of your own papers; then citebed index mine/",
         "recommend mine/ draft.tex": "what each paragraph of a draft should cite",
         f"demo {folder} --full": "compare models, filter a stream, judge, look",
-        "--help": "all verbs, each with an example",
     }
     width = max(map(len, verbs)) + 2
     typer.echo("Next:")

@@ -11,7 +11,7 @@ COMMAND = [sys.executable, "-m", "citebed"]
 def test_output_and_exit_code_are_whole() -> None:
     done = subprocess.run([*COMMAND, "measures"], capture_output=True, text=True, check=False)
     assert done.returncode == 0
-    assert done.stdout.splitlines()[-1].startswith("Utility")
+    assert done.stdout.splitlines()[-1].startswith("YAAP")
     done = subprocess.run(
         [*COMMAND, "measures", "nope"], capture_output=True, text=True, check=False
     )

@@ -87,7 +87,7 @@ class ImportReport:
     def lines(self) -> list[tuple[str, str]]:
         """The report for people: a label and a sentence a line; nothing is left unsaid."""
         new, same = self.files - self.unchanged, self.unchanged
-        files = f"{count(new, 'new or changed file')}, {same:,} unchanged"
+        files = count(new, "new or changed file") + (f", {same:,} unchanged" if same else "")
         files = files if self.files else "no file was named"
         merged = count(self.merged, "record")
         lines = [

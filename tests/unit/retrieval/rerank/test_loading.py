@@ -336,7 +336,9 @@ def test_an_unsupported_architecture(
     with pytest.raises(CitebedError, match=message):
         load_encoder(folder, runtime="onnx")
     monkeypatch.setattr("citebed.retrieval.rerank.torch_runtime.is_installed", lambda: False)
-    with pytest.raises(CitebedError, match=r"PyTorch might, but is not installed\. Run: pip"):
+    with pytest.raises(
+        CitebedError, match=r"PyTorch might, but is not installed\. Run: \S+ -m pip"
+    ):
         load_encoder(folder)
 
 
