@@ -17,7 +17,6 @@ import polars as pl
 from tests.mutations import MUTATIONS, mutated
 from tests.samples import SAMPLES
 
-from citebed.cli.app import main
 from citebed.collection.reading.parsing import Piece, parse_piece, pieces
 from citebed.collection.reading.sources import BAD_DATA, SourceNames, members
 from citebed.records import CitingPaper, Document, Judgement, Problem, Query
@@ -68,6 +67,8 @@ def run(collection: Path, source: Path) -> Ran:
     """Import ``source`` as the command does, without the time it takes to start."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        from citebed.cli.app import main  # not where only readers are tried
+
         code = main(command(collection, source)[3:])
     return Ran(code, out.getvalue(), err.getvalue())
 
