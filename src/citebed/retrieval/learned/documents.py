@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from citebed.collection import Collection
+from citebed.retrieval.index.strings import Strings
 
 Docs = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -42,7 +42,7 @@ class Authorship(NamedTuple):
 class Records:
     """The records of documents, by the documents' numbers."""
 
-    def __init__(self, collection: Collection, ids: Sequence[str]) -> None:
+    def __init__(self, collection: Collection, ids: Strings) -> None:
         self._collection, self._ids = collection, ids
 
     @cached_property
@@ -85,7 +85,7 @@ class Records:
         is nowhere if it has gone since. Sorting the documents would take twice the memory."""
         columns = ("doc_id", "year", "pages", "authors")
         table = self._collection.scan_documents().select(columns).collect()
-        ids = pl.DataFrame({"doc_id": pl.Series(list(self._ids), dtype=pl.String)})
+        ids = pl.DataFrame({"doc_id": self._ids.series()})
         there = table.select("doc_id").with_row_index("place").unique("doc_id", keep="first")
         places = ids.join(there, on="doc_id", how="left", maintain_order="left")["place"]
         return table.drop("doc_id"), places

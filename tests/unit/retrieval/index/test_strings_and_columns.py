@@ -37,6 +37,12 @@ def test_strings_are_a_sorted_list(values: set[str], other: str, at: int, part: 
             found[at]
 
 
+@given(st.sets(st.text(st.characters(codec="utf-8"))))
+def test_strings_are_a_column(values: set[str]) -> None:
+    expected = sorted(values, key=by_bytes)
+    assert Strings(*Strings.packed(expected)).series().to_list() == expected
+
+
 @given(
     st.lists(st.tuples(st.booleans(), st.integers(1, 300)), max_size=40),
     st.lists(st.integers(1, 8191), max_size=3),

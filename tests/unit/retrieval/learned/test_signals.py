@@ -13,6 +13,7 @@ from tests.unit.retrieval.index.making import build, write_collection
 
 from citebed.collection import open_collection
 from citebed.retrieval.index.index import open_index
+from citebed.retrieval.index.strings import Strings
 from citebed.retrieval.learned.documents import Records
 from citebed.retrieval.learned.signals import SIGNALS, Question, Weighed
 from citebed.retrieval.pipeline import pipeline_of
@@ -167,7 +168,7 @@ def test_peers(runner: Runner, fitting: int, monkeypatch: pytest.MonkeyPatch) ->
 def test_pages(tmp_path: Path, pages: str | None, count: int) -> None:
     rows = [{"doc_id": "a", "title": "One"}, {"doc_id": "b", "title": "Two", "pages": pages}]
     write_collection(tmp_path / "c", rows)
-    records = Records(open_collection(tmp_path / "c"), ["a", "b", "gone"])
+    records = Records(open_collection(tmp_path / "c"), Strings(*Strings.packed(["a", "b", "gone"])))
     assert records.lengths(np.arange(3)).tolist() == [0, np.log(count / 8), 0]
 
 
@@ -180,7 +181,9 @@ def test_records_are_found_by_id_where_a_document_was_exchanged_for_another(tmp_
         {"doc_id": "c", "title": "Three", "year": 2003, "pages": "1–8", "authors": ["Ann", "Cy"]},
     ]
     write_collection(tmp_path / "c", rows)
-    records = Records(open_collection(tmp_path / "c"), ["a", "b", "c", "d"])
+    records = Records(
+        open_collection(tmp_path / "c"), Strings(*Strings.packed(["a", "b", "c", "d"]))
+    )
     assert records.years.tolist() == [2001, 0, 2003, 2004]
     assert records.lengths(np.arange(4)) == pytest.approx(np.log([2, 1, 1, 1 / 2]))
     wrote = records.authorship(np.arange(4))
