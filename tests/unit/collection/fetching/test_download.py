@@ -69,6 +69,8 @@ class Handler(BaseHTTPRequestHandler):
         if first >= size:
             return self.simple(416, b"no more", **{"Content-Range": f"bytes */{size}"})
         rest = site.content[first:]
+        # Before the client sees anything: it may ask again before this answer has ended.
+        cut = site.cuts.pop(0) if site.cuts else None
         self.protocol_version = "HTTP/1.1"
         self.send_response(206 if first else 200)
         if first:
@@ -81,8 +83,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(site.announced or len(rest)))
         self.send_header("Connection", "close")
         self.end_headers()
-        if site.cuts:
-            cut = site.cuts.pop(0)
+        if cut is not None:
             self.wfile.write(b"%x\r\n" % (2 * cut) + rest[:cut] if site.chunked else rest[:cut])
         elif site.chunked:
             self.wfile.write(b"%x\r\n%b\r\n0\r\n\r\n" % (len(rest), rest))

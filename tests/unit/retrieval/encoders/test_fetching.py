@@ -268,13 +268,13 @@ class Handler(BaseHTTPRequestHandler):
             self.send_error(404)
             return
         first, size = int(start[6:-1] or 0) if start else 0, len(registry.content)
+        end = registry.cuts.pop(0) if registry.cuts else size
         self.send_response(206 if first else 200)
         self.send_header("Content-Length", str(size - first))
         self.send_header("ETag", '"one"')
         if first:
             self.send_header("Content-Range", f"bytes {first}-{size - 1}/{size}")
         self.end_headers()
-        end = registry.cuts.pop(0) if registry.cuts else size
         self.wfile.write(registry.content[first:end])
 
     def log_message(self, format: str, *args: Any) -> None:
