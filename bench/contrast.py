@@ -26,8 +26,8 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.evaluation.contrasts.contrasting import CONTRASTED, Contrast, contrast
 from citebed.evaluation.scoring.evaluating import evaluate
-from citebed.report.contrast_figures import draw_contrast
-from citebed.report.contrast_table import (
+from citebed.report.contrast.figures import draw_contrast
+from citebed.report.contrast.table import (
     agreements_grid,
     changes_grid,
     digests_grid,
@@ -37,7 +37,7 @@ from citebed.report.contrast_table import (
 from citebed.report.grid import Grid
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.running import RunOptions, run_queries
+from citebed.retrieval.running.runner import RunOptions, run_queries
 from citebed.runs.tables import Qrels, Run
 from common import REPOSITORY
 from models import imported

@@ -25,7 +25,7 @@ from citebed.collection import Collection
 from citebed.retrieval.dense.static_model import SHIPPED, shipped_model
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.models import model_of
-from citebed.retrieval.queries import query_text
+from citebed.retrieval.search.queries import query_text
 from citebed.retrieval.search.searcher import Searcher
 from common import watch
 

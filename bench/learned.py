@@ -24,11 +24,11 @@ import polars as pl
 
 import citebed
 from citebed.collection import open_collection
-from citebed.retrieval.asking import Asked
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.learned.ranker import shipped_ranker
 from citebed.retrieval.learned.signals import SIGNALS
-from citebed.retrieval.running import Runner
+from citebed.retrieval.running.asking import Asked
+from citebed.retrieval.running.runner import Runner
 from citebed.training.ranker import OF_CITING, OF_WORDS, Example, Examples, RankerSettings, figures
 
 ORIGINS = Path(__file__).with_name("origins.jsonl")

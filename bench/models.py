@@ -18,7 +18,7 @@ from citebed.evaluation import Settings, evaluate
 from citebed.retrieval.index.building import build_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.running import RunOptions, run_queries
+from citebed.retrieval.running.runner import RunOptions, run_queries
 from common import REPOSITORY, shared_data
 
 PLAIN = (

@@ -32,7 +32,7 @@ from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.building import IndexOptions, build_index
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.models import model_of
-from citebed.retrieval.queries import query_text
+from citebed.retrieval.search.queries import query_text
 from citebed.retrieval.search.searcher import Searcher
 from common import REPOSITORY, machine, watch
 
@@ -168,7 +168,7 @@ def build(folder: Path, work: Path) -> None:
 
 def recommend(folder: Path) -> None:
     """`citebed recommend` with a paragraph, from a cold shell and in a running process."""
-    from citebed.retrieval.recommending import Recommender
+    from citebed.retrieval.recommending.recommender import Recommender
 
     texts = Collection(folder).queries("paragraphs")["text"].to_list()
     seconds = []

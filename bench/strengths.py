@@ -30,10 +30,10 @@ from citebed.report.grid import Grid
 from citebed.retrieval.index.building import build_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import SEEN, pipeline_of
-from citebed.retrieval.recommending import DEFAULT_MODEL
-from citebed.retrieval.running import Runner, RunOptions
-from citebed.retrieval.showing import Showing
-from citebed.retrieval.strength import CUTS, Cuts, Match
+from citebed.retrieval.recommending.recommender import DEFAULT_MODEL
+from citebed.retrieval.recommending.showing import Showing
+from citebed.retrieval.recommending.strength import CUTS, Cuts, Match
+from citebed.retrieval.running.runner import Runner, RunOptions
 from citebed.text.sentences import split_sentences
 from citebed.training.folds import TEST, fold_of
 from common import shared_data, write_between

@@ -11,10 +11,10 @@ from pathlib import Path
 from sqlalchemy import select
 
 from citebed.collection import import_sources
-from citebed.judging.answering import judge, state_question
-from citebed.judging.assigning import assign_phase_one, assign_phase_two, items_of
+from citebed.judging.answers.answering import judge, state_question
+from citebed.judging.asking.assigning import assign_phase_one, assign_phase_two, items_of
+from citebed.judging.asking.links import token
 from citebed.judging.campaign import Campaign, new_campaign
-from citebed.judging.links import token
 from citebed.judging.store.engine import open_database
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.judgements import Source, Verdict

@@ -22,8 +22,8 @@ from citebed.retrieval.dense.static_model import index_model
 from citebed.retrieval.encoders.encoder import index_encoder
 from citebed.retrieval.index.building import IndexOptions, build_index
 from citebed.retrieval.index.reporting import IndexReport
-from citebed.retrieval.recommending import DEFAULT_MODEL, Recommender
-from citebed.retrieval.running import RunOptions, run_queries
+from citebed.retrieval.recommending.recommender import DEFAULT_MODEL, Recommender
+from citebed.retrieval.running.runner import RunOptions, run_queries
 from citebed.retrieval.search.fields import Fields, fields_of
 from citebed.runs.tables import Run
 from citebed.wording import count
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     import polars as pl
 
     from citebed.collection.exporting import ExportReport
-    from citebed.report.collection_stats import CollectionStats
-    from citebed.report.lint_report import Findings
+    from citebed.report.collection.lint import Findings
+    from citebed.report.collection.stats import CollectionStats
     from citebed.retrieval.pipeline import Pipeline
-    from citebed.retrieval.questions import Given
-    from citebed.retrieval.recommendations import Recommendations
+    from citebed.retrieval.recommending.questions import Given
+    from citebed.retrieval.recommending.recommendations import Recommendations
 
 _FIELDS = str(RunOptions.fields)
 
@@ -86,14 +86,14 @@ class Workbench(Collection):
 
     def stats(self) -> CollectionStats:
         """What is in the collection and its index, in numbers."""
-        from citebed.report.collection_stats import collection_stats
+        from citebed.report.collection.stats import collection_stats
 
         return collection_stats(self)
 
     def lint(self, only: Iterable[str] | None = None, *, examples: int | None = 3) -> Findings:
         """Look for what would spoil an experiment, with the checks named, or with all; each
         finding has so many examples (``None`` for all) and how to mend it."""
-        from citebed.report.lint_report import linted
+        from citebed.report.collection.lint import linted
 
         return linted(self, only, examples=examples)
 

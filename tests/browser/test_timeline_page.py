@@ -10,7 +10,7 @@ import typer
 from selenium.webdriver.common.keys import Keys
 from typer.testing import CliRunner
 
-from citebed.cli import timeline
+from citebed.cli.timeline import timeline
 
 WEEK = 7 * 86_400
 EVIL = "<img/src=x/onerror=window.hacked=1>"

@@ -35,19 +35,19 @@ from citebed.evaluation.judgements.cocitation import from_file
 from citebed.evaluation.measures.grammar import measure
 from citebed.files.reading import is_packed
 from citebed.files.reading import read_lines as small_lines
-from citebed.judging.papers import read_papers
-from citebed.judging.pieces import parts_of, read_form
+from citebed.judging.answers.pieces import parts_of, read_form
+from citebed.judging.asking.papers import read_papers
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.dense.static_model import open_static_model
+from citebed.retrieval.encoders.loading.weights import read_safetensors, read_torch_pickle
 from citebed.retrieval.index.citing_text import citing_text
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.queries import read_queries
-from citebed.retrieval.recommending import Recommender
-from citebed.retrieval.rerank.weights import read_safetensors, read_torch_pickle
-from citebed.retrieval.running import RunOptions, run_queries
+from citebed.retrieval.recommending.recommender import Recommender
+from citebed.retrieval.running.runner import RunOptions, run_queries
 from citebed.retrieval.search.feeding import read_judged as read_feedback
 from citebed.retrieval.search.fields import fields_of
+from citebed.retrieval.search.queries import read_queries
 from citebed.runs.kba_files import read_filter_run, read_judgements
 from citebed.runs.query_files import query_texts
 from citebed.runs.reading import read_judged, read_qrels, read_run

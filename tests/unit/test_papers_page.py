@@ -12,7 +12,7 @@ import pytest
 
 from citebed import demo
 from citebed.cli.app import main
-from citebed.judging.source_tables import ELSEWHERE
+from citebed.judging.results.source_tables import ELSEWHERE
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "papers.md"
 

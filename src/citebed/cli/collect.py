@@ -14,7 +14,7 @@ from citebed.report.progress_bar import progress_bar
 from citebed.wording import printable
 
 if TYPE_CHECKING:
-    from citebed.report.collection_stats import CollectionStats
+    from citebed.report.collection.stats import CollectionStats
 
 ENCODER = "encoder"
 CollectionFolder = Annotated[
@@ -41,18 +41,18 @@ def stats(
     Example: citebed stats acm-cr/ --plot acm-cr.svg
     """
     from citebed.collection import open_collection
-    from citebed.report.collection_stats import collection_stats
+    from citebed.report.collection.stats import collection_stats
 
     found = collection_stats(open_collection(collection))
     for note in found.notes:
         typer.echo(f"note: {note}", err=True)
     if plot is not None:
-        from citebed.report.collection_picture import draw
+        from citebed.report.collection.picture import draw
 
         draw(found.collection, plot)
         typer.echo(f"drew {printable(plot)}", err=True)
     if first_table:
-        from citebed.report.collection_table import table1
+        from citebed.report.collection.table import table1
 
         grid = table1(found.collection)
         if as_json or as_csv:
@@ -67,7 +67,7 @@ def stats(
 
 
 def _print_tables(found: CollectionStats) -> None:
-    from citebed.report.collection_table import index_table, statistics_tables
+    from citebed.report.collection.table import index_table, statistics_tables
     from citebed.report.terminal import console
 
     printer = console()
@@ -94,7 +94,7 @@ def lint(
     Example: citebed lint acm-cr/
     """
     from citebed.collection import open_collection
-    from citebed.report.lint_report import linted
+    from citebed.report.collection.lint import linted
 
     findings = linted(open_collection(collection), only or None, examples=examples)
     if as_json or as_csv:
@@ -200,7 +200,7 @@ def fetch(
 def _fetch_encoder(
     folder: Path | None, source: Path | None, mirror: str | None, as_json: bool
 ) -> None:
-    from citebed.retrieval.encoders.fetching import fetch_encoder
+    from citebed.retrieval.encoders.fetching.fetching import fetch_encoder
 
     if source is not None and mirror is not None:
         raise typer.BadParameter("--from and --mirror were given. Choose one.")

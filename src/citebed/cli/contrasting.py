@@ -91,7 +91,7 @@ def contrast(
     from citebed.evaluation.contrasts import contrasting
     from citebed.evaluation.scoring.comparing import Design
     from citebed.evaluation.scoring.run_scores import resampling_of
-    from citebed.report.contrast_table import contrast_grids, contrast_lines
+    from citebed.report.contrast.table import contrast_grids, contrast_lines
 
     style = options.style_of(format, as_json, as_csv)
     if pair and plots is None:
@@ -131,7 +131,7 @@ def _draw(
     """Draw it, if that is asked for; gives what to say of the files."""
     if folder is None:
         return []
-    from citebed.report.contrast_figures import draw_contrast
+    from citebed.report.contrast.figures import draw_contrast
 
     drawn = draw_contrast(found, folder, pair, runs=runs, full=full)
     return [f"{count(len(drawn), 'figure file')} in {printable(folder)}"]
@@ -202,7 +202,7 @@ def pool_bias(
     from citebed.evaluation.contrasts.pool import CUTOFFS, PoolOptions, read_teams
     from citebed.evaluation.scoring.comparing import Design
     from citebed.evaluation.scoring.run_scores import resampling_of
-    from citebed.report.contrast_table import bias_grids, bias_lines
+    from citebed.report.contrast.table import bias_grids, bias_lines
 
     style = options.style_of(format, as_json, as_csv)
     how = PoolOptions(

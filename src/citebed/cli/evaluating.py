@@ -82,7 +82,7 @@ def evaluate(
     drawn = resampling_of(cluster, qrels, queries, samples, seed, level)
     found = evaluate_runs(qrels, begun, chosen, options.settings_of(complete, scores))
     if style == "trec_eval":
-        from citebed.report.evaluation_table import trec_eval_text
+        from citebed.report.evaluation.table import trec_eval_text
 
         for each in found.runs:
             sys.stdout.write(trec_eval_text(each, per_query, switches))
@@ -131,7 +131,7 @@ def _print_rows(
 def _print_table(
     found: Evaluation, resampling: Resampling | None, style: str, per_query: bool
 ) -> None:
-    from citebed.report.evaluation_table import ledger_grid, queries_grid, scores_grid
+    from citebed.report.evaluation.table import ledger_grid, queries_grid, scores_grid
 
     grids = [queries_grid(scores).written(style) for scores in found.runs] if per_query else []
     if grids:
@@ -184,7 +184,7 @@ def compare(
     from citebed.evaluation.scoring.comparing import compare as compare_runs
     from citebed.evaluation.scoring.evaluating import evaluate as evaluate_runs
     from citebed.evaluation.scoring.run_scores import resampling_of
-    from citebed.report.evaluation_table import comparison_grid, comparison_notes
+    from citebed.report.evaluation.table import comparison_grid, comparison_notes
 
     style = options.style_of(format, as_json, as_csv)
     named = None if baseline is None else options.run_named(baseline, runs)

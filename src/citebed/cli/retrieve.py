@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from citebed.drafts import Draft
     from citebed.retrieval.index.index import Index
     from citebed.retrieval.index.reporting import IndexReport
-    from citebed.retrieval.recommendations import Recommendations
+    from citebed.retrieval.recommending.recommendations import Recommendations
 
 Model = Annotated[
     str, typer.Option("--model", "-m", help="The model, e.g. 'bm25(k1=0.9,b=0.4)+rm3'.")
@@ -173,10 +173,10 @@ def search(
     Example: citebed search acm-cr/ --queries paragraphs --model bm25 --depth 1000 -o bm25.run
     """
     from citebed.retrieval.pipeline import pipeline_of
-    from citebed.retrieval.queries import query_facts, read_queries
-    from citebed.retrieval.run_facts import run_facts
-    from citebed.retrieval.running import RunOptions, run_queries
+    from citebed.retrieval.running.run_facts import run_facts
+    from citebed.retrieval.running.runner import RunOptions, run_queries
     from citebed.retrieval.search.fields import fields_of
+    from citebed.retrieval.search.queries import query_facts, read_queries
     from citebed.runs.writing import check_ids, write_run
 
     pipeline = pipeline_of(model)
@@ -291,8 +291,8 @@ def recommend(
     Example: citebed recommend acm-cr/ "BM25 is hard to beat." -k 5
     """
     from citebed.retrieval.pipeline import Stage, pipeline_of
-    from citebed.retrieval.queries import checked_date
-    from citebed.retrieval.recommending import Recommender
+    from citebed.retrieval.recommending.recommender import Recommender
+    from citebed.retrieval.search.queries import checked_date
 
     shown = _form(form, {"bibtex": bibtex, "json": as_json, "csv": as_csv})
     if full and not (append or shown == "bibtex"):
@@ -326,7 +326,7 @@ def recommend(
 
 def _write_page(found: Recommendations, path: Path, text: str, command: str) -> None:
     from citebed.files.writing import write_whole
-    from citebed.report.recommendation_page import recommendation_page
+    from citebed.report.recommendation.page import recommendation_page
 
     _note(found.notes)
     name = Path(text).name if found.passages and found[0:1] and found[0].file else "the text"
@@ -350,7 +350,7 @@ def _draft_to_ask(text: str) -> tuple[Draft, str]:
     """The text that was given, the file that it names or standard input, and how to ask."""
     from citebed.drafts import draft_of
     from citebed.files.reading import standard_input
-    from citebed.retrieval.questions import may_be_path, read_given
+    from citebed.retrieval.recommending.questions import may_be_path, read_given
 
     if text == "-":
         tell_of_terminal("the text")
@@ -364,7 +364,7 @@ def _draft_to_ask(text: str) -> tuple[Draft, str]:
 
 def _print(found: Recommendations, form: str, full: bool) -> None:
     """Print recommendations as people, programs, editors or BibTeX files want them."""
-    from citebed.report.recommendation_text import editor_lines, passage_lines
+    from citebed.report.recommendation.text import editor_lines, passage_lines
 
     _note(found.notes)
     if form == "json":

@@ -74,7 +74,7 @@ def robustness(
     style = style_of(format, as_json, as_csv)
     if plot is not None:  # a file that cannot be drawn is better known before the study
         from citebed.report.drawing import picture_ending
-        from citebed.report.robustness_figure import ENDINGS, draw_robustness
+        from citebed.report.robustness.figure import ENDINGS, draw_robustness
 
         picture_ending(plot, ENDINGS)
     options = study.StudyOptions(
@@ -99,14 +99,14 @@ def robustness(
 def _print_grid(
     found: Simulation, summed: Sequence[Robustness], part: Part | None, style: str
 ) -> None:
-    from citebed.report.robustness_table import means_grid, robustness_grid
+    from citebed.report.robustness.table import means_grid, robustness_grid
 
     grid = means_grid(found) if part == "means" else robustness_grid(summed)
     typer.echo(grid.written(style), nl=style == "table")
 
 
 def _say(found: Simulation, summed: Sequence[Robustness], plot: Path | None, err: bool) -> None:
-    from citebed.report.robustness_table import move_sentence, study_sentence, verdict_lines
+    from citebed.report.robustness.table import move_sentence, study_sentence, verdict_lines
 
     lines = []
     if summed and not err:

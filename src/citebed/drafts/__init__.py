@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING
 from citebed.lazy import names_on_first_use
 
 if TYPE_CHECKING:
-    from citebed.drafts.matching import already_cited as already_cited, is_the_paper as is_the_paper
+    from citebed.drafts.bibliography.matching import (
+        already_cited as already_cited,
+        is_the_paper as is_the_paper,
+    )
     from citebed.drafts.reading import Form as Form, draft_of as draft_of, guess_form as guess_form
     from citebed.drafts.reading import parse_draft as parse_draft, read_draft as read_draft
     from citebed.drafts.records import Cited as Cited, Draft as Draft, Entry as Entry

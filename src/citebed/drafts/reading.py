@@ -98,18 +98,20 @@ def _read(text: str, form: Form, path: Path | None, notes: list[str]) -> Draft:
     for what in notes:
         findings.note(what)
     if form == "tex":
-        from citebed.drafts.tex import TexReader
+        from citebed.drafts.tex.document import TexReader
 
         TexReader(findings, neighbours).read(text)
     elif form == "markdown":
-        from citebed.drafts.markdown import read_markdown  # its library takes time to import
+        # its library takes time to import
+        from citebed.drafts.markdown.document import read_markdown
 
         read_markdown(text, findings)
     else:
         read_plain(text, findings)
     # Places for DOIs in the prose are made by ``passages_of``: what is cited is known after it.
     if findings.bibliographies:
-        from citebed.drafts.bibfiles import read_bibliographies  # with the reader of BibTeX
+        # with the reader of BibTeX
+        from citebed.drafts.bibliography.bibfiles import read_bibliographies
 
         read_bibliographies(findings, neighbours)
     passages = passages_of(findings)

@@ -22,20 +22,16 @@ from citebed.collection import Collection, open_collection
 from citebed.errors import CitebedError
 from citebed.files.reading import read_text
 from citebed.files.writing import is_own, own_folder, whole_files
-from citebed.judging import mails, reformulating, searching
-from citebed.judging.answering import Recorded
-from citebed.judging.assigning import assign_phase_one, assign_phase_two, assign_second_judge
-from citebed.judging.dashboard import agreement
-from citebed.judging.disagreements import disagreements
-from citebed.judging.entering import enter_answers, settle_problems
-from citebed.judging.exporting import Exported, export_campaign
-from citebed.judging.forms.sheet import Answers
-from citebed.judging.guidelines import read_guidelines
-from citebed.judging.judgement_tables import current_judgements, qrels_of
-from citebed.judging.papers import add_papers, insert_papers, read_papers
-from citebed.judging.pool_making import PoolOptions, PoolReport, make_pools, waiting
-from citebed.judging.pooling_methods import read_method
-from citebed.judging.questions import (
+from citebed.judging.answers import reformulating
+from citebed.judging.answers.answering import Recorded
+from citebed.judging.answers.entering import enter_answers, settle_problems
+from citebed.judging.answers.judgement_tables import current_judgements, qrels_of
+from citebed.judging.answers.returns import Returned, read_returns, read_stored, read_uploaded
+from citebed.judging.asking import mails
+from citebed.judging.asking.assigning import assign_phase_one, assign_phase_two, assign_second_judge
+from citebed.judging.asking.guidelines import read_guidelines
+from citebed.judging.asking.papers import add_papers, insert_papers, read_papers
+from citebed.judging.asking.questions import (
     BY_HAND,
     all_questions,
     apply_rules,
@@ -45,14 +41,20 @@ from citebed.judging.questions import (
     set_aside,
     wording_of,
 )
-from citebed.judging.returns import Returned, read_returns, read_stored, read_uploaded
+from citebed.judging.forms.sheet import Answers
+from citebed.judging.pools import searching
+from citebed.judging.pools.pool_making import PoolOptions, PoolReport, make_pools, waiting
+from citebed.judging.pools.pooling_methods import read_method
+from citebed.judging.results.dashboard import agreement
+from citebed.judging.results.disagreements import disagreements
+from citebed.judging.results.exporting import Exported, export_campaign
+from citebed.judging.results.status import exclusion_history, form_table, open_problems
+from citebed.judging.results.tables import campaign_tables
 from citebed.judging.settings import Settings
-from citebed.judging.status import exclusion_history, form_table, open_problems
 from citebed.judging.store import backup as copies
 from citebed.judging.store.engine import Database, open_database
 from citebed.judging.store.handle import CampaignStore, create_campaign
-from citebed.judging.tables import campaign_tables
-from citebed.retrieval.recommending import Recommender
+from citebed.retrieval.recommending.recommender import Recommender
 from citebed.runs.reading import as_runs
 from citebed.runs.tables import Qrels
 from citebed.wording import json_text, printable

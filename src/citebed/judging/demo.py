@@ -18,12 +18,12 @@ from sqlalchemy import select
 
 from citebed.collection import Collection
 from citebed.files.writing import write_whole
-from citebed.judging.answering import answered
-from citebed.judging.assigning import sheet_of
+from citebed.judging.asking.assigning import sheet_of
+from citebed.judging.asking.form_progress import answered
+from citebed.judging.asking.mails import open_forms
 from citebed.judging.campaign import Campaign
 from citebed.judging.forms import text_form
 from citebed.judging.forms.sheet import Sheet
-from citebed.judging.mails import open_forms
 from citebed.judging.store.schema import authorships, papers
 
 _WORD = re.compile(r"[a-z]{5,}")

@@ -19,10 +19,16 @@ if TYPE_CHECKING:
     from citebed.retrieval.index.index import Index as Index, open_index as open_index
     from citebed.retrieval.index.reporting import IndexReport as IndexReport
     from citebed.retrieval.pipeline import Pipeline as Pipeline, pipeline_of as pipeline_of
-    from citebed.retrieval.recommendation import Recommendation as Recommendation
-    from citebed.retrieval.recommendations import Recommendations as Recommendations
-    from citebed.retrieval.recommending import Recommender as Recommender, recommend as recommend
-    from citebed.retrieval.running import RunOptions as RunOptions, run_queries as run_queries
+    from citebed.retrieval.recommending.recommendation import Recommendation as Recommendation
+    from citebed.retrieval.recommending.recommendations import Recommendations as Recommendations
+    from citebed.retrieval.recommending.recommender import (
+        Recommender as Recommender,
+        recommend as recommend,
+    )
+    from citebed.retrieval.running.runner import (
+        RunOptions as RunOptions,
+        run_queries as run_queries,
+    )
     from citebed.retrieval.search.fields import Fields as Fields, fields_of as fields_of
     from citebed.retrieval.search.searcher import Searcher as Searcher
     from citebed.runs.tables import Run as Run

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
-from citebed.retrieval.rerank.folder import read_json
+from citebed.retrieval.encoders.loading.folder import read_json
 from citebed.training.card import card_of, data_facts
 from citebed.training.devices import described, device_of, import_torch
 from citebed.training.doors import AdapterFile, Told, Trained, place_of, texts_of, write_trained

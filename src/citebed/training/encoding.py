@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 
 from citebed.errors import import_extra
-from citebed.retrieval.rerank.architectures import positions
-from citebed.retrieval.rerank.tokens import load_tokenizer
+from citebed.retrieval.encoders.loading.architectures import positions
+from citebed.retrieval.encoders.loading.tokens import load_tokenizer
 from citebed.training.checkpoints import Arrays
 from citebed.training.loop import Pace, Stage
 from citebed.training.losses import contrast, not_wrong

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional as F
 
-from citebed.retrieval.rerank.architectures import Shape
+from citebed.retrieval.encoders.loading.architectures import Shape
 from citebed.training.start import Start
 
 _ACTIVATIONS = {

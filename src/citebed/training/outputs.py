@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from citebed.errors import import_extra
 from citebed.files.writing import whole_folder, write_whole
 from citebed.retrieval.dense.static_model import write_static_model
-from citebed.retrieval.rerank.folder import TOKENISER_FILES
+from citebed.retrieval.encoders.loading.folder import TOKENISER_FILES
 from citebed.training.card import card_text
 from citebed.training.start import Start
 from citebed.wording import json_text

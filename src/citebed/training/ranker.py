@@ -29,7 +29,7 @@ from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.learned.ranker import LEVELS, Level, inputs, ranker_json
 from citebed.retrieval.learned.signals import SIGNALS, Question, Weighed
 from citebed.retrieval.pipeline import SEEN, pipeline_of
-from citebed.retrieval.running import Runner, RunOptions
+from citebed.retrieval.running.runner import Runner, RunOptions
 from citebed.training.folds import fold_of, part_of
 from citebed.training.measuring import recall_and_gain
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from citebed.errors import CitebedError, FormatError
 from citebed.files.limits import MODEL, check_size
 from citebed.retrieval.dense.model_files import read_arrays
-from citebed.retrieval.rerank.architectures import Shape, shape_of, why_not_built
-from citebed.retrieval.rerank.folder import ModelFolder, open_folder, read_json
-from citebed.retrieval.rerank.torch_tensors import upcast
-from citebed.retrieval.rerank.weights import (
+from citebed.retrieval.encoders.loading.architectures import Shape, shape_of, why_not_built
+from citebed.retrieval.encoders.loading.folder import ModelFolder, open_folder, read_json
+from citebed.retrieval.encoders.loading.torch_tensors import upcast
+from citebed.retrieval.encoders.loading.weights import (
     read_safetensors,
     read_torch_pickle,
     with_current_names,
@@ -75,7 +75,7 @@ def _read(path: Path) -> dict[str, NDArray[Any]]:
     if path.suffix == ".bin":
         return read_torch_pickle(path)
     if path.suffix == ".onnx":
-        from citebed.retrieval.encoders.joining import onnx_weights
+        from citebed.retrieval.encoders.fetching.joining import onnx_weights
 
         check_size(path, MODEL)
         return onnx_weights(path.read_bytes())

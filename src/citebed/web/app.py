@@ -13,16 +13,16 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from citebed.errors import CitebedError, CollectionError, FormatError
-from citebed.judging.answering import NotOnList
+from citebed.judging.answers.answering import NotOnList
+from citebed.judging.asking.judge_links import LinkRefused
 from citebed.judging.campaign import Campaign
-from citebed.judging.judge_links import LinkRefused
 from citebed.judging.organisers import TooManyTries
 from citebed.judging.store.engine import Unavailable
+from citebed.web import api as judge_api
+from citebed.web import auth as doors
 from citebed.web import (
     desks,
     disagreement_pages,
-    doors,
-    judge_api,
     judge_pages,
     organiser_pages,
     problem_pages,

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from citebed.errors import CitebedError
+from citebed.judging.answers.reformulating import CLASSES, difference
+from citebed.judging.asking.questions import wording_history, wording_of
 from citebed.judging.organisers import Session
-from citebed.judging.questions import wording_history, wording_of
-from citebed.judging.reformulating import CLASSES, difference
-from citebed.judging.searching import (
+from citebed.judging.pools.searching import (
     Cited,
     judged_references,
     known_before,
@@ -20,7 +20,7 @@ from citebed.judging.searching import (
     question_row,
 )
 from citebed.judging.settings import CANNOT_SAY
-from citebed.web import doors
+from citebed.web import auth as doors
 from citebed.web.fields import Text
 from citebed.web.site import Site, site_of
 

@@ -7,7 +7,7 @@ from itertools import groupby
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
 
-from citebed.web import doors
+from citebed.web import auth as doors
 from citebed.web.site import site_of
 
 router = APIRouter()

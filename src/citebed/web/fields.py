@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, StrictInt
 
-from citebed.judging.answering import LONGEST
+from citebed.judging.answers.answering import LONGEST
 
 MOST_QUESTIONS = 20
 

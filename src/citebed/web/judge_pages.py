@@ -6,11 +6,12 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
-from citebed.judging.answering import is_noted, opt_out
-from citebed.judging.assigning import sheet_of
-from citebed.judging.guidelines import guidelines_html
-from citebed.judging.judge_links import form_of_link
-from citebed.judging.judge_list import judge_list
+from citebed.judging.answers.answering import opt_out
+from citebed.judging.answers.judge_list import judge_list
+from citebed.judging.asking.assigning import sheet_of
+from citebed.judging.asking.form_progress import is_noted
+from citebed.judging.asking.guidelines import guidelines_html
+from citebed.judging.asking.judge_links import form_of_link
 from citebed.judging.settings import BINARY, CANNOT_SAY, Settings
 from citebed.web.fields import MOST_QUESTIONS
 from citebed.web.site import site_of

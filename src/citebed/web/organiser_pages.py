@@ -10,8 +10,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from citebed.errors import CitebedError
-from citebed.judging.dashboard import agreement, mail_table, recent_events
-from citebed.judging.judge_links import renew_link, revoke_link
+from citebed.judging.asking.judge_links import renew_link, revoke_link
+from citebed.judging.asking.questions import BY_HAND, all_questions, due_at_closing, set_aside
 from citebed.judging.organisers import (
     Session,
     begin_session,
@@ -19,8 +19,8 @@ from citebed.judging.organisers import (
     end_session,
     session_of,
 )
-from citebed.judging.questions import BY_HAND, all_questions, due_at_closing, set_aside
-from citebed.web import doors
+from citebed.judging.results.dashboard import agreement, mail_table, recent_events
+from citebed.web import auth as doors
 from citebed.web.site import Site, address_of, site_of
 from citebed.wording import count
 

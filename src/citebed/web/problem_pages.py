@@ -10,14 +10,14 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy import Connection
 
 from citebed.errors import CitebedError
-from citebed.judging.assigning import form_by_code
+from citebed.judging.answers.entering import returned_file, text_of
+from citebed.judging.answers.judge_list import JudgeList, judge_list
+from citebed.judging.asking.assigning import form_by_code
 from citebed.judging.campaign import Campaign
-from citebed.judging.entering import returned_file, text_of
 from citebed.judging.forms.sheet import Answers
 from citebed.judging.forms.sheet import Said as Judgement
-from citebed.judging.judge_list import JudgeList, judge_list
 from citebed.judging.organisers import Session
-from citebed.web import doors
+from citebed.web import auth as doors
 from citebed.web.fields import MOST_QUESTIONS, Id, Text
 from citebed.web.site import Said, Site, site_of
 from citebed.wording import count

@@ -21,13 +21,13 @@ from markupsafe import Markup
 from sqlalchemy import Connection
 
 from citebed._version import __version__
+from citebed.judging.answers.clicking import Clicked, save_clicks
+from citebed.judging.answers.judge_list import Abstracts, abstracts_of
+from citebed.judging.asking.papers import Lookup, entry_of
 from citebed.judging.campaign import Campaign
-from citebed.judging.clicking import Clicked, save_clicks
 from citebed.judging.forms.sheet import Entry
-from citebed.judging.judge_list import Abstracts, abstracts_of
 from citebed.judging.organisers import TooManyTries
-from citebed.judging.papers import Lookup, entry_of
-from citebed.judging.query_words import QueryWords, query_words
+from citebed.judging.pools.query_words import QueryWords, query_words
 from citebed.judging.store.engine import Unavailable
 from citebed.judging.store.group_commit import GroupCommit
 from citebed.judging.store.judgements import Saved

@@ -13,14 +13,14 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from citebed.errors import CitebedError
-from citebed.judging.judgement_tables import SETS
-from citebed.judging.mails import FORMS
+from citebed.judging.answers.judgement_tables import SETS
+from citebed.judging.answers.pieces import LARGEST
+from citebed.judging.asking.mails import FORMS
 from citebed.judging.organisers import Session, organiser_names, remove_organiser
-from citebed.judging.pieces import LARGEST
-from citebed.judging.pool_making import waiting
+from citebed.judging.pools.pool_making import waiting
+from citebed.judging.results.tables import TITLES
 from citebed.judging.settings import BINARY, CANNOT_SAY
-from citebed.judging.tables import TITLES
-from citebed.web import doors
+from citebed.web import auth as doors
 from citebed.web.fields import Text
 from citebed.web.site import Site, site_of
 from citebed.wording import count

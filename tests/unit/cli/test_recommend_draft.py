@@ -15,7 +15,7 @@ from lxml import html as lxml_html
 
 import citebed
 from citebed.cli.app import main
-from citebed.retrieval.showing import _OF_FEW_DOCUMENTS
+from citebed.retrieval.recommending.showing import _OF_FEW_DOCUMENTS
 
 pybtex_database = pytest.importorskip("pybtex.database")
 

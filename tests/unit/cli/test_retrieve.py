@@ -18,7 +18,7 @@ from tests.unit.retrieval.dense.models import write_small
 
 from citebed.cli.app import main
 from citebed.collection.formats.bibtex import document_in
-from citebed.retrieval.showing import _OF_FEW_DOCUMENTS
+from citebed.retrieval.recommending.showing import _OF_FEW_DOCUMENTS
 
 BIB = r"""@article{oak, title={Oak Trees \& Forests}, author={Ash, Ann and B{\"o}hm, Bo},
   year={2001}, journal={J. of Trees}, doi={10.5072/oak}, abstract={Oaks grow in forests.}}
@@ -213,7 +213,9 @@ def test_what_search_writes_is_what_evaluate_reads(
     """A line of query ``#1`` is a remark to some programs and none to others."""
     (tmp_path / "q.tsv").write_text("#1\tsalt\nq2\tforests\n")
     with monkeypatch.context() as patch:
-        patch.setattr("citebed.retrieval.running.run_queries", None)  # refused before the search
+        patch.setattr(
+            "citebed.retrieval.running.runner.run_queries", None
+        )  # refused before the search
         for name in ("x.run", "x.run.gz"):
             code, _, err = run("search", "c", "--queries", "q.tsv", "-o", name)
             assert code == 1

@@ -60,9 +60,9 @@ VERBS = (
 )
 MODULES = (
     "citebed.cli.collect", "citebed.cli.retrieve", "citebed.cli.fusing",
-    "citebed.cli.judgement_sets", "citebed.cli.reporting", "citebed.collection.exporting",
-    "citebed.runs.writing", "citebed.report.collection_picture",
-    "citebed.report.contrast_figures", "citebed.report.evaluation_page",
+    "citebed.cli.qrels.judgement_sets", "citebed.cli.reporting", "citebed.collection.exporting",
+    "citebed.runs.writing", "citebed.report.collection.picture",
+    "citebed.report.contrast.figures", "citebed.report.evaluation.page",
 )  # fmt: skip
 each_verb = pytest.mark.parametrize(
     "verb", VERBS, ids=lambda verb: f"{verb.words.split(' OUT')[0]} {verb.name}"

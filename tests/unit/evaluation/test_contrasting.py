@@ -352,7 +352,7 @@ def cranfield(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Co
     from citebed.retrieval.index.building import build_index
     from citebed.retrieval.index.index import open_index
     from citebed.retrieval.pipeline import pipeline_of
-    from citebed.retrieval.running import RunOptions, run_queries
+    from citebed.retrieval.running.runner import RunOptions, run_queries
 
     folder = tmp_path_factory.mktemp("contrast") / "c"
     rules = ImportOptions(rules=load_profile("cranfield"))

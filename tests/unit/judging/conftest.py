@@ -12,9 +12,9 @@ from tests.postgresql import postgresql, postgresql_server  # noqa: F401 - fixtu
 
 import citebed
 from citebed.judging import Campaign, new_campaign
-from citebed.judging.answering import judge, state_question
-from citebed.judging.assigning import Form, assign_phase_one, items_of
-from citebed.judging.questions import apply_rules
+from citebed.judging.answers.answering import judge, state_question
+from citebed.judging.asking.assigning import Form, assign_phase_one, items_of
+from citebed.judging.asking.questions import apply_rules
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import forms, now
 

@@ -10,8 +10,8 @@ from tests.unit.judging.conftest import TODAY, form_row
 
 import citebed
 from citebed.judging import Campaign, new_campaign, restore_campaign
-from citebed.judging.answering import judge, state_question
-from citebed.judging.assigning import assign_phase_one, items_of
+from citebed.judging.answers.answering import judge, state_question
+from citebed.judging.asking.assigning import assign_phase_one, items_of
 from citebed.judging.store.judgements import Source, Verdict, in_turn
 from citebed.judging.store.schema import judgements, now
 

@@ -14,11 +14,11 @@ import citebed
 from citebed.collection import import_sources
 from citebed.errors import CitebedError, UnknownName
 from citebed.judging import Campaign, new_campaign, open_campaign, restore_campaign
-from citebed.judging.answering import judge, record
-from citebed.judging.assigning import assign_phase_one, assign_phase_two, sheet_of
+from citebed.judging.answers.answering import judge, record
+from citebed.judging.asking.assigning import assign_phase_one, assign_phase_two, sheet_of
+from citebed.judging.asking.links import code_of, token
+from citebed.judging.asking.questions import FIRST_AUTHOR, NOTHING_RELEVANT
 from citebed.judging.forms.sheet import Answers
-from citebed.judging.links import code_of, token
-from citebed.judging.questions import FIRST_AUTHOR, NOTHING_RELEVANT
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import found, items, now
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import insert, select
-from tests.unit.judging.test_returns import _filled, _sheet
+from tests.unit.judging.answers.test_returns import _filled, _sheet
 
 from citebed.errors import CitebedError
 from citebed.judging import Campaign

@@ -15,14 +15,14 @@ from tests.campaigns import write_collection
 from tests.unit.judging.conftest import TODAY
 
 from citebed.judging import Campaign, new_campaign
-from citebed.judging.answering import approve, judge, opt_out, state_question
-from citebed.judging.assigning import (
+from citebed.judging.answers.answering import approve, judge, opt_out, state_question
+from citebed.judging.asking.assigning import (
     Form,
     assign_phase_one,
     assign_phase_two,
     items_of,
 )
-from citebed.judging.questions import all_questions, apply_rules
+from citebed.judging.asking.questions import all_questions, apply_rules
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import forms, mails, now
 

@@ -17,11 +17,11 @@ from tests.unit.judging.forms.test_pdf_form import fill
 
 from citebed.errors import CitebedError
 from citebed.judging import Campaign
-from citebed.judging.answering import approve
-from citebed.judging.assigning import Form, sheet_of
+from citebed.judging.answers.answering import approve
+from citebed.judging.answers.judge_list import judge_list
+from citebed.judging.asking.assigning import Form, sheet_of
 from citebed.judging.forms import html_form, pdf_form, text_form
 from citebed.judging.forms.sheet import Sheet
-from citebed.judging.judge_list import judge_list
 from citebed.judging.store.judgements import Source, Verdict, save
 from citebed.judging.store.schema import approvals, forms, now
 

@@ -18,7 +18,7 @@ from citebed.collection.statistics import (
     References,
     Spread,
 )
-from citebed.report.collection_table import short_name, statistics_tables
+from citebed.report.collection.table import short_name, statistics_tables
 
 LONG = "International Conference on the Theory of Everything and All the Rest of It in General"
 DOCUMENTS = Documents(

@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 
 from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.contrasting import Contrast, contrast
-from citebed.report import contrast_figures
-from citebed.report.contrast_figures import draw_contrast, scatter, spread
+from citebed.report.contrast import figures as contrast_figures
+from citebed.report.contrast.figures import draw_contrast, scatter, spread
 from citebed.report.drawing import STYLE
 from citebed.runs.reading import as_qrels
 

@@ -10,7 +10,7 @@ from citebed.evaluation.contrasts.digest import Digest
 from citebed.evaluation.contrasts.pool import Bound
 from citebed.evaluation.contrasts.pool_bias import Fall, Order, UnjudgedShare
 from citebed.evaluation.contrasts.sets import JudgementSet
-from citebed.report import contrast_table as tables
+from citebed.report.contrast import table as tables
 
 CHANGES = [
     Change("bm25", "AP", 3, 0.25, 0.5, 0.25, 2, 1, 0),

@@ -14,7 +14,7 @@ from citebed.evaluation.measures.grammar import measures
 from citebed.evaluation.scoring.evaluating import evaluate
 from citebed.evaluation.scoring.run_scores import Resampling, summarise
 from citebed.report.drawing import FileNames, label, write_files
-from citebed.report.evaluation_figures import (
+from citebed.report.evaluation.figures import (
     Mean,
     differences_svg,
     evaluation_figures,

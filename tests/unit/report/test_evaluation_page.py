@@ -20,8 +20,8 @@ from citebed.evaluation.measures.grammar import measures
 from citebed.evaluation.scoring.comparing import Design
 from citebed.evaluation.scoring.run_scores import Resampling, Settings
 from citebed.evaluation.scoring.study import Plan, Study, study
-from citebed.report.evaluation_page import Front, evaluation_page
-from citebed.report.evaluation_queries import query_data
+from citebed.report.evaluation.page import Front, evaluation_page
+from citebed.report.evaluation.queries import query_data
 from citebed.report.html.inline_svg import figure_of, inline_svg
 from citebed.report.html.page import environment
 from citebed.runs.reading import as_qrels, as_run

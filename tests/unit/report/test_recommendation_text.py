@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from citebed.drafts import Passage
-from citebed.report.recommendation_text import passage_lines
-from citebed.retrieval.recommendation import Recommendation
-from citebed.retrieval.saying import chance_in_words, sure
+from citebed.report.recommendation.text import passage_lines
+from citebed.retrieval.recommending.recommendation import Recommendation
+from citebed.retrieval.recommending.saying import chance_in_words, sure
 
 LONG = "a" * 1_000_000
 

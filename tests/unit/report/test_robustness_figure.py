@@ -11,9 +11,9 @@ from lxml import etree
 from matplotlib.figure import Figure
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.report import robustness_figure as module
-from citebed.report.robustness_figure import draw_robustness, robustness_figure
-from citebed.report.robustness_table import (
+from citebed.report.robustness import figure as module
+from citebed.report.robustness.figure import draw_robustness, robustness_figure
+from citebed.report.robustness.table import (
     means_grid,
     move_sentence,
     robustness_grid,

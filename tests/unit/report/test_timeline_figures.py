@@ -16,9 +16,9 @@ from matplotlib.collections import LineCollection
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.report.drawing import lines_of
-from citebed.report.timeline_areas import Pair
-from citebed.report.timeline_figures import best_pairs, timeline_pictures
-from citebed.report.timeline_series import (
+from citebed.report.timeline.areas import Pair
+from citebed.report.timeline.figures import best_pairs, timeline_pictures
+from citebed.report.timeline.series import (
     areas,
     burstiest,
     cut_of,

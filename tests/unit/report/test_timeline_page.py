@@ -11,7 +11,7 @@ import typer
 from lxml import html
 from typer.testing import CliRunner
 
-from citebed.cli import timeline
+from citebed.cli.timeline import timeline
 from citebed.errors import CitebedError
 
 START = 1_704_067_200  # 2024-01-01T00:00:00Z

@@ -15,7 +15,7 @@ from tests.conftest import REPOSITORY
 
 import citebed
 from citebed.collection import import_sources
-from citebed.retrieval.strength import Match
+from citebed.retrieval.recommending.strength import Match
 from citebed.training.folds import FOLDS, TEST, fold_of
 
 

@@ -26,14 +26,14 @@ from tests.unit.web.conftest import (
 
 from citebed.judging import Campaign
 from citebed.judging import organisers as organisers_module
-from citebed.judging.judge_links import renew_link, revoke_link
-from citebed.judging.links import token
+from citebed.judging.asking.judge_links import renew_link, revoke_link
+from citebed.judging.asking.links import token
 from citebed.judging.organisers import IDLE, LONGEST_SESSION, MOST_WRONG, add_organiser
 from citebed.judging.store.schema import forms, now, sessions
 from citebed.pages import ready_script
 from citebed.web import organiser_pages
 from citebed.web.app import create_app
-from citebed.web.doors import COOKIE
+from citebed.web.auth import COOKIE
 from citebed.web.site import MOST_LOGINS
 
 OWN_PAGES = ("/dashboard", "/reformulation", "/search", "/reformulation/query?query=p1-a1q1")

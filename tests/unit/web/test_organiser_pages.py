@@ -15,9 +15,9 @@ from tests.unit.web.conftest import NAME, PASSWORD, Desk, Judge, count, log_in
 
 from citebed.errors import CitebedError
 from citebed.judging import Campaign
-from citebed.judging.answering import judge as judge_item
-from citebed.judging.answering import state_question
-from citebed.judging.assigning import items_of
+from citebed.judging.answers.answering import judge as judge_item
+from citebed.judging.answers.answering import state_question
+from citebed.judging.asking.assigning import items_of
 from citebed.judging.organisers import add_organiser, organiser_names, remove_organiser
 from citebed.judging.store.judgements import Source, Verdict, save
 from citebed.judging.store.schema import (

@@ -15,7 +15,7 @@ from tests.unit.web.test_organiser_pages import QUERY, _text
 
 from citebed.cli.app import main
 from citebed.judging import Campaign
-from citebed.judging.assigning import sheet_of
+from citebed.judging.asking.assigning import sheet_of
 from citebed.judging.forms import text_form
 from citebed.judging.organisers import add_organiser, organiser_names
 from citebed.judging.store.schema import events, forms, judgements, mails, problems, returns

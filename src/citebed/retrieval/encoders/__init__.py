@@ -13,6 +13,6 @@ if TYPE_CHECKING:
         find_encoder as find_encoder,
         load_dense_encoder as load_dense_encoder,
     )
-    from citebed.retrieval.encoders.fetching import fetch_encoder as fetch_encoder
+    from citebed.retrieval.encoders.fetching.fetching import fetch_encoder as fetch_encoder
 
 __getattr__, __dir__ = names_on_first_use(__name__)

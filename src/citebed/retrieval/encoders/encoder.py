@@ -20,10 +20,10 @@ from citebed.files.reading import read_text
 from citebed.files.writing import write_whole
 from citebed.retrieval.dense.embedder import Told, Vectors
 from citebed.retrieval.dense.vectors import DocumentVectors, unit_rows
+from citebed.retrieval.encoders.encoding import Encoder, load_encoder
+from citebed.retrieval.encoders.loading.names import encoder_folder
+from citebed.retrieval.encoders.vector_cache import VectorCache
 from citebed.retrieval.pipeline import SHORT_NAMES, short_name
-from citebed.retrieval.rerank.encoder import Encoder, load_encoder
-from citebed.retrieval.rerank.names import encoder_folder
-from citebed.retrieval.rerank.vector_cache import VectorCache
 from citebed.wording import for_terminal, printable
 
 _LOG = logging.getLogger("citebed")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from citebed.lazy import names_on_first_use
 
 if TYPE_CHECKING:
-    from citebed.retrieval.rerank.encoder import (
+    from citebed.retrieval.encoders.encoding import (
         CrossEncoder as CrossEncoder,
         Encoder as Encoder,
         load_cross_encoder as load_cross_encoder,
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
         load_reranker as load_reranker,
     )
     from citebed.retrieval.pipeline import SHORT_NAMES as SHORT_NAMES
-    from citebed.retrieval.rerank.names import find_model as find_model
+    from citebed.retrieval.encoders.loading.names import find_model as find_model
     from citebed.retrieval.rerank.reranking import (
         cosines as cosines,
         rerank as rerank,
         rerank_run as rerank_run,
     )
-    from citebed.retrieval.rerank.vector_cache import VectorCache as VectorCache
+    from citebed.retrieval.encoders.vector_cache import VectorCache as VectorCache
 
 __getattr__, __dir__ = names_on_first_use(__name__)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from citebed.errors import CitebedError
 from citebed.retrieval.dense.vectors import unit_rows
-from citebed.retrieval.rerank.encoder import CrossEncoder, Encoder, Progress
-from citebed.retrieval.rerank.vector_cache import VectorCache
+from citebed.retrieval.encoders.encoding import CrossEncoder, Encoder, Progress
+from citebed.retrieval.encoders.vector_cache import VectorCache
 from citebed.runs.ranking import in_rank_order
 from citebed.runs.tables import Run
 

@@ -8,10 +8,10 @@ import polars as pl
 
 from citebed.collection import Collection
 from citebed.collection.progress import SILENT, Progress
+from citebed.retrieval.encoders.encoding import CrossEncoder, Encoder
+from citebed.retrieval.encoders.vector_cache import VectorCache
 from citebed.retrieval.pipeline import Interpolate, Rerank, Rrf, Stage
-from citebed.retrieval.rerank.encoder import CrossEncoder, Encoder
 from citebed.retrieval.rerank.reranking import rerank_run
-from citebed.retrieval.rerank.vector_cache import VectorCache
 from citebed.runs.fusion import Fusion, fuse
 
 

@@ -12,7 +12,7 @@ from tests.accounting import parsed
 
 from citebed.collection.formats import FORMATS, Chunk
 from citebed.collection.formats.bibtex_cut import carry, lent_before
-from citebed.drafts.bibfiles import bib_entries
+from citebed.drafts.bibliography.bibfiles import bib_entries
 from citebed.files.limits import Allowance
 from citebed.records import Document, Problem
 

@@ -16,8 +16,8 @@ from tests.unit.judging.conftest import TODAY, form_row
 import citebed
 from citebed.errors import CitebedError
 from citebed.judging import Campaign, new_campaign
-from citebed.judging.answering import state_question
-from citebed.judging.assigning import assign_phase_one
+from citebed.judging.answers.answering import state_question
+from citebed.judging.asking.assigning import assign_phase_one
 from citebed.judging.store import judgements as saving
 from citebed.judging.store.engine import open_database
 from citebed.judging.store.judgements import Source, Verdict, current, in_turn, save

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from citebed.errors import CitebedError, FormatError
 from citebed.retrieval.dense.adapter import KIND, SHIPPED, read_adapter, write_adapter
 from citebed.retrieval.dense.model_files import write_model
-from citebed.retrieval.encoders.public_weights import GTE_SMALL, WEIGHTS
+from citebed.retrieval.encoders.fetching.public_weights import GTE_SMALL, WEIGHTS
 
 ABOUT = {"base": "a" * 64, "scale": 1.0, "figures": {"R@10": 0.5}}
 Weights = dict[str, NDArray[np.float32]]

@@ -18,8 +18,8 @@ from tests.unit.retrieval.rerank.conftest import CONFIG, VOCABULARY, neural, ran
 
 from citebed.collection.fetching.catalogue import RemoteFile
 from citebed.retrieval.dense.adapter import write_adapter
-from citebed.retrieval.encoders import fetching
-from citebed.retrieval.encoders.public_weights import GTE_SMALL, PublicWeights
+from citebed.retrieval.encoders.fetching import fetching
+from citebed.retrieval.encoders.fetching.public_weights import GTE_SMALL, PublicWeights
 
 __all__ = ["neural"]  # a fixture, for the tests of this folder too
 

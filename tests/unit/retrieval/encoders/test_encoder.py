@@ -15,19 +15,20 @@ from citebed.cli.app import main
 from citebed.collection import import_sources
 from citebed.errors import CitebedError, UnknownName
 from citebed.retrieval.encoders import encoder as encoders
+from citebed.retrieval.encoders import vector_cache
 from citebed.retrieval.encoders.encoder import (
     encoder_of,
     find_encoder,
     index_encoder,
     load_dense_encoder,
 )
-from citebed.retrieval.encoders.fetching import fetch_encoder
+from citebed.retrieval.encoders.encoding import Encoder, load_encoder
+from citebed.retrieval.encoders.fetching.fetching import fetch_encoder
+from citebed.retrieval.encoders.loading.names import find_model
 from citebed.retrieval.index.building import IndexOptions, build_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.rerank import VectorCache, vector_cache
-from citebed.retrieval.rerank.encoder import Encoder, load_encoder
-from citebed.retrieval.rerank.names import find_model
+from citebed.retrieval.rerank import VectorCache
 
 BIB = "".join(
     f"@article{{p{n}, title={{The paper {n}}}, abstract={{retrieval of {'papers ' * n}}}}}\n"
@@ -184,7 +185,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(str(name))
         return find_model(name)
 
-    monkeypatch.setattr("citebed.retrieval.rerank.encoder.find_model", find)
+    monkeypatch.setattr("citebed.retrieval.encoders.encoding.find_model", find)
     return names
 
 

@@ -30,7 +30,9 @@ def run(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
     whole = adapter.read_adapter(tiny.adapter)
-    monkeypatch.setattr("citebed.retrieval.encoders.fetching.read_adapter", lambda _: whole)
+    monkeypatch.setattr(
+        "citebed.retrieval.encoders.fetching.fetching.read_adapter", lambda _: whole
+    )
     Path("a.bib").write_text(BIB, "utf-8")
 
     def call(*words: str) -> tuple[int, str, str]:

@@ -17,7 +17,7 @@ from citebed.retrieval.index.strings import Strings
 from citebed.retrieval.learned.documents import Records
 from citebed.retrieval.learned.signals import SIGNALS, Question, Weighed
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.retrieval.running import Runner, RunOptions
+from citebed.retrieval.running.runner import Runner, RunOptions
 
 DOCUMENTS = (
     {"doc_id": "a", "title": "Ranking documents by language models", "year": 1998,

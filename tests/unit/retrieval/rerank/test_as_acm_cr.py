@@ -18,7 +18,7 @@ from tests.unit.retrieval.index.making import build, write_collection
 from tests.unit.retrieval.rerank.conftest import VOCABULARY
 
 from citebed.collection import open_collection
-from citebed.retrieval.running import RunOptions, run_queries
+from citebed.retrieval.running.runner import RunOptions, run_queries
 
 pytestmark = pytest.mark.usefixtures("neural")
 

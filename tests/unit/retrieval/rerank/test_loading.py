@@ -18,8 +18,8 @@ import polars as pl
 import pytest
 
 from citebed.errors import CitebedError, FormatError, MissingExtra, UnknownName
+from citebed.retrieval.encoders.loading import names as model_names
 from citebed.retrieval.rerank import find_model, load_cross_encoder, load_encoder, load_reranker
-from citebed.retrieval.rerank import names as model_names
 
 neural = pytest.mark.usefixtures("neural")
 
@@ -335,7 +335,9 @@ def test_an_unsupported_architecture(
     folder = make_model(**changes).folder
     with pytest.raises(CitebedError, match=message):
         load_encoder(folder, runtime="onnx")
-    monkeypatch.setattr("citebed.retrieval.rerank.torch_runtime.is_installed", lambda: False)
+    monkeypatch.setattr(
+        "citebed.retrieval.encoders.loading.torch_runtime.is_installed", lambda: False
+    )
     with pytest.raises(
         CitebedError, match=r"PyTorch might, but is not installed\. Run: \S+ -m pip"
     ):
@@ -441,7 +443,7 @@ def test_torch_that_is_not_installed(
 def test_a_gpu_that_is_not_there(
     make_model: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("citebed.retrieval.rerank.encoder.has_gpu", lambda: False)
+    monkeypatch.setattr("citebed.retrieval.encoders.encoding.has_gpu", lambda: False)
     with pytest.raises(CitebedError, match="the installed ONNX Runtime has no CUDA"):
         load_encoder(make_model().folder, runtime="onnx", device="cuda")
 

@@ -27,7 +27,7 @@ from citebed.retrieval.rerank import (
     rerank,
     rerank_run,
 )
-from citebed.retrieval.running import run_queries
+from citebed.retrieval.running.runner import run_queries
 
 pytestmark = pytest.mark.usefixtures("neural")
 

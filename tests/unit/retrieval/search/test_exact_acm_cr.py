@@ -13,8 +13,8 @@ from tests.unit.retrieval.search.made import Both
 from citebed.collection import open_collection
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.queries import query_text
 from citebed.retrieval.search.fields import DEFAULT_FIELDS
+from citebed.retrieval.search.queries import query_text
 
 KS = (1, 10, 1000)
 MODELS = (

@@ -1,0 +1,290 @@
+"""Asking: ``campaign new``, ``settings``, ``papers``, ``invite``, ``remind``, ``returns`` …"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from citebed.cli.campaign.options import Folder, campaign, open_folder
+from citebed.cli.output import AsJson
+from citebed.cli.qrels.judgement_sets import say
+from citebed.cli.scoring_options import print_rows
+from citebed.errors import CitebedError
+from citebed.wording import count, printable
+
+if TYPE_CHECKING:
+    from citebed.judging import Campaign
+    from citebed.judging.asking.mails import Smtp
+
+Forms = Annotated[
+    str, typer.Option(help="The kinds of form in a mail, by commas: text, pdf, html, web.")
+]
+Outbox = Annotated[
+    Path | None, typer.Option(help="Where the mails are written; CAMPAIGN/outbox by default.")
+]
+Send = Annotated[bool, typer.Option("--send", help="Send what waits, by the campaign's SMTP.")]
+ALL_FORMS = "text,pdf,html,web"
+
+
+@campaign.command()
+def new(
+    folder: Folder,
+    collection: Annotated[Path, typer.Option(help="The collection to be judged.")],
+    papers: Annotated[
+        Path, typer.Option(help="Source papers with authors and addresses: CSV or BibTeX.")
+    ],
+    title: Annotated[str | None, typer.Option(help="What it is called in mails.")] = None,
+    organiser: Annotated[str, typer.Option(help="Who signs the mails.")] = "",
+    contact: Annotated[str, typer.Option(help="The organiser's mail address.")] = "",
+    address: Annotated[
+        str, typer.Option(help="Where 'citebed serve' will be reached.")
+    ] = "http://localhost:8000",
+    grades: Annotated[
+        int, typer.Option(min=2, max=9, help="Grades of phase one; other than 4 need --grade.")
+    ] = 4,
+    grade: Annotated[
+        list[str] | None, typer.Option(help="What a grade means, the lowest first; repeat.")
+    ] = None,
+    relevant_from: Annotated[int, typer.Option(help="The lowest grade that is relevant.")] = 2,
+    database: Annotated[
+        str | None,
+        typer.Option(help="postgresql://…; by default a file in the collection's folder."),
+    ] = None,
+) -> None:
+    """Start a campaign: its source papers, their authors and reference lists.
+
+    Example: citebed campaign new cr26 --collection mine/ --papers papers.csv --contact me@uni.org
+    """
+    from citebed.judging import new_campaign
+    from citebed.judging.settings import FOUR_GRADES
+
+    words = tuple(grade or (FOUR_GRADES if grades == len(FOUR_GRADES) else ()))
+    if len(words) != grades:
+        raise CitebedError(f"{grades} grades need {grades} times --grade, the lowest first; "
+                           f"{len(words)} were given.")  # fmt: skip
+    chosen: dict[str, Any] = {"title": title} if title else {}
+    chosen |= {"organiser": organiser, "contact": contact, "address": address}
+    chosen |= {"grades": words, "relevant_from": relevant_from}
+    made = new_campaign(folder, collection, papers, database=database, **chosen)
+    with made.reading() as connection:
+        from citebed.judging.results.status import campaign_counts, references_found
+
+        typer.echo(campaign_counts(made, connection))
+        inside, every = references_found(made, connection)
+        typer.echo(f"{inside} of their {count(every, 'reference')} are in the collection")
+    _note_where_links_lead(made)
+    say(f"Its database is {printable(made.database.url)}. Next: citebed campaign invite "
+        f"{printable(folder)}")  # fmt: skip
+
+
+def _note_where_links_lead(opened: Campaign) -> None:
+    from urllib.parse import urlsplit
+
+    address = opened.settings.address
+    if urlsplit(address).hostname in ("localhost", "127.0.0.1", "::1"):
+        say(f"note: links in mails lead to {printable(address)}, which nobody else can reach; say "
+            f"otherwise with: citebed campaign settings {printable(opened.folder)} "
+            "--address https://…")  # fmt: skip
+
+
+@campaign.command()
+def settings(
+    folder: Folder,
+    title: Annotated[str | None, typer.Option(help="What it is called in mails.")] = None,
+    organiser: Annotated[str | None, typer.Option(help="Who signs the mails.")] = None,
+    contact: Annotated[str | None, typer.Option(help="The organiser's mail address.")] = None,
+    address: Annotated[
+        str | None, typer.Option(help="Where 'citebed serve' will be reached.")
+    ] = None,
+    guidelines: Annotated[
+        Path | None, typer.Option(help="Text or Markdown that judges can look up on their pages.")
+    ] = None,
+) -> None:
+    """What mails and pages say of the campaign, changed where given; written mails stay.
+
+    Example: citebed campaign settings cr26 --address https://judging.example.org
+    """
+    opened = open_folder(folder)
+    opened.configure(
+        title=title,
+        organiser=organiser,
+        contact=contact,
+        address=address,
+        guidelines=guidelines,
+    )
+    for name in ("title", "organiser", "contact", "address"):
+        typer.echo(f"{name}: {getattr(opened.settings, name)}")
+    told = opened.settings.guidelines
+    typer.echo(f"guidelines: {count(len(told.split()), 'word') if told else 'none'}")
+
+
+@campaign.command()
+def papers(folder: Folder, file: Annotated[Path, typer.Argument(help="CSV or BibTeX.")]) -> None:
+    """Add source papers; those that the campaign has stay as they are.
+
+    Example: citebed campaign papers cr26 more.csv
+    """
+    added = open_folder(folder).add_papers(file)
+    typer.echo(f"added {count(added, 'paper')}")
+
+
+@campaign.command()
+def invite(
+    folder: Folder,
+    forms: Forms = ALL_FORMS,
+    outbox: Outbox = None,
+    on: Annotated[
+        datetime | None,
+        typer.Option(formats=["%Y-%m-%d"], help="As of this day: papers online by then."),
+    ] = None,
+    send: Send = False,
+) -> None:
+    """Write to everybody who is due, once: first authors' questions, then the pooled papers.
+
+    Example: citebed campaign invite cr26 --forms text,pdf,html,web
+    """
+    opened = open_folder(folder)
+    written = opened.invite(_ways(forms), outbox, on=on.date() if on else None)
+    _told(opened, written, outbox, send)
+
+
+@campaign.command()
+def remind(
+    folder: Folder,
+    forms: Forms = ALL_FORMS,
+    outbox: Outbox = None,
+    after_days: Annotated[int, typer.Option(min=0, help="Days since the last mail.")] = 7,
+    send: Send = False,
+) -> None:
+    """Write again to those who have not answered; never to those who opted out.
+
+    Example: citebed campaign remind cr26 --after-days 10
+    """
+    opened = open_folder(folder)
+    written = opened.remind(_ways(forms), outbox, after_days=after_days)
+    _told(opened, written, outbox, send)
+
+
+def _ways(forms: str) -> list[str]:
+    return [way.strip() for way in forms.split(",") if way.strip()]
+
+
+def _told(opened: Campaign, written: list[Path], outbox: Path | None, send: bool) -> None:
+    place = printable(outbox or opened.outbox)
+    typer.echo(f"wrote {count(len(written), 'mail')} into {place}")
+    if written:
+        _note_where_links_lead(opened)
+    if not send:
+        return
+    sent = opened.send(_smtp(opened.folder))
+    typer.echo(f"sent {sent.sent}, failed {sent.failed}, to be tried again {sent.later}")
+    if sent.unsure:
+        say(f"note: {count(len(sent.unsure), 'mail')} may or may not have gone out when a run was "
+            f"cut short, and will not be sent again: {', '.join(sent.unsure[:5])}")  # fmt: skip
+
+
+def _smtp(folder: Path) -> Smtp:
+    from citebed.judging.asking.mails import Smtp
+    from citebed.judging.campaign import FILE, campaign_file
+
+    facts = campaign_file(folder).get("smtp")
+    if not isinstance(facts, dict) or "host" not in facts:
+        raise CitebedError(
+            'no mail server is set up: write [smtp] and host = "…" into '
+            f"{printable(folder / FILE)}, or send the mails from the outbox."
+        )
+    try:
+        return Smtp(**facts)
+    except TypeError as error:
+        raise CitebedError(f"[smtp] in {printable(folder / FILE)}: expected host, port, user, "
+                           "starttls, per_minute.") from error  # fmt: skip
+
+
+@campaign.command()
+def returns(
+    folder: Folder,
+    paths: Annotated[list[Path], typer.Argument(help="Files and folders.", metavar="PATH…")],
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Read anew what is known; also by the name of what is kept."),
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Take in whatever came back: filled forms of any kind, or mails that carry them.
+
+    What cannot be read is listed with its line, and is never guessed; then the exit code is 1. So
+    is a text in no charset that it declares, which is read by the likeliest one.
+
+    Example: citebed campaign returns cr26 inbox/
+    """
+    done = open_folder(folder).returns(paths, again=again)
+    if as_json:
+        print_rows([_returned_row(each) for each in done], "json")
+    for each in done if not as_json else ():
+        numbers = ""
+        if each.recorded is not None:
+            stated = count(each.recorded.questions, "question")
+            numbers = f", {stated}, {count(each.recorded.judgements, 'new judgement')}"
+        typer.echo(f"{printable(each.name)}: {each.outcome}{numbers}")
+        for line, what in each.unread:
+            place = f"line {line}: " if line else ""
+            typer.echo(f"  {place}{what}", err=True)
+    return int(any(each.unread for each in done))
+
+
+def _returned_row(each: Any) -> dict[str, Any]:
+    recorded = each.recorded
+    return {
+        "file": printable(each.name),
+        "outcome": each.outcome,
+        "via": each.via,
+        "questions": recorded.questions if recorded else 0,
+        "judgements": recorded.judgements if recorded else 0,
+        "unread": [{"line": line, "what": what} for line, what in each.unread],
+    }
+
+
+@campaign.command()
+def organiser(
+    folder: Folder,
+    name: Annotated[str, typer.Argument(help="The name to log in with.")],
+    remove: Annotated[bool, typer.Option("--remove", help="Let them in no longer.")] = False,
+    database: Annotated[
+        str | None, typer.Option(help="Another place than its file names.", hidden=True)
+    ] = None,
+) -> None:
+    """Give somebody a password for the organisers' pages, or a new one; asks for it twice.
+
+    In scripts the password may come in CITEBED_PASSWORD.
+
+    Example: citebed campaign organiser cr26 ada
+    """
+    import os
+
+    from citebed.judging.organisers import add_organiser, remove_organiser
+
+    opened = open_folder(folder, database)
+    if remove:
+        remove_organiser(opened.database, name)
+        typer.echo(f"{name} may log in no longer")
+        return
+    password = os.environ.get("CITEBED_PASSWORD") or typer.prompt(
+        f"Password for {name}", hide_input=True, confirmation_prompt=True, err=True
+    )
+    add_organiser(opened.database, name, password)
+    typer.echo(f"{name} may log in")
+
+
+@campaign.command()
+def organisers(folder: Folder) -> None:
+    """Who may log in to the organisers' pages.
+
+    Example: citebed campaign organisers cr26
+    """
+    from citebed.judging.organisers import organiser_names
+
+    for name in organiser_names(open_folder(folder).database):
+        typer.echo(name)

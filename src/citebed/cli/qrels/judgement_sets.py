@@ -1,0 +1,391 @@
+"""The verbs of judgement sets: ``qrels stats``, ``sample``, ``subset``, ``difference`` …"""
+
+from __future__ import annotations
+
+from os.path import realpath
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from citebed.cli.output import AsCsv, AsJson
+from citebed.cli.qrels.judgement_stats import stats
+from citebed.cli.scoring_options import QrelsFile, Seed, print_rows, style_of
+from citebed.errors import CitebedError, FormatError
+from citebed.wording import count, printable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from citebed.evaluation.judgements.cocitation import Cocitations
+    from citebed.evaluation.judgements.sets import Merged
+    from citebed.runs.tables import Qrels
+
+LISTED = 10
+
+Out = Annotated[
+    Path,
+    typer.Option("-o", "--output", help="The file to write: TREC, .gz or .parquet by its ending."),
+]
+
+
+qrels = typer.Typer(
+    help="Tools for sets of judgements.", no_args_is_help=True, rich_markup_mode=None
+)
+qrels.command()(stats)
+
+
+# --- sample, subset ---------------------------------------------------------------------------
+
+
+@qrels.command()
+def sample(
+    qrels: QrelsFile,
+    out: Out,
+    share: Annotated[float, typer.Option(help="The share that stays, above 0 and up to 1.")],
+    by: Annotated[
+        Literal["judgement", "query"],
+        typer.Option(help="Draw judgements, query by query, or queries."),
+    ] = "judgement",
+    seed: Seed = 0,
+) -> None:
+    """Draw a random share of the judgements.
+
+    Every query keeps its share of its judgements; with --by query whole queries are drawn.
+
+    Example: citebed qrels sample cranfield.qrels --share 0.5 --seed 1 -o half.qrels
+    """
+    from citebed.evaluation.judgements.labels import read_labelled
+    from citebed.evaluation.judgements.sets import sample as draw
+
+    given = read_labelled(qrels)
+    kept = draw(given, share, seed, by)
+    _store(out, given, kept, {"tool": "qrels sample", "share": share, "by": by, "seed": seed})
+
+
+@qrels.command()
+def subset(
+    qrels: QrelsFile,
+    out: Out,
+    runs: Annotated[
+        list[Path] | None, typer.Argument(help="Runs, for --depth.", metavar="[RUN…]")
+    ] = None,
+    queries: Annotated[
+        Path | None, typer.Option(help="Keep these queries: a file, an id a line.")
+    ] = None,
+    documents: Annotated[
+        Path | None, typer.Option(help="Keep these documents: a file, an id a line.")
+    ] = None,
+    min_relevance: Annotated[
+        int | None, typer.Option(help="Keep judgements of this grade and above.")
+    ] = None,
+    depth: Annotated[
+        int | None, typer.Option(help="Keep what a run has among its first so many.")
+    ] = None,
+    sources: Annotated[
+        list[str] | None,
+        typer.Option("--source", help="Keep what the second field says this of; may be repeated."),
+    ] = None,
+) -> None:
+    """Keep some judgements: of queries, documents or sources, by grade, or in a pool of runs.
+
+    Of the lines of --queries and --documents only the first field counts, so any qrels or run
+    file names queries. What is dropped counts as unjudged afterwards.
+
+    Example: citebed qrels subset all.qrels bm25.run ql.run --depth 20 -o pool20.qrels
+    """
+    from citebed.evaluation.judgements import sets as judgement_sets
+    from citebed.evaluation.judgements.labels import read_labelled
+    from citebed.runs.reading import read_run
+
+    if (depth is None) != (not runs):
+        raise CitebedError("--depth and runs belong together: give both, or neither.")
+    if all(given is None for given in (queries, documents, min_relevance, depth, sources)):
+        raise CitebedError(
+            "say what to keep: --queries, --documents, --source, --min-relevance or --depth."
+        )
+    given = read_labelled(qrels)
+    named, wanted = _ids(queries), _ids(documents)
+    kept = judgement_sets.subset(
+        given, queries=named, documents=wanted, min_relevance=min_relevance, sources=sources
+    )
+    if depth is not None:
+        kept = judgement_sets.pooled(kept, (read_run(path) for path in runs or ()), depth)
+    _say_unknown("query", named, given.table["query_id"])
+    _say_unknown("document", wanted, given.table["doc_id"])
+    facts: dict[str, Any] = {"tool": "qrels subset", "min_relevance": min_relevance}
+    facts |= {"depth": depth, "sources": sources}
+    others = [path for path in (queries, documents, *(runs or ())) if path is not None]
+    _store(out, given, kept, facts, others)
+
+
+def _ids(path: Path | None) -> list[str] | None:
+    if path is None:
+        return None
+    from citebed.files.reading import data_lines
+
+    found = [line.split(maxsplit=1)[0] for _, line in data_lines(path)]
+    if not found or found[0].startswith(("{", "[", "<")):
+        raise FormatError(path, 1, "expected an id a line.")
+    return list(dict.fromkeys(found))
+
+
+def _say_unknown(what: str, named: list[str] | None, known: pl.Series) -> None:
+    missing = sorted(set(named or ()) - set(known.unique()))
+    if missing:
+        say(
+            f"note: {len(missing):,} of {count(len(named or ()), what)} named "
+            f"{'has' if len(missing) == 1 else 'have'} no judgement, such as '{missing[0]}'"
+        )
+
+
+# --- difference ---------------------------------------------------------------------------
+
+
+@qrels.command()
+def difference(
+    qrels: QrelsFile,
+    others: Annotated[
+        list[Path], typer.Argument(help="The sets that are taken away.", metavar="OTHER…")
+    ],
+    out: Out,
+) -> None:
+    """Take sets away from a set: what remains is judged in none of them.
+
+    A judgement that another set has with another grade is left out too, and counted.
+
+    Example: citebed qrels difference j12.qrels j1.qrels -o j2.qrels
+    """
+    from citebed.evaluation.judgements.labels import read_labelled
+    from citebed.evaluation.judgements.sets import difference as less
+
+    given = read_labelled(qrels)
+    found = less(given, *others)
+    facts = {"tool": "qrels difference", "shared": found.shared, "changed": found.changed}
+    _store(out, given, found.qrels, facts, others)
+    if found.changed:
+        say(
+            f"note: {found.changed:,} of the {count(found.shared, 'judgement')} dropped "
+            f"{'has' if found.changed == 1 else 'have'} another grade there"
+        )
+
+
+# --- merge ------------------------------------------------------------------------------------
+
+
+@qrels.command()
+def merge(
+    files: Annotated[list[Path], typer.Argument(help="Sets of judgements.", metavar="QRELS…")],
+    rule: Annotated[
+        str,
+        typer.Option(help="first, max, min, mean, majority, undisputed or agreed."),
+    ],
+    out: Out,
+    grades: Annotated[
+        list[str] | None,
+        typer.Option("--map", help="Change grades of a set first: NAME:1=3,2=3; may be repeated."),
+    ] = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Make one set of several by a stated rule; conflicts are counted and listed.
+
+    first: the first set that judges a pair. max, min, mean: of the grades, a half rounded
+    upwards. majority: the grade most sets give, left out where grades tie. undisputed: left
+    out where sets disagree. agreed: only what every set judges, and all alike. --json and --csv
+    print all conflicts.
+
+    Example: citebed qrels merge authors.qrels experts.qrels --rule max --map experts:1=2 -o m.qrels
+    """
+    from citebed.evaluation.judgements import sets as judgement_sets
+    from citebed.evaluation.judgements.labels import read_labelled_sets
+
+    style, maps = style_of(None, as_json, as_csv), _maps(grades or [])
+    sets = read_labelled_sets(files)
+    found = judgement_sets.merge(sets, rule, maps)
+    facts = {"tool": "qrels merge", "rule": rule, "map": maps, "conflicts": found.conflicts.height}
+    _write(out, found.qrels, facts, files)
+    _list_conflicts(found, style)
+    for one in sets:
+        say(f"read {_amount(one)} from {_name(one)}")
+    say(f"rule {rule}: {judgement_sets.RULES[rule][0]}")
+    say(
+        f"{count(found.pairs, 'pair')} of query and document, {found.shared:,} judged by more "
+        f"than one set, {found.conflicts.height:,} with conflicting grades, "
+        f"{found.left_out:,} left out"
+    )
+    say(f"wrote {_amount(found.qrels)} to {printable(out)}")
+
+
+def _maps(given: list[str]) -> dict[str, dict[int, int]]:
+    maps: dict[str, dict[int, int]] = {}
+    for text in given:
+        name, colon, pairs = text.rpartition(":")
+        try:
+            halves = [pair.split("=") for pair in pairs.split(",")]
+            grades = [(int(old), int(new)) for old, new in halves]
+        except ValueError:
+            grades = []
+        if not (colon and name and grades):
+            raise CitebedError(
+                f"cannot read --map '{text}'. Write the set's name and grades: experts:1=3,2=3."
+            )
+        for old, new in grades:
+            if maps.setdefault(name, {}).setdefault(old, new) != new:
+                raise CitebedError(
+                    f"--map: grade {old} of '{name}' would become both {maps[name][old]} and "
+                    f"{new}. Give it one new grade."
+                )
+    return maps
+
+
+def _list_conflicts(found: Merged, style: str) -> None:
+    if style != "table":
+        print_rows(found.conflicts.to_dicts(), style)
+        return
+    if not found.conflicts.height:
+        return
+    from citebed.report.grid import Grid
+
+    shown = found.conflicts.head(LISTED)
+    cells = [["-" if x is None else str(x) for x in row] for row in shown.rows()]
+    typer.echo(Grid(shown.columns, cells).text(), nl=False)
+    if found.conflicts.height > LISTED:
+        more = count(found.conflicts.height - LISTED, "more conflict")
+        say(f"… and {more}; --csv prints all")
+
+
+# --- expand -----------------------------------------------------------------------------------
+
+
+@qrels.command()
+def expand(
+    qrels: QrelsFile,
+    cocited: Annotated[
+        Path,
+        typer.Option(help="A collection, or a file of lines 'doc_id other_id count'."),
+    ],
+    out: Out,
+    at_least: Annotated[
+        int, typer.Option(help="Co-citations with one relevant document that are needed.")
+    ] = 2,
+    grade: Annotated[int, typer.Option(help="The grade that such documents get.")] = 1,
+    rel: Annotated[int, typer.Option(help="The lowest grade that is relevant.")] = 1,
+    label: Annotated[
+        str, typer.Option(help="What stands in the second field of the new judgements.")
+    ] = "cocited",
+    not_own_paper: Annotated[
+        bool,
+        typer.Option(
+            "--not-own-paper", help="Leave out the reference list of the query's own paper."
+        ),
+    ] = False,
+    queries: Annotated[
+        str | None, typer.Option(help="The query set (or file); else that of the judgements.")
+    ] = None,
+) -> None:
+    """Propose judgements: documents that are cited together with a relevant one.
+
+    They are written as a set of their own, labelled, without any pair that is judged already;
+    the judgements themselves are left alone. Merge the two, or contrast them, as you see fit.
+
+    Example: citebed qrels expand c/qrels/sentences.qrels --cocited c --not-own-paper -o co.qrels
+    """
+    from citebed.evaluation.judgements import cocitation
+    from citebed.runs.reading import read_qrels
+
+    how = cocitation.Expansion(at_least=at_least, grade=grade, rel=rel)
+    given = read_qrels(qrels)
+    if cocited.is_dir():
+        source = _in_collection(given, rel, cocited, queries, not_own_paper)
+    elif not_own_paper or queries:
+        raise CitebedError("--not-own-paper and --queries need a collection in --cocited.")
+    else:
+        source = cocitation.from_file(cocited)
+    found = cocitation.expand(given, source.pairs, how, own=source.own, barred=source.barred)
+    facts = {
+        "tool": "qrels expand", "label": label, **vars(how),
+        "not_own_paper": not_own_paper, "cocitations": source.what,
+    }  # fmt: skip
+    _write(out, found.qrels, facts, [qrels, cocited], label)
+    say(f"read {_amount(given)} from {_name(given)}; {found.seeds:,} of them relevant")
+    say(f"read {source.what} from {printable(cocited)}")
+    say(
+        f"passed over {found.too_few:,} with fewer than {count(at_least, 'co-citation')}, "
+        f"{found.already_judged:,} judged already, {found.barred:,} that the query may not "
+        "have"
+    )
+    to = printable(out)
+    say(f"wrote {_amount(found.qrels)}, grade {grade}, labelled '{label}', to {to}")
+
+
+def _in_collection(
+    given: Qrels, rel: int, folder: Path, queries: str | None, not_own_paper: bool
+) -> Cocitations:
+    """Co-citations in a collection, for the queries named or those of its own judgements."""
+    from citebed.collection import open_collection
+    from citebed.evaluation.judgements.cocitation import from_collection
+    from citebed.retrieval.search.queries import read_queries
+
+    collection = open_collection(folder)
+    assert given.source is not None
+    if queries is None and Path(realpath(given.source)).parent == Path(realpath(folder)) / "qrels":
+        queries = given.name if given.name in collection.query_sets else None
+    asked = None if queries is None else read_queries(collection, queries)
+    return from_collection(collection, given, asked, rel=rel, not_own_paper=not_own_paper)
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+
+def _store(
+    out: Path, given: Qrels, kept: Qrels, facts: dict[str, Any], others: list[Path] | None = None
+) -> None:
+    """Write what was kept, and say what became of the rest."""
+    assert given.source is not None
+    _write(out, kept, facts, [given.source, *(others or ())])
+    before, after = (one.table["query_id"].n_unique() for one in (given, kept))
+    say(f"read {_amount(given)} from {_name(given)}")
+    say(
+        f"dropped {count(given.table.height - kept.table.height, 'judgement')}, and "
+        f"{count(before - after, 'query')} with all of theirs"
+    )
+    say(f"wrote {_amount(kept)} to {printable(out)}")
+
+
+def _write(
+    out: Path, qrels: Qrels, facts: dict[str, Any], inputs: list[Path], label: str = "0"
+) -> None:
+    from citebed.runs.writing import refuse_input, write_qrels
+
+    refuse_input(out, *inputs)
+    if not qrels.table.height:
+        raise CitebedError(f"nothing is left to write, so {printable(out)} was not written.")
+    write_qrels(out, qrels, label, {**made_of(inputs), **facts})
+
+
+def made_of(inputs: list[Path]) -> dict[str, Any]:
+    """What made a file, of which others: by their names, where these tell them apart."""
+    from citebed._version import __version__
+    from citebed.files.reading import file_hash
+
+    hashes: dict[str, str | None] = {}
+    for path in inputs:
+        alike = {other for other in inputs if other.name == path.name}
+        name = printable(path.name if len(alike) == 1 else path)
+        hashes[name] = file_hash(path) if path.is_file() else None
+    return {"made_by": f"citebed {__version__}", "from": hashes}
+
+
+def _name(qrels: Qrels) -> str:
+    return printable(qrels.source or qrels.name)
+
+
+def _amount(qrels: Qrels) -> str:
+    queries = qrels.table["query_id"].n_unique()
+    return f"{count(qrels.table.height, 'judgement')} of {count(queries, 'query')}"
+
+
+def say(text: str) -> None:
+    """A line for people, beside the results."""
+    typer.echo(text, err=True)

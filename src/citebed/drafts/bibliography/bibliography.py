@@ -1,0 +1,160 @@
+"""An author's .bib files: reading what stands in them, and adding what is new."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from citebed.collection.building.keys import plain_title
+from citebed.collection.formats.base import decode, with_newlines
+from citebed.collection.formats.bibtex_scan import scan
+from citebed.drafts.bibliography.bibfiles import bib_entries, parts_of
+from citebed.drafts.bibliography.cite_keys import Bibliography, Work
+from citebed.drafts.bibliography.entries import entry_to_cite
+from citebed.drafts.bibliography.matching import plain_titles
+from citebed.drafts.files import bytes_of
+from citebed.drafts.records import Entry
+from citebed.errors import CitebedError, FormatError
+from citebed.files.updating import update
+from citebed.records import Document, Problem
+
+
+def work_of(document: Document, key: str) -> Work:
+    """A document as a bibliography would know it, with the key to type for it."""
+    title, authors, year = document.title, document.authors, document.year
+    return Work(title, authors, year, document.doi, document.arxiv, document.keys, key)
+
+
+def bib_text(path: str | Path) -> str:
+    """The text of a .bib file."""
+    return with_newlines(decode(_bytes_of(Path(path)))[0])
+
+
+def bibliography_for(works: Sequence[Work], texts: Iterable[str]) -> Bibliography:
+    """The bibliography in .bib files, given as their texts, as far as it matters for some works."""
+    found = Bibliography()
+    for text in texts:
+        parts = list(parts_of(text))
+        found.add(_entries_like(works, text, [part for _, part in parts]))
+        found.reserve(key for key, _ in parts)
+    return found
+
+
+_MANY = 2000
+"""Of a file of more entries (all papers of a field) only those are parsed that are likely."""
+_TITLE = r"(?i)[\s,{(]title\s*=\s*[{\"]+\s*(.{1,60})"
+_START = 8
+
+
+def _entries_like(works: Sequence[Work], text: str, parts: list[str]) -> list[Entry]:
+    """The entries of a text, cut into parts, that may be of these works; of a few, all.
+
+    Likely is what has a key or an identifier of a work in it, or begins its title as a work does,
+    in letters and digits.
+    """
+    if len(parts) <= _MANY:
+        return list(bib_entries(text))
+    names = {name for each in works for name in (*each.keys, each.doi, each.arxiv) if name}
+    starts = {plain[:_START] for plain in plain_titles([each.title for each in works])}
+    table = pl.DataFrame({"part": pl.Series(parts, dtype=pl.String)})
+    part = pl.col("part")
+    is_named = part.str.contains_any(sorted(names), ascii_case_insensitive=True) if names else False
+    start = plain_title(part.str.extract(_TITLE)).str.head(_START)
+    likely = table.filter(start.is_in(sorted(starts)).fill_null(value=False) | is_named)
+    return [entry for each in likely["part"] for entry in bib_entries(each)]
+
+
+def _bytes_of(path: Path) -> bytes:
+    if path.suffix.lower() not in (".bib", ".bibtex"):
+        raise CitebedError(f"{path}: expected a BibTeX file, whose name ends in .bib")
+    if not path.exists():
+        raise CitebedError(f"{path}: no such file; expected a .bib file of yours")
+    return bytes_of(path)
+
+
+# --- Adding -----------------------------------------------------------------------------------
+
+
+def append_new(
+    path: str | Path, wanted: Sequence[tuple[str, Document]], *, full: bool = False
+) -> tuple[str, ...]:
+    """Add to a .bib file the documents that it does not have, each under the key that is wanted
+    or one like it; the keys. A file that is not there is made, in a folder that is.
+
+    What others add or save at the same time is kept, and looked at first.
+    """
+    path = Path(path)
+    if path.exists() or path.suffix.lower() != ".bib":
+        _bytes_of(path)  # or why not
+    added: dict[str, str] = {}
+
+    def with_new(data: bytes) -> bytes | None:
+        added.clear()
+        added.update(_new_entries(data, wanted, full=full))
+        if not added:
+            return None
+        whole = data + _behind(path, data, list(added.values()))
+        _check_whole(path, data, whole, len(added))
+        return whole
+
+    update(path, with_new)
+    return tuple(added)
+
+
+def _new_entries(
+    data: bytes, wanted: Sequence[tuple[str, Document]], *, full: bool
+) -> dict[str, str]:
+    """The entries, by key, of the documents that a bibliography does not have."""
+    works = [work_of(document, key) for key, document in wanted]
+    mine = bibliography_for(works, [with_newlines(decode(data)[0])])
+    added: dict[str, str] = {}
+    for work, (key, document) in zip(works, wanted, strict=True):
+        if mine.find(work) is None:
+            free = mine.take_key(key)
+            added[free] = entry_to_cite(document, free, full=full)
+            mine.add(bib_entries(added[free]))
+    return added
+
+
+def _check_whole(path: Path, data: bytes, whole: bytes, added: int) -> None:
+    """What is read from the whole are the entries that were there and the new ones, or an error."""
+    before, after = ([*scan(with_newlines(decode(each)[0]), 1, {})] for each in (data, whole))
+    last = before[-1] if before else None
+    if isinstance(last, Problem) or (last and last.broken) or len(after) != len(before) + added:
+        line = last.line if last else 1
+        what = "the last entry does not close, so nothing can be added behind it. Mend it first."
+        raise FormatError(path, line, what)
+
+
+def _behind(path: Path, data: bytes, entries: Sequence[str]) -> bytes:
+    """Entries as bytes to put behind what a file holds: after a blank line, in its encoding and
+    with its line ends."""
+    text = "\n\n".join(entry.strip() for entry in entries) + "\n"
+    before = decode(data)[0]
+    if before.strip():
+        text = ("\n" if before.endswith(("\n", "\r")) else "\n\n") + text
+    if "\r\n" in before:
+        text = text.replace("\n", "\r\n")
+    encoding = _encoding(data)
+    try:
+        return text.encode(encoding)
+    except UnicodeEncodeError as error:
+        found = f"{path} is not UTF-8, and its encoding has no '{text[error.start]}'"
+        raise CitebedError(f"{found}; save it as UTF-8 first") from error
+
+
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+def _encoding(data: bytes) -> str:
+    """The encoding of a file, as it is read, for what is added to it."""
+    marked = next((name for mark, name in _MARKS if data.startswith(mark)), None)
+    return marked or ("cp1252" if decode(data)[1] else "utf-8")

@@ -1,0 +1,276 @@
+"""What a judge answered, put into the store: questions, wordings, approvals, judgements.
+
+Whatever a form was filled on, its answers come here; so does every click on the web.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+from sqlalchemy import Connection, Row, insert, select, update
+
+from citebed.errors import CitebedError
+from citebed.judging.asking.assigning import Form, items_of
+from citebed.judging.asking.questions import author_of, wording_of
+from citebed.judging.forms.sheet import Answers, Said, Unread
+from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.judgements import Saved, Source, Told, Verdict, save_all, was_said_later
+from citebed.judging.store.schema import (
+    approvals,
+    authorships,
+    items,
+    now,
+    papers,
+    people,
+    questions,
+    references,
+    returns,
+    wordings,
+)
+from citebed.text.normalise import fold
+
+LONGEST = 4000
+"""Characters that a question, a wording or a comment may have."""
+
+
+_OLDER = "older than the answer that is stored, or nobody knows from when"
+
+
+class Recorded(NamedTuple):
+    """What became of the answers of a form."""
+
+    questions: int
+    judgements: int
+    unchanged: int
+    unread: tuple[Unread, ...]
+
+
+def record(
+    store: CampaignStore, connection: Connection, form: Form, answers: Answers, source: Source
+) -> Recorded:
+    """Put all that was answered into the store; what does not fit the form is told, not guessed."""
+    unread: list[Unread] = []
+    stated = 0
+    if form.phase == 1:
+        for number, text in sorted(answers.questions.items()):
+            outcome = state_question(store, connection, form, number, text, source)
+            stated += outcome == "new"
+            if outcome == "later":
+                stands = wording_of(connection, _question(connection, form, number) or 0, "stated")
+                unread.append(Unread(0, f"question {number}: {_OLDER}: '{stands.text}' stays"))
+    known = items_of(connection, form)
+    places, verdicts = [], []
+    for (question, entry), said in sorted(answers.said.items()):
+        item = known.get((question, entry))
+        why = _unfit(store, form, said) if item is not None else "no such question or paper"
+        if item is None or why:
+            unread.append(Unread(0, f"question {question}, paper {entry}: {why}"))
+            continue
+        places.append(f"question {question}, paper {entry}")
+        verdicts.append(Verdict(item, said.value, fold(said.comment)[:LONGEST]))
+    told = save_all(connection, [(source, verdict) for verdict in verdicts])
+    outcomes = [each.outcome for each in told if isinstance(each, Saved)]
+    unread += [
+        Unread(0, f"{place}: {_OLDER}; that one stays")
+        for place, outcome in zip(places, outcomes, strict=True)
+        if outcome == "later"
+    ]
+    for number, approved in answers.approved.items():
+        unread += _approve(connection, form, number, approved, source)
+    if answers.opted_out:
+        opt_out(store, connection, form.person_id)
+    new = outcomes.count("new")
+    return Recorded(stated, new, outcomes.count("same"), tuple(unread))
+
+
+def _unfit(store: CampaignStore, form: Form, said: Said) -> str:
+    values = store.settings.values(form.phase)
+    if said.value is not None and said.value not in values:
+        return f"{said.value} is not one of {values[0]} to {values[-1]}"
+    return ""
+
+
+class NotOnList(CitebedError):
+    """Somebody judges what their form does not ask about."""
+
+    def __init__(self, form_id: int) -> None:
+        super().__init__("this document is not on your list.")
+        self.form_id = form_id
+
+
+Click = tuple[Form, Verdict, Source]
+"""A judgement on a form."""
+
+
+def judge(
+    store: CampaignStore, connection: Connection, form: Form, verdict: Verdict, source: Source
+) -> Saved:
+    """One judgement of a form."""
+    [told] = judge_all(store, connection, [(form, verdict, source)])
+    if isinstance(told, CitebedError):
+        raise told
+    return told
+
+
+def judge_all(store: CampaignStore, connection: Connection, clicks: Sequence[Click]) -> list[Told]:
+    """Judgements of many forms; what does not fit its form is refused."""
+    listed = _listed(connection, clicks)
+    told: list[Told | None] = []
+    acts = []
+    for form, verdict, source in clicks:
+        wrong: CitebedError | None = None
+        if (form.id, verdict.item_id) not in listed:
+            wrong = NotOnList(form.id)
+        elif why := _unfit(store, form, Said(verdict.value)):
+            wrong = CitebedError(f"{why}.")
+        else:
+            acts.append((source, verdict._replace(comment=fold(verdict.comment)[:LONGEST])))
+        told.append(wrong)
+    saved = iter(save_all(connection, acts))
+    return [next(saved) if each is None else each for each in told]
+
+
+def _listed(connection: Connection, clicks: Sequence[Click]) -> set[tuple[int, int]]:
+    """Which of the items are on their forms, without listing all that is on these."""
+    first = [verdict.item_id for form, verdict, _ in clicks if form.phase == 1]
+    chosen = select(questions.c.form_id, items.c.id).join(
+        items, items.c.question_id == questions.c.id
+    )
+    mine = items.c.id.in_(first) & items.c.reference_id.is_not(None)
+    rows = connection.execute(chosen.where(mine)) if first else ()
+    return {(form, item) for form, item in rows} | {
+        (form.id, verdict.item_id)
+        for form, verdict, _ in clicks
+        if form.phase == 2
+        and any(verdict.item_id in query["items"] for query in form.content["asked"])
+    }
+
+
+def state_question(
+    store: CampaignStore, connection: Connection, form: Form, number: int, text: str, source: Source
+) -> Literal["new", "same", "later", "empty"]:
+    """Put down a research question with the paper's references to judge.
+
+    The ``same`` text again changes nothing; another text is a ``new`` wording of the same question,
+    unless one was given ``later``: then it is only put on record.
+    """
+    if form.phase != 1:
+        raise CitebedError("this form asks for no questions.")
+    text = fold(text)[:LONGEST]
+    if not text:
+        return "empty"
+    question = _question(connection, form, number)
+    if question is None:
+        question = _add_question(store, connection, form, number)
+    else:
+        last = wording_of(connection, question, "stated")
+        if last.text == text:
+            return "same"
+        if _was_worded_later(connection, last, source):
+            who = f"author {form.person_id}"
+            store.log(connection, "outranked", who, form.id, question=number, text=text)
+            return "later"
+    wording = Wording("stated", text, f"author {form.person_id}")
+    add_wording(connection, question, wording, source)
+    return "new"
+
+
+def _question(connection: Connection, form: Form, number: int) -> int | None:
+    mine = (questions.c.form_id == form.id) & (questions.c.number == number)
+    return connection.scalar(select(questions.c.id).where(mine))
+
+
+def _was_worded_later(connection: Connection, last: Row[Any], source: Source) -> bool:
+    """Whether the wording that stands was given after the one that comes."""
+    came = connection.execute(select(returns).where(returns.c.id == last.return_id)).first()
+    if came is None:
+        return was_said_later(source, last.at)
+    return was_said_later(source, came.answered_at, undated=bool(came.undated))
+
+
+def _add_question(store: CampaignStore, connection: Connection, form: Form, number: int) -> int:
+    label, position = connection.execute(
+        select(papers.c.label, authorships.c.position)
+        .join(authorships, authorships.c.paper_id == papers.c.id)
+        .where(papers.c.id == form.paper_id, authorships.c.person_id == form.person_id)
+    ).one()
+    row = {"form_id": form.id, "number": number, "campaign_id": store.id}
+    row |= {"query_id": f"{label}-a{position}q{number}"}
+    made = insert(questions).returning(questions.c.id).values(row)
+    question = int(connection.execute(made).scalar_one())
+    listed = select(references.c.id, references.c.number, references.c.doc_id).where(
+        references.c.paper_id == form.paper_id
+    )
+    rows = [
+        {"question_id": question, "reference_id": ref, "position": at, "doc_id": doc_id}
+        for ref, at, doc_id in connection.execute(listed.order_by(references.c.number))
+    ]
+    connection.execute(insert(items), rows)
+    return question
+
+
+class Wording(NamedTuple):
+    """A wording of a question: ``stated``, ``reformulated`` or ``corrected``, why, and by whom."""
+
+    kind: str
+    text: str
+    who: str
+    classes: tuple[str, ...] = ()
+
+
+def add_wording(
+    connection: Connection, question: int, wording: Wording, source: Source | None = None
+) -> int:
+    """Word a question anew; its earlier wordings stay on record."""
+    row = {"question_id": question, **wording._asdict(), "classes": list(wording.classes)}
+    row |= {"via": source.via if source else "desk", "at": now()}
+    row |= {"return_id": source.return_id if source else None}
+    return int(
+        connection.execute(insert(wordings).returning(wordings.c.id).values(row)).scalar_one()
+    )
+
+
+def _approve(
+    connection: Connection, form: Form, number: int, approved: bool | str, source: Source
+) -> list[Unread]:
+    """Keep what an author says of a reformulation; a better wording goes back to pooling."""
+    asked = form.content.get("asked", [])
+    if not 1 <= number <= len(asked):
+        return [Unread(0, f"query {number}: there is no such query on this form")]
+    wording, question = asked[number - 1]["wording"], asked[number - 1]["question"]
+    if author_of(connection, question) != source.person_id:
+        return [Unread(0, f"query {number}: only its author may approve or reword it")]
+    better = fold(approved)[:LONGEST] if isinstance(approved, str) else ""
+    row = {"wording_id": wording, "person_id": source.person_id, "approved": approved is True}
+    last = select(approvals.c.approved, approvals.c.at).where(
+        approvals.c.wording_id == wording, approvals.c.person_id == source.person_id
+    )
+    before = connection.execute(last.order_by(approvals.c.id.desc()).limit(1)).first()
+    is_other = before is None or before.approved is not (approved is True)
+    is_worded = better != "" and wording_of(connection, question).text != better
+    came_late = source.return_id and before and was_said_later(source, before.at)
+    if came_late and (is_other or is_worded):
+        return [Unread(0, f"query {number}: {_OLDER}; that one stays")]
+    if is_other:
+        at = source.answered_at
+        connection.execute(insert(approvals).values(**row, via=source.via, at=at))
+    if is_worded:
+        corrected = Wording("corrected", better, f"author {source.person_id}")
+        add_wording(connection, question, corrected, source)
+    return []
+
+
+def approve(
+    connection: Connection, form: Form, number: int, approved: bool | str, source: Source
+) -> None:
+    """One approval or better wording, as the web saves it."""
+    if unread := _approve(connection, form, number, approved, source):
+        raise CitebedError(f"{unread[0].what}.")
+
+
+def opt_out(store: CampaignStore, connection: Connection, person: int) -> None:
+    """Somebody does not want to be written to again; what they answered stays."""
+    fresh = (people.c.id == person) & people.c.opted_out_at.is_(None)
+    if connection.execute(update(people).where(fresh).values(opted_out_at=now())).rowcount:
+        store.log(connection, "opted out", f"author {person}")

@@ -1,0 +1,200 @@
+"""Research questions made into queries that stand alone, minimally, in four classes (Table 1).
+
+The machine suggests, a person decides: words that the collection does not know but nearly does,
+phrases that say nothing, references to what an earlier question said, and too little context.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from citebed.collection import Collection
+from citebed.errors import CitebedError, UnknownName
+from citebed.judging.answers.answering import LONGEST, Wording, add_wording
+from citebed.judging.asking.questions import all_questions, wording_of
+from citebed.judging.store.handle import CampaignStore
+from citebed.text.normalise import fold
+
+CLASSES = {
+    "typo": "a spelling or typographical error was corrected",
+    "filler": "parts that did not contribute to the meaning were removed",
+    "anaphor": "a reference to an earlier question was resolved",
+    "context": "terms of earlier questions were added for missing context",
+}
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_FILLERS = re.compile(
+    r"\b(?:(?:in this (?:paper|work|article|study)[, ]+)?"
+    r"(?:we|this (?:paper|work|article|study)|the (?:paper|authors?))\s+"
+    r"(?:(?:also|further|therefore|thus)\s+)?"
+    r"(?:presents?|proposes?|introduces?|describes?|investigates?|explores?|examines?|address(?:es)?|"
+    r"study|studies|show|shows|report|reports|consider|considers|are interested in|aim to|try to|"
+    r"ask(?: the question(?: of)?)?|want to know)"
+    r"(?:\s+(?:whether|how|that))?"
+    r"(?:\s+(?:an?|the)\s+(?:(?:novel|new|simple|general|efficient)\s+)*"
+    r"(?:mechanism|method|approach|technique|framework|way|problem|question|task)\s+"
+    r"(?:for|of|to|that))?"
+    r"|in this (?:paper|work|article|study)"
+    r"|(?:the|our) (?:main |primary |overall )?(?:goal|aim|purpose|objective|research question)s?"
+    r"(?: of (?:this|our) (?:paper|work|study))? (?:is|was|are) (?:to )?"
+    r"|it is (?:well )?known that"
+    r"|it is (?:interesting|important) to (?:note|know|see) (?:that|whether)"
+    r"|novel|basically|actually|in order)\b[,:]?\s*",
+    re.IGNORECASE,
+)
+_ANAPHORS = re.compile(
+    r"\b(?:it|its|they|them|their|this|that|these|those|such an?|such|the same|the former|"
+    r"the latter|the (?:above|previous|proposed|resulting) \w+|"
+    r"the (?:model|method|approach|system|algorithm|task|problem|data|corpus|results?))\b",
+    re.IGNORECASE,
+)
+_FEW_WORDS = 5
+_SHORT = 4
+_NEAR = 0.82
+
+
+class Suggestion(NamedTuple):
+    """A possible change: its class, where, what stands there, and what might (``None``: unsaid)."""
+
+    kind: str
+    start: int
+    end: int
+    found: str
+    instead: str | None
+    why: str
+
+
+class Change(NamedTuple):
+    """A stretch of a difference: ``same``, ``removed`` or ``added``."""
+
+    kind: str
+    text: str
+
+
+def vocabulary(collection: Collection) -> Mapping[str, int]:
+    """The words of titles and abstracts in lower case, with how often they stand there."""
+    words: Counter[str] = Counter()
+    for title, abstract in collection.documents.select("title", "abstract").iter_rows():
+        words.update(word.lower() for word in _WORD.findall(f"{title} {abstract or ''}"))
+    return words
+
+
+def suggestions(
+    text: str, earlier: Sequence[str] = (), known: Mapping[str, int] | None = None
+) -> list[Suggestion]:
+    """What might be changed in a question, in the order of its text; for a person to decide."""
+    found = [*_fillers(text), *_anaphors(text, earlier), *_context(text, earlier)]
+    if known:
+        found += _typos(text, known)
+    return sorted(found, key=lambda each: (each.start, each.kind))
+
+
+def _typos(text: str, known: Mapping[str, int]) -> Iterable[Suggestion]:
+    by_start: dict[str, list[str]] = {}
+    for word, times in known.items():
+        if times > 1 and len(word) >= _SHORT:
+            by_start.setdefault(word[0], []).append(word)
+    for match in _WORD.finditer(text):
+        word = match[0].lower()
+        if len(word) < _SHORT or word in known or match[0].isupper():
+            continue
+        near = difflib.get_close_matches(word, by_start.get(word[0], ()), 3, _NEAR)
+        if near and not any(_is_form_of(word, each) for each in near):
+            best = max(near, key=lambda each: (_ratio(word, each), known[each]))
+            instead = best.capitalize() if match[0][0].isupper() else best
+            why = f"no paper of the collection has the word; {known[best]} times '{best}'"
+            yield Suggestion("typo", *match.span(), match[0], instead, why)
+
+
+def _is_form_of(word: str, other: str) -> bool:
+    """Whether two words differ in their endings only: *filters*, *filter*."""
+    shared = min(len(word), len(other)) - 1
+    return word[:shared] == other[:shared]
+
+
+def _ratio(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one, other).ratio()
+
+
+def _fillers(text: str) -> Iterable[Suggestion]:
+    for match in _FILLERS.finditer(text):
+        yield Suggestion("filler", *match.span(), match[0], "", "says nothing of the topic")
+
+
+def _anaphors(text: str, earlier: Sequence[str]) -> Iterable[Suggestion]:
+    if not earlier:
+        return
+    for match in _ANAPHORS.finditer(text):
+        if not _is_pronoun_of_clause(text, match):
+            yield Suggestion(
+                "anaphor", *match.span(), match[0], None, "may stand for something said earlier"
+            )
+
+
+def _is_pronoun_of_clause(text: str, match: re.Match[str]) -> bool:
+    """``that`` after a word goes on with the sentence: *a model that learns*."""
+    return match[0].lower() == "that" and match.start() > 0 and text[: match.start()].strip() != ""
+
+
+def _context(text: str, earlier: Sequence[str]) -> Iterable[Suggestion]:
+    words = _WORD.findall(text)
+    if not earlier or len(words) > _FEW_WORDS:
+        return
+    mine = {word.lower() for word in words}
+    before = _FILLERS.sub("", earlier[0])
+    new = [word for word in _WORD.findall(before) if word.lower() not in mine]
+    content = [word for word in new if len(word) > _SHORT][:4]
+    if content:
+        instead = f" - {' '.join(content)}"
+        why = "few words; an earlier question has more context"
+        yield Suggestion("context", len(text), len(text), "", instead, why)
+
+
+def apply(text: str, chosen: Iterable[Suggestion]) -> str:
+    """The text with the chosen suggestions that say what should stand there."""
+    for each in sorted(chosen, key=lambda each: each.start, reverse=True):
+        if each.instead is not None:
+            text = text[: each.start] + each.instead + text[each.end :]
+    return fold(text)
+
+
+def difference(old: str, new: str) -> list[Change]:
+    """Old and new side by side, word by word."""
+    one, other = (re.findall(r"\s+|\w+|[^\w\s]", text) for text in (old, new))
+    changes = []
+    for kind, a, b, c, d in difflib.SequenceMatcher(None, one, other, False).get_opcodes():
+        if kind == "equal":
+            changes.append(Change("same", "".join(one[a:b])))
+            continue
+        if a < b:
+            changes.append(Change("removed", "".join(one[a:b])))
+        if c < d:
+            changes.append(Change("added", "".join(other[c:d])))
+    return changes
+
+
+def reformulate(
+    store: CampaignStore, query_id: str, text: str, classes: Sequence[str], who: str = "organiser"
+) -> None:
+    """Word a question anew, as a query that stands alone; its author will be asked to approve."""
+    text = fold(text)
+    if not text or len(text) > LONGEST:
+        raise CitebedError(f"a query has 1 to {LONGEST} characters; this one has {len(text)}.")
+    for name in classes:
+        if name not in CLASSES:
+            raise UnknownName("class of reformulation", name, CLASSES)
+    if not classes:
+        raise CitebedError(f"say why it is changed: {', '.join(CLASSES)}.")
+    with store.writing() as connection:
+        every = connection.execute(all_questions(store)).all()
+        question = next((each for each in every if each.query_id == query_id), None)
+        if question is None:
+            raise UnknownName("query", query_id, (each.query_id for each in every))
+        if wording_of(connection, question.id).text == text:
+            raise CitebedError("that is how the query is worded already.")
+        wording = Wording("reformulated", text, who, tuple(classes))
+        add_wording(connection, question.id, wording)

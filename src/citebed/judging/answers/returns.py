@@ -1,0 +1,193 @@
+"""Whatever came back: filled text forms, PDFs, HTML answer files, or mails that carry them.
+
+Every file is kept as it came, with its hash: the same file again changes nothing. What could not
+be read of it is listed with its line for the organiser, and is never guessed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Row, insert, select, update
+
+from citebed.errors import CitebedError, FormatError
+from citebed.judging.answers.answering import Recorded, record
+from citebed.judging.answers.pieces import Part, parts_in, parts_of, read_form
+from citebed.judging.asking.assigning import Form, form_by_code
+from citebed.judging.asking.links import CODE
+from citebed.judging.asking.questions import apply_rules
+from citebed.judging.forms.sheet import Answers, Unread
+from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.judgements import Source, in_turn
+from citebed.judging.store.schema import now, problems, returns
+from citebed.wording import printable
+
+READ_ANEW = "read anew"
+"""Who settles a problem that a second reading does not have."""
+
+
+_MOST_CODES = 20
+
+
+class Returned(NamedTuple):
+    """What became of a returned file."""
+
+    name: str
+    outcome: str
+    via: str | None = None
+    recorded: Recorded | None = None
+    unread: tuple[Unread, ...] = ()
+
+
+def read_returns(
+    store: CampaignStore, paths: Iterable[str | Path], *, again: bool = False
+) -> list[Returned]:
+    """Take in files and folders of files; each is stored whole or not at all.
+
+    With ``again``, what is known already is read anew; a name that is no file on the disk is that
+    of a return that is stored.
+    """
+    found = [each for path in paths for each in _found(store, Path(path), again)]
+    done: list[Returned] = []  # all are there before one is taken in
+    for given in found:
+        try:
+            parts = parts_of(given) if isinstance(given, Path) else [given]
+        except FormatError as error:
+            unread = (Unread(error.line or 0, error.what),)
+            done.append(Returned(str(given), "refused", unread=unread))
+            continue
+        done += _take_all(store, parts, again)
+    with store.writing() as connection:
+        apply_rules(store, connection)
+    return done
+
+
+def read_uploaded(store: CampaignStore, name: str, content: bytes) -> list[Returned]:
+    """Take in a file that somebody sends, as if it lay in a folder."""
+    done = _take_all(store, parts_in(printable(name), content), again=False)
+    with store.writing() as connection:
+        apply_rules(store, connection)
+    return done
+
+
+def read_stored(store: CampaignStore, return_id: int) -> list[Returned]:
+    """Read one return anew, as it is stored: no file on the disk is looked at."""
+    parts = _stored(store, returns.c.id == return_id)
+    done = _take_all(store, parts, again=True)
+    with store.writing() as connection:
+        apply_rules(store, connection)
+    return done
+
+
+def _found(store: CampaignStore, path: Path, again: bool) -> Iterator[Path | Part]:
+    """The files that a path names, or what is stored under its name."""
+    if path.is_dir():
+        kept = [each for each in path.rglob("*") if each.is_file()]
+        yield from sorted(kept, key=lambda each: (each.stat().st_mtime, each))
+    elif path.exists():
+        yield path
+    elif stored := _stored(store, _under(str(path))) if again else []:
+        yield from stored
+    else:
+        more = ", and no return of that name is stored" if again else ""
+        raise CitebedError(f"there is no file or folder {printable(path)}{more}.")
+
+
+def _under(name: str) -> ColumnElement[bool]:
+    """What came under a name, or in a mail of that name."""
+    return (returns.c.name == name) | returns.c.name.startswith(f"{name}: ", autoescape=True)
+
+
+def _stored(store: CampaignStore, mine: ColumnElement[bool]) -> list[Part]:
+    columns = [returns.c[field] for field in Part._fields]
+    chosen = select(*columns).where(returns.c.campaign_id == store.id, mine)
+    with store.reading() as connection:
+        return [Part(*row) for row in connection.execute(chosen.order_by(returns.c.id))]
+
+
+def _take_all(store: CampaignStore, parts: Iterable[Part], again: bool) -> list[Returned]:
+    return [in_turn(store.database, partial(_take, store, part, again)) for part in parts]
+
+
+def _take(store: CampaignStore, part: Part, again: bool, connection: Connection) -> Returned:
+    digest = hashlib.sha256(part.content).hexdigest()
+    mine = (returns.c.campaign_id == store.id) & (returns.c.sha256 == digest)
+    known = connection.execute(select(returns).where(mine)).first()
+    if known is not None and not again:
+        return Returned(part.name, "known already")
+    via, answers, unread = _read(part)
+    form = form_by_code(store, connection, answers.code) if answers else None
+    if answers and form is None:
+        unread = (Unread(0, f"the form {answers.code[:40]!r} is of another campaign, or of none"),)
+    named = form or _named(store, connection, part)
+    kept = known or _keep(store, connection, part, digest, via, named)
+    recorded = None
+    if via and answers and form:
+        at = (kept.answered_at, kept.id, bool(kept.undated))
+        source = Source(form.person_id, form.id, via, *at)
+        recorded = record(store, connection, form, answers, source)
+        unread = (*answers.unread, *recorded.unread) or _nothing_read(answers)
+        store.log(connection, "returned", f"author {form.person_id}", form.id, via=via)
+    _list_problems(connection, kept.id, unread)
+    outcome = "refused" if recorded is None else "read in part" if unread else "read"
+    return Returned(part.name, outcome, via, recorded, unread)
+
+
+def _read(part: Part) -> tuple[str | None, Answers | None, tuple[Unread, ...]]:
+    """The way a piece was answered and its answers, or why it has none."""
+    try:
+        found = read_form(part)
+    except CitebedError as error:
+        return None, None, (Unread(0, str(error)),)
+    if found is None:
+        return None, None, (Unread(0, "no form of ours: neither text, PDF nor answer file"),)
+    return *found, ()
+
+
+def _keep(
+    store: CampaignStore,
+    connection: Connection,
+    part: Part,
+    digest: str,
+    via: str | None,
+    form: Form | None,
+) -> Row[Any]:
+    """Store a piece as it came."""
+    row = {"campaign_id": store.id, "sha256": digest, **part._asdict(), "via": via}
+    at = now()
+    row |= {"answered_at": min(part.answered_at or at, at), "received_at": at}
+    row |= {"undated": part.answered_at is None or None}
+    row |= {"form_id": form.id if form else None}
+    return connection.execute(insert(returns).returning(returns).values(row)).one()
+
+
+def _named(store: CampaignStore, connection: Connection, part: Part) -> Form | None:
+    """The form whose code stands in the name or the text of what could not be read as one."""
+    codes = dict.fromkeys(CODE.findall(f"{part.name}\n{part.text().text}".upper()))
+    found = [form_by_code(store, connection, code) for code in islice(codes, _MOST_CODES)]
+    forms = [form for form in found if form is not None]
+    return forms[0] if len(forms) == 1 else None
+
+
+def _list_problems(connection: Connection, return_id: int, unread: Iterable[Unread]) -> None:
+    """List what could not be read; what an earlier reading listed and this one reads is settled."""
+    mine = problems.c.return_id == return_id
+    listed = {(row.line, row.what): row for row in connection.execute(select(problems).where(mine))}
+    for line, what in dict.fromkeys(unread):
+        if listed.pop((line, what), None) is None:
+            connection.execute(insert(problems).values(return_id=return_id, line=line, what=what))
+    read_now = [row.id for row in listed.values() if row.settled_at is None]
+    settled = {"settled_at": now(), "settled_by": READ_ANEW}
+    connection.execute(update(problems).where(problems.c.id.in_(read_now)).values(settled))
+
+
+def _nothing_read(answers: Answers) -> tuple[Unread, ...]:
+    """A form that came back as it went out: the answers may stand elsewhere in the mail."""
+    if answers.questions or answers.said or answers.approved or answers.opted_out:
+        return ()
+    return (Unread(0, "nothing is filled in; read it yourself, the answer may stand around it"),)

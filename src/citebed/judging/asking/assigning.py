@@ -1,0 +1,251 @@
+"""Who is asked what: a form is one person, one paper, one phase, in one round.
+
+In phase one every author of a paper that is online is asked for research questions and grades; in
+phase two the authors of questions whose pools hold documents that they were not asked about yet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterable
+from datetime import date, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, Row, and_, func, insert, select
+
+from citebed.errors import CitebedError, UnknownName
+from citebed.judging.asking.links import new_code, token
+from citebed.judging.asking.papers import Author, person_of
+from citebed.judging.asking.questions import author_of, live_questions, wording_of
+from citebed.judging.forms.sheet import Asked, Entry, Sheet
+from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.schema import (
+    authorships,
+    forms,
+    items,
+    now,
+    papers,
+    people,
+    questions,
+    references,
+    wordings,
+)
+
+Form = Row[Any]
+"""A row of the table of forms."""
+
+
+def assign_phase_one(store: CampaignStore, on: date) -> list[int]:
+    """Make the forms of all authors of papers that are online on that day; the new ones' ids."""
+    asked = select(forms.c.id).where(
+        forms.c.paper_id == authorships.c.paper_id,
+        forms.c.person_id == authorships.c.person_id,
+        forms.c.phase == 1,
+    )
+    due = (
+        select(authorships.c.paper_id, authorships.c.person_id)
+        .join(papers, papers.c.id == authorships.c.paper_id)
+        .join(people, people.c.id == authorships.c.person_id)
+        .where(papers.c.campaign_id == store.id, people.c.opted_out_at.is_(None))
+        .where(people.c.email.is_not(None), ~asked.exists())
+        .where(papers.c.online_on.is_(None) | (papers.c.online_on <= on))
+        .order_by(papers.c.id, authorships.c.position)
+    )
+    with store.writing() as connection:
+        return [
+            _add_form(store, connection, phase=1, paper_id=paper, person_id=person, round=1)
+            for paper, person in connection.execute(due).all()
+        ]
+
+
+def assign_phase_two(store: CampaignStore) -> list[int]:
+    """Make forms for pooled documents that the question's author was not asked about; the ids."""
+    with store.writing() as connection:
+        asked = _asked_before(store, connection)
+        lists: dict[tuple[int, int], list[dict[str, Any]]] = {}
+        for question in live_questions(store, connection):
+            person = question.person_id
+            listed = _listed(store, connection, question.id, person, asked)
+            if listed is not None and question.opted_out_at is None:
+                lists.setdefault((question.paper_id, person), []).append(listed)
+        return [
+            _add_second(store, connection, paper, person, asking)
+            for (paper, person), asking in lists.items()
+        ]
+
+
+def assign_second_judge(store: CampaignStore, query_id: str, name: str, email: str) -> int | None:
+    """Ask somebody else about the same list, to see how far judges agree; the new form's id.
+
+    ``None`` if there is nothing on the list that they were not asked about. The query's author
+    is asked by a form of their own.
+    """
+    with store.writing() as connection:
+        every = {each.query_id: each for each in live_questions(store, connection)}
+        if query_id not in every:
+            raise UnknownName("query", query_id, every)
+        question = every[query_id]
+        if not _pooled(connection, question.id):
+            raise CitebedError(f"'{query_id}' has no list yet: pool it first.")
+        person = person_of(connection, store.id, Author(name, email.lower()))
+        if person == question.person_id:
+            raise CitebedError(f"{email} is the author of '{query_id}': name somebody else.")
+        listed = _listed(store, connection, question.id, person, _asked_before(store, connection))
+        if listed is None:
+            return None
+        return _add_second(store, connection, question.paper_id, person, [listed])
+
+
+def _asked_before(store: CampaignStore, connection: Connection) -> set[tuple[int, int]]:
+    """Who was asked about which items in phase two."""
+    mine = (forms.c.campaign_id == store.id) & (forms.c.phase == 2)
+    rows = connection.execute(select(forms.c.person_id, forms.c.content).where(mine))
+    return {
+        (person, item)
+        for person, content in rows
+        for query in content["asked"]
+        for item in query["items"]
+    }
+
+
+def _listed(
+    store: CampaignStore,
+    connection: Connection,
+    question: int,
+    person: int,
+    asked: set[tuple[int, int]],
+) -> dict[str, Any] | None:
+    """What a form says of a question: its wording, and the items in this judge's order."""
+    fresh = {
+        doc_id: item
+        for doc_id, item in _pooled(connection, question).items()
+        if (person, item) not in asked
+    }
+    if not fresh:
+        return None
+    order = shown_order(list(fresh), store.secret, str(person))
+    wording = wording_of(connection, question)
+    found = [fresh[doc_id] for doc_id in order]
+    return {"question": question, "wording": wording.id, "items": found}
+
+
+def _add_second(
+    store: CampaignStore,
+    connection: Connection,
+    paper: int,
+    person: int,
+    asking: list[dict[str, Any]],
+) -> int:
+    return _add_form(
+        store,
+        connection,
+        phase=2,
+        paper_id=paper,
+        person_id=person,
+        round=_next_round(connection, paper, person),
+        content={"asked": asking},
+    )
+
+
+def _pooled(connection: Connection, question: int) -> dict[str, int]:
+    mine = (items.c.question_id == question) & items.c.pool_id.is_not(None)
+    rows = connection.execute(select(items.c.doc_id, items.c.id).where(mine).order_by(items.c.id))
+    return {row.doc_id: row.id for row in rows}
+
+
+def _next_round(connection: Connection, paper: int, person: int) -> int:
+    mine = and_(forms.c.paper_id == paper, forms.c.person_id == person, forms.c.phase == 2)
+    return int(connection.scalar(select(func.max(forms.c.round)).where(mine)) or 0) + 1
+
+
+def _add_form(store: CampaignStore, connection: Connection, **columns: Any) -> int:
+    at = now()
+    row = {"campaign_id": store.id, "code": new_code(), "content": {}, "made_at": at, **columns}
+    row |= {"expires_at": at + timedelta(days=store.settings.open_days)}
+    return int(connection.execute(insert(forms).returning(forms.c.id).values(row)).scalar_one())
+
+
+def form_by_code(store: CampaignStore, connection: Connection, code: str) -> Form | None:
+    """The form of that code in this campaign."""
+    mine = (forms.c.campaign_id == store.id) & (forms.c.code == code.strip().upper())
+    return connection.execute(select(forms).where(mine)).first()
+
+
+def sheet_of(store: CampaignStore, connection: Connection, form: Form) -> Sheet:
+    """What a form asks."""
+    person = connection.execute(select(people).where(people.c.id == form.person_id)).one()
+    paper = connection.execute(select(papers).where(papers.c.id == form.paper_id)).one()
+    settings = store.settings
+    base = settings.address.rstrip("/")
+    link = f"{base}/{store.name}/judge/{token(store, form.code, form.expires_at)}"
+    return Sheet(
+        code=form.code,
+        phase=form.phase,
+        campaign=store.name,
+        title=settings.title,
+        person=person.name,
+        paper=paper.title,
+        grades=settings.grades,
+        organiser=settings.organiser,
+        contact=settings.contact,
+        link=link,
+        list_url=f"{link}/papers",
+        references=_cited(connection, form.paper_id) if form.phase == 1 else (),
+        questions=settings.questions,
+        asked=tuple(_asked(connection, form)) if form.phase == 2 else (),
+        simulated=store.simulated,
+    )
+
+
+def _cited(connection: Connection, paper: int) -> tuple[Entry, ...]:
+    columns = [references.c[name] for name in Entry._fields]
+    mine = references.c.paper_id == paper
+    rows = connection.execute(select(*columns).where(mine).order_by(references.c.number))
+    return tuple(Entry(*row) for row in rows)
+
+
+def _asked(connection: Connection, form: Form) -> Iterable[Asked]:
+    for number, query in enumerate(form.content["asked"], 1):
+        rows = connection.execute(
+            select(items.c.id, items.c.shown).where(items.c.id.in_(query["items"]))
+        )
+        shown = {row.id: row.shown for row in rows}
+        entries = tuple(Entry(at, **shown[item]) for at, item in enumerate(query["items"], 1))
+        wording = connection.execute(
+            select(wordings).where(wordings.c.id == query["wording"])
+        ).one()
+        stated = wording_of(connection, query["question"], "stated")
+        own = author_of(connection, query["question"]) == form.person_id
+        changed = own and wording.kind == "reformulated"
+        yield Asked(number, wording.text, entries, stated.text if changed else None, own)
+
+
+def items_of(connection: Connection, form: Form) -> dict[tuple[int, int], int]:
+    """The items of a form by the numbers of question and entry on it."""
+    if form.phase == 2:
+        return {
+            (number, at): item
+            for number, query in enumerate(form.content["asked"], 1)
+            for at, item in enumerate(query["items"], 1)
+        }
+    rows = connection.execute(
+        select(questions.c.number, items.c.position, items.c.id)
+        .join(items, items.c.question_id == questions.c.id)
+        .where(questions.c.form_id == form.id, items.c.reference_id.is_not(None))
+    )
+    return {(number, position): item for number, position, item in rows}
+
+
+def shown_order(doc_ids: Iterable[str], secret: bytes, judge: str) -> list[str]:
+    """Documents in the order in which a judge is shown them: random, but always the same.
+
+    The order tells nothing of systems, ranks or scores, and cannot be computed without the secret.
+    Documents that come or go leave the order of the others as it is.
+    """
+    own = hmac.digest(secret, judge.encode("utf-8", "surrogatepass"), hashlib.sha256)
+
+    def place(doc_id: str) -> tuple[bytes, str]:
+        return hmac.digest(own, doc_id.encode("utf-8", "surrogatepass"), hashlib.sha256), doc_id
+
+    return sorted(doc_ids, key=place)

@@ -1,0 +1,362 @@
+"""Mails of a campaign: written once each into an outbox, and sent once each where SMTP is set up.
+
+A mail is in the database before it is a file, under a key that the database allows once. Before
+it is sent it is marked as being sent. Whoever is killed between that and the server's answer
+leaves it so: nobody knows whether it went out, so it is shown to the organiser and never sent
+again by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import smtplib
+import ssl
+import time
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP as SMTP_POLICY
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, insert, select, update
+
+from citebed.errors import CitebedError, UnknownName
+from citebed.files.network import refuse_offline
+from citebed.files.writing import write_whole
+from citebed.judging.asking.assigning import Form, sheet_of
+from citebed.judging.asking.form_progress import has_responded
+from citebed.judging.asking.questions import papers_answered, set_aside
+from citebed.judging.forms import html_form, pdf_form, text_form
+from citebed.judging.forms.sheet import Sheet
+from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.schema import authorships, forms, mails, now, people
+
+FORMS = ("text", "pdf", "html", "web")
+PASSWORD = "CITEBED_SMTP_PASSWORD"
+MOST_ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class Smtp:
+    """Where mails are handed in; the password comes from the environment (`PASSWORD`)."""
+
+    host: str
+    port: int = 587
+    user: str = ""
+    starttls: bool = True
+    per_minute: int = 30
+
+
+class Sent(NamedTuple):
+    """How sending went."""
+
+    sent: int
+    failed: int
+    later: int
+    unsure: tuple[str, ...]
+
+
+def check_ways(ways: Sequence[str]) -> None:
+    """Refuse a kind of form that is not there."""
+    for way in ways:
+        if way not in FORMS:
+            raise UnknownName("kind of form", way, FORMS)
+
+
+def invite(store: CampaignStore, outbox: Path, ways: Sequence[str] = FORMS) -> list[Path]:
+    """Write a mail for every form that nobody was told of yet, into the outbox."""
+    check_ways(ways)
+    with store.reading() as connection:
+        wanted = wanted_forms(store, connection)
+        new = [form.id for form in wanted if not _mails_about(connection, form.id)]
+    return _write(store, [(form, "invitation", 1) for form in new], outbox, ways)
+
+
+def remind(
+    store: CampaignStore, outbox: Path, ways: Sequence[str] = FORMS, *, after_days: int = 7
+) -> list[Path]:
+    """Write to those of whom nothing came, if the last mail to them is so many days old."""
+    check_ways(ways)
+    with store.reading() as connection:
+        wanted = []
+        for form in _waited_for(store, connection):
+            last = _mails_about(connection, form.id)
+            if last and last[-1].written_at <= now() - timedelta(days=after_days):
+                wanted.append((form.id, "reminder", len(last)))
+    return _write(store, wanted, outbox, ways)
+
+
+def open_forms(store: CampaignStore, connection: Connection) -> list[Form]:
+    """Forms that can still be answered by people who may be written to."""
+    mine = (forms.c.campaign_id == store.id) & forms.c.revoked_at.is_(None)
+    chosen = select(forms).join(people, people.c.id == forms.c.person_id)
+    chosen = chosen.where(mine, people.c.opted_out_at.is_(None), forms.c.expires_at > now())
+    return list(connection.execute(chosen.order_by(forms.c.id)))
+
+
+def wanted_forms(store: CampaignStore, connection: Connection) -> list[Form]:
+    """Open forms whose answers would count.
+
+    Not those of co-authors whose first author responded, which would be discarded, nor lists of
+    questions that are all set aside.
+    """
+    answered_for = papers_answered(store, connection)
+    aside = set_aside(store, connection)
+    first = {
+        (row.paper_id, row.person_id)
+        for row in connection.execute(select(authorships).where(authorships.c.position == 1))
+    }
+
+    def counts(form: Form) -> bool:
+        if form.phase == 1:
+            is_first = (form.paper_id, form.person_id) in first
+            return is_first or form.paper_id not in answered_for
+        return any(query["question"] not in aside for query in form.content["asked"])
+
+    return [form for form in open_forms(store, connection) if counts(form)]
+
+
+def _waited_for(store: CampaignStore, connection: Connection) -> list[Form]:
+    """Forms whose answers would count, and of which nothing came yet."""
+    wanted = wanted_forms(store, connection)
+    return [form for form in wanted if not has_responded(connection, form)]
+
+
+def _mails_about(connection: Connection, form: int) -> Sequence[Row[Any]]:
+    mine = mails.c.form_id == form
+    return connection.execute(select(mails).where(mine).order_by(mails.c.id)).all()
+
+
+def _write(
+    store: CampaignStore, wanted: Iterable[tuple[int, str, int]], outbox: Path, ways: Sequence[str]
+) -> list[Path]:
+    for form_id, kind, number in wanted:
+        with store.writing() as connection:
+            key = f"{form_id}:{kind}:{number}"
+            if connection.scalar(select(mails.c.id).where(mails.c.key == key)) is None:
+                form = connection.execute(select(forms).where(forms.c.id == form_id)).one()
+                _keep(store, connection, form, key, kind, ways)
+    return _put_into_outbox(store, outbox)
+
+
+def _keep(
+    store: CampaignStore,
+    connection: Connection,
+    form: Form,
+    key: str,
+    kind: str,
+    ways: Sequence[str],
+) -> None:
+    person = connection.execute(select(people).where(people.c.id == form.person_id)).one()
+    sheet = sheet_of(store, connection, form)
+    at = now()
+    mail = compose(sheet, person.name, person.email, kind, ways, at)
+    mail["Message-ID"] = f"<{form.code.lower()}.{key.partition(':')[2]}@{_host(sheet)}>".replace(
+        ":", "."
+    )
+    name = f"{kind}-{form.code}-{key.rpartition(':')[2]}.eml"
+    row = {"campaign_id": store.id, "person_id": person.id, "key": key, "kind": kind}
+    row |= {
+        "form_id": form.id,
+        "subject": str(mail["Subject"]),
+        "file": name,
+        "content": mail.as_bytes(),
+    }
+    row |= {"state": "held", "attempts": 0, "written_at": at}
+    connection.execute(insert(mails).values(row))
+
+
+def _host(sheet: Sheet) -> str:
+    return sheet.contact.rpartition("@")[2] or "citebed.invalid"
+
+
+def compose(
+    sheet: Sheet, name: str, address: str, kind: str, ways: Sequence[str], at: datetime
+) -> EmailMessage:
+    """The mail that brings a form, with the materials asked for."""
+    if not sheet.contact:
+        raise CitebedError(
+            "the campaign has no mail address of its organiser: give one with 'citebed campaign "
+            f"settings {sheet.campaign} --contact name@host'."
+        )
+    mail = EmailMessage(policy=SMTP_POLICY)
+    again = "Reminder: " if kind == "reminder" else ""
+    mail["Subject"] = _one_line(f"{again}{sheet.title}: {_subject(sheet)} ({sheet.code})")
+    mail["From"] = _address(sheet.organiser or sheet.title, sheet.contact)
+    mail["To"] = _address(name, address)
+    mail["Date"] = format_datetime(at)
+    mail["Auto-Submitted"] = "auto-generated"
+    mail.set_content(_body(sheet, ways))
+    if "pdf" in ways:
+        mail.add_attachment(
+            pdf_form.write(sheet), "application", "pdf", filename=f"{sheet.code}.pdf"
+        )
+    if "html" in ways:
+        mail.add_attachment(html_form.write(sheet), subtype="html", filename=f"{sheet.code}.html")
+    return mail
+
+
+def _subject(sheet: Sheet) -> str:
+    if sheet.is_second:
+        return "a second opinion on papers"
+    return "your research questions" if sheet.phase == 1 else "papers you did not cite"
+
+
+def check_address(address: str) -> None:
+    """Refuse what is no mail address."""
+    _address("", address)
+
+
+def _address(name: str, address: str) -> Address:
+    try:
+        return Address(_one_line(name), addr_spec=address)
+    except (ValueError, IndexError) as error:
+        shown = _one_line(address)[:100]
+        raise CitebedError(f"'{shown}' is no mail address; expected name@host.") from error
+
+
+def _one_line(text: str) -> str:
+    """Without line ends and control characters, which would start a header of their own."""
+    return " ".join(re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", " ", text).split())
+
+
+_INVITATION = (
+    "we build a test collection for research on finding papers, and ask the authors themselves "
+    "what is relevant. It takes some minutes, and you would help us much. What we ask for is "
+    "explained in the form."
+)
+
+
+_SECOND_OPINION = (
+    "we build a test collection for research on finding papers, and ask the authors of papers what "
+    "is relevant to the questions behind them. To learn how far two people agree, we ask you to "
+    "judge a list of papers for a question of somebody else. It takes some minutes, and you would "
+    "help us much. What we ask for is explained in the form."
+)
+
+
+def _body(sheet: Sheet, ways: Sequence[str]) -> str:
+    paragraphs = [f"Dear {_one_line(sheet.person)},"]
+    greeting = _SECOND_OPINION if sheet.is_second else _INVITATION
+    paragraphs += [greeting] if "text" in ways else sheet.instructions()
+    offers = {
+        "web": f"on the web, at your own page: {sheet.link}",
+        "html": "in the attached HTML file, which works offline and makes a small answer file to "
+        "send back",
+        "pdf": "in the attached PDF form",
+        "text": "in the form below, simply in your reply",
+    }
+    chosen = [f"- {text}" for way, text in offers.items() if way in ways]
+    paragraphs.append("You can answer, whichever you like best:\n" + "\n".join(chosen))
+    paragraphs.append(f"The papers, with links: {sheet.list_url}")
+    if "text" in ways:
+        paragraphs.append(text_form.write(sheet))
+    else:
+        paragraphs.append(f"Form: {sheet.code}")
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def _put_into_outbox(store: CampaignStore, outbox: Path) -> list[Path]:
+    """Make files of the mails that are none yet; also of those that a kill kept from it."""
+    held = (mails.c.campaign_id == store.id) & (mails.c.state == "held")
+    with store.reading() as connection:
+        rows = connection.execute(select(mails).where(held).order_by(mails.c.id)).all()
+    done = []
+    for row in rows:
+        path = outbox / row.file
+        write_whole(path, row.content, private=True)  # it has somebody's personal link
+        if _mark(store, row.id, "held", "written"):  # else another process counts it
+            done.append(path)
+    return done
+
+
+def _mark(store: CampaignStore, mail: int, before: str, state: str, **more: Any) -> bool:
+    """Change the state of a mail, if it is still what it was: two senders cannot both take it."""
+    with store.writing() as connection:
+        mine = (mails.c.id == mail) & (mails.c.state == before)
+        changed = connection.execute(update(mails).where(mine).values(state=state, **more))
+        return bool(changed.rowcount)
+
+
+def send(
+    store: CampaignStore,
+    smtp: Smtp,
+    *,
+    most: int | None = None,
+    pause: Callable[[float], None] = time.sleep,
+) -> Sent:
+    """Send the mails that wait, each once, so many a minute; what the server put off waits on."""
+    refuse_offline("sending mails", "The mails are in the outbox; send them from there.")
+    ready = (mails.c.campaign_id == store.id) & (mails.c.state == "written")
+    with store.reading() as connection:
+        rows = connection.execute(
+            select(mails, people.c.opted_out_at)
+            .join(people, people.c.id == mails.c.person_id)
+            .where(ready)
+            .order_by(mails.c.id)
+            .limit(most)
+        ).all()
+        waited_for = {form.id for form in _waited_for(store, connection)}
+        stuck = (mails.c.campaign_id == store.id) & (mails.c.state == "sending")
+        unsure = tuple(connection.scalars(select(mails.c.file).where(stuck)))
+    counts = {"sent": 0, "failed": 0, "written": 0}
+    if rows:
+        with _connected(smtp) as server:
+            for number, row in enumerate(rows):
+                if number:
+                    pause(60 / smtp.per_minute)
+                if why := _needless(row, waited_for):
+                    _mark(store, row.id, "written", "failed", error=why)
+                    counts["failed"] += 1
+                elif _mark(store, row.id, "written", "sending", attempts=row.attempts + 1):
+                    state, error = _hand_in(server, row.content, row.attempts + 1)
+                    sent_at = now() if state == "sent" else None
+                    _mark(store, row.id, "sending", state, error=error, sent_at=sent_at)
+                    counts[state] += 1
+    return Sent(counts["sent"], counts["failed"], counts["written"], unsure)
+
+
+def _needless(mail: Row[Any], waited_for: Container[int]) -> str:
+    """Why a mail in the outbox should not go out any more, if so."""
+    if mail.opted_out_at is not None:
+        return "opted out"
+    is_late = mail.kind == "reminder" and mail.form_id not in waited_for
+    return "not needed any more: answered since, or the form has ended" if is_late else ""
+
+
+def _hand_in(server: smtplib.SMTP, content: bytes, attempt: int) -> tuple[str, str | None]:
+    """Give a mail to the server: ``sent``, ``failed`` for good, or ``written`` to try again."""
+    from email import message_from_bytes
+    from email.policy import default
+
+    try:
+        server.send_message(message_from_bytes(content, policy=default))
+    except smtplib.SMTPRecipientsRefused as error:
+        code, said = next(iter(error.recipients.values()))
+    except smtplib.SMTPResponseException as error:
+        code, said = error.smtp_code, error.smtp_error  # type: ignore[assignment]
+    else:
+        return "sent", None
+    told = f"{code} {said.decode('utf-8', 'replace') if isinstance(said, bytes) else said}"
+    again = 400 <= code < 500 and attempt < MOST_ATTEMPTS
+    return ("written" if again else "failed"), told[:500]
+
+
+def _connected(smtp: Smtp) -> smtplib.SMTP:
+    try:
+        server = smtplib.SMTP(smtp.host, smtp.port, timeout=60)
+        if smtp.starttls:
+            server.starttls(context=ssl.create_default_context())
+        if smtp.user:
+            server.login(smtp.user, os.environ.get(PASSWORD, ""))
+    except (OSError, smtplib.SMTPException) as error:
+        raise CitebedError(
+            f"the mail server {smtp.host}:{smtp.port} does not take mails: {error}. The mails "
+            "are in the outbox, and wait to be sent."
+        ) from error
+    return server

@@ -1,0 +1,265 @@
+"""Phase two's searches: by hand at a desk, by retrieval models, by bibliographic coupling.
+
+Every search by hand is on record with its results and the documents that were marked in it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Container, Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+from sqlalchemy import Connection, Row, func, insert, select
+
+from citebed.collection import Collection
+from citebed.errors import CitebedError, UnknownName
+from citebed.judging.asking.questions import all_questions
+from citebed.judging.forms.sheet import Entry
+from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.schema import (
+    CURRENT,
+    items,
+    judgements,
+    marks,
+    now,
+    questions,
+    references,
+    searches,
+)
+from citebed.retrieval.recommending.recommender import Recommender
+from citebed.retrieval.running.runner import RunOptions, run_queries
+from citebed.runs.ranking import in_rank_order
+from citebed.runs.tables import Qrels, Run
+from citebed.runs.writing import write_qrels
+
+MODELS = {
+    "okapi": "okapi+feedback(terms=20,from={judged})",
+    "kl": "kl(mu=1000)+feedback(terms=20,from={judged})",
+    "cosine": "cosine",
+}
+"""The three models of the paper; feedback comes from the relevant references of phase one."""
+COUPLING = "coupling"
+DEPTH = 100
+
+
+class Hit(NamedTuple):
+    """A result of a search by hand; one that is ``cited`` was its author's to judge before."""
+
+    rank: int
+    doc_id: str
+    title: str
+    authors: tuple[str, ...]
+    year: int | None
+    marked: bool = False
+    cited: bool = False
+
+
+class Cited(NamedTuple):
+    """A reference of a question's paper, with what its author said of it in phase one."""
+
+    entry: Entry
+    doc_id: str | None
+    judged: bool
+    value: int | None
+    comment: str
+
+
+def question_row(store: CampaignStore, connection: Connection, query_id: str) -> Row[Any]:
+    """The question of that id."""
+    every = all_questions(store)
+    found = connection.execute(every.where(questions.c.query_id == query_id)).first()
+    if found is None:
+        known = (each.query_id for each in connection.execute(every))
+        raise UnknownName("query", query_id, known)
+    return found
+
+
+def search_by_hand(
+    store: CampaignStore,
+    recommender: Recommender,
+    query_id: str,
+    text: str,
+    who: str = "organiser",
+    k: int = 30,
+) -> tuple[int, list[Hit]]:
+    """Search for a question with words of one's own; the search's id, and its results.
+
+    ``k`` of them are finds; what the question's paper cites stands among them, and is none.
+    """
+    if not text.strip():
+        raise CitebedError("there is nothing to search for: type some words.")
+    with store.reading() as connection:
+        cited = known_before(connection, question_row(store, connection, query_id))
+    most = k + len(cited)
+    found = recommender.recommend(text, most, least=0).table  # whatever somebody types is meant
+    rows = _with_finds(found.select("doc_id", "title", "authors", "year").iter_rows(), cited, k)
+    with store.writing() as connection:
+        question = question_row(store, connection, query_id)
+        row = {"question_id": question.id, "text": text, "model": str(recommender.pipeline)}
+        row |= {"results": [doc_id for doc_id, *_ in rows], "who": who, "at": now()}
+        made = insert(searches).returning(searches.c.id).values(row)
+        search = int(connection.execute(made).scalar_one())
+        chosen = set(marked(connection, question.id))
+    return search, [
+        Hit(rank, doc_id, title, tuple(authors or ()), year, doc_id in chosen, doc_id in cited)
+        for rank, (doc_id, title, authors, year) in enumerate(rows, 1)
+    ]
+
+
+def _with_finds(rows: Iterable[Any], cited: Container[str], k: int) -> list[Any]:
+    """The first results, up to the last of ``k`` that are not cited."""
+    taken: list[Any] = []
+    for row in rows:
+        if k <= 0:
+            break
+        taken.append(row)
+        k -= row[0] not in cited
+    return taken
+
+
+def known_before(connection: Connection, question: Row[Any]) -> set[str]:
+    """The documents that a search is not for: what the question's paper cites, and itself."""
+    mine = (references.c.paper_id == question.paper_id) & references.c.doc_id.is_not(None)
+    return {question.paper, *connection.scalars(select(references.c.doc_id).where(mine))}
+
+
+def judged_references(connection: Connection, question: Row[Any]) -> list[Cited]:
+    """What a question's author judged in phase one, the best first; searches are guided by it."""
+    theirs = (judgements.c.item_id == items.c.id) & CURRENT
+    theirs &= judgements.c.person_id == question.person_id
+    columns = [references.c[name] for name in Entry._fields]
+    said = [judgements.c.id, judgements.c.value, judgements.c.comment]
+    rows = connection.execute(
+        select(*columns, references.c.doc_id, *said)
+        .join(items, items.c.reference_id == references.c.id)
+        .outerjoin(judgements, theirs)
+        .where(items.c.question_id == question.id)
+        .order_by(references.c.number)
+    )
+    found = [
+        Cited(Entry(*entry), doc_id, judgement is not None, value, comment or "")
+        for *entry, doc_id, judgement, value, comment in rows
+    ]
+    return sorted(found, key=lambda each: (not each.judged, -(each.value or 0)))
+
+
+def mark(
+    store: CampaignStore,
+    query_id: str,
+    doc_id: str,
+    *,
+    search: int | None = None,
+    who: str = "organiser",
+    on: bool = True,
+) -> None:
+    """Mark a document as a candidate for judging, or take the mark away."""
+    with store.writing() as connection:
+        question = question_row(store, connection, query_id)
+        rank = 0
+        if search is not None:
+            results = connection.scalar(
+                select(searches.c.results).where(
+                    searches.c.id == search, searches.c.question_id == question.id
+                )
+            )
+            if results is None or doc_id not in results:
+                raise CitebedError(f"the search {search} did not find '{doc_id}' for that query: "
+                                   "mark one of its results, or look at more.")  # fmt: skip
+            rank = results.index(doc_id) + 1
+        if (doc_id in marked(connection, question.id)) is on:
+            return
+        row = {"question_id": question.id, "search_id": search, "doc_id": doc_id, "rank": rank}
+        connection.execute(insert(marks).values(**row, marked=on, who=who, at=now()))
+
+
+def marked(connection: Connection, question: int) -> list[str]:
+    """The documents that are marked for a question, in the order of marking."""
+    chosen: dict[str, None] = {}
+    rows = select(marks.c.doc_id, marks.c.marked).where(marks.c.question_id == question)
+    for doc_id, on in connection.execute(rows.order_by(marks.c.id)):
+        chosen.pop(doc_id, None)
+        if on:
+            chosen[doc_id] = None
+    return list(chosen)
+
+
+class PastSearch(NamedTuple):
+    """A search by hand on record: what was typed, by whom, what came, what was marked in it."""
+
+    search: int
+    text: str
+    who: str
+    at: datetime
+    found: tuple[str, ...]
+    marks: int
+
+
+def past_searches(connection: Connection, question: int) -> list[PastSearch]:
+    """The searches by hand for a question, the first one first."""
+    mine = select(searches).where(searches.c.question_id == question).order_by(searches.c.id)
+    count = select(marks.c.search_id, func.count()).where(marks.c.question_id == question)
+    counts = count.where(marks.c.marked).group_by(marks.c.search_id)
+    marked_in = {row[0]: row[1] for row in connection.execute(counts)}
+    return [
+        PastSearch(row.id, row.text, row.who, row.at, tuple(row.results), marked_in.get(row.id, 0))
+        for row in connection.execute(mine)
+    ]
+
+
+def automatic_runs(
+    collection: Collection,
+    queries: Mapping[str, str],
+    judged: Qrels,
+    models: Mapping[str, str] = MODELS,
+    depth: int = DEPTH,
+) -> list[Run]:
+    """The runs of the models for queries as they are worded now."""
+    table = pl.DataFrame({"query_id": list(queries), "text": list(queries.values())})
+    runs = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "judged.qrels"
+        write_qrels(path, judged)
+        for name, model in models.items():
+            options = RunOptions(depth=depth)
+            run = run_queries(collection, None, table, model.format(judged=path), options)
+            runs.append(Run(run.table, name))
+    return runs
+
+
+def coupled(collection: Collection, relevant: Iterable[str], depth: int = DEPTH) -> list[str]:
+    """Documents that cite what the relevant ones cite, the most common references first.
+
+    Bibliographic coupling, which Cranfield 2 searched with. Counted are references in common, over
+    all relevant documents; where a collection has couplings ready, those count instead.
+    """
+    given = set(relevant)
+    links = collection.links
+    ready = links.filter(pl.col("kind") == "coupled", pl.col("doc_id").is_in(given))
+    if ready.height:
+        pairs = ready.select(doc_id="target_id", common=pl.col("weight").cast(pl.Float64))
+    else:
+        cites = links.filter(pl.col("kind") == "cites").select(
+            "doc_id", cited=pl.coalesce("target_id", "target")
+        )
+        of_relevant = cites.filter(pl.col("doc_id").is_in(given)).group_by("cited").len("common")
+        pairs = cites.unique().join(of_relevant, on="cited").select("doc_id", "common")
+    ranked = (
+        pairs.filter(pl.col("doc_id").is_not_null(), ~pl.col("doc_id").is_in(given))
+        .group_by("doc_id")
+        .agg(pl.col("common").sum())
+        .sort(["common", "doc_id"], descending=True)
+    )
+    return ranked["doc_id"].head(depth).to_list()
+
+
+def ranked_lists(runs: Sequence[Run], depth: int = DEPTH) -> dict[str, dict[str, list[str]]]:
+    """By query, the document ids of each run in the order of its ranking."""
+    lists: dict[str, dict[str, list[str]]] = {}
+    for run in runs:
+        grouped = in_rank_order(run).group_by("query_id", maintain_order=True).agg("doc_id")
+        for query_id, doc_ids in grouped.iter_rows():
+            lists.setdefault(query_id, {})[run.name] = doc_ids[:depth]
+    return lists

@@ -1,0 +1,231 @@
+"""The judgements of a campaign as a test collection that others can use, named by its content.
+
+A version is the hash of queries and judgements: the same judgements give the same version, so
+that a published number can name the judgements it used. Every export is on record, and the
+changelog tells what each version has more than the one before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+from sqlalchemy import Connection, func, select
+
+from citebed.collection import Collection
+from citebed.collection.exporting import export as export_collection
+from citebed.collection.tables import QUERIES
+from citebed.errors import CitebedError
+from citebed.files.writing import whole_folder
+from citebed.judging.answers.judgement_tables import (
+    SETS,
+    current_judgements,
+    mapping_rule,
+    qrels_of,
+)
+from citebed.judging.asking.questions import live_questions, wording_of
+from citebed.judging.results.source_tables import first_sources, judged_queries
+from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.schema import events, found, items, judgements, pools, wordings
+from citebed.runs.tables import Qrels
+from citebed.runs.writing import write_qrels
+from citebed.wording import count, json_text, printable
+
+MANIFEST = "campaign.json"
+SHAPES = ("beir", "ir_datasets")
+
+
+class Exported(NamedTuple):
+    """An export: its folder, its version, and how many queries and judgements each set has."""
+
+    folder: Path
+    version: str
+    sets: dict[str, tuple[int, int]]
+
+
+class _Contents(NamedTuple):
+    topics: pl.DataFrame
+    sets: dict[str, Qrels]
+    sources: pl.DataFrame
+    lines: dict[str, list[dict[str, Any]]]
+    last: int
+
+    def version(self) -> str:
+        digest = hashlib.sha256()
+        for row in self.topics.select("query_id", "text").sort("query_id").iter_rows():
+            digest.update(json_text(row).encode() + b"\n")
+        for name, qrels in self.sets.items():
+            for row in qrels.table.sort("query_id", "doc_id").iter_rows():
+                digest.update(json_text([name, *row]).encode() + b"\n")
+        return digest.hexdigest()[:12]
+
+
+def export_campaign(
+    store: CampaignStore,
+    collection: Collection,
+    folder: str | Path,
+    *,
+    graded: bool = False,
+    shapes: tuple[str, ...] = (),
+) -> Exported:
+    """Write J1, J2 and J1+2, topics, pools and all judgements into a folder, whole or not at all.
+
+    The second field of a judgement is what found the document first: ``cited``, ``manual`` or
+    ``automatic``, of which the version knows nothing.
+    ``shapes`` adds the collection with these queries and judgements in the form of BEIR and of
+    ir_datasets.
+    """
+    folder = Path(folder)
+    if folder.exists() and not (folder / MANIFEST).is_file() and any(folder.iterdir()):
+        raise CitebedError(f"'{printable(folder)}' holds something else than an export of a "
+                           "campaign; name another folder.")  # fmt: skip
+    with store.reading() as connection:
+        contents = _gather(store, connection, graded)
+    version = contents.version()
+    sizes = {
+        name: (qrels.table["query_id"].n_unique(), qrels.table.height)
+        for name, qrels in contents.sets.items()
+    }
+    facts = {
+        "campaign": store.name,
+        "version": version,
+        "simulated": store.simulated,
+        "rule": mapping_rule(store, graded=graded),
+        "judgements_up_to": contents.last,
+        "sets": {name: {"queries": q, "judgements": j} for name, (q, j) in sizes.items()},
+    }
+    _note(store, facts)
+    with whole_folder(folder) as draft:
+        _write(draft, contents, facts)
+        (draft / "CHANGELOG.md").write_text(_changelog(store), "utf-8")
+        for shape in shapes:
+            view = JudgedCollection(collection, contents.topics, contents.sets)
+            export_collection(view, shape, draft / shape)
+    return Exported(folder, version, sizes)
+
+
+def _gather(store: CampaignStore, connection: Connection, graded: bool) -> _Contents:
+    sets = {name: qrels_of(store, connection, name, graded=graded) for name in SETS}
+    topics: list[dict[str, str]] = []
+    history: list[dict[str, Any]] = []
+    lists: list[dict[str, Any]] = []
+    for each in list(live_questions(store, connection)):
+        stated = wording_of(connection, each.id, "stated").text
+        text = wording_of(connection, each.id).text
+        topics.append({"query_id": each.query_id, "text": text, "original": stated,
+                       "paper_id": each.paper})  # fmt: skip
+        history += _wordings(connection, each)
+        lists += _pools(connection, each)
+    said = current_judgements(store, connection, excluded=True)
+    said = said.with_columns(pl.col("answered_at").dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    said = said.drop("judge", "item_id").rename({"judge_id": "judge"})
+    columns = dict.fromkeys(("query_id", "text", "original", "paper_id"), pl.String)
+    lines = {"wordings": history, "pools": lists, "judgements": said.to_dicts()}
+    last = int(connection.scalar(select(func.max(judgements.c.id))) or 0)
+    sources = first_sources(judged_queries(store, connection))
+    return _Contents(pl.DataFrame(topics, columns), sets, sources, lines, last)
+
+
+def _wordings(connection: Connection, question: Any) -> Iterator[dict[str, Any]]:
+    rows = connection.execute(
+        select(wordings).where(wordings.c.question_id == question.id).order_by(wordings.c.id)
+    )
+    for row in rows:
+        yield {"query_id": question.query_id, "kind": row.kind, "text": row.text,
+               "classes": row.classes, "at": f"{row.at:%Y-%m-%dT%H:%M:%SZ}"}  # fmt: skip
+
+
+def _pools(connection: Connection, question: Any) -> Iterator[dict[str, Any]]:
+    """Every pooled document with all methods that found it, and at which rank."""
+    mine = pools.c.question_id == question.id
+    for pool in connection.execute(select(pools).where(mine).order_by(pools.c.round)).all():
+        ways: dict[str, dict[str, int]] = {}
+        for row in connection.execute(select(found).where(found.c.pool_id == pool.id)):
+            ways.setdefault(row.doc_id, {})[row.method] = row.rank
+        pooled = connection.execute(
+            select(items).where(items.c.pool_id == pool.id).order_by(items.c.position)
+        )
+        for row in pooled:
+            place = {"query_id": question.query_id, "list": pool.round, "pooling": pool.method}
+            place |= {"position": row.position, "doc_id": row.doc_id, **row.drawn}
+            yield place | {"found": ways.get(row.doc_id, {})}
+
+
+def _write(draft: Path, contents: _Contents, facts: Mapping[str, Any]) -> None:
+    pair = ["query_id", "doc_id"]
+    for name, qrels in contents.sets.items():
+        table = qrels.table.join(contents.sources, on=pair, how="left", maintain_order="left")
+        write_qrels(draft / f"{name}.qrels", Qrels(table, name))
+    for name, column in (("topics", "text"), ("topics.original", "original")):
+        rows = contents.topics.select("query_id", text=column, paper_id="paper_id")
+        rows.write_ndjson(draft / f"{name}.jsonl")
+        tabbed = (f"{query_id}\t{text}\n" for query_id, text, _ in rows.iter_rows())
+        (draft / f"{name}.tsv").write_text("".join(tabbed), "utf-8")
+    for name, lines in contents.lines.items():
+        text = "".join(f"{json_text(line)}\n" for line in lines)
+        (draft / f"{name}.jsonl").write_text(text, "utf-8")
+    files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in draft.iterdir()}
+    whole = {**facts, "files": dict(sorted(files.items()))}
+    (draft / MANIFEST).write_text(json_text(whole, indent=2) + "\n", "utf-8")
+
+
+def _note(store: CampaignStore, facts: Mapping[str, Any]) -> None:
+    """Put a version on record, once for each time that it is not the one before."""
+    with store.writing() as connection:
+        before = _exports(store, connection)
+        if not before or before[-1].detail["version"] != facts["version"]:
+            store.log(connection, "exported", **facts)
+
+
+def _exports(store: CampaignStore, connection: Connection) -> list[Any]:
+    mine = (events.c.campaign_id == store.id) & (events.c.what == "exported")
+    return list(connection.execute(select(events).where(mine).order_by(events.c.id)))
+
+
+def _changelog(store: CampaignStore) -> str:
+    with store.reading() as connection:
+        rows = _exports(store, connection)
+    parts = [f"# {store.name}: versions of its judgements, the newest first\n"]
+    entries = []
+    before: dict[str, Any] = {}
+    for row in rows:
+        sets = row.detail["sets"]
+        lines = [f"\n## {row.detail['version']} ({row.at:%Y-%m-%d %H:%M} UTC)\n\n"]
+        for name, size in sets.items():
+            old = before.get(name, {"queries": 0, "judgements": 0})
+            more = f"{size['judgements'] - old['judgements']:+d}"
+            lines.append(f"- {name}: {count(size['judgements'], 'judgement')} ({more}) of "
+                         f"{count(size['queries'], 'query')}\n")  # fmt: skip
+        lines.append(f"- rule: {row.detail['rule']}\n")
+        entries.append("".join(lines))
+        before = sets
+    return "".join([*parts, *reversed(entries)])
+
+
+class JudgedCollection(Collection):
+    """A collection with the queries and judgements of a campaign in place of its own."""
+
+    def __init__(
+        self, collection: Collection, topics: pl.DataFrame, sets: Mapping[str, Qrels]
+    ) -> None:
+        super().__init__(collection.folder)
+        missing = {name: pl.lit(None, kind) for name, kind in QUERIES.items() if name not in topics}
+        self._topics = topics.with_columns(**missing).select(*QUERIES)
+        self._sets = dict(sets)
+
+    @property
+    def query_sets(self) -> tuple[str, ...]:
+        """J1, J2 and both."""
+        return tuple(self._sets)
+
+    def queries(self, name: str) -> pl.DataFrame:
+        """The queries that have judgements in a set."""
+        judged = self._sets[name].table["query_id"].unique()
+        return self._topics.filter(pl.col("query_id").is_in(judged.implode()))
+
+    def qrels(self, name: str) -> Qrels:
+        """A set of judgements."""
+        return self._sets[name]

@@ -1,0 +1,258 @@
+"""The tables of the paper, from a campaign: collections compared, documents by their source.
+
+The named sets: *All Phase One* are all questions that were kept; *T1+2* are those that their
+authors judged in both phases, with all of these judgements; *T1* are the same questions with the
+judgements of phase one.
+Counted are documents of the collection that were judged relevant or not; several judges of a
+document count once, the highest wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import polars as pl
+from sqlalchemy import Connection, select
+
+from citebed.judging.answers.judgement_tables import current_judgements, qrels_of
+from citebed.judging.asking.questions import live_questions
+from citebed.judging.store.handle import CampaignStore
+from citebed.judging.store.schema import pools
+
+Relevant = Mapping[str, bool]
+"""Judged documents: whether they are relevant."""
+
+
+class Elsewhere(NamedTuple):
+    """Another collection, by published figures (Ritchie, Robertson & Teufel, Table 2)."""
+
+    name: str
+    queries: int
+    relevant: float
+    irrelevant: float
+    documents: int
+
+
+ELSEWHERE = (
+    Elsewhere("Cranfield 2", 221, 7.0, 4.1, 1400),
+    Elsewhere("TREC 8", 150, 94, 1642, 528_000),
+    Elsewhere("TREC Robust", 50, 131.2, 624.74, 1_033_000),
+)
+CRANFIELD = {
+    "all": (11.1, 7.0, 4.1),
+    "phase one": (7.1, 4.5, 2.6),
+    "phase two": (4.0, 2.5, 1.5),
+    "manual": (3.3, 2.1, 1.2),
+    "automatic": (0.7, 0.4, 0.3),
+}
+"""Judged documents a query in Cranfield 2: total, relevant, irrelevant (Table 4)."""
+SOURCES = tuple(CRANFIELD)
+LABELS = {"phase one": "cited", "manual": "manual", "automatic": "automatic"}
+"""How the first source of a document is called in the second field of exported judgements."""
+
+
+class Pooling(NamedTuple):
+    """How a list was made: from manual results and ranked lists, without what was listed before."""
+
+    manual: Sequence[str]
+    lists: Mapping[str, Sequence[str]]
+    listed: Sequence[str]
+    size: int = 15
+
+
+class Judged(NamedTuple):
+    """A query with what was judged in each phase, and how its lists were made.
+
+    ``by_author`` says that its author judged in phase two, not a second judge alone.
+    """
+
+    query_id: str
+    first: Relevant
+    second: Relevant
+    rounds: Sequence[Pooling] = ()
+    by_author: bool = True
+
+
+def judged_queries(store: CampaignStore, connection: Connection) -> list[Judged]:
+    """All questions that were kept, with their judgements and lists."""
+    first, second = (_by_query(qrels_of(store, connection, name).table) for name in ("j1", "j2"))
+    said = current_judgements(store, connection).filter("own", pl.col("value").is_not_null())
+    by_author = set(said.filter(pl.col("phase") == 2)["query_id"])
+    return [
+        Judged(
+            each.query_id,
+            first.get(each.query_id, {}),
+            second.get(each.query_id, {}),
+            _rounds(connection, each.id),
+            each.query_id in by_author,
+        )
+        for each in live_questions(store, connection)
+    ]
+
+
+def _by_query(table: pl.DataFrame) -> dict[str, dict[str, bool]]:
+    found: dict[str, dict[str, bool]] = {}
+    for query_id, doc_id, relevance in table.iter_rows():
+        found.setdefault(query_id, {})[doc_id] = relevance > 0
+    return found
+
+
+def _rounds(connection: Connection, question: int) -> list[Pooling]:
+    rows = connection.scalars(
+        select(pools.c.settings).where(pools.c.question_id == question).order_by(pools.c.round)
+    )
+    return [Pooling(*(made[name] for name in Pooling._fields)) for made in rows]
+
+
+def with_both_phases(queries: Iterable[Judged]) -> list[Judged]:
+    """The queries of T1 and T1+2."""
+    return [query for query in queries if query.first and query.second and query.by_author]
+
+
+# --- Table 2 ----------------------------------------------------------------------------------
+
+
+def comparison(queries: Sequence[Judged], documents: int) -> pl.DataFrame:
+    """Table 2: the campaign's sets beside other collections, with relevant documents a thousand."""
+    both = with_both_phases(queries)
+    rows = [
+        _means("All Phase One", [query.first for query in queries], documents),
+        _means("T1", [query.first for query in both], documents),
+        _means("T1+2", [{**query.second, **query.first} for query in both], documents),
+        *ELSEWHERE,
+    ]
+    table = pl.DataFrame(rows, orient="row", schema=list(Elsewhere._fields))
+    thousand = pl.col("relevant") / pl.col("documents") * 1000
+    return table.rename({"name": "collection"}).with_columns(per_thousand=thousand)
+
+
+def _means(name: str, judged: Sequence[Relevant], documents: int) -> Elsewhere:
+    relevant = sum(sum(each.values()) for each in judged)
+    total = sum(map(len, judged))
+    number = len(judged) or 1
+    return Elsewhere(name, len(judged), relevant / number, (total - relevant) / number, documents)
+
+
+# --- Tables 3 and 4 ---------------------------------------------------------------------------
+
+
+class Sources(NamedTuple):
+    """Where a query's judged documents came from: found in references, by hand, by machine.
+
+    By machine is what the ranked lists came to while a list was filled in turn.
+    """
+
+    first: frozenset[str]
+    manual: frozenset[str]
+    automatic: frozenset[str]
+
+    def of(self, doc_id: str) -> list[str]:
+        """All sources of a document, the earliest first."""
+        places = {"phase one": self.first, "manual": self.manual, "automatic": self.automatic}
+        return [name for name, found in places.items() if doc_id in found]
+
+    def of_judged(self, doc_id: str) -> list[str]:
+        """The same of a document that was judged, which came from somewhere."""
+        # A method that does not take turns may go deeper in one list than turns would.
+        return self.of(doc_id) or ["automatic"]
+
+
+def came_to(made: Pooling) -> set[str]:
+    """The documents that ranked lists came to, taking turns, until the list had its size.
+
+    Those passed over because they were there already were found too.
+    """
+    passed = {*made.listed, *made.manual}
+    left = made.size - len({*made.manual} - {*made.listed})
+    readers = [iter(ranking) for ranking in made.lists.values()]
+    found: set[str] = set()
+    while left > 0 and readers:
+        for reader in list(readers):
+            fresh = next((doc for doc in _noted(reader, found) if doc not in passed), None)
+            if fresh is None:
+                readers.remove(reader)
+                continue
+            passed.add(fresh)
+            left -= 1
+            if left <= 0:
+                break
+    return found
+
+
+def _noted(reader: Iterable[str], found: set[str]) -> Iterable[str]:
+    for doc_id in reader:
+        found.add(doc_id)
+        yield doc_id
+
+
+def sources_of(query: Judged, *, by_hand: bool = True) -> Sources:
+    """Who found what; without ``by_hand``, had there been no manual search."""
+    rounds = [each if by_hand else each._replace(manual=()) for each in query.rounds]
+    manual = {doc_id for each in rounds for doc_id in each.manual}
+    automatic = {doc_id for each in rounds for doc_id in came_to(each)}
+    return Sources(frozenset(query.first), frozenset(manual), frozenset(automatic))
+
+
+def first_sources(queries: Iterable[Judged]) -> pl.DataFrame:
+    """Judged documents and their first sources, as Table 3 counts: ``query_id, doc_id, label``."""
+    rows = [
+        (query.query_id, doc_id, LABELS[found.of_judged(doc_id)[0]])
+        for query in queries
+        for found in [sources_of(query)]
+        for doc_id in {**query.second, **query.first}
+    ]
+    columns = dict.fromkeys(("query_id", "doc_id", "label"), pl.String)
+    return pl.DataFrame(rows, columns, orient="row")
+
+
+def by_source(queries: Sequence[Judged]) -> pl.DataFrame:
+    """Table 3: judged documents a query of T1+2 by their first source, and those of one only.
+
+    ``part`` is ``judged``, ``unique`` or ``unique without manual``.
+    """
+    both = with_both_phases(queries)
+    counts: dict[tuple[str, str], list[int]] = {}
+    for query in both:
+        _count(query, counts)
+    number = len(both) or 1
+    rows = []
+    for part in ("judged", "unique", "unique without manual"):
+        for source in SOURCES:
+            total, relevant = counts.get((part, source), [0, 0])
+            means = (total / number, relevant / number, (total - relevant) / number)
+            rows.append((part, source, *means))
+    columns = ["part", "source", "total", "relevant", "irrelevant"]
+    return pl.DataFrame(rows, orient="row", schema=columns)
+
+
+def _count(query: Judged, counts: dict[tuple[str, str], list[int]]) -> None:
+    found = sources_of(query)
+    without = sources_of(query, by_hand=False)
+    for doc_id, relevant in {**query.second, **query.first}.items():
+        sources = found.of_judged(doc_id)
+        _add(counts, "judged", sources[0], relevant)
+        if len(sources) == 1:
+            _add(counts, "unique", sources[0], relevant)
+        alone = without.of(doc_id)
+        if len(alone) == 1:
+            _add(counts, "unique without manual", alone[0], relevant)
+
+
+def _add(counts: dict[tuple[str, str], list[int]], part: str, source: str, relevant: bool) -> None:
+    above = {"manual": ["phase two"], "automatic": ["phase two"]}.get(source, [])
+    for name in ("all", *above, source):
+        cell = counts.setdefault((part, name), [0, 0])
+        cell[0] += 1
+        cell[1] += relevant
+
+
+def beside_cranfield(queries: Sequence[Judged]) -> pl.DataFrame:
+    """Table 4: judged documents by source, beside Cranfield 2's."""
+    mine = by_source(queries).filter(pl.col("part") == "judged").drop("part")
+    theirs = pl.DataFrame(
+        [(source, *means) for source, means in CRANFIELD.items()],
+        orient="row",
+        schema=["source", "cranfield_total", "cranfield_relevant", "cranfield_irrelevant"],
+    )
+    return mine.join(theirs, on="source", how="left", maintain_order="left")

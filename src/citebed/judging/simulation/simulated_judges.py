@@ -1,0 +1,236 @@
+"""Simulated judges: which queries of a judged collection they are asked, and what they answer.
+
+A query plays a research question, and the simulated paper behind it cites some of the documents
+that are relevant to it, and some that are not. Its author knows what the collection knows: a
+document is relevant if it was judged so there, and every other one is not.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+from citebed.collection import Collection
+from citebed.errors import CitebedError
+from citebed.judging.asking.papers import Author, Cited, Lookup, SourcePaper, entry_of
+from citebed.judging.forms.sheet import Answers, Said
+from citebed.judging.pools.pooling_methods import read_method
+from citebed.judging.settings import Settings
+from citebed.runs.tables import Run
+from citebed.wording import printable
+
+System = str | Path | Run
+"""A run or its file, or a retrieval model as `citebed search` takes it."""
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """How a campaign is played.
+
+    ``judges`` are invited; each answers a phase with the chance ``response`` and ``response_two``,
+    by default the shares of the paper (85 of 500, 44 of 74). A judgement is turned with the chance
+    ``noise``; as many documents at the end of a list stay unanswered as are drawn with the chance
+    ``laziness`` each. A paper cites the share ``cited`` of its query's relevant documents (the
+    paper's found 4.82 of 11.39 there) and ``irrelevant`` others. By hand the organiser looks at
+    ``effort`` results of several searches for a query (`simulated_desk`), and is right about each
+    with the chance ``skill``. Without ``systems`` the paper's three models search. What the paper
+    does not tell (noise, laziness, effort, skill) are guesses.
+    """
+
+    pool: int = 15
+    judges: int = 60
+    seed: int = 0
+    response: float = 85 / 500
+    response_two: float = 44 / 74
+    noise: float = 0.05
+    laziness: float = 0.1
+    cited: float = 4.82 / 11.39
+    irrelevant: int = 3
+    effort: int = 20
+    skill: float = 0.8
+    systems: tuple[System, ...] = ()
+    method: str = "rounds"
+
+    def __post_init__(self) -> None:
+        for name in ("response", "response_two", "noise", "laziness", "cited", "skill"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise CitebedError(
+                    f"found {name}={getattr(self, name)}, expected a share from 0 to 1."
+                )
+        for name, least in {"pool": 1, "judges": 1, "irrelevant": 0, "effort": 0}.items():
+            if getattr(self, name) < least:
+                raise CitebedError(f"found {name}={getattr(self, name)}, expected {least} or more.")
+        if not self.cited and not self.irrelevant:
+            raise CitebedError("papers that cite nothing: raise cited or irrelevant.")
+        read_method(self.method)
+
+    def chance(self, *of: object) -> Random:
+        """Chance of its own for a thing, the same for the same seed."""
+        return Random("/".join(map(str, (self.seed, *of))))
+
+
+def share_of(share: float, number: int) -> int:
+    """A share of a number of things, rounded half up."""
+    return math.floor(share * number + 0.5)
+
+
+class Topic(NamedTuple):
+    """A judged query: relevant documents with their relevance, and those judged not relevant."""
+
+    query_id: str
+    text: str
+    relevant: Mapping[str, int]
+    others: tuple[str, ...]
+
+
+def judged_topics(collection: Collection, query_set: str | None = None) -> tuple[str, list[Topic]]:
+    """The judged queries of a set, or of the first set that has any; with the set's name."""
+    for name in collection.query_sets if query_set is None else (query_set,):
+        if found := _topics(collection, name):
+            return name, found
+    place = printable(collection.folder)
+    what = f"the query set '{query_set}' of {place}" if query_set else place
+    raise CitebedError(
+        f"{what} has no query with a relevant document: simulate on a collection that was judged, "
+        "such as Cranfield ('citebed fetch cranfield'), or import queries and qrels with it."
+    )
+
+
+def _topics(collection: Collection, name: str) -> list[Topic]:
+    here = set(collection.documents["doc_id"])
+    judged: dict[str, dict[str, int]] = {}
+    for query_id, doc_id, relevance in collection.qrels(name).table.iter_rows():
+        if doc_id in here:
+            judged.setdefault(query_id, {})[doc_id] = relevance
+    found = []
+    for query_id, text in collection.queries(name).select("query_id", "text").iter_rows():
+        known = judged.get(query_id, {})
+        relevant = {doc_id: value for doc_id, value in known.items() if value > 0}
+        others = tuple(doc_id for doc_id in known if doc_id not in relevant)
+        if relevant and text.strip():
+            found.append(Topic(query_id, text, relevant, others))
+    return found
+
+
+# --- papers -----------------------------------------------------------------------------------
+
+
+class Dealt(NamedTuple):
+    """A query and the numbers of the judges who are asked it: the authors of its paper."""
+
+    label: str
+    topic: Topic
+    judges: tuple[int, ...]
+
+
+def deal(topics: Sequence[Topic], options: Simulation) -> list[Dealt]:
+    """Give each judge a query at random; where judges are more, several share one as co-authors."""
+    mixed = options.chance("queries").sample(topics, len(topics))[: options.judges]
+    everyone = range(1, options.judges + 1)
+    return [
+        Dealt(f"query-{topic.query_id}", topic, tuple(everyone[at :: len(mixed)]))
+        for at, topic in enumerate(mixed)
+    ]
+
+
+def name_of(judge: int) -> str:
+    """How a simulated judge is called."""
+    return f"Judge {judge}"
+
+
+def papers_of(
+    dealt: Sequence[Dealt], collection: Collection, options: Simulation
+) -> list[SourcePaper]:
+    """The papers behind queries, with authors who do not exist."""
+    lookup = Lookup(collection)
+    everything = collection.documents["doc_id"].to_list()
+    return [
+        SourcePaper(
+            each.label,
+            f"Simulated paper: {textwrap.shorten(each.topic.text, 120, placeholder=' …')}",
+            authors=tuple(
+                Author(name_of(judge), f"judge{judge}@example.invalid") for judge in each.judges
+            ),
+            references=tuple(
+                Cited(entry_of(number, document), document.doc_id)
+                for number, doc_id in enumerate(_cited(each.topic, everything, options), 1)
+                if (document := lookup.document(doc_id)) is not None
+            ),
+        )
+        for each in dealt
+    ]
+
+
+def _cited(topic: Topic, everything: Sequence[str], options: Simulation) -> list[str]:
+    """References in random order; those that were judged not relevant before any others."""
+    chance = options.chance("references", topic.query_id)
+    number = max(1, share_of(options.cited, len(topic.relevant))) if options.cited else 0
+    chosen = chance.sample(list(topic.relevant), number)
+    others = chance.sample(topic.others, min(options.irrelevant, len(topic.others)))
+    left = [doc for doc in everything if doc not in topic.relevant and doc not in topic.others]
+    others += chance.sample(left, min(options.irrelevant - len(others), len(left)))
+    chance.shuffle(chosen := [*chosen, *others])
+    return chosen
+
+
+# --- answers ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SimulatedJudge:
+    """A judge with a query; ``levels`` are the relevances there are, the lowest first."""
+
+    name: str
+    topic: Topic
+    levels: Sequence[int]
+    options: Simulation
+    settings: Settings
+    _said: dict[str, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def says(self, doc_id: str) -> bool:
+        """Whether they hold a document relevant, mistakes included; always the same."""
+        if doc_id not in self._said:
+            chance = self.options.chance("noise", self.name, doc_id).random()
+            mistaken = chance < self.options.noise
+            self._said[doc_id] = (doc_id in self.topic.relevant) != mistaken
+        return self._said[doc_id]
+
+    def grade(self, doc_id: str) -> int:
+        """The grade of phase one: the best relevance has the best grade, the next the next."""
+        if not self.says(doc_id):
+            return 1
+        least, best = self.settings.relevant_from, len(self.settings.grades)
+        relevance = self.topic.relevant.get(doc_id)
+        if relevance is None:
+            return least
+        return max(least, best - (len(self.levels) - 1 - self.levels.index(relevance)))
+
+    def answers(self, code: str, phase: int, listed: Mapping[int, str]) -> Answers:
+        """A form filled in: its documents by their numbers, the last ones left out."""
+        given = Answers(code, questions={1: self.topic.text} if phase == 1 else {})
+        chance = self.options.chance("laziness", self.name, phase)
+        left = sum(chance.random() < self.options.laziness for _ in listed)
+        done = max(1, len(listed) - left)
+        for number in sorted(listed)[:done]:
+            doc_id = listed[number]
+            given.said[1, number] = Said(
+                self.grade(doc_id) if phase == 1 else int(self.says(doc_id))
+            )
+        return given
+
+
+def judges_of(
+    dealt: Sequence[Dealt], topics: Sequence[Topic], options: Simulation, settings: Settings
+) -> dict[str, SimulatedJudge]:
+    """All judges by name."""
+    levels = sorted({value for topic in topics for value in topic.relevant.values()})
+    return {
+        name_of(judge): SimulatedJudge(name_of(judge), each.topic, levels, options, settings)
+        for each in dealt
+        for judge in each.judges
+    }

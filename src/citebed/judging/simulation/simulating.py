@@ -1,0 +1,287 @@
+"""A whole campaign played on a judged collection, so that organisers can plan theirs.
+
+The campaign is a real one, in a database of its own that is marked as simulated: papers, forms,
+mails (which nobody sends), answers, rules, searches by hand, pools, tables. Only its authors are
+made up; see `simulated_judges`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from sqlalchemy import Connection, Row, event, select
+
+from citebed.collection import Collection, open_collection
+from citebed.errors import CitebedError
+from citebed.files.places import names_file
+from citebed.judging.answers.answering import record
+from citebed.judging.answers.judgement_tables import qrels_of
+from citebed.judging.asking.assigning import Form, items_of
+from citebed.judging.asking.papers import add_papers
+from citebed.judging.asking.questions import (
+    all_questions,
+    apply_rules,
+    close_phase_one,
+    live_questions,
+)
+from citebed.judging.campaign import Campaign, new_campaign
+from citebed.judging.pools.pool_making import waiting
+from citebed.judging.pools.searching import automatic_runs, judged_references
+from citebed.judging.results.source_tables import judged_queries
+from citebed.judging.results.tables import marked_simulated
+from citebed.judging.simulation.simulated_desk import searches
+from citebed.judging.simulation.simulated_findings import Judges, expected, per_query, returns_drawn
+from citebed.judging.simulation.simulated_judges import (
+    SimulatedJudge,
+    Simulation,
+    System,
+    Topic,
+    deal,
+    judged_topics,
+    judges_of,
+    papers_of,
+)
+from citebed.judging.store.judgements import Source
+from citebed.judging.store.schema import forms, items, now, people, references
+from citebed.retrieval.index.index import open_index
+from citebed.runs.reading import as_run, as_runs
+from citebed.runs.tables import Run
+from citebed.wording import count, printable
+
+VIA = "simulated"
+"""By which way simulated answers come."""
+TITLE = "SIMULATED campaign: nobody real is asked"
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A simulated campaign's tables: its own, ``expected`` and ``drawn``.
+
+    All have a column ``simulated``. ``queries`` has a row for each query with both phases.
+    """
+
+    query_set: str
+    options: Simulation
+    tables: dict[str, pl.DataFrame]
+    queries: pl.DataFrame
+    folder: Path | None = None
+
+    @property
+    def expected(self) -> pl.DataFrame:
+        """Judgements and relevant documents a query, with their spread."""
+        return self.tables["expected"]
+
+    @property
+    def drawn(self) -> pl.DataFrame:
+        """How many forms and queries other draws of who answers would have given."""
+        return self.tables["drawn"]
+
+    def __repr__(self) -> str:
+        asked, done = count(self.options.judges, "judge"), count(self.queries.height, "query")
+        return f"<SIMULATED campaign of {asked}: {done} with both phases>"
+
+
+def simulate(
+    collection: str | Path | Collection,
+    query_set: str | None = None,
+    options: Simulation | None = None,
+    *,
+    folder: str | Path | None = None,
+) -> Simulated:
+    """Play a campaign on the judged queries of a collection; ``folder`` keeps it."""
+    opened, chosen = open_collection(collection), options or Simulation()
+    name, topics = judged_topics(opened, query_set)
+    dealt = deal(topics, chosen)
+    with _place(folder) as place:
+        campaign = _new(place, opened, chosen)
+        papers = papers_of(dealt, opened, chosen)
+        add_papers(campaign, papers)
+        judges = judges_of(dealt, topics, chosen, campaign.settings)
+        _answer(campaign, judges, 1, chosen)
+        asked = _by_query(campaign, judges)
+        _search_by_hand(campaign, asked, chosen)
+        _pool(campaign, asked, chosen)
+        _answer(campaign, judges, 2, chosen)
+        tables, queries = _tables(campaign, asked)
+        tables |= marked_simulated({"drawn": returns_drawn(papers, judges, chosen)})
+        campaign.database.close()
+    return Simulated(name, chosen, tables, queries, Path(folder) if folder else None)
+
+
+@contextmanager
+def _place(folder: str | Path | None) -> Iterator[Path]:
+    """Where the campaign is; what was begun and failed is taken away again."""
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="citebed-") as made:
+            yield Path(made) / "simulated"
+        return
+    place = Path(folder)
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise CitebedError(
+            f"'{printable(place)}' is there already: name a new folder for the simulated campaign."
+        )
+    try:
+        yield place
+    except BaseException:
+        shutil.rmtree(place, ignore_errors=True)
+        raise
+
+
+def _new(folder: Path, collection: Collection, options: Simulation) -> Campaign:
+    """A campaign whose secret comes from the seed, since the order of lists depends on it."""
+    secret = hashlib.sha256(f"simulated {options.seed}".encode()).hexdigest()
+    campaign = new_campaign(
+        folder,
+        collection,
+        database=str(folder.resolve() / "campaign.sqlite"),
+        simulated=True,
+        secret=secret,
+        title=TITLE,
+        organiser="Nobody (simulated)",
+        contact="organiser@example.invalid",
+        pool_size=options.pool,
+    )
+    # What is made up can be made up again: nobody waits for the disk.
+    event.listen(campaign.database.engine, "connect", _without_waiting)
+    campaign.database.close()
+    return campaign
+
+
+def _without_waiting(connection: Any, _: Any) -> None:
+    connection.execute("PRAGMA synchronous=OFF")
+
+
+# --- answers ----------------------------------------------------------------------------------
+
+
+def _answer(
+    campaign: Campaign, judges: Mapping[str, SimulatedJudge], phase: int, options: Simulation
+) -> None:
+    """Invite all who are due; each of them answers or does not."""
+    campaign.invite(["text"], on=date.max)
+    share = options.response if phase == 1 else options.response_two
+    chosen = (
+        select(forms, people.c.name)
+        .join(people, people.c.id == forms.c.person_id)
+        .where(forms.c.campaign_id == campaign.id, forms.c.phase == phase)
+    )
+    with campaign.writing() as connection:
+        asked = connection.execute(chosen.order_by(forms.c.id)).all()
+        drawn = {form.name: options.chance("response", phase, form.name) for form in asked}
+        for form in (each for each in asked if drawn[each.name].random() < share):
+            answers = judges[form.name].answers(form.code, phase, _listed(connection, form))
+            source = Source(form.person_id, form.id, VIA, now())
+            record(campaign, connection, form, answers, source)
+        apply_rules(campaign, connection)
+        if phase == 1:
+            close_phase_one(campaign, connection)
+
+
+def _listed(connection: Connection, form: Form) -> dict[int, str]:
+    """The documents on a form by their numbers; a simulated form has one question."""
+    if form.phase == 1:
+        mine = references.c.paper_id == form.paper_id
+        chosen = select(references.c.number, references.c.doc_id).where(mine)
+        return {row.number: row.doc_id for row in connection.execute(chosen)}
+    numbers = {item: number for (_, number), item in items_of(connection, form).items()}
+    chosen = select(items.c.id, items.c.doc_id).where(items.c.id.in_(numbers))
+    return {numbers[row.id]: row.doc_id for row in connection.execute(chosen)}
+
+
+def _by_query(campaign: Campaign, judges: Mapping[str, SimulatedJudge]) -> dict[str, Any]:
+    """Who judges each query, by its id in the campaign."""
+    with campaign.reading() as connection:
+        every: list[Row[Any]] = list(connection.execute(all_questions(campaign)))
+    return {question.query_id: judges[question.person] for question in every}
+
+
+# --- phase two --------------------------------------------------------------------------------
+
+
+def _search_by_hand(campaign: Campaign, judges: Judges, options: Simulation) -> None:
+    """The organiser searches for each question and marks what looks relevant, mostly rightly."""
+    if not options.effort:
+        return
+    least = campaign.settings.relevant_from
+    with campaign.reading() as connection:
+        asked = {
+            question.query_id: [
+                cited.entry.title
+                for cited in judged_references(connection, question)
+                if (cited.value or 0) >= least
+            ]
+            for question in live_questions(campaign, connection)
+        }
+    index = open_index(campaign.collection)
+    for query_id, relevant in asked.items():
+        tried = searches(judges[query_id].topic.text, relevant, index.document_frequency)
+        _mark_finds(campaign, query_id, tried, judges[query_id].topic, options)
+
+
+def _mark_finds(
+    campaign: Campaign, query_id: str, tried: Sequence[str], topic: Topic, options: Simulation
+) -> None:
+    """Look at as many results of each search, a document once."""
+    chance, seen = options.chance("desk", query_id), set[str]()
+    for text in tried:
+        search, hits = campaign.search(query_id, text, k=math.ceil(options.effort / len(tried)))
+        for hit in (hit for hit in hits if not hit.cited and hit.doc_id not in seen):
+            seen.add(hit.doc_id)
+            right = chance.random() < options.skill
+            if (hit.doc_id in topic.relevant) is right:
+                campaign.mark(query_id, hit.doc_id, search=search)
+
+
+def _pool(campaign: Campaign, judges: Judges, options: Simulation) -> None:
+    """Make the lists of phase two, from the systems that were given or the paper's."""
+    with campaign.reading() as connection:
+        queries = waiting(campaign, connection)
+        judged = qrels_of(campaign, connection, "j1")
+    if not queries:
+        return
+    models, runs = _systems(judges, options.systems)
+    if models:
+        runs += automatic_runs(campaign.collection, queries, judged, models)
+    chosen = {"method": options.method, "seed": options.seed}
+    campaign.pool(runs or None, options.pool, **chosen)
+
+
+def _systems(judges: Judges, systems: tuple[System, ...]) -> tuple[dict[str, str], list[Run]]:
+    """Models by name, and runs under the campaign's names of queries."""
+    models = [each for each in systems if isinstance(each, str) and not names_file(each)]
+    given = [each for each in systems if each not in models]
+    names = [(judge.topic.query_id, query_id) for query_id, judge in judges.items()]
+    renamed = pl.DataFrame(names, ["topic", "query_id"], orient="row")
+    runs = [_renamed(run, renamed) for run in as_runs(given)] if given else []
+    return {model: model for model in models}, runs
+
+
+def _renamed(run: Run, names: pl.DataFrame) -> Run:
+    table = run.table.rename({"query_id": "topic"}).join(names, on="topic").drop("topic")
+    if names.height and not table.height:
+        raise CitebedError(
+            f"the run '{run.name}' has none of the queries that were asked: give runs of the "
+            "query set that is simulated."
+        )
+    return as_run(table.select("query_id", "doc_id", "score"), run.name)
+
+
+# --- tables -----------------------------------------------------------------------------------
+
+
+def _tables(campaign: Campaign, judges: Judges) -> tuple[dict[str, pl.DataFrame], pl.DataFrame]:
+    with campaign.reading() as connection:
+        queries = judged_queries(campaign, connection)
+    each = per_query(queries, judges)
+    more = {"expected": expected(each)}
+    return campaign.tables() | marked_simulated(more), each.with_columns(simulated=True)

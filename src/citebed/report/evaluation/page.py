@@ -1,0 +1,254 @@
+"""An evaluation as one page: tables, interval plots, every query, and what the scores rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.scoring.comparing import Comparison, Design
+from citebed.evaluation.scoring.ledger import Ledger, MeasureLedger
+from citebed.evaluation.scoring.run_scores import Summary
+from citebed.evaluation.scoring.study import Study
+from citebed.report.drawing import FileNames
+from citebed.report.evaluation.figures import by_query, interval_svg, measure_means, numbers
+from citebed.report.evaluation.queries import (
+    BUDGET,
+    DEPTH,
+    QueryData,
+    Titles,
+    no_titles,
+    query_data,
+)
+from citebed.report.evaluation.table import DAGGER, comparison_notes
+from citebed.report.grid import p_text
+from citebed.report.html.inline_svg import Figure, figure_of
+from citebed.report.html.page import (
+    Cell,
+    Column,
+    Table,
+    counts_table,
+    known,
+    limits_text,
+    number_cell,
+    render,
+)
+from citebed.wording import count
+
+
+@dataclass(frozen=True, kw_only=True)
+class Front:
+    """What a page says of itself, and the texts it shows beside ids.
+
+    ``command`` is how the page was made; ``budget`` limits the characters of data by query.
+    """
+
+    title: str
+    command: str
+    texts: Mapping[str, str] = field(default_factory=dict)
+    titles: Titles = no_titles
+    budget: int = BUDGET
+
+
+def evaluation_page(study: Study, front: Front) -> str:
+    """The page: HTML with its style, script and data, which loads nothing from anywhere.
+
+    With one run there is no comparison, and nothing to lay side by side: its queries are shown
+    alone.
+    """
+    sections = {"data": "Data", "scores": "Scores"}
+    values: dict[str, Any] = {"query_data": None, **_scores(study)}
+    if study.comparisons:
+        sections["comparison"] = "Comparison"
+        values["comparison"] = comparison_table(study.comparisons, study.plan.design)
+        values["comparison_notes"] = comparison_notes(study.comparisons, study.plan.design.alpha)
+    if by_query(study.evaluation.measures):
+        sections["by-query"] = "Query by query"
+        values |= _by_query(query_data(study, front.texts, front.titles, front.budget))
+    sections["ledger"] = "What the scores rest on"
+    ledgers = [scores.ledger for scores in study.evaluation.runs]
+    return render(
+        "evaluation.html.j2", sections, ("tables.js", "queries.js"),
+        title=front.title, command=front.command, libraries=("numpy", "polars", "scipy"),
+        facts=_facts(study), notes=_notes(ledgers), ledger=_ledger(ledgers), **values,
+    )  # fmt: skip
+
+
+# --- data and scores ------------------------------------------------------------------------
+
+
+def _facts(study: Study) -> list[str]:
+    judged = study.judged
+    grades, counts = np.unique(judged.relevance, return_counts=True)
+    each = ", ".join(f"grade {g}: {n:,}" for g, n in zip(grades, counts, strict=True))
+    queries, relevant = len(judged.query_ids), int((judged.relevance > 0).sum())
+    facts = [
+        f"Judgements {judged.name}: {count(queries, 'query')}, "
+        f"{count(len(judged.relevance), 'document')} judged, {relevant:,} of them relevant "
+        f"({each}), {relevant / max(queries, 1):.1f} a query."
+    ]
+    for run in study.runs:
+        queries = run.table["query_id"].n_unique()
+        facts.append(
+            f"Run {run.name}: {count(run.table.height, 'document')} for "
+            f"{count(queries, 'query')}, "
+            f"{run.table.height / max(queries, 1):,.0f} a query."
+        )
+    return facts
+
+
+def _scores(study: Study) -> dict[str, Any]:
+    columns = [Column("run", number=False), Column("queries")]
+    columns += [Column(str(m), _about(m)) for m in study.evaluation.measures]
+    rows = [
+        [Cell(scores.run), Cell(str(scores.ledger.measured), value=scores.ledger.measured)]
+        + [_summary_cell(summary) for summary in summaries]
+        for scores, summaries in zip(study.evaluation.runs, study.summaries, strict=True)
+    ]
+    resampling = study.plan.resampling
+    return {
+        "scores": Table("Means of the runs, with their intervals", columns, rows),
+        "averaged": (
+            "Means are over all judged queries; one that a run lacks counts 0."
+            if study.plan.settings.complete
+            else "Means are over the queries that are judged and in the run."
+        ),
+        "level": f"{resampling.level:.0%}",
+        "seed": resampling.seed,
+        "drawn": "queries" if resampling.clusters is None else "whole clusters of queries",
+        "plots": _interval_plots(study),
+    }
+
+
+def _about(measure: Measure) -> str:
+    first = (type(measure).__doc__ or "").strip().split("\n")[0]
+    return first if measure.SUMMARY == "mean" else f"{first} ({measure.SUMMARY} over queries)"
+
+
+def _summary_cell(summary: Summary) -> Cell:
+    if summary.measure.SUMMARY == "sum":
+        return number_cell(summary.value, ".0f")
+    return number_cell(summary.value, ".4f", limits_text(summary.low, summary.high, ".4f"))
+
+
+def _interval_plots(study: Study) -> list[Figure]:
+    """For each measure the runs' means with their intervals."""
+    names = FileNames()
+    baseline = study.plan.design.baseline if len(study.runs) > 1 else None
+    means = measure_means([run.name for run in study.runs], study.summaries)
+    plots = []
+    for at, (measure, of_runs) in enumerate(means.items()):
+        said = "; ".join(f"{mean.run} {numbers(mean)}" for mean in of_runs)
+        says = f"{measure}, means with intervals: {said}"
+        drawn = interval_svg(str(measure), of_runs, baseline)
+        file = names("intervals", str(measure))
+        plots.append(figure_of(drawn, f"plot{at}", says, str(measure), file))
+    return plots
+
+
+# --- comparison -----------------------------------------------------------------------------
+
+
+def comparison_table(comparisons: Sequence[Comparison], design: Design) -> Table:
+    """Runs compared, a row a comparison."""
+    against = "" if design.baseline is None else f" with {design.baseline}"
+    caption = f"Runs compared{against}, query by query; {DAGGER} marks significant differences"
+    rows = [_comparison_row(comparison, design) for comparison in comparisons]
+    return Table(caption, _comparison_columns(design), rows)
+
+
+def _comparison_columns(design: Design) -> list[Column]:
+    """What is the same in all rows, the base or a correction that is none, has no column."""
+    base = [] if design.baseline else [Column("base", number=False)]
+    adjusted = [] if design.correction == "none" else [Column("p adjusted")]
+    return [
+        Column("measure", number=False), *base, Column("run", number=False),
+        Column("base's"), Column("run's"),
+        Column("difference", "run less base, with its interval"),
+        Column("d", "standardised difference"),
+        Column("w/t/l", "queries won, tied, lost"), Column("p"), *adjusted,
+        Column("can show", "the smallest difference so many queries show with 80% power"),
+    ]  # fmt: skip
+
+
+def _comparison_row(of: Comparison, design: Design) -> list[Cell]:
+    adjusted = Cell(p_text(of.p_adjusted), value=known(of.p_adjusted))
+    return [
+        Cell(of.measure),
+        *([] if design.baseline else [Cell(of.base, kind="name")]),
+        Cell(of.run, kind="name"),
+        number_cell(of.base_value, ".4f"),
+        number_cell(of.value, ".4f", mark=DAGGER if of.significant else ""),
+        number_cell(of.difference, "+.4f", limits_text(of.low, of.high)),
+        number_cell(of.effect, "+.2f"),
+        Cell(f"{of.wins}/{of.ties}/{of.losses}", value=of.wins - of.losses),
+        Cell(p_text(of.p), value=known(of.p)),
+        *([] if design.correction == "none" else [adjusted]),
+        number_cell(of.smallest, ".4f"),
+    ]
+
+
+# --- query by query -------------------------------------------------------------------------
+
+
+def _by_query(queries: QueryData) -> dict[str, Any]:
+    kept = (
+        ("The query is here" if queries.total == 1 else f"All {queries.total:,} queries are here")
+        if queries.kept == queries.total
+        else f"Of {queries.total:,} queries the {queries.kept:,} whose scores differ most between "
+        "the runs are here, for the page would grow too large with all (the tables above are "
+        "of all)"
+    )
+    alone = len(queries.data["runs"]) == 1
+    return {"kept": kept, "alone": alone, "depth": DEPTH, "query_data": queries.data}
+
+
+# --- ledger ---------------------------------------------------------------------------------
+
+
+def _notes(ledgers: Sequence[Ledger]) -> list[str]:
+    notes = [f"{ledger.run}: {note}." for ledger in ledgers for note in ledger.notes()]
+    if len({ledger.measured for ledger in ledgers}) > 1:
+        notes.append("The runs are averaged over different queries; --complete averages over all.")
+    return notes or [
+        "Every judged query is in every run, every query of the runs is judged and has a "
+        "relevant document, and no tie between scores crosses relevance."
+    ]
+
+
+def _ledger(ledgers: Sequence[Ledger]) -> list[Table]:
+    """What was counted, and what nobody judged; where there are ties, how far they reach."""
+    columns = [Column("run", number=False), *(Column(m.measure) for m in ledgers[0].measures)]
+    unjudged = [[Cell(of.run), *map(_unjudged_cell, of.measures)] for of in ledgers]
+    tied = [[Cell(of.run), *map(_tie_cell, of.measures)] for of in ledgers]
+    what = "Documents that nobody judged, among those each measure looks at"
+    spans = Table("Means if ties were put in the worst and in the best order", columns, tied)
+    counted = counts_table("Queries, documents and ties", _COUNTS, ledgers)
+    found = [counted, Table(what, columns, unjudged)]
+    return [*found, spans] if any(of.ties for of in ledgers) else found
+
+
+def _unjudged_cell(of: MeasureLedger) -> Cell:
+    share = of.unjudged / max(of.looked_at, 1)
+    return Cell(f"{share:.0%}", f"{of.unjudged:,} of {of.looked_at:,}", share)
+
+
+def _tie_cell(of: MeasureLedger) -> Cell:
+    return Cell(f"{of.lowest:.4f} to {of.highest:.4f}", value=of.highest - of.lowest)
+
+
+_COUNTS = {
+    "judged": ("judged", "queries with judgements"),
+    "in_run": ("in run", "queries in the run"),
+    "measured": ("measured", "queries that the means are over"),
+    "missing": ("missing", "judged queries that the run lacks"),
+    "unjudged": ("not judged", "queries of the run without judgements"),
+    "without_relevant": ("none relevant", "measured queries to which no document is relevant"),
+    "retrieved": ("documents", "retrieved for judged queries"),
+    "ties": ("ties", "groups of equal scores whose documents differ in relevance"),
+    "tied": ("documents tied", None),
+}
+"""What is counted of a run, with its column's head and meaning."""

@@ -1,0 +1,125 @@
+"""What a timeline's pictures share: time on an axis, documents by day, slices, and long names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC
+from typing import Any
+
+import numpy as np
+from matplotlib import dates
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from citebed.report.drawing import INK, LIGHT, MARK, RULE, lines_of
+from citebed.report.grid import text_width
+from citebed.report.timeline.series import WINDOW, Cut, Volume
+from citebed.runs.tables import Floats
+from citebed.runs.times import DAY
+
+WIDTH = 6.4
+"""How wide pictures are, in inches."""
+
+_DOTS = 400
+"""Up to so many days are dots; more are one outline."""
+
+_COUNTED = 32
+"""Up to so many slices have their number of relevant documents written above them."""
+
+_LINES = 40
+"""Up to so many slices have a line at each boundary; more would hide what they cut."""
+
+_ABOVE = 0.9
+"""Where the row of slices stands, as a share of the height."""
+
+
+def days(seconds: Any) -> Floats:
+    """Epoch seconds as days, as matplotlib counts them."""
+    return np.asarray(seconds, np.float64) / DAY
+
+
+def date_axis(axes: Axes, first: float, last: float, most: int = 7) -> None:
+    """Dates as ISO 8601 has them, with hours where there are few days."""
+    axes.set_xlim(first, last)
+    # matplotlib gives these two no types
+    locator: Any = dates.AutoDateLocator
+    formatter: Any = dates.DateFormatter
+    axes.xaxis.set_major_locator(locator(tz=UTC, minticks=most // 2, maxticks=most))
+    how = "%Y-%m-%d" if last - first > 3 else "%m-%d %H:%M"
+    axes.xaxis.set_major_formatter(formatter(how, tz=UTC))
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+# --- documents by day, and slices -----------------------------------------------------------
+
+
+def draw_volume(axes: Axes, found: Volume, ticks: int = 5) -> None:
+    """Relevant documents of each day and their moving average, with room above for slices."""
+    bounds = days(found.bounds)
+    middles = (bounds[:-1] + bounds[1:]) / 2
+    _draw_counts(axes, middles, found)
+    line = f"mean over {WINDOW} {found.unit}s"
+    axes.plot(middles, found.average, color=MARK, linewidth=1.6, label=line)
+    most = max(1, int(found.counts.max()))
+    axes.set_ylim(0, 1.1 * most / _ABOVE)
+    axes.set_ylabel("documents")
+    places = MaxNLocator(ticks, integer=True).tick_values(0, most)
+    axes.set_yticks([place for place in places if 0 <= place <= most])
+
+
+def _draw_counts(axes: Axes, middles: Floats, found: Volume) -> None:
+    """Dots; or, where there are too many to tell apart, an outline."""
+    name = f"a {found.unit}"
+    if len(found.counts) > _DOTS:
+        axes.fill_between(middles, found.counts, step="mid", color=LIGHT, linewidth=0, label=name)
+        return
+    style: dict[str, Any] = {"markersize": 3, "markeredgewidth": 0.6, "markerfacecolor": "white"}
+    axes.plot(middles, found.counts, "o", color=INK, clip_on=False, label=name, **style)
+
+
+def draw_slices(axes: Axes, cut: Cut, counted: bool = True) -> None:
+    """How time is cut: a line at each boundary, and above a row of the slices.
+
+    Slices without relevant documents are dashed; the numbers are those of relevant documents,
+    where there is room. After figure 2 of Dietz, Dalton & Balog (2013).
+    """
+    bounds = days(cut.bounds)
+    gaps = np.minimum(0.1 * np.diff(bounds), 0.003 * (bounds[-1] - bounds[0]))
+    starts, ends = bounds[:-1] + gaps, bounds[1:] - gaps
+    if len(cut.relevant) <= _LINES:
+        axes.vlines(bounds, 0, _ABOVE, transform=axes.get_xaxis_transform(), color=RULE,
+                    linewidth=0.4, zorder=0)  # fmt: skip
+    for kept, dashes, colour, wide, name in (
+        (cut.relevant > 0, "solid", INK, 2.0, "slice with relevant documents"),
+        (cut.relevant == 0, (0, (1.5, 1.5)), INK, 0.8, "slice without"),
+    ):
+        if kept.any():
+            axes.hlines(
+                np.full(int(kept.sum()), _ABOVE), starts[kept], ends[kept],
+                transform=axes.get_xaxis_transform(), color=colour, linestyle=dashes,
+                linewidth=wide, label=name,
+            )  # fmt: skip
+    if counted and len(cut.relevant) <= _COUNTED:
+        for at, number in enumerate(cut.relevant.tolist()):
+            axes.text(
+                (bounds[at] + bounds[at + 1]) / 2, _ABOVE + 0.02, f"{number}", fontsize=6,
+                ha="center", va="bottom", transform=axes.get_xaxis_transform(),
+            )  # fmt: skip
+
+
+# --- names ----------------------------------------------------------------------------------
+
+
+def legend_below(figure: Figure, keys: Sequence[Any], **how: Any) -> None:
+    """Keys under the panels: in two columns where their names are short, else in one."""
+    long = max(text_width(line) for key in keys for line in str(key.get_label()).split("\n"))
+    columns = 2 if long <= 38 else 1
+    style: dict[str, Any] = {"loc": "outside lower left", "frameon": False, **how}
+    figure.legend(handles=list(keys), ncols=min(columns, len(keys)), **style)
+
+
+def line_key(name: str, **style: Any) -> Line2D:
+    """The key of a line, its name whole."""
+    return Line2D([], [], label=lines_of(name, 78), **style)

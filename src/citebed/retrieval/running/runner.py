@@ -1,0 +1,359 @@
+"""A pipeline at work on queries, one or many: analysis, search, feedback, dates, re-ranking.
+
+``Runner`` is the one way from a text to its documents; ``run_queries`` makes a run of it, and
+recommending explains what it finds.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from citebed.collection import Collection, open_collection
+from citebed.collection.progress import SILENT, Progress
+from citebed.retrieval.analysis import is_telling
+from citebed.retrieval.feedback.base import Feedback
+from citebed.retrieval.index.index import Index, open_index
+from citebed.retrieval.pipeline import Pipeline, Ranking, Stage, pipeline_of
+from citebed.retrieval.running.asking import Answer, Asked
+from citebed.retrieval.search.exhaustive import NOTHING, Hits
+from citebed.retrieval.search.feeding import JudgedFeedback, better_query, read_judged
+from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields
+from citebed.retrieval.search.queries import query_text, read_queries
+from citebed.retrieval.search.searcher import Searcher
+from citebed.runs.times import is_later
+from citebed.text.sentences import split_sentences
+
+if TYPE_CHECKING:
+    from citebed.retrieval.learned.ranking import Ranks
+    from citebed.retrieval.learned.signals import Question
+    from citebed.retrieval.rerank import CrossEncoder, Encoder
+    from citebed.runs.tables import Run
+
+Docs = NDArray[np.int64]
+RUN_COLUMNS = {"query_id": pl.String, "doc_id": pl.String, "rank": pl.Int32, "score": pl.Float64}
+_LOG = logging.getLogger("citebed")
+_PREPARE_FROM, _COMPILE_FROM = 200_000_000, 5_000_000_000
+"""From so much work on (queries times postings), preparing pays; and from so much, where the search
+is yet to be compiled, which takes a minute."""
+_BY_WORDS = 1000
+"""So many documents BM25 puts forward where other signals rank beside it."""
+_DATES = 4
+"""Dates whose documents are remembered: queries of one date come together."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """How deep to search, which fields count, how many threads; ``as_is`` leaves queries alone.
+
+    Otherwise citation markers, line-end hyphens and single letters do not count in a query.
+    """
+
+    depth: int = 1000
+    fields: Fields = DEFAULT_FIELDS
+    threads: int = 0
+    as_is: bool = False
+
+
+class Dates:
+    """When the documents of an index appeared: which of them a text of some date could know."""
+
+    def __init__(self, collection: Collection, index: Index) -> None:
+        self._collection, self._index = collection, index
+        self._kept: dict[str, NDArray[np.bool_]] = {}
+
+    @cached_property
+    def _table(self) -> pl.DataFrame:
+        date = pl.coalesce(pl.col("date"), pl.col("year").cast(pl.String))
+        known = self._collection.scan_documents().select("doc_id", date.alias("date")).collect()
+        ids = pl.DataFrame({"doc_id": list(self._index.ids)}, schema={"doc_id": pl.String})
+        return ids.join(known, on="doc_id", how="left", maintain_order="left")
+
+    def allowed(self, before: str | None) -> NDArray[np.bool_] | None:
+        """Which documents are not later than a date, by number; ``None`` where there is no date.
+
+        A document without a date, or dated no finer than the date's year, is not later.
+        """
+        if before is None:
+            return None
+        if before not in self._kept:
+            while len(self._kept) >= _DATES:
+                del self._kept[next(iter(self._kept))]
+            later = self._table.select(is_later(pl.col("date"), pl.lit(before)).fill_null(False))
+            self._kept[before] = ~np.array(later.to_series(), bool)
+        return self._kept[before]
+
+
+class Runner:
+    """A collection, its index and a pipeline, ready for queries.
+
+    ``notes`` and ``facts`` are what there is to say of the queries that were run.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        index: Index,
+        pipeline: Pipeline,
+        options: RunOptions,
+        progress: Progress = SILENT,
+    ) -> None:
+        self.collection, self.index, self.pipeline = collection, index, pipeline
+        self.options, self.progress = options, progress
+        self.searcher = Searcher(index, pipeline.model, options.fields)
+        self.notes: list[str] = []
+        self.facts: dict[str, Any] = {}
+        self._dates = Dates(collection, index)
+
+    def asked(
+        self,
+        text: str,
+        query_id: str = "",
+        *,
+        exclude: Iterable[str] = (),
+        before: str | None = None,
+        paper: str | None = None,
+        sentences: Sequence[str] = (),
+    ) -> Asked:
+        """A text as a query; ``exclude`` are documents by id, ``paper`` the one that asks."""
+        raw, text = text, text if self.options.as_is else query_text(text)
+        view = self.searcher.without(paper)
+        terms = self.searcher.query(text, view, keep=bool if self.options.as_is else is_telling)
+        numbers = (self.index.ids.find(name) for name in exclude)
+        excluded = np.array([number for number in numbers if number >= 0], np.int64)
+        taken_out = None if view.is_whole else paper
+        return Asked(query_id, text, terms, excluded, before, taken_out, raw, paper, sentences)
+
+    def answers(self, asked: Sequence[Asked], depth: int) -> list[Answer]:
+        """The best ``depth`` documents for each query; a second stage orders no more than its
+        ``top``."""
+        feedback, stage = self.pipeline.feedback, self.pipeline.stage
+        if feedback is not None:
+            asked = self._fed(asked, feedback)
+        if isinstance(stage, Ranking):
+            return self._ranked(asked, depth)
+        found = self._search(asked, depth if stage is None else max(depth, stage.top))
+        if stage is not None:
+            found = [cut(hits, depth) for hits in self._reranked(asked, found, stage)]
+        return [Answer(one.terms, hits) for one, hits in zip(asked, found, strict=True)]
+
+    @cached_property
+    def ranks(self) -> Ranks:
+        """The ranking by several signals, its models loaded when it is first asked for."""
+        from citebed.retrieval.learned.ranking import Ranks
+
+        assert isinstance(self.pipeline.stage, Ranking)
+        return Ranks(self.collection, self.searcher, self.pipeline.stage)
+
+    def prepare_for(self, queries: int) -> bool:
+        """Make ready for so many queries if that pays; whether it did."""
+        work = queries * self.index.description.postings
+        pays = work >= _PREPARE_FROM and (work >= _COMPILE_FROM or not _must_compile())
+        if pays:
+            self.progress.step("preparing", 0)
+            self.prepare()
+        return pays
+
+    def prepare(self) -> None:
+        """Make ready for many queries; if the search is yet to be compiled, it is said."""
+        if _must_compile():
+            _LOG.warning("note: compiling the search, once on this machine: about a minute")
+        self.searcher.prepare()
+        if isinstance(self.pipeline.stage, Ranking):
+            self.ranks.prepare()
+
+    def _ranked(self, asked: Sequence[Asked], depth: int) -> list[Answer]:
+        first = self._search(asked, max(depth, _BY_WORDS))
+        questions = [self.question(one) for one in asked]
+        found = self.ranks.rank(questions, first, depth)
+        return [
+            Answer(one.terms, ranked.hits, ranked) for one, ranked in zip(asked, found, strict=True)
+        ]
+
+    def question(self, one: Asked) -> Question:
+        """A query as a ranking by several signals takes it."""
+        from citebed.retrieval.learned.signals import Question
+
+        year = self._years_of_papers.get(one.asker or "")
+        if one.before is not None:
+            year = int(one.before[:4])
+        return Question(
+            one.text, one.sentences or split_sentences(one.text), one.terms, one.excluded,
+            one.excluded, self._dates.allowed(one.before), one.asker, year,
+        )  # fmt: skip
+
+    @cached_property
+    def _years_of_papers(self) -> dict[str, int]:
+        known = self.collection.papers.select("paper_id", "year").drop_nulls()
+        return dict(known.iter_rows())
+
+    def _search(self, asked: Sequence[Asked], depth: int) -> list[Hits]:
+        found = [NOTHING] * len(asked)
+        # Those that see the same documents and the same citing text are searched for at once.
+        groups: dict[tuple[str | None, str | None], list[int]] = {}
+        for place, one in enumerate(asked):
+            groups.setdefault((one.before, one.paper), []).append(place)
+        for (before, paper), places in groups.items():
+            hits = self.searcher.search_all(
+                [asked[place].terms for place in places],
+                depth,
+                excluded=[asked[place].excluded for place in places],
+                allowed=self._dates.allowed(before),
+                threads=self.options.threads,
+                paper=paper,
+            )
+            for place, each in zip(places, hits, strict=True):
+                found[place] = each
+            self.progress.add(len(places))
+        return found
+
+    def _fed(self, asked: Sequence[Asked], feedback: Feedback) -> list[Asked]:
+        self.progress.step("feedback", len(asked))
+        if feedback.source is None:
+            sources = [(hits, NOTHING) for hits in self._search(asked, feedback.docs or 0)]
+        else:
+            judged = self._judged(feedback.source, asked)
+            sources = [judged.hits(one.query_id) for one in asked]
+        better = (
+            better_query(self.searcher.without(one.paper), feedback, one.terms, *documents)
+            for one, documents in zip(asked, sources, strict=True)
+        )
+        return [replace(one, terms=terms) for one, terms in zip(asked, better, strict=True)]
+
+    def _judged(self, source: str, asked: Sequence[Asked]) -> JudgedFeedback:
+        judged = read_judged(self.collection, self.index, source)
+        names = [one.query_id for one in asked]
+        self.facts["feedback_from"] = judged.facts
+        shared = judged.shared_with(self.collection, names)
+        self.facts["feedback_from_evaluation_judgements"] = sorted(shared)
+        if shared:
+            sets = ", ".join(sorted(shared))
+            self.notes.append(
+                f"the feedback comes from judgements that {sets} evaluates with: figures against "
+                "them show how much feedback can help, not how good a system is"
+            )
+        without = sum(not len(judged.hits(name)[0].docs) for name in names)
+        if without:
+            self.notes.append(f"{without} queries have no judged document and stay as they are")
+        return judged
+
+    @cached_property
+    def encoder(self) -> Encoder | CrossEncoder:
+        """The second stage's model, loaded when it is first asked for."""
+        from citebed.retrieval.rerank import load_reranker
+
+        stage = self.pipeline.stage
+        name = stage.encoder if isinstance(stage, Stage) else ""
+        self.progress.step(f"loading {name}", 0)
+        return load_reranker(name)
+
+    def _reranked(self, asked: Sequence[Asked], found: Sequence[Hits], stage: Stage) -> list[Hits]:
+        from citebed.retrieval.rerank.second_stage import second_stage
+
+        model = self.encoder
+        first = self.table(asked, [cut(hits, stage.top) for hits in found])
+        raw = stage.query == "raw"
+        texts = {one.query_id: one.raw if raw else one.text for one in asked}
+        again = second_stage(self.collection, stage, first, texts, model, self.progress)
+        parts = again.partition_by("query_id", as_dict=True)
+        return [self._hits(parts.get((one.query_id,))) for one in asked]
+
+    def _hits(self, ranking: pl.DataFrame | None) -> Hits:
+        if ranking is None:
+            return NOTHING
+        numbers = [self.index.ids.find(name) for name in ranking["doc_id"]]
+        return Hits(np.array(numbers, np.int64), ranking["score"].to_numpy())
+
+    def table(self, asked: Sequence[Asked], found: Sequence[Hits]) -> pl.DataFrame:
+        """What was found as a run's table: ``query_id``, ``doc_id``, ``rank``, ``score``."""
+        counts = [len(hits.docs) for hits in found]
+        numbers = np.concatenate([np.zeros(0, np.int64), *(hits.docs for hits in found)])
+        ranks = np.concatenate([np.zeros(0, np.int64), *(np.arange(n) + 1 for n in counts)])
+        columns = {
+            "query_id": np.repeat(np.array([one.query_id for one in asked], object), counts),
+            "doc_id": self._names(numbers),
+            "rank": ranks,
+            "score": np.concatenate([np.zeros(0), *(hits.scores for hits in found)]),
+        }
+        return pl.DataFrame(columns, schema=RUN_COLUMNS)
+
+    def _names(self, numbers: Docs) -> Any:
+        """The documents' ids; where many are asked for, all are read at once, which is quicker."""
+        if len(numbers) < len(self.index.ids):
+            return [self.index.ids[number] for number in numbers.tolist()]
+        return np.array(list(self.index.ids), object)[numbers]
+
+
+def run_queries(
+    collection: str | Path | Collection,
+    index: Index | None,
+    queries: str | pl.DataFrame,
+    pipeline: str | Pipeline,
+    options: RunOptions | None = None,
+    progress: Progress = SILENT,
+) -> Run:
+    """Search for every query; the table is in the queries' order, each ranking best first.
+
+    ``queries`` are a table, or the name of a set of the collection or of a file; the index is
+    opened where none is given. The run is called as the pipeline was written.
+    """
+    from citebed.runs.tables import Run
+
+    collection = open_collection(collection)
+    queries = read_queries(collection, queries)
+    index = index or open_index(collection, verified=True)
+    options = options or RunOptions()
+    written = pipeline_of(pipeline) if isinstance(pipeline, str) else pipeline
+    runner = Runner(collection, index, written, options, progress)
+    asked, found = _run(runner, queries)
+    if isinstance(written.stage, Ranking):
+        runner.facts["ranking"] = runner.ranks.facts
+    elif written.stage is not None:
+        model = runner.encoder
+        about = {"name": model.name, "fingerprint": model.fingerprint, "runtime": model.runtime}
+        runner.facts["encoder"] = about
+    table = runner.table(asked, found)
+    return Run(table, str(pipeline), notes=tuple(runner.notes), facts=runner.facts)
+
+
+def _must_compile() -> bool:
+    """Whether the first search that is prepared for has to wait for the compiler."""
+    from citebed.retrieval import kernels  # with numba, which takes its time to load
+    from citebed.retrieval.compiling import must_compile
+
+    return must_compile(kernels.search_many)
+
+
+def _run(runner: Runner, queries: pl.DataFrame) -> tuple[list[Asked], list[Hits]]:
+    runner.prepare_for(queries.height)
+    if isinstance(runner.pipeline.stage, Stage):
+        runner.encoder  # noqa: B018 - what is missing is told before the search, not after
+    runner.progress.step("searching", queries.height)
+    asked = [
+        runner.asked(
+            row["text"] or "",
+            row["query_id"],
+            exclude=row["exclude"] or (),
+            before=row["before"],
+            paper=row["paper_id"],
+        )
+        for row in queries.iter_rows(named=True)
+    ]
+    empty = [query.query_id for query in asked if not len(query.terms.ids)]
+    if empty:
+        some = ", ".join(empty[:3])
+        runner.notes.append(f"{len(empty)} queries have no word that is in the index: {some}")
+    return asked, [answer.hits for answer in runner.answers(asked, runner.options.depth)]
+
+
+def cut(hits: Hits, depth: int) -> Hits:
+    """The first documents."""
+    return Hits(hits.docs[:depth], hits.scores[:depth])
