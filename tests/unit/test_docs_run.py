@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from tests.docs_place import make_place, run
 from tests.sampling import FULL
 from tests.shared import Once
-from tests.unit.retrieval.rerank.conftest import CONFIG, random_weights, write_model
+from tests.tiny_models import CONFIG, random_weights, write_model
 
 from citebed.cli.app import main
 from citebed.judging import open_campaign

@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 from tests.shared import Once
+from tests.tiny_models import make_cross_model, make_model, neural, write_safetensors
 
 from citebed.retrieval.index.building import IndexOptions, build_index
+
+__all__ = ["make_cross_model", "make_model", "neural", "write_safetensors"]  # fixtures
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.retrieval.rerank.conftest import CONFIG, random_weights, write_model
+from tests.tiny_models import CONFIG, random_weights, write_model
 
 from citebed.training.prepared import CitingText, DocumentText, TrainingTexts
 

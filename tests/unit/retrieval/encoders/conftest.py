@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.unit.retrieval.rerank.conftest import CONFIG, VOCABULARY, neural, random_weights
+from tests.tiny_models import CONFIG, VOCABULARY, random_weights
 
 from citebed.collection.fetching.catalogue import RemoteFile
 from citebed.retrieval.dense.adapter import write_adapter
 from citebed.retrieval.encoders.fetching import fetching
 from citebed.retrieval.encoders.fetching.public_weights import GTE_SMALL, PublicWeights
-
-__all__ = ["neural"]  # a fixture, for the tests of this folder too
 
 TEXTS = ("the paper cites a paper", "retrieval of papers", "a query , a document .", "")
 PLACES = {

@@ -323,7 +323,8 @@ def test_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool) 
 WRITER = """
 import hashlib, sys
 import numpy as np
-from citebed.retrieval.rerank import VectorCache, vector_cache
+from citebed.retrieval.encoders import vector_cache
+from citebed.retrieval.encoders.vector_cache import VectorCache
 
 class Encoder:
     name, dimensions, fingerprint = "some/fake model", 5, "0123456789abcdef" * 4

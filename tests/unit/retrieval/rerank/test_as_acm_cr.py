@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.reference import bert
+from tests.tiny_models import VOCABULARY
 from tests.unit.retrieval.index.making import build, write_collection
-from tests.unit.retrieval.rerank.conftest import VOCABULARY
 
 from citebed.collection import open_collection
 from citebed.retrieval.running.runner import RunOptions, run_queries

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.tiny_models import CONFIG, write_model
 from tests.unit.retrieval.encoders.conftest import (
     PLACES,
     TEXTS,
@@ -23,7 +24,6 @@ from tests.unit.retrieval.encoders.conftest import (
     packed,
     sha256,
 )
-from tests.unit.retrieval.rerank.conftest import CONFIG, write_model
 
 from citebed.collection.fetching import download
 from citebed.errors import CitebedError, FormatError, MissingExtra
