@@ -1,10 +1,11 @@
 """The one grammar of names with parameters: ``bm25(k1=0.9,b=0.4)+rm3(docs=10)``, ``AP(rel=2)``.
 
 A call is a name with parameters in brackets, which may be left out; a spec is one or more calls
-joined by ``+``. A value is a number, a name, or text in single or double quotes (a quote within
-is doubled). Text that has no comma, no bracket and no quote in front needs no quotes, so that
-most paths are written as they are. Blanks around names, values and signs do not matter. What is
-printed is read back as the same spec.
+joined by ``+``. Behind the call of a measure may stand a cut-off: ``nDCG(rel=2)@10``. A value is a
+number, a name, or text in single or double quotes (a quote within is doubled). Text that has no
+comma, no bracket and no quote in front needs no quotes, so that most paths are written as they
+are. Blanks around names, values and signs do not matter. What is printed is read back as the same
+spec.
 
 What a name means is decided by those who use it: models, feedback, measures, filters. A class
 whose fields are made by ``number``, ``integer``, ``choice`` and ``path`` declares its parameters
@@ -16,7 +17,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from textwrap import indent
 from typing import Any, ClassVar, Literal, NoReturn, Self
@@ -29,6 +30,7 @@ Value = int | float | str
 _NAME = re.compile(r"[^\W\d][\w./:-]*")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
+_CUTOFF = re.compile(r"@([\w.]+)")
 _BLANK = re.compile(r"\s*")
 _BARE = re.compile(r"[^,()]*")
 _QUOTED = re.compile(r"'((?:[^']|'')*)'|\"((?:[^\"]|\"\")*)\"")
@@ -40,16 +42,20 @@ class SpecError(CitebedError):
 
 @dataclass(frozen=True)
 class Call:
-    """A name and its parameters, in the order in which they were written."""
+    """A name and its parameters, in the order in which they were written, and a cut-off."""
 
     name: str
     params: tuple[tuple[str, Value], ...] = ()
+    cutoff: str | None = None
 
     def __str__(self) -> str:
-        if not self.params:
-            return self.name
-        inside = ",".join(f"{name}={value_text(value)}" for name, value in self.params)
-        return f"{self.name}({inside})"
+        return self.written(value_text)
+
+    def written(self, text: Callable[[Value], str]) -> str:
+        """The call in the grammar, each value in its ``text``."""
+        inside = ",".join(f"{name}={text(value)}" for name, value in self.params)
+        behind = "" if self.cutoff is None else f"@{self.cutoff}"
+        return f"{self.name}({inside}){behind}" if inside else f"{self.name}{behind}"
 
     def known_params(self, owner: str, known: Iterable[str]) -> dict[str, Value]:
         """The parameters by name; one that its owner does not know is refused."""
@@ -81,10 +87,13 @@ def parse(text: str) -> Spec:
     return Spec(tuple(parts))
 
 
-def parse_call(text: str) -> tuple[Call, str]:
-    """The call at the beginning of a text, and the rest behind it."""
+def parse_call(text: str, *, cutoffs: bool = False) -> tuple[Call, str]:
+    """The call at the beginning of a text, with its cut-off if it may have one, and the rest."""
     reader = _Reader(text)
-    return reader.call(), text[reader.at :]
+    call = reader.call()
+    if cutoffs and (cutoff := _CUTOFF.match(text, reader.at)):
+        return dataclasses.replace(call, cutoff=cutoff[1]), text[cutoff.end() :]
+    return call, text[reader.at :]
 
 
 def only_call(text: str, kind: str) -> Call:

@@ -32,7 +32,7 @@ from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.pool import read_teams
 from citebed.evaluation.judgements.clusters import clusters_of
 from citebed.evaluation.judgements.cocitation import from_file
-from citebed.evaluation.measures.grammar import measure
+from citebed.evaluation.measures.names import measure
 from citebed.files.reading import is_packed
 from citebed.files.reading import read_lines as small_lines
 from citebed.judging.answers.pieces import parts_of, read_form

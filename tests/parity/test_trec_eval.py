@@ -18,7 +18,7 @@ from tests.sampling import examples
 from citebed.cli.app import main
 from citebed.evaluation import Settings, evaluate
 from citebed.evaluation.measures import Measure
-from citebed.evaluation.measures.grammar import measures
+from citebed.evaluation.measures.names import measures
 from citebed.evaluation.measures.trec_names import from_trec_name
 
 GOLDEN = Path(__file__).parent / "golden"

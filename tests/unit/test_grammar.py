@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.evaluation.measures.grammar import measure
+from citebed.evaluation.measures.names import measure
 from citebed.grammar import Call, SpecError, parse_call
 from citebed.retrieval.models import model_of
 from citebed.timeline.filters import filter_of

@@ -105,7 +105,7 @@ def _measures(
     given: list[str] | None, style: str, switches: dict[str, Any] | None = None
 ) -> list[Measure]:
     """The measures under these switches; printed as trec_eval does, its names come first."""
-    from citebed.evaluation.measures.grammar import measures
+    from citebed.evaluation.measures.names import measures
     from citebed.evaluation.measures.trec_names import in_their_order, trec_lines
     from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES
 
@@ -213,7 +213,7 @@ def measures_(
     from textwrap import fill
 
     from citebed.evaluation.measures import MEASURES
-    from citebed.evaluation.measures.grammar import kind_of
+    from citebed.evaluation.measures.names import kind_of
     from citebed.evaluation.measures.trec_names import from_trec_name
     from citebed.report.grid import Grid
     from citebed.report.measure_help import as_written, in_full, trec_eval_name

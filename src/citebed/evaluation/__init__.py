@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from citebed.evaluation.judgements.describing import describe as describe
     from citebed.evaluation.judgements.sets import difference as difference, merge as merge
     from citebed.evaluation.measures import MEASURES as MEASURES, Measure as Measure
-    from citebed.evaluation.measures.grammar import measure as measure
+    from citebed.evaluation.measures.names import measure as measure
     from citebed.evaluation.scoring.comparing import (
         Comparison as Comparison,
         Comparisons as Comparisons,

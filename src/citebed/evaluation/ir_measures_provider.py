@@ -18,9 +18,9 @@ import numpy as np
 
 from citebed.errors import CitebedError, MissingExtra
 from citebed.evaluation.measures import MEASURES, Measure
-from citebed.evaluation.measures.grammar import measure as parse_measure
+from citebed.evaluation.measures.names import measure as parse_measure
 from citebed.evaluation.measures.rankings import match
-from citebed.runs.ranking import PreparedQrels, check_twice, prepare, rank
+from citebed.runs.ranking import SortedQrels, check_twice, prepare, rank
 from citebed.runs.reading import as_qrels, as_run
 
 try:
@@ -209,7 +209,7 @@ class CitebedProvider(ir_measures.providers.Provider):
 
 
 class _Evaluator(ir_measures.providers.Evaluator):
-    def __init__(self, pairs: list[tuple[Any, Measure]], judged: PreparedQrels) -> None:
+    def __init__(self, pairs: list[tuple[Any, Measure]], judged: SortedQrels) -> None:
         super().__init__([theirs for theirs, _ in pairs], judged.query_ids.to_list())
         self.pairs = pairs
         self.judged = judged

@@ -274,7 +274,7 @@ def spread(codes: Ints) -> Hashes:
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedQrels:
+class SortedQrels:
     """Judgements made ready to be met by any number of runs.
 
     ``query_ids`` are sorted by their bytes; rows by query, then by relevance, best first, and
@@ -295,7 +295,7 @@ class PreparedQrels:
         return np.repeat(np.arange(len(self.query_ids)), np.diff(self.starts))
 
 
-def prepare(qrels: Qrels) -> PreparedQrels:
+def prepare(qrels: Qrels) -> SortedQrels:
     """Judgements in order; a document judged twice for a query is an error."""
     table = qrels.rows
     codes = qrels.query_codes
@@ -313,7 +313,7 @@ def prepare(qrels: Qrels) -> PreparedQrels:
         if ids.is_duplicated().any():
             duplicate(qrels, query_ids[query], doc_ids[row])
     relevance = table["relevance"].to_numpy()[order]
-    return PreparedQrels(
+    return SortedQrels(
         qrels.name, query_ids, starts, doc_ids, relevance, hashes ^ spread(codes), qrels.source
     )
 

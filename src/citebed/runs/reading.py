@@ -95,7 +95,7 @@ def _first_fields(path: Path) -> list[bytes] | None:
 
 def read_qrels(path: str | Path) -> Qrels:
     """Judgements from a TREC file (plain or gzip, or a pipe), from KBA's or from Parquet."""
-    from citebed.runs.kba_tables import kba_qrels
+    from citebed.runs.kba_files import kba_qrels
 
     path = Path(path)
     with at_hand(path) as file:
@@ -106,7 +106,7 @@ def read_qrels(path: str | Path) -> Qrels:
 
 def read_run(path: str | Path) -> Run:
     """A run from a TREC file (plain or gzip, or a pipe), from KBA's or from Parquet."""
-    from citebed.runs.kba_tables import kba_run
+    from citebed.runs.kba_files import kba_run
 
     path = Path(path)
     with at_hand(path) as file:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures import MEASURES, Measure
-from citebed.evaluation.measures.grammar import measure, measures
+from citebed.evaluation.measures.names import measure, measures
 from citebed.evaluation.measures.trec_names import OFFICIAL, from_trec_name, trec_name
 
 

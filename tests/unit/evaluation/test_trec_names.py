@@ -9,7 +9,7 @@ import pytest
 from citebed.cli.app import main
 from citebed.errors import CitebedError
 from citebed.evaluation.measures import MEASURES
-from citebed.evaluation.measures.grammar import measure, measures
+from citebed.evaluation.measures.names import measure, measures
 from citebed.evaluation.measures.trec_names import from_trec_name, trec_lines, trec_name
 
 QRELS = "q1 0 a 2\nq1 0 b 1\nq1 0 c 0\nq2 0 d 1\nq2 0 e 3\n"

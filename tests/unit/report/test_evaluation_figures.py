@@ -10,7 +10,7 @@ import pytest
 from lxml import etree
 
 from citebed.errors import CitebedError
-from citebed.evaluation.measures.grammar import measures
+from citebed.evaluation.measures.names import measures
 from citebed.evaluation.scoring.evaluating import evaluate
 from citebed.evaluation.scoring.run_scores import Resampling, summarise
 from citebed.report.drawing import FileNames, label, write_files

@@ -16,7 +16,7 @@ from jinja2 import UndefinedError
 from lxml import etree, html
 
 from citebed.errors import CitebedError
-from citebed.evaluation.measures.grammar import measures
+from citebed.evaluation.measures.names import measures
 from citebed.evaluation.scoring.comparing import Design
 from citebed.evaluation.scoring.run_scores import Resampling, Settings
 from citebed.evaluation.scoring.study import Plan, Study, study

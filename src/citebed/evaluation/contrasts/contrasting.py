@@ -29,7 +29,7 @@ from citebed.evaluation.contrasts.changes import (
 from citebed.evaluation.contrasts.digest import Digest, digests
 from citebed.evaluation.contrasts.sets import Sets, align, relevant_counts
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.measures.grammar import measures as parse_measures
+from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.scoring.comparing import Design
 from citebed.evaluation.scoring.evaluating import Evaluation, evaluate_under
 from citebed.evaluation.scoring.run_scores import Resampling, Settings, resampling_of

@@ -30,7 +30,7 @@ from citebed.evaluation.contrasts.pool import (
     unique_judgements,
 )
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.measures.grammar import measures as parse_measures
+from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.measures.rankings import Rankings, match
 from citebed.evaluation.scoring.comparing import compare
 from citebed.evaluation.scoring.evaluating import evaluate_under

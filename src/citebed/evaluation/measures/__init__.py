@@ -1,29 +1,32 @@
-"""Measures: one file each, and the table of all of them.
+"""Measures: one file a family, and the table of all of them.
 
 A measure is written as in ir_measures: ``nDCG@10``, ``AP(rel=2)``, ``RBP(p=0.9)``.
 """
 
 from __future__ import annotations
 
-from citebed.evaluation.measures.ap import AP, YAAP
+from citebed.evaluation.measures.ap import AP, GMAP, YAAP, infAP
 from citebed.evaluation.measures.auc import AUC, RescaledAUC
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.measures.bpref import Bpref, GMBpref
-from citebed.evaluation.measures.counts import NumNonRelRet, NumQ, NumRel, NumRelRet, NumRet
-from citebed.evaluation.measures.cumulated import BinG, G, RnDCG, nDCGRel
-from citebed.evaluation.measures.err import ERR
-from citebed.evaluation.measures.gmap import GMAP
-from citebed.evaluation.measures.infap import infAP
 from citebed.evaluation.measures.iprec import ElevenPoint, IPrec
-from citebed.evaluation.measures.judged import Judged, Unjudged
-from citebed.evaluation.measures.ndcg import nDCG
-from citebed.evaluation.measures.precision import P, RelativeP
-from citebed.evaluation.measures.rbp import RBP, GradedRBP, RBPResidual
-from citebed.evaluation.measures.recall import R
-from citebed.evaluation.measures.rprec import Rprec, RprecMult
-from citebed.evaluation.measures.rr import RR
-from citebed.evaluation.measures.sets import SU, SetAP, SetF, SetP, SetR, SetRelativeP, Utility
-from citebed.evaluation.measures.success import Success
+from citebed.evaluation.measures.judged import Bpref, GMBpref, Judged, Unjudged
+from citebed.evaluation.measures.ndcg import BinG, G, RnDCG, nDCG, nDCGRel
+from citebed.evaluation.measures.precision import RR, P, R, RelativeP, Rprec, RprecMult, Success
+from citebed.evaluation.measures.rbp import ERR, RBP, GradedRBP, RBPResidual
+from citebed.evaluation.measures.sets import (
+    SU,
+    NumNonRelRet,
+    NumQ,
+    NumRel,
+    NumRelRet,
+    NumRet,
+    SetAP,
+    SetF,
+    SetP,
+    SetR,
+    SetRelativeP,
+    Utility,
+)
 
 MEASURES: dict[str, type[Measure]] = {
     measure.NAME: measure

@@ -1,4 +1,4 @@
-"""Average precision."""
+"""Average precision: of one query, over queries, and estimated from a sample."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from citebed.evaluation.measures.base import CutoffKind, Measure, ratio
+from citebed.evaluation.measures.base import FLOOR, CutoffKind, Measure, ratio
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats
 
@@ -46,3 +46,42 @@ class YAAP(AP):
     def score(self, rankings: Rankings) -> Floats:
         found, known = self.precisions(rankings), rankings.judged(self.rel)
         return np.log((1.0 + found) / (1.0 + known - found))
+
+
+class GMAP(AP):
+    """The geometric mean over queries of average precision, which heeds the hardest queries.
+
+    A query's value is its AP, at least 0.00001 as in trec_eval (``gm_map``), so that one zero
+    does not make everything zero.
+    """
+
+    CITATION = "Robertson, On GMAP: and other transformations, CIKM 2006"
+    CUTOFF = "none"
+    SUMMARY = "geometric mean"
+
+    def score(self, rankings: Rankings) -> Floats:
+        return np.maximum(super().score(rankings), FLOOR)
+
+
+EPSILON = 1e-5
+
+
+class infAP(Measure):
+    """Average precision estimated from a judged sample of the pool.
+
+    Documents below 0 in the judgements were in the pool and not sampled; those not in the
+    judgements at all were not in the pool. At a relevant document of rank k, with ``in`` the
+    documents above it that were in the pool, ``r`` and ``n`` those judged relevant and not,
+    the expected precision is 1/k + (in/k) · (r + ε) / (r + n + 2ε), ε = 0.00001.
+    """
+
+    CITATION = "Yilmaz & Aslam, Estimating average precision, CIKM 2006"
+
+    def score(self, rankings: Rankings) -> Floats:
+        relevant = self.relevant(rankings)
+        good = rankings.so_far(relevant) - relevant
+        bad = rankings.so_far((rankings.relevance >= 0) & ~relevant)
+        pooled = rankings.so_far(np.ones(len(relevant), bool)) - 1
+        share = (good + EPSILON) / (good + bad + 2 * EPSILON)
+        expected = (1.0 + pooled * share) / rankings.rank
+        return ratio(rankings.total(relevant * expected), rankings.judged(self.rel))

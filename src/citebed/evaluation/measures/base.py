@@ -10,6 +10,7 @@ import numpy as np
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.rankings import Rankings
+from citebed.grammar import Call
 from citebed.runs.tables import Flags, Floats
 
 Cutoff = int | float | Literal["R"] | None
@@ -74,14 +75,10 @@ class Measure:
             )
 
     def __str__(self) -> str:
-        given = [
-            f"{field.name}={getattr(self, field.name)!r}"
-            for field in parameters(type(self))
-            if getattr(self, field.name) != field.default
-        ]
-        inside = f"({','.join(given)})" if given else ""
-        behind = "" if self.cutoff is None else f"@{self.cutoff}"
-        return f"{self.NAME}{inside}{behind}"
+        values = [(field, getattr(self, field.name)) for field in parameters(type(self))]
+        params = tuple((field.name, value) for field, value in values if value != field.default)
+        cutoff = None if self.cutoff is None else str(self.cutoff)
+        return Call(self.NAME, params, cutoff).written(repr)  # as ir_measures prints values
 
     def values(self, rankings: Rankings) -> Floats:
         """The score of every judged query; 0 where the run has nothing for it."""

@@ -1,4 +1,4 @@
-"""Precision at a rank, and as a share of the best there can be."""
+"""Precision and recall at a rank, and where the first relevant document stands."""
 
 from __future__ import annotations
 
@@ -38,3 +38,75 @@ class RelativeP(Measure):
         found = rankings.count(self.relevant(rankings) & self.above_cutoff(rankings))
         assert isinstance(self.cutoff, int)
         return ratio(found, np.minimum(rankings.judged(self.rel), self.cutoff))
+
+
+class R(Measure):
+    """The share of the relevant documents that stand within the first k.
+
+    Without relevant documents it is 0.
+    """
+
+    CITATION = "van Rijsbergen, Information Retrieval, 1979"
+    CUTOFF = "rank"
+    NEEDS_CUTOFF = True
+
+    def score(self, rankings: Rankings) -> Floats:
+        found = rankings.count(self.relevant(rankings) & self.above_cutoff(rankings))
+        return ratio(found, rankings.judged(self.rel))
+
+
+class Rprec(Measure):
+    """Precision at rank R, the number of relevant documents of the query (where recall is equal).
+
+    Without relevant documents it is 0.
+    """
+
+    CITATION = "Buckley & Voorhees, Retrieval system evaluation, in TREC, MIT 2005"
+
+    def score(self, rankings: Rankings) -> Floats:
+        known = rankings.judged(self.rel)
+        within = rankings.rank <= known[rankings.query]
+        return ratio(rankings.count(self.relevant(rankings) & within), known)
+
+
+class RprecMult(Measure):
+    """Precision at a multiple of R: after ⌊x · R + 0.9⌋ documents, for ``RprecMult@x``.
+
+    trec_eval: ``Rprec_mult``.
+    """
+
+    CUTOFF = "multiple"
+    NEEDS_CUTOFF = True
+
+    def score(self, rankings: Rankings) -> Floats:
+        assert isinstance(self.cutoff, int | float)
+        last = np.floor(self.cutoff * rankings.judged(self.rel) + 0.9)
+        within = rankings.rank <= last[rankings.query]
+        return ratio(rankings.count(self.relevant(rankings) & within), last)
+
+
+class RR(Measure):
+    """One over the rank of the first relevant document.
+
+    0 when none is retrieved, or none within the cut-off.
+    """
+
+    CITATION = "Kantor & Voorhees, The TREC-5 confusion track, Inf. Retr. 2, 2000"
+    CUTOFF = "rank"
+
+    def score(self, rankings: Rankings) -> Floats:
+        relevant = self.relevant(rankings)
+        first = relevant & (rankings.so_far(relevant) == 1) & self.above_cutoff(rankings)
+        return rankings.total(first / rankings.rank)
+
+
+class Success(Measure):
+    """1 if a relevant document stands within the first k, else 0."""
+
+    CITATION = "Tomlinson, Sampling precision to depth 9000, TREC 2006"
+    CUTOFF = "rank"
+    NEEDS_CUTOFF = True
+
+    def score(self, rankings: Rankings) -> Floats:
+        found = rankings.count(self.relevant(rankings) & self.above_cutoff(rankings))
+        return (found > 0).astype(float)

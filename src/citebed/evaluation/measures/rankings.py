@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 
 from citebed.runs.ranking import (
-    PreparedQrels,
     Ranked,
+    SortedQrels,
     codes_of,
     query_blocks,
     spread,
@@ -177,7 +177,7 @@ def running(query: Ints, place: Ints, amounts: Floats, queries: int) -> Floats:
     return sums
 
 
-def match(judged: PreparedQrels, ranked: Ranked) -> Rankings:
+def match(judged: SortedQrels, ranked: Ranked) -> Rankings:
     """Lay a run beside the judgements."""
     codes = codes_of(ranked.query_ids, judged.query_ids)
     retrieved = np.zeros(len(judged.query_ids), np.int64)
@@ -204,7 +204,7 @@ def match(judged: PreparedQrels, ranked: Ranked) -> Rankings:
     )
 
 
-def _meet(judged: PreparedQrels, ranked: Ranked, codes: Ints) -> tuple[Ints, Ints]:
+def _meet(judged: SortedQrels, ranked: Ranked, codes: Ints) -> tuple[Ints, Ints]:
     """Rows of the run and of the judgements that are the same query and document.
 
     They are found by hash, and then compared letter by letter.

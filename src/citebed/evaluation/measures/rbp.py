@@ -1,8 +1,9 @@
-"""Rank-biased precision, and how much of it is not known."""
+"""Measures of a reader who may stop: rank-biased precision, expected reciprocal rank."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure, ratio
 from citebed.evaluation.measures.gains import Gainful
 from citebed.evaluation.measures.rankings import Rankings
-from citebed.runs.tables import Floats
+from citebed.runs.tables import Floats, Ints
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,3 +73,52 @@ class RBPResidual(RBP):
     def score(self, rankings: Rankings) -> Floats:
         judged = (rankings.relevance >= 0) & self.above_cutoff(rankings)
         return 1.0 - rankings.total(judged * self.weights(rankings))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ERR(Measure):
+    """The expected reciprocal of the rank at which a reader is satisfied and stops.
+
+    A document of grade g satisfies with probability (2^g − 1) / 2^max;
+    ERR = Σ 1/rank · P(satisfied here) · Π P(not satisfied above). ``max_rel`` is the highest
+    grade there is; when not given, the highest in the judgements. Grades below ``rel`` and
+    unjudged documents satisfy nobody.
+    """
+
+    CITATION = "Chapelle et al., Expected reciprocal rank, CIKM 2009"
+    CUTOFF = "rank"
+
+    max_rel: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.max_rel is not None and self.max_rel < 1:
+            raise CitebedError(f"ERR: max_rel={self.max_rel} is not a grade from 1.")
+
+    def score(self, rankings: Rankings) -> Floats:
+        highest = int(rankings.judged_relevance.max(initial=1))
+        if self.max_rel is not None:
+            if highest > self.max_rel:
+                raise CitebedError(
+                    f"{self}: the judgements have grade {highest}, above max_rel={self.max_rel}."
+                )
+            highest = self.max_rel
+        counts = (rankings.relevance >= max(self.rel, 1)) & self.above_cutoff(rankings)
+        rows = np.flatnonzero(counts)
+        # (2^g - 1) / 2^max, written so that no grade is too high for it
+        satisfied = np.exp2(rankings.relevance[rows] - float(highest)) - np.exp2(-float(highest))
+        place = rankings.so_far(counts)[rows]
+        return _chain(rankings.query[rows], place, satisfied, rankings.rank[rows], rankings.queries)
+
+
+def _chain(query: Ints, place: Ints, satisfied: Floats, rank: Ints, queries: int) -> Floats:
+    """Walk down all rankings together, one relevant document at a time."""
+    total, unsatisfied = np.zeros(queries), np.ones(queries)
+    order = np.argsort(place, kind="stable")
+    ends = np.searchsorted(place[order], np.arange(1, place.max(initial=0) + 2))
+    for start, end in pairwise(ends.tolist()):
+        rows = order[start:end]
+        at = query[rows]
+        total[at] += unsatisfied[at] * satisfied[rows] / rank[rows]
+        unsatisfied[at] *= 1.0 - satisfied[rows]
+    return total

@@ -1,4 +1,4 @@
-"""Measures of the retrieved documents as a set, in whatever order."""
+"""Measures of the retrieved documents as a set, in whatever order, and counts of them."""
 
 from __future__ import annotations
 
@@ -111,3 +111,49 @@ class SU(Measure):
         utility = 2 * found - (rankings.retrieved - found)
         scaled = (np.maximum(ratio(utility, 2 * known), -0.5) + 0.5) / 1.5
         return np.where(known > 0, scaled, 0.0)
+
+
+class _Count(Measure):
+    SUMMARY = "sum"
+    RANGE = (0.0, float("inf"))
+
+    def summary(self, values: Floats) -> float:
+        return float(values.sum())
+
+
+class NumQ(_Count):
+    """The number of queries measured."""
+
+    def score(self, rankings: Rankings) -> Floats:
+        return np.ones(rankings.queries)
+
+
+class NumRet(_Count):
+    """The number of documents retrieved."""
+
+    def score(self, rankings: Rankings) -> Floats:
+        return rankings.retrieved.astype(np.float64)
+
+
+class NumRel(_Count):
+    """The number of relevant documents."""
+
+    def score(self, rankings: Rankings) -> Floats:
+        return rankings.judged(self.rel)
+
+
+class NumRelRet(_Count):
+    """The number of relevant documents retrieved."""
+
+    def score(self, rankings: Rankings) -> Floats:
+        return rankings.count(self.relevant(rankings))
+
+
+class NumNonRelRet(_Count):
+    """The number of documents retrieved that were judged not relevant.
+
+    trec_eval: ``num_nonrel_judged_ret``.
+    """
+
+    def score(self, rankings: Rankings) -> Floats:
+        return rankings.count((rankings.relevance >= 0) & ~self.relevant(rankings))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.measures.grammar import measures as parse_measures
+from citebed.evaluation.measures.names import measures as parse_measures
 from citebed.evaluation.scoring.run_scores import (
     TREC_EVAL,
     Resampling,
@@ -24,7 +24,7 @@ from citebed.evaluation.scoring.run_scores import (
     summarise,
 )
 from citebed.frames import Shown
-from citebed.runs.ranking import PreparedQrels, prepare
+from citebed.runs.ranking import SortedQrels, prepare
 from citebed.runs.reading import as_qrels, as_runs
 from citebed.runs.tables import Run
 
@@ -151,7 +151,7 @@ def evaluate(
 
 
 def evaluate_under(
-    sets: Sequence[PreparedQrels],
+    sets: Sequence[SortedQrels],
     runs: Any,
     measures: str | Measure | Iterable[str | Measure],
     settings: Settings,

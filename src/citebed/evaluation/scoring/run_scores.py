@@ -13,11 +13,11 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.measures.grammar import measure as parse_measure
+from citebed.evaluation.measures.names import measure as parse_measure
 from citebed.evaluation.measures.rankings import Rankings, match
 from citebed.evaluation.scoring.ledger import Ledger, ledger_of
 from citebed.evaluation.statistics import Interval, mean_intervals
-from citebed.runs.ranking import PreparedQrels, Ranked, ScoreType, check_twice, rank
+from citebed.runs.ranking import Ranked, ScoreType, SortedQrels, check_twice, rank
 from citebed.runs.tables import Flags, Floats, Run
 from citebed.wording import count
 
@@ -106,7 +106,7 @@ def run_called(name: str, runs: Sequence[_Named]) -> _Named:
 
 
 def score_runs(
-    sets: Sequence[PreparedQrels], runs: Iterable[Run], measures: Sequence[Measure], how: Settings
+    sets: Sequence[SortedQrels], runs: Iterable[Run], measures: Sequence[Measure], how: Settings
 ) -> list[tuple[RunScores, ...]]:
     """Score runs under each of some judgement sets, one run after the other, holding one."""
     scored = [[score_run(judged, run, measures, how) for judged in sets] for run in runs]
@@ -114,7 +114,7 @@ def score_runs(
 
 
 def score_run(
-    judged: PreparedQrels, run: Run, measures: Sequence[Measure], settings: Settings = TREC_EVAL
+    judged: SortedQrels, run: Run, measures: Sequence[Measure], settings: Settings = TREC_EVAL
 ) -> RunScores:
     """Score one run under judgements that are ready."""
     ranked = rank(run, settings.score_type)
@@ -128,7 +128,7 @@ def score_run(
     return RunScores(run.name, tuple(measures), kept, values[:, counted], ledger, run.tag)
 
 
-def _matched(judged: PreparedQrels, ranked: Ranked) -> Rankings:
+def _matched(judged: SortedQrels, ranked: Ranked) -> Rankings:
     """Match, and look for documents that stand twice: beside it where there are many."""
     if len(ranked.scores) < _MANY_ROWS:
         check_twice(ranked)
@@ -142,7 +142,7 @@ def _matched(judged: PreparedQrels, ranked: Ranked) -> Rankings:
     return rankings
 
 
-def _nothing_shared(judged: PreparedQrels, run: str, query_ids: pl.Series) -> str:
+def _nothing_shared(judged: SortedQrels, run: str, query_ids: pl.Series) -> str:
     if not len(query_ids) or not len(judged.query_ids):
         return "the judgements are empty." if len(query_ids) else f"the run '{run}' is empty."
     ours, theirs = (

@@ -10,7 +10,7 @@ from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.comparing import Comparison, Design, compare
 from citebed.evaluation.scoring.evaluating import DEFAULT_MEASURES, Evaluation, evaluate_under
 from citebed.evaluation.scoring.run_scores import TREC_EVAL, Resampling, Settings, Summary
-from citebed.runs.ranking import PreparedQrels, prepare
+from citebed.runs.ranking import SortedQrels, prepare
 from citebed.runs.reading import as_qrels, as_runs, check_names
 from citebed.runs.tables import Run
 
@@ -30,7 +30,7 @@ class Study:
     """Runs with their scores, summaries (a list a run) and comparisons (none of one run)."""
 
     plan: Plan
-    judged: PreparedQrels
+    judged: SortedQrels
     runs: tuple[Run, ...]
     evaluation: Evaluation
     summaries: tuple[list[Summary], ...]

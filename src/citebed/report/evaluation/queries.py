@@ -20,7 +20,7 @@ import polars as pl
 from citebed.evaluation.scoring.study import Study
 from citebed.report.evaluation.figures import by_query
 from citebed.runs.query_files import queries_beside, query_texts
-from citebed.runs.ranking import PreparedQrels, Ranked, codes_of, rank
+from citebed.runs.ranking import Ranked, SortedQrels, codes_of, rank
 from citebed.runs.tables import Floats, Ints
 
 DEPTH = 20
@@ -124,7 +124,7 @@ def _by_spread(values: Floats) -> Ints:
     return np.asarray(order[~np.isnan(largest[order])], np.int64)
 
 
-def _shown(judged: PreparedQrels, ranked: Sequence[Ranked], chosen: Ints) -> pl.DataFrame:
+def _shown(judged: SortedQrels, ranked: Sequence[Ranked], chosen: Ints) -> pl.DataFrame:
     """A row a query and document that is shown: its grade, and its rank and score in each run.
 
     Shown are the first documents of every run, and of the relevant ones the best.
@@ -165,7 +165,7 @@ def _ranking(ranked: Ranked, query_ids: pl.Series, chosen: Ints) -> pl.DataFrame
     )
 
 
-def _judgements(judged: PreparedQrels, chosen: Ints) -> pl.DataFrame:
+def _judgements(judged: SortedQrels, chosen: Ints) -> pl.DataFrame:
     """The chosen queries' judgements, each with its place among the query's, best first."""
     place = np.arange(len(judged.relevance)) - judged.starts[judged.query]
     rows = np.flatnonzero(np.isin(judged.query, chosen))

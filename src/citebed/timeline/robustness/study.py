@@ -12,7 +12,7 @@ import numpy as np
 
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.measures.grammar import measure, split_names
+from citebed.evaluation.measures.names import measure, split_names
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.evaluation.statistics import pearson
 from citebed.frames import FlatRow

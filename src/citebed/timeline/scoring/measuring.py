@@ -20,7 +20,7 @@ from citebed.evaluation.measures import (
     Utility,
     nDCG,
 )
-from citebed.evaluation.measures.grammar import measures, split_names
+from citebed.evaluation.measures.names import measures, split_names
 from citebed.evaluation.measures.rankings import Rankings
 from citebed.runs.tables import Floats
 

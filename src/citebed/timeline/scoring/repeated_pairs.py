@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError
-from citebed.runs.ranking import PreparedQrels
+from citebed.runs.ranking import SortedQrels
 from citebed.runs.tables import Hashes
 from citebed.timeline.streams.stream_runs import StreamRun
 from citebed.timeline.streams.tally import RunLines, Tally, tally
@@ -71,7 +71,7 @@ class _Lookup(Tally):
 
 
 def check_repeats(
-    run: StreamRun, judged: PreparedQrels, times: pl.DataFrame | None, suspects: Hashes
+    run: StreamRun, judged: SortedQrels, times: pl.DataFrame | None, suspects: Hashes
 ) -> None:
     """Raise if a document stands twice for a query; the run is read once more to name it."""
     for first in range(0, len(suspects), _AT_ONCE):

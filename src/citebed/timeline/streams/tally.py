@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from citebed.errors import FormatError
-from citebed.runs.ranking import PreparedQrels, spread
+from citebed.runs.ranking import SortedQrels, spread
 from citebed.runs.tables import Floats, Hashes, Ints
 from citebed.runs.times import epochs
 from citebed.runs.trec_files import RUN
@@ -83,7 +83,7 @@ _WORKERS = min(4, os.cpu_count() or 1)
 
 
 def tally(
-    run: StreamRun, judged: PreparedQrels, times: pl.DataFrame | None, make: Callable[[], T]
+    run: StreamRun, judged: SortedQrels, times: pl.DataFrame | None, make: Callable[[], T]
 ) -> tuple[T, Skipped]:
     """Read a run through and let tallies count; gives them as one, and what was skipped."""
     try:
@@ -95,7 +95,7 @@ def tally(
 
 
 def _tally(
-    run: StreamRun, judged: PreparedQrels, times: pl.DataFrame | None, make: Callable[[], T]
+    run: StreamRun, judged: SortedQrels, times: pl.DataFrame | None, make: Callable[[], T]
 ) -> tuple[T, Skipped]:
     index = _Index(judged)
 
@@ -201,7 +201,7 @@ class _Codes:
 class _Index:
     """Judgements by their keys, behind a sieve that lets few others through."""
 
-    def __init__(self, judged: PreparedQrels) -> None:
+    def __init__(self, judged: SortedQrels) -> None:
         self.judged = judged
         self.query = judged.query
         self.codes = _Codes(judged.query_ids)

@@ -12,7 +12,7 @@ import polars as pl
 from citebed.errors import CitebedError
 from citebed.files.reading import at_hand
 from citebed.runs.assessors import OFFICIAL, Disagreement, disagreements, merge_assessors
-from citebed.runs.ranking import PreparedQrels, prepare
+from citebed.runs.ranking import SortedQrels, prepare
 from citebed.runs.reading import as_qrels, name_of, read_judged
 from citebed.runs.tables import Ints, Qrels, checked_columns
 from citebed.runs.times import epochs, time_column
@@ -57,7 +57,7 @@ class Truth:
     Relevant is what has grade 1 or more: lower grades than asked for have been made 0.
     """
 
-    judged: PreparedQrels
+    judged: SortedQrels
     times: Ints
     ledger: TruthLedger
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from citebed.errors import CitebedError, FormatError
-from citebed.runs.ranking import PreparedQrels, prepare
+from citebed.runs.ranking import SortedQrels, prepare
 from citebed.runs.tables import Qrels
 from citebed.timeline.scoring.repeated_pairs import RepeatedPairs, check_repeats
 from citebed.timeline.streams.stream_runs import (
@@ -43,7 +43,7 @@ class Collected:
         self.batches += other.batches
 
 
-def judged(*queries: str) -> PreparedQrels:
+def judged(*queries: str) -> SortedQrels:
     table = pl.DataFrame({"query_id": queries, "doc_id": "1317945600-0", "relevance": 1})
     return prepare(Qrels(table))
 

@@ -1,4 +1,7 @@
-"""Measures as they are written: ``NAME(parameter=value,…)@cutoff``; and by names used elsewhere."""
+"""Measures by their names: in the grammar, ``NAME(parameter=value,…)@cutoff``, or as elsewhere.
+
+Elsewhere they are called ``MAP``, ``R-prec``, ``F1``, ``P10``, ``P(5)``.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,35 @@ from dataclasses import fields, replace
 from typing import Any
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.evaluation.measures import MEASURES, Measure
+from citebed.evaluation.measures import MEASURES, Measure, SetF
 from citebed.evaluation.measures.trec_names import from_trec_name, trec_lines
-from citebed.evaluation.measures.usual_names import USUAL_NAMES, from_usual_name, usual_kind
-from citebed.grammar import Call, SpecError, Value, parse_call, value_text
+from citebed.grammar import Call, SpecError, Value, parse_call, plain_name, value_text
 from citebed.wording import number_in, whole_number_in
+
+_USUAL = {
+    "AP": "map meanaverageprecision averageprecision avep avgprec",
+    "AUC": "rocauc aucroc auroc roc",
+    "ElevenPoint": "11pt 11ptavg 11point iap",
+    "ERR": "expectedreciprocalrank",
+    "GMAP": "gmmap geometricmap",
+    "infAP": "inferredap xinfap",
+    "IPrec": "interpolatedprecision ircl",
+    "nDCG": "normalizeddcg normaliseddcg ndcgcut",
+    "P": "precision prec",
+    "R": "recall rec",
+    "RBP": "rankbiasedprecision",
+    "Rprec": "rp rprecision",
+    "RR": "mrr reciprank reciprocalrank meanreciprocalrank",
+    "SetF": "f f1 fmeasure fscore f1score setfmeasure",
+    "SetP": "setprecision",
+    "SetR": "setrecall",
+    "Success": "hit hits hitrate hitratio hr s",
+    "SU": "scaledutility t11su",
+}
+USUAL_NAMES = {usual: name for name, names in _USUAL.items() for usual in names.split()}
+_LOWER = {name.lower(): name for name in MEASURES}
+_F = re.compile(r"(?:set)?f([0-9](?:\.[0-9]{1,4})?)", re.IGNORECASE)
+_GLUED = re.compile(r"([A-Za-z]+)(?:[-_]?([0-9]{1,9})|\(([0-9]{1,9})\))")
 
 
 def measure(text: str | Measure, unless_given: Mapping[str, Any] | None = None) -> Measure:
@@ -34,19 +61,18 @@ def measure(text: str | Measure, unless_given: Mapping[str, Any] | None = None) 
         return theirs
     if (found := from_usual_name(text)) is not None:
         return replace(found, **(unless_given or {}))
-    call, cutoff = _parts(text)
+    call = _call(text)
     kind = kind_of(call.name)
-    return kind(**{**(unless_given or {}), **_parameters(kind, call)}, **_cutoff(cutoff))
+    return kind(**{**(unless_given or {}), **_parameters(kind, call)}, **_cutoff(call.cutoff))
 
 
-def _parts(text: str) -> tuple[Call, str | None]:
-    """What stands before the ``@``, and what behind it."""
+def _call(text: str) -> Call:
+    """The name, parameters and cut-off of a measure."""
     what = "."
     try:
-        call, rest = parse_call(text)
-        behind = re.fullmatch(r"(?:@([\w.]+))?", rest)
-        if behind:
-            return call, behind[1]
+        call, rest = parse_call(text, cutoffs=True)
+        if not rest:
+            return call
     except SpecError:
         what = ": expected name=value in the brackets." if "(" in text else "."
     raise CitebedError(
@@ -125,3 +151,25 @@ def _typed(kind: type[Measure], name: str, value: Value, wanted: str) -> Any:
 
 
 _IN_WORDS = {"bool": "True or False", "int": "a whole number", "float": "a number"}
+
+
+def usual_kind(name: str) -> type[Measure] | None:
+    """The measure that a name means elsewhere, whatever its case, hyphens and underscores."""
+    plain = plain_name(name)
+    found = USUAL_NAMES.get(plain) or _LOWER.get(plain)
+    return MEASURES[found] if found else None
+
+
+def from_usual_name(text: str) -> Measure | None:
+    """The measure behind ``F1``, ``F2`` (van Rijsbergen's: β is squared), ``P10`` or ``P(10)``."""
+    if (weight := _F.fullmatch(text)) is not None:
+        beta = float(weight[1]) ** 2
+        return SetF(beta=beta) if beta else None
+    if text.lower() in USUAL_NAMES:  # also one that begins with a digit, as no name of ours does
+        return MEASURES[USUAL_NAMES[text.lower()]]() if text[0].isdigit() else None
+    if (glued := _GLUED.fullmatch(text)) is None:
+        return None
+    kind = usual_kind(glued[1])
+    return (
+        kind(cutoff=int(glued[2] or glued[3])) if kind and kind.CUTOFF.startswith("rank") else None
+    )
