@@ -15,15 +15,21 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError
 
 from citebed.errors import CitebedError, import_extra
 from citebed.files.databases import check_journal
 from citebed.files.system_errors import why_not
-from citebed.judging.store.migrating import bring_up_to_date
 from citebed.wording import printable
 
+MIGRATIONS = Path(__file__).parent / "migrations"
+UNRELEASED = ("0001", "0002", "0003")
+"""Schemas that no release had."""
 WAIT_SECONDS = 30
 TRIES = 20
 _PRAGMAS = (
@@ -44,7 +50,8 @@ class Collided(Unavailable):
     """Two changes got into each other's way; the database gave this one up, and it may go now."""
 
 
-_TAKE_TURN = text("SELECT pg_advisory_xact_lock(20261116, :turn)")
+_LOCK = 20261116
+_TAKE_TURN = text(f"SELECT pg_advisory_xact_lock({_LOCK}, :turn)")
 NEW_NAMES = 0
 """The turn of those who add a name that may be there only once: campaigns, organisers."""
 _COLLISIONS = ("40001", "40P01")  # could not serialise; deadlock
@@ -107,8 +114,42 @@ def open_database(url: str | Path, *, create: bool = False) -> Database:
         engine = create_engine(address, pool_size=20, max_overflow=30, pool_pre_ping=True)
     database = Database(engine)
     with _told(database.url):
-        bring_up_to_date(engine)
+        _bring_up_to_date(engine)
     return database
+
+
+def _bring_up_to_date(engine: Engine) -> None:
+    """Run the migrations that the database lacks, all or none, one process at a time."""
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    scripts = ScriptDirectory.from_config(config)
+    with engine.connect() as connection:
+        if _version(connection) == scripts.get_current_head():
+            return
+    with engine.execution_options(writes=True).begin() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+        _refuse_others(_version(connection), {each.revision for each in scripts.walk_revisions()})
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+def _version(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def _refuse_others(version: str | None, known: set[str]) -> None:
+    if version in UNRELEASED:
+        raise CitebedError(
+            f"the database is older than the first release of citebed (its schema is {version}): "
+            "write a backup with the version that made it, 'citebed campaign backup', and make "
+            "the campaign anew of it with 'citebed campaign restore'."
+        )
+    if version is not None and version not in known:
+        raise CitebedError(
+            f"the database was written by a newer citebed (its schema is {version}); "
+            "install that version to open it."
+        )
 
 
 def _address(url: str | Path) -> URL:

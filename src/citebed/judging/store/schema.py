@@ -33,6 +33,7 @@ from sqlalchemy import (
     exists,
     select,
 )
+from sqlalchemy.schema import SchemaItem
 
 metadata = MetaData(
     naming_convention={
@@ -69,8 +70,8 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def _id() -> Column[int]:
-    return Column("id", Integer, primary_key=True)
+def _table(name: str, *columns: SchemaItem) -> Table:
+    return Table(name, metadata, Column("id", Integer, primary_key=True), *columns)
 
 
 def _key(target: str, *, null: bool = False, index: bool = True, **more: Any) -> Column[int]:
@@ -86,10 +87,8 @@ def _unique_where(name: str, where: ColumnElement[bool], *columns: Column[Any]) 
     Index(name, *columns, unique=True, sqlite_where=where, postgresql_where=where)
 
 
-campaigns = Table(
+campaigns = _table(
     "campaigns",
-    metadata,
-    _id(),
     Column("name", String(100), nullable=False, unique=True),
     Column("settings", JSON, nullable=False),
     Column("secret", String(64), nullable=False),
@@ -97,10 +96,8 @@ campaigns = Table(
     _at("created_at"),
 )
 
-papers = Table(
+papers = _table(
     "papers",
-    metadata,
-    _id(),
     _key("campaigns"),
     Column("label", String(200), nullable=False),
     Column("title", Text, nullable=False),
@@ -110,10 +107,8 @@ papers = Table(
     UniqueConstraint("campaign_id", "label"),
 )
 
-people = Table(
+people = _table(
     "people",
-    metadata,
-    _id(),
     _key("campaigns"),
     Column("name", Text, nullable=False),
     Column("email", String(320)),
@@ -121,20 +116,16 @@ people = Table(
     UniqueConstraint("campaign_id", "email"),
 )
 
-authorships = Table(
+authorships = _table(
     "authorships",
-    metadata,
-    _id(),
     _key("papers"),
     _key("people", name="person_id"),
     Column("position", Integer, nullable=False),
     UniqueConstraint("paper_id", "person_id"),
 )
 
-references = Table(
+references = _table(
     "cited",
-    metadata,
-    _id(),
     _key("papers"),
     Column("number", Integer, nullable=False),
     Column("title", Text, nullable=False),
@@ -145,10 +136,8 @@ references = Table(
     UniqueConstraint("paper_id", "number"),
 )
 
-forms = Table(
+forms = _table(
     "forms",
-    metadata,
-    _id(),
     _key("campaigns"),
     Column("code", String(40), nullable=False, unique=True),
     Column("phase", Integer, nullable=False),
@@ -163,10 +152,8 @@ forms = Table(
     CheckConstraint("phase IN (1, 2)", name="phase"),
 )
 
-returns = Table(
+returns = _table(
     "returns",
-    metadata,
-    _id(),
     _key("campaigns"),
     Column("sha256", String(64), nullable=False),
     Column("name", Text, nullable=False),
@@ -180,10 +167,8 @@ returns = Table(
     UniqueConstraint("campaign_id", "sha256"),
 )
 
-problems = Table(
+problems = _table(
     "problems",
-    metadata,
-    _id(),
     _key("returns"),
     Column("line", Integer, nullable=False),
     Column("what", Text, nullable=False),
@@ -191,10 +176,8 @@ problems = Table(
     Column("settled_by", Text),
 )
 
-questions = Table(
+questions = _table(
     "questions",
-    metadata,
-    _id(),
     _key("forms"),
     Column("number", Integer, nullable=False),
     Column("query_id", String(260), nullable=False),
@@ -203,10 +186,8 @@ questions = Table(
     UniqueConstraint("campaign_id", "query_id"),
 )
 
-wordings = Table(
+wordings = _table(
     "wordings",
-    metadata,
-    _id(),
     _key("questions"),
     Column("kind", String(20), nullable=False),
     Column("text", Text, nullable=False),
@@ -218,10 +199,8 @@ wordings = Table(
     CheckConstraint("kind IN ('stated', 'reformulated', 'corrected')", name="kind"),
 )
 
-approvals = Table(
+approvals = _table(
     "approvals",
-    metadata,
-    _id(),
     _key("wordings"),
     _key("people", name="person_id"),
     Column("approved", Boolean, nullable=False),
@@ -229,10 +208,8 @@ approvals = Table(
     _at("at"),
 )
 
-searches = Table(
+searches = _table(
     "searches",
-    metadata,
-    _id(),
     _key("questions"),
     Column("text", Text, nullable=False),
     Column("model", Text, nullable=False),
@@ -241,10 +218,8 @@ searches = Table(
     _at("at"),
 )
 
-marks = Table(
+marks = _table(
     "marks",
-    metadata,
-    _id(),
     _key("questions"),
     _key("searches", name="search_id", null=True),
     Column("doc_id", Text, nullable=False),
@@ -254,10 +229,8 @@ marks = Table(
     _at("at"),
 )
 
-pools = Table(
+pools = _table(
     "pools",
-    metadata,
-    _id(),
     _key("questions"),
     Column("round", Integer, nullable=False),
     _key("wordings"),
@@ -267,10 +240,8 @@ pools = Table(
     UniqueConstraint("question_id", "round"),
 )
 
-found = Table(
+found = _table(
     "found",
-    metadata,
-    _id(),
     _key("pools"),
     Column("doc_id", Text, nullable=False),
     Column("method", Text, nullable=False),
@@ -278,10 +249,8 @@ found = Table(
     UniqueConstraint("pool_id", "doc_id", "method"),
 )
 
-items = Table(
+items = _table(
     "items",
-    metadata,
-    _id(),
     _key("questions"),
     _key("cited", name="reference_id", null=True),
     _key("pools", null=True),
@@ -294,10 +263,8 @@ items = Table(
 )
 _unique_where("uq_items_pooled", items.c.pool_id.is_not(None), items.c.question_id, items.c.doc_id)
 
-judgements = Table(
+judgements = _table(
     "judgements",
-    metadata,
-    _id(),
     _key("items"),
     _key("people", name="person_id"),
     Column("value", Integer),
@@ -322,10 +289,8 @@ _unique_where(
     judgements.c.person_id,
 )
 
-exclusions = Table(
+exclusions = _table(
     "exclusions",
-    metadata,
-    _id(),
     _key("questions"),
     Column("rule", String(40), nullable=False),
     Column("reason", Text, nullable=False),
@@ -334,10 +299,8 @@ exclusions = Table(
     _at("at"),
 )
 
-mails = Table(
+mails = _table(
     "mails",
-    metadata,
-    _id(),
     _key("campaigns"),
     _key("people", name="person_id"),
     _key("forms"),
@@ -354,10 +317,8 @@ mails = Table(
     CheckConstraint("state IN ('written', 'sending', 'sent', 'failed', 'held')", name="state"),
 )
 
-events = Table(
+events = _table(
     "events",
-    metadata,
-    _id(),
     _key("campaigns"),
     Column("what", String(40), nullable=False),
     Column("who", Text, nullable=False),
@@ -366,19 +327,15 @@ events = Table(
     _at("at"),
 )
 
-organisers = Table(
+organisers = _table(
     "organisers",
-    metadata,
-    _id(),
     Column("name", String(200), nullable=False, unique=True),
     Column("password", Text, nullable=False),
     _at("created_at"),
 )
 
-sessions = Table(
+sessions = _table(
     "sessions",
-    metadata,
-    _id(),
     _key("organisers"),
     Column("token", String(64), nullable=False, unique=True),
     Column("csrf", String(64), nullable=False),
@@ -387,10 +344,8 @@ sessions = Table(
     _at("ended_at", null=True),
 )
 
-logins = Table(
+logins = _table(
     "logins",
-    metadata,
-    _id(),
     Column("name", String(200), nullable=False, index=True),
     Column("address", String(80), nullable=False, index=True),
     Column("right", Boolean, nullable=False),

@@ -1,4 +1,4 @@
-"""Campaigns that an earlier citebed began go on in this one."""
+"""Databases and backups of other versions: what goes on, and what is told to those who cannot."""
 
 from __future__ import annotations
 
@@ -7,33 +7,24 @@ import hashlib
 import json
 from pathlib import Path
 
-from alembic import command
-from alembic.autogenerate import compare_metadata
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from sqlalchemy import create_engine, inspect
+import pytest
+from sqlalchemy import text
 from tests.campaigns import small_campaign
 
+from citebed.errors import CitebedError
 from citebed.judging import restore_campaign
-from citebed.judging.store.engine import open_database
-from citebed.judging.store.migrating import MIGRATIONS
-from citebed.judging.store.schema import metadata
+from citebed.judging.store.engine import UNRELEASED, open_database
 
 
-def test_a_database_of_the_first_schema_is_brought_to_this_one(tmp_path: Path) -> None:
-    path = tmp_path / "old.sqlite"
-    engine = create_engine(f"sqlite:///{path}")
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS))
-    with engine.begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
-    engine.dispose()
-    opened = open_database(path)
-    columns = {column["name"] for column in inspect(opened.engine).get_columns("returns")}
-    assert "content_type" in columns
-    with opened.reading() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+@pytest.mark.parametrize("version", UNRELEASED)
+def test_a_database_from_before_the_first_release_is_told_what_to_do(
+    tmp_path: Path, version: str
+) -> None:
+    opened = open_database(tmp_path / "old.sqlite", create=True)
+    with opened.writing() as connection:
+        connection.execute(text(f"UPDATE alembic_version SET version_num = '{version}'"))
+    with pytest.raises(CitebedError, match=rf"{version}.*campaign backup.*campaign restore"):
+        open_database(tmp_path / "old.sqlite")
 
 
 def test_a_backup_from_before_a_column_was_there_is_restored(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How Alembic runs a migration: in the transaction that `bring_up_to_date` has begun."""
+"""How Alembic runs a migration: in the transaction that `open_database` has begun."""
 
 from alembic import context
 
