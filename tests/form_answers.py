@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from citebed.judging.forms.sheet import Answers, Asked, Entry, Said, Sheet
+from citebed.judging.forms.sheet import Answers, Entry, ListedQuery, Rating, Sheet
 
 GRADES = ("not relevant: not needed", "of some use", "important", "essential: needed")
 TITLES = (
@@ -49,7 +49,7 @@ def random_sheet(rng: Random, phase: int) -> Sheet:
     numbers = sorted(rng.sample(range(1, 14), rng.randint(1, 8)))
     entries = tuple(random_entry(rng, number) for number in numbers)
     asked = tuple(
-        Asked(
+        ListedQuery(
             query,
             rng.choice(QUESTIONS),
             tuple(random_entry(rng, number) for number in range(1, rng.randint(2, 6))),
@@ -64,7 +64,7 @@ def random_sheet(rng: Random, phase: int) -> Sheet:
         organiser="The organisers", contact="o@example.org",
         link=f"https://example.org/judge/{code}", list_url=f"https://example.org/list/{code}",
         references=entries if phase == 1 else (), questions=3,
-        asked=asked if phase == 2 else (),
+        queries=asked if phase == 2 else (),
     )  # fmt: skip
 
 
@@ -78,13 +78,13 @@ def random_answers(rng: Random, sheet: Sheet, questions: int = 3) -> Answers:
             for entry in sheet.references:
                 if rng.random() < 0.7:
                     grade = rng.choice((1, 2, 3, 4, None))
-                    answers.said[number, entry.number] = Said(grade)
+                    answers.ratings[number, entry.number] = Rating(grade)
         return answers
-    for query in sheet.asked:
+    for query in sheet.queries:
         for entry in query.entries:
             if rng.random() < 0.75:
-                said = Said(rng.choice((1, 0, None)), rng.choice(COMMENTS))
-                answers.said[query.number, entry.number] = said
+                said = Rating(rng.choice((1, 0, None)), rng.choice(COMMENTS))
+                answers.ratings[query.number, entry.number] = said
         if query.stated is not None and rng.random() < 0.8:
             answers.approved[query.number] = rng.choice((True, *QUESTIONS))
     return answers

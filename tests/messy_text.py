@@ -7,7 +7,7 @@ import textwrap
 from random import Random
 from typing import NamedTuple
 
-from citebed.judging.forms.sheet import Answers, Said, Sheet
+from citebed.judging.forms.sheet import Answers, Rating, Sheet
 
 TOP = "Dear organisers,\n\nsorry for the delay, here it is. I had 3 papers to read [1] first.\n"
 SIGNATURES = (
@@ -44,9 +44,9 @@ def filled(
             marks = _graded(rng, paper, answers)
             rows += [Row(line), Row(marks.strip(), True)] if below else [Row(marks)]
         elif line.startswith("    relevant [ ]"):
-            rows += _marking(rng, line, answers.said.get((query, paper)), below)
+            rows += _marking(rng, line, answers.ratings.get((query, paper)), below)
         elif line == "    comment:":
-            said = answers.said.get((query, paper))
+            said = answers.ratings.get((query, paper))
             rows += _asking(rng, line, said.comment if said else "")
         elif found := re.fullmatch(r"QUERY (\d+)", line):
             query = int(found[1])
@@ -68,7 +68,7 @@ def filled(
     return rows
 
 
-def _marking(rng: Random, line: str, said: Said | None, below: bool) -> list[Row]:
+def _marking(rng: Random, line: str, said: Rating | None, below: bool) -> list[Row]:
     """The line of the boxes, marked, or answered on a line below it."""
     if said is None or not below:
         return [Row(_judged(rng, said) if said else line)]
@@ -91,7 +91,7 @@ def _graded(rng: Random, paper: int, answers: Answers) -> str:
     numbers = sorted({*range(1, 4), *answers.questions})
     parts = []
     for number in numbers:
-        said = answers.said.get((number, paper))
+        said = answers.ratings.get((number, paper))
         if said is None:
             parts.append(rng.choice((f"Q{number}: [ ]", f"Q{number}: []", f"Q{number}: [_]", "")))
             continue
@@ -101,7 +101,7 @@ def _graded(rng: Random, paper: int, answers: Answers) -> str:
     return "    " + rng.choice(("  ", " ", ", ", "; ", "\t")).join(filter(None, parts))
 
 
-def _judged(rng: Random, said: Said) -> str:
+def _judged(rng: Random, said: Rating) -> str:
     names = {1: "relevant", 0: "not relevant", None: "can't judge"}
     styles = ["box"] * 5 + ["words", "alone", "colon"]
     style = rng.choice(styles)
@@ -167,7 +167,7 @@ def _without_the_unanswered(rng: Random, rows: list[Row], answers: Answers) -> l
     for row in rows:
         if found := re.match(r"\[(?:(\d+)\.)?(\d+)\]", row.text):
             paper = (int(found[1] or 0), int(found[2]))
-            said = {(each[0] if paper[0] else 0, each[1]) for each in answers.said}
+            said = {(each[0] if paper[0] else 0, each[1]) for each in answers.ratings}
             is_left_out = paper not in said and rng.random() < 0.8
         elif re.match(r"QUE|---", row.text):
             is_left_out = False

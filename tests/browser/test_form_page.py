@@ -13,7 +13,7 @@ from selenium.webdriver.common.keys import Keys
 from tests.form_answers import QUESTIONS, random_answers, random_entry, random_sheet
 
 from citebed.judging.forms import html_form
-from citebed.judging.forms.sheet import Answers, Asked, Said, Sheet
+from citebed.judging.forms.sheet import Answers, ListedQuery, Rating, Sheet
 
 EVIL = "</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1>"
 _COUNT = count()
@@ -29,9 +29,9 @@ def sheet_of(phase: int, seed: int = 1) -> Sheet:
         code=code, person=EVIL, paper=EVIL, title=f"A {EVIL}"
     )
     entries = tuple(random_entry(Random(seed), number) for number in range(1, 4))
-    asked = (Asked(1, EVIL, entries, "stated"), Asked(2, "a second", entries[:1]))
+    asked = (ListedQuery(1, EVIL, entries, "stated"), ListedQuery(2, "a second", entries[:1]))
     return sheet._replace(
-        references=entries if phase == 1 else (), asked=asked if phase == 2 else ()
+        references=entries if phase == 1 else (), queries=asked if phase == 2 else ()
     )
 
 
@@ -79,7 +79,7 @@ def values_of(answers: Answers, phase: int) -> dict[str, str]:
     """The fields that such answers fill."""
     values = {f"question.{number}": text for number, text in answers.questions.items()}
     name = "grade" if phase == 1 else "verdict"
-    for (query, paper), said in answers.said.items():
+    for (query, paper), said in answers.ratings.items():
         values[f"{name}.{query}.{paper}"] = "?" if said.value is None else str(said.value)
         if said.comment:
             values[f"comment.{query}.{paper}"] = said.comment
@@ -103,7 +103,7 @@ def test_what_is_filled_in_is_in_the_file_and_survives_a_reload(
         browser.open(page)
         assert downloaded(browser, sheet) == expected
         shown = browser.run("return document.getElementById('count').textContent")
-        assert shown.startswith(f"{len(expected.said)} of ") or not expected.questions
+        assert shown.startswith(f"{len(expected.ratings)} of ") or not expected.questions
         assert browser.run("return window.hacked") is None
         assert browser.complaints() == []
 
@@ -141,7 +141,7 @@ def test_answers_are_kept_where_a_browser_refuses_one_place(
         # What localStorage was told a moment ago it forgets now and then: hence the two places.
         tries = 1 if refused == "localStorage" else 10
         assert any(_is_restored(browser, page) for _ in range(tries))
-        assert downloaded(browser, sheet).said == {(1, 1): Said(1)}
+        assert downloaded(browser, sheet).ratings == {(1, 1): Rating(1)}
     finally:
         browser.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", added)
 
@@ -157,7 +157,7 @@ def test_what_one_place_forgot_the_other_has(browser: Any, tmp_path: Path) -> No
         keep = "localStorage.setItem(arguments[0], arguments[1])"
         browser.run(keep, f"citebed-form-{sheet.code}", forgotten)
         browser.open(page)
-        assert downloaded(browser, sheet).said == {(1, 1): Said(1), (1, 2): Said(0)}
+        assert downloaded(browser, sheet).ratings == {(1, 1): Rating(1), (1, 2): Rating(0)}
 
 
 def test_phase_one_by_keyboard(browser: Any, tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_phase_one_by_keyboard(browser: Any, tmp_path: Path) -> None:
     browser.one("[name='grade.1.3']").send_keys("4")
     browser.one("[name='grade.1.3']:checked").send_keys(Keys.DELETE)
     expected = Answers(sheet.code, questions={1: QUESTIONS[0], 2: "b"})
-    expected.said = {(1, 1): Said(3), (2, 1): Said(None), (1, 2): Said(2)}
+    expected.ratings = {(1, 1): Rating(3), (2, 1): Rating(None), (1, 2): Rating(2)}
     assert downloaded(browser, sheet) == expected
     assert browser.run("return document.getElementById('count').textContent") == "3 of 6 answered"
 
@@ -183,9 +183,9 @@ def test_a_click_on_a_chosen_answer_takes_it_back(browser: Any, tmp_path: Path) 
     opened(browser, tmp_path, sheet)
     label = browser.one("label:has([name='verdict.1.1'][value='1'])")
     label.click()
-    assert downloaded(browser, sheet).said == {(1, 1): Said(1)}
+    assert downloaded(browser, sheet).ratings == {(1, 1): Rating(1)}
     label.click()
-    assert downloaded(browser, sheet).said == {}
+    assert downloaded(browser, sheet).ratings == {}
 
 
 def test_what_was_chosen_is_undone_by_key_and_button(browser: Any, tmp_path: Path) -> None:
@@ -196,19 +196,19 @@ def test_what_was_chosen_is_undone_by_key_and_button(browser: Any, tmp_path: Pat
     browser.one("[name='verdict.1.2'][value='0']").send_keys("0")
     browser.one("[name='verdict.1.1']:checked").send_keys("0")
     browser.one("label:has([name='verdict.1.2'][value='0'])").click()  # takes it back
-    assert downloaded(browser, sheet).said == {(1, 1): Said(0)}
+    assert downloaded(browser, sheet).ratings == {(1, 1): Rating(0)}
     browser.one("#undo").click()
-    assert downloaded(browser, sheet).said == {(1, 1): Said(0), (1, 2): Said(0)}
+    assert downloaded(browser, sheet).ratings == {(1, 1): Rating(0), (1, 2): Rating(0)}
     ActionChains(browser.driver).send_keys("z").perform()
-    assert downloaded(browser, sheet).said == {(1, 1): Said(1), (1, 2): Said(0)}
+    assert downloaded(browser, sheet).ratings == {(1, 1): Rating(1), (1, 2): Rating(0)}
     browser.one("[name='comment.1.1']").send_keys("z")
     browser.one("#undo").click()
     browser.one("#undo").click()
-    assert downloaded(browser, sheet).said == {}
+    assert downloaded(browser, sheet).ratings == {}
     assert not browser.one("#undo").is_enabled()
     assert kept(browser) == "undone; kept in this browser"
     browser.open(page)
-    assert downloaded(browser, sheet).said == {}
+    assert downloaded(browser, sheet).ratings == {}
 
 
 def test_a_better_wording_takes_the_approval_back_and_is_never_lost(
@@ -233,7 +233,7 @@ def test_one_more_question_and_grades_without_a_text(browser: Any, tmp_path: Pat
     assert browser.texts("#warnings li") == []
     browser.one("#more").click()
     assert not browser.one("#more").is_displayed()
-    assert downloaded(browser, sheet).said == {(4, 1): Said(2)}
+    assert downloaded(browser, sheet).ratings == {(4, 1): Rating(2)}
 
 
 def test_the_text_can_be_copied(browser: Any, tmp_path: Path) -> None:

@@ -200,7 +200,7 @@ def test_phase_one_by_keyboard(served: Served) -> None:
 
 
 def test_a_refused_link_keeps_what_could_not_be_saved(served: Served) -> None:
-    from citebed.judging.asking.judge_links import renew_link, revoke_link
+    from citebed.judging.asking.links import renew_link, revoke_link
 
     code = served.open_list(5)
     revoke_link(served.campaign, code)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
         open_campaign as open_campaign,
         restore_campaign as restore_campaign,
     )
-    from citebed.judging.simulation.simulated_judges import Simulation as Simulation
+    from citebed.judging.simulation.judges import SimulationOptions as SimulationOptions
     from citebed.judging.simulation.simulating import Simulated as Simulated, simulate as simulate
 
 __getattr__, __dir__ = names_on_first_use(__name__)

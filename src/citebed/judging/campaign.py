@@ -23,34 +23,36 @@ from citebed.errors import CitebedError
 from citebed.files.reading import read_text
 from citebed.files.writing import is_own, own_folder, whole_files
 from citebed.judging.answers import reformulating
-from citebed.judging.answers.answering import Recorded
-from citebed.judging.answers.entering import enter_answers, settle_problems
 from citebed.judging.answers.judgement_tables import current_judgements, qrels_of
-from citebed.judging.answers.returns import Returned, read_returns, read_stored, read_uploaded
+from citebed.judging.answers.returns import (
+    enter_answers,
+    read_returns,
+    read_stored,
+    read_uploaded,
+    settle_problems,
+)
 from citebed.judging.asking import mails
 from citebed.judging.asking.assigning import assign_phase_one, assign_phase_two, assign_second_judge
-from citebed.judging.asking.guidelines import read_guidelines
 from citebed.judging.asking.papers import add_papers, insert_papers, read_papers
 from citebed.judging.asking.questions import (
     BY_HAND,
     all_questions,
-    apply_rules,
     close_phase_one,
     due_at_closing,
     exclude,
+    put_rules_on_record,
+    question_row,
     set_aside,
     wording_of,
 )
-from citebed.judging.forms.sheet import Answers
 from citebed.judging.pools import searching
-from citebed.judging.pools.pool_making import PoolOptions, PoolReport, make_pools, waiting
+from citebed.judging.pools.pool_making import PoolingOptions, PoolReport, make_pools, waiting
 from citebed.judging.pools.pooling_methods import read_method
-from citebed.judging.results.dashboard import agreement
-from citebed.judging.results.disagreements import disagreements
+from citebed.judging.results.agreement import agreement, disagreements
 from citebed.judging.results.exporting import Exported, export_campaign
 from citebed.judging.results.status import exclusion_history, form_table, open_problems
 from citebed.judging.results.tables import campaign_tables
-from citebed.judging.settings import Settings
+from citebed.judging.settings import CampaignSettings, read_guidelines
 from citebed.judging.store import backup as copies
 from citebed.judging.store.engine import Database, open_database
 from citebed.judging.store.handle import CampaignStore, create_campaign
@@ -63,7 +65,10 @@ FILE = "campaign.toml"
 
 
 class Campaign(CampaignStore):
-    """An open campaign with the verbs of the command line."""
+    """An open campaign with the verbs of the command line.
+
+    A verb that needs nothing but the campaign is the function that does it.
+    """
 
     def __init__(self, database: Database, name: str, folder: Path) -> None:
         super().__init__(database, name)
@@ -117,7 +122,7 @@ class Campaign(CampaignStore):
     ) -> list[Path]:
         """Write to all who are due: authors of papers that are online, and of pooled questions."""
         mails.check_ways(ways)
-        self._put_rules_on_record()
+        put_rules_on_record(self)
         assign_phase_one(self, on or date.today())
         assign_phase_two(self)
         return mails.invite(self, Path(outbox or self.outbox), ways)
@@ -132,46 +137,14 @@ class Campaign(CampaignStore):
         """Write again to those who have not answered."""
         return mails.remind(self, Path(outbox or self.outbox), ways, after_days=after_days)
 
-    def send(self, smtp: mails.Smtp, most: int | None = None) -> mails.Sent:
-        """Send the mails that wait in the outbox."""
-        return mails.send(self, smtp, most=most)
-
-    def returns(
-        self, paths: str | Path | Iterable[str | Path], *, again: bool = False
-    ) -> list[Returned]:
-        """Take in what came back: files or folders, in any of the forms.
-
-        With ``again``, what is known already is read anew, also by the name of what is stored.
-        """
-        given = [paths] if isinstance(paths, str | Path) else paths
-        return read_returns(self, given, again=again)
-
-    def returned(self, name: str, content: bytes) -> list[Returned]:
-        """Take in one file that somebody sent, by its name and content."""
-        return read_uploaded(self, name, content)
-
-    def read_again(self, return_id: int) -> list[Returned]:
-        """Read what is stored of a return anew."""
-        return read_stored(self, return_id)
-
-    def enter(
-        self, answers: Answers, who: str = "organiser", return_id: int | None = None
-    ) -> Recorded:
-        """Answer for an author who said so in words, or in a form that could not be read."""
-        recorded = enter_answers(self, answers, who, return_id)
-        self._put_rules_on_record()
-        return recorded
-
-    def settle(self, *wanted: int | str, who: str = "organiser") -> int:
-        """Deal with problems by their numbers, or with all of a file by its name; how many."""
-        return settle_problems(self, wanted, who)
+    send = mails.send
+    returns = read_returns
+    returned = read_uploaded
+    read_again = read_stored
+    enter = enter_answers
+    settle = settle_problems
 
     # --- questions ---
-
-    def _put_rules_on_record(self) -> None:
-        """Answers on the web come without this; returned forms bring it with them."""
-        with self.writing() as connection:
-            apply_rules(self, connection)
 
     @property
     def questions(self) -> pl.DataFrame:
@@ -197,12 +170,10 @@ class Campaign(CampaignStore):
     def question(self, query_id: str) -> str:
         """How a question is worded now."""
         with self.reading() as connection:
-            row = searching.question_row(self, connection, query_id)
+            row = question_row(self, connection, query_id)
             return str(wording_of(connection, row.id).text)
 
-    def reformulate(self, query_id: str, text: str, *classes: str, who: str = "organiser") -> None:
-        """Word a question anew, so that it stands alone."""
-        reformulating.reformulate(self, query_id, text, classes, who)
+    reformulate = reformulating.reformulate
 
     @cached_property
     def _vocabulary(self) -> Any:
@@ -211,7 +182,7 @@ class Campaign(CampaignStore):
     def suggestions(self, query_id: str) -> list[reformulating.Suggestion]:
         """What might be changed in a question; a person decides."""
         with self.reading() as connection:
-            question = searching.question_row(self, connection, query_id)
+            question = question_row(self, connection, query_id)
             text = wording_of(connection, question.id).text
             earlier = [
                 wording_of(connection, each.id).text
@@ -223,7 +194,7 @@ class Campaign(CampaignStore):
     def exclude(self, query_id: str, reason: str, *, lift: bool = False) -> None:
         """Set a question aside by hand, or take it back."""
         with self.writing() as connection:
-            question = searching.question_row(self, connection, query_id)
+            question = question_row(self, connection, query_id)
             exclude(connection, question.id, BY_HAND, reason, "organiser", lift)
 
     def close_phase_one(self, who: str = "organiser") -> int:
@@ -242,9 +213,7 @@ class Campaign(CampaignStore):
         """Search by hand; the search's number, and its results."""
         return searching.search_by_hand(self, self._recommender, query_id, text, who, k)
 
-    def mark(self, query_id: str, doc_id: str, **options: Any) -> None:
-        """Mark a document for judging; ``on=False`` takes the mark away."""
-        searching.mark(self, query_id, doc_id, **options)
+    mark = searching.mark
 
     def pool(
         self, runs: Iterable[Any] | None = None, size: int | None = None, **options: Any
@@ -252,9 +221,9 @@ class Campaign(CampaignStore):
         """Make the lists of phase two: manual results first, then one of each run in turn.
 
         Phase one is closed with it. Without ``runs`` the three models of the paper search. The
-        options are those of `PoolOptions`: ``method``, ``depth``, ``seed``, ``coupling``.
+        options are those of `PoolingOptions`: ``method``, ``depth``, ``seed``, ``coupling``.
         """
-        chosen = PoolOptions(size or self.settings.pool_size, **options)
+        chosen = PoolingOptions(size or self.settings.pool_size, **options)
         read_method(chosen.method)
         given = None if runs is None else list(as_runs(runs))
         self.close_phase_one()
@@ -304,7 +273,7 @@ class Campaign(CampaignStore):
     @property
     def exclusions(self) -> pl.DataFrame:
         """Every exclusion with its reason, and its lifting."""
-        self._put_rules_on_record()
+        put_rules_on_record(self)
         with self.reading() as connection:
             return exclusion_history(self, connection)
 
@@ -335,9 +304,7 @@ class Campaign(CampaignStore):
         """Qrels, topics and pools in a folder, named by the hash of their content."""
         return export_campaign(self, self.collection, folder, graded=graded, shapes=tuple(shapes))
 
-    def backup(self, path: str | Path) -> dict[str, int]:
-        """Everything as one file of JSON Lines; the number of rows by table."""
-        return copies.backup(self, path)
+    backup = copies.backup
 
 
 def new_campaign(
@@ -350,7 +317,7 @@ def new_campaign(
     secret: str | None = None,
     **settings: Any,
 ) -> Campaign:
-    """Start a campaign, whose folder's name is its name; the settings are those of `Settings`.
+    """Start a campaign, whose folder's name is its name; for the rest see `CampaignSettings`.
 
     Only a simulated one is given its ``secret``.
     """
@@ -362,7 +329,7 @@ def new_campaign(
     place = opened.folder.resolve()
     name = folder.resolve().name
     settings.setdefault("title", f"{name}: building a test collection")
-    chosen = Settings(collection=str(place), **settings)
+    chosen = CampaignSettings(collection=str(place), **settings)
     at = database or str(_own_database(place, name))
     found = [] if papers is None else read_papers(papers, opened)
     here = open_database(at, create=True)

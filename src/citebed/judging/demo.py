@@ -14,17 +14,13 @@ from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
-from sqlalchemy import select
-
 from citebed.collection import Collection
 from citebed.files.writing import write_whole
-from citebed.judging.asking.assigning import sheet_of
-from citebed.judging.asking.form_progress import answered
+from citebed.judging.asking.assigning import answered, authorship_of, sheet_of
 from citebed.judging.asking.mails import open_forms
 from citebed.judging.campaign import Campaign
 from citebed.judging.forms import text_form
 from citebed.judging.forms.sheet import Sheet
-from citebed.judging.store.schema import authorships, papers
 
 _WORD = re.compile(r"[a-z]{5,}")
 
@@ -43,12 +39,7 @@ def play_authors(campaign: Campaign, inbox: Path) -> list[Path]:
         for form in open_forms(campaign, connection):
             if answered(connection, form)[0]:
                 continue
-            place = select(papers.c.label, authorships.c.position).join(
-                authorships, authorships.c.paper_id == papers.c.id
-            )
-            label, position = connection.execute(
-                place.where(papers.c.id == form.paper_id, authorships.c.person_id == form.person_id)
-            ).one()
+            label, position = authorship_of(connection, form)
             asked = questions.get(f"{label}-{position}")
             if asked is not None:
                 sheet = sheet_of(campaign, connection, form)
@@ -93,7 +84,7 @@ def _first(lines: list[str], questions: list[str], cited: dict[int, int]) -> Ite
 def _second(lines: list[str], sheet: Sheet) -> Iterator[str]:
     entries = {
         f"{query.number}.{entry.number}": (query.text, entry.title)
-        for query in sheet.asked
+        for query in sheet.queries
         for entry in query.entries
     }
     about = ("", "")

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from citebed.collection.formats.base import decode
 from citebed.errors import CitebedError
+from citebed.files.reading import read_small
 
 FOUR_GRADES = (
     "not relevant: a reader of your work does not need it for this question",
@@ -16,10 +20,12 @@ FOUR_GRADES = (
 """The scale of phase one, lowest first: how much a reader of the paper needs the reference."""
 CANNOT_SAY = "can't say"
 BINARY = ("not relevant", "relevant")
+LONGEST_GUIDELINES = 64 << 10
+"""Bytes that guidelines may have: they are read between two papers."""
 
 
 @dataclass(frozen=True)
-class Settings:
+class CampaignSettings:
     """Chosen once for a campaign; ``grades`` describe the grades 1, 2 … of phase one.
 
     A reference is relevant from grade ``relevant_from`` on. ``address`` is where `citebed serve`
@@ -55,13 +61,13 @@ class Settings:
         return asdict(self) | {"grades": list(self.grades)}
 
     @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> Settings:
+    def from_json(cls, stored: dict[str, Any]) -> CampaignSettings:
         """As the database has them; what a newer version wrote besides is left out."""
         known = {field.name for field in fields(cls)}
         given = {name: value for name, value in stored.items() if name in known}
         return cls(**given | {"grades": tuple(given["grades"])})
 
-    def changed(self, **changes: Any) -> Settings:
+    def changed(self, **changes: Any) -> CampaignSettings:
         """The same with other values; ``None`` leaves one as it is."""
         return replace(self, **{name: v for name, v in changes.items() if v is not None})
 
@@ -72,3 +78,16 @@ class Settings:
     def is_relevant(self, phase: int, value: int | None) -> bool:
         """Whether a judgement says that the document is relevant."""
         return value is not None and value >= (self.relevant_from if phase == 1 else 1)
+
+
+def read_guidelines(path: str | Path) -> str:
+    """Guidelines from a text or Markdown file."""
+    return decode(read_small(Path(path), LONGEST_GUIDELINES))[0].strip()
+
+
+@cache
+def guidelines_html(text: str) -> str:
+    """Markdown as HTML; tags in it stay text, and nothing is loaded."""
+    from markdown_it import MarkdownIt
+
+    return str(MarkdownIt("commonmark", {"html": False}).disable("image").render(text))

@@ -12,11 +12,9 @@ from pydantic import BaseModel, ConfigDict, StrictBool, ValidationError, model_v
 from sqlalchemy import Connection
 
 from citebed.errors import CitebedError
-from citebed.judging.answers.answering import approve, state_question
-from citebed.judging.answers.clicking import WEB, Clicked
-from citebed.judging.asking.assigning import Form, items_of
-from citebed.judging.asking.form_progress import note_once
-from citebed.judging.asking.judge_links import form_of_link
+from citebed.judging.answers.answering import WEB, Clicked, approve, state_question
+from citebed.judging.asking.assigning import items_of, note_once
+from citebed.judging.asking.links import FormRow, form_of_link
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import now
 from citebed.web.fields import Ago, Grade, Key, Number, Place, Sentence, Sequence, Took
@@ -108,7 +106,7 @@ class JudgeDoor(NamedTuple):
     site: Site
     token: str
 
-    async def save(self, work: Callable[[Connection, Form], _T]) -> _T:
+    async def save(self, work: Callable[[Connection, FormRow], _T]) -> _T:
         """Do something with the form of the link, which must be good at that moment."""
         store, token = self.site.campaign, self.token
         return await self.site.write(lambda c: work(c, form_of_link(store, c, token)))
@@ -129,7 +127,7 @@ def _done_at(act: Act) -> datetime:
     return now() - timedelta(milliseconds=max(0, act.ago - _SURE_TO))
 
 
-def _source(form: Form, act: Act) -> Source:
+def _source(form: FormRow, act: Act) -> Source:
     return Source(form.person_id, form.id, WEB, _done_at(act))
 
 
@@ -164,7 +162,9 @@ async def save_question(door: Door, given: QuestionStated) -> QuestionSaved:
     return await door.save(lambda c, form: _state(door.site, c, form, given))
 
 
-def _state(site: Site, connection: Connection, form: Form, given: QuestionStated) -> QuestionSaved:
+def _state(
+    site: Site, connection: Connection, form: FormRow, given: QuestionStated
+) -> QuestionSaved:
     source = _source(form, given)
     outcome = state_question(site.campaign, connection, form, given.number, given.text, source)
     known = items_of(connection, form)

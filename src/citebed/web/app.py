@@ -14,15 +14,14 @@ from starlette.exceptions import HTTPException
 
 from citebed.errors import CitebedError, CollectionError, FormatError
 from citebed.judging.answers.answering import NotOnList
-from citebed.judging.asking.judge_links import LinkRefused
+from citebed.judging.asking.links import LinkRefused
 from citebed.judging.campaign import Campaign
 from citebed.judging.organisers import TooManyTries
 from citebed.judging.store.engine import Unavailable
-from citebed.web import api as judge_api
-from citebed.web import auth as doors
 from citebed.web import (
+    api,
+    auth,
     desks,
-    disagreement_pages,
     judge_pages,
     organiser_pages,
     problem_pages,
@@ -55,14 +54,13 @@ def create_app(campaign: Campaign, *, secure: bool = True) -> FastAPI:
         lifespan=lifespan,
     )
     app.state.site = site
-    app.include_router(judge_api.router, prefix=site.prefix)
+    app.include_router(api.router, prefix=site.prefix)
     for room in (
         judge_pages,
         organiser_pages,
         problem_pages,
         work_pages,
         desks,
-        disagreement_pages,
     ):
         app.include_router(room.router, prefix=site.prefix, include_in_schema=False)
     static = f"{site.prefix}/static"
@@ -87,12 +85,12 @@ async def _told(request: Request, error: CitebedError) -> Response:
     if isinstance(error, LinkRefused):
         await site.refused(request, error.why, error.form_id)
         return _link_refused(request)
-    if isinstance(error, doors.NotLoggedIn):
+    if isinstance(error, auth.NotLoggedIn):
         await site.refused(request, "not logged in")
         if request.method in SAFE:
             return RedirectResponse(site.path("login"), 303)
         return _answer(request, 403, "Log in first", str(error))
-    if isinstance(error, doors.Forged):
+    if isinstance(error, auth.Forged):
         await site.refused(request, "a form that is not from our page")
         return _answer(request, 403, "Not sent from our page", str(error))
     if isinstance(error, TooManyTries):

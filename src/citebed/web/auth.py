@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 from citebed.errors import CitebedError
 from citebed.judging.organisers import LONGEST_SESSION, Session, session_of
-from citebed.web.site import Said, Site, site_of
+from citebed.web.site import Fields, Site, site_of
 
 COOKIE = "citebed_session"
 LOGIN_COOKIE = "citebed_login"
@@ -54,7 +54,7 @@ def logged_in(request: Request) -> Session:
 Organiser = Annotated[Session, Depends(logged_in)]
 
 
-async def read_form(request: Request) -> Said:
+async def read_form(request: Request) -> Fields:
     """The fields of a form, texts only; the first of those that have one name."""
     return _texts((await _parsed(request, files=0)).multi_items())
 
@@ -78,34 +78,34 @@ def _texts(fields: Iterable[tuple[str, Any]]) -> dict[str, str]:
     return found
 
 
-Form = Annotated[Said, Depends(read_form)]
+Posted = Annotated[Fields, Depends(read_form)]
 
 
-def checked(session: Organiser, said: Form) -> Said:
+def checked(session: Organiser, said: Posted) -> Fields:
     """The fields of a form that an organiser sent from our page."""
     if not hmac.compare_digest(said.get("csrf", "").encode(), session.csrf.encode()):
         raise Forged
     return said
 
 
-Checked = Annotated[Said, Depends(checked)]
+Checked = Annotated[Fields, Depends(checked)]
 
 
-class Sent(NamedTuple):
+class Upload(NamedTuple):
     """A file that an organiser sent: its name, and what is in it."""
 
     name: str
     content: bytes
 
 
-async def read_files(request: Request, session: Organiser) -> list[Sent]:
+async def read_files(request: Request, session: Organiser) -> list[Upload]:
     """The files of a form that an organiser sent from our page, who is known before it is read."""
     form = await _parsed(request, files=MOST_FILES)
     try:
         fields = list(form.multi_items())
         checked(session, _texts(each for each in fields if isinstance(each[1], str)))
         return [
-            Sent((file.filename or "file").replace("\0", "")[:200], await file.read())
+            Upload((file.filename or "file").replace("\0", "")[:200], await file.read())
             for _, file in fields
             if isinstance(file, UploadFile) and (file.filename or file.size)
         ]
@@ -113,7 +113,7 @@ async def read_files(request: Request, session: Organiser) -> list[Sent]:
         await form.close()
 
 
-Uploaded = Annotated[list[Sent], Depends(read_files)]
+Uploaded = Annotated[list[Upload], Depends(read_files)]
 
 
 def number(text: str, name: str, low: int, high: int) -> int:
@@ -147,7 +147,7 @@ def login_token(site: Site, secret: str) -> str:
     return hmac.digest(site.campaign.secret, message, hashlib.sha256).hex()
 
 
-def check_login_form(request: Request, said: Said) -> None:
+def check_login_form(request: Request, said: Fields) -> None:
     """Refuse a login form that another page made."""
     secret = request.cookies.get(LOGIN_COOKIE)
     wanted = login_token(site_of(request), secret or "")

@@ -1,7 +1,8 @@
-"""The desks: making questions into queries, and searching by hand for what should be judged."""
+"""The desks: making questions into queries, searching by hand, and seeing where judges disagree."""
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -9,28 +10,26 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 
 from citebed.errors import CitebedError
 from citebed.judging.answers.reformulating import CLASSES, difference
-from citebed.judging.asking.questions import wording_history, wording_of
+from citebed.judging.asking.questions import question_row, wording_history, wording_of
 from citebed.judging.organisers import Session
 from citebed.judging.pools.searching import (
-    Cited,
+    JudgedReference,
     judged_references,
     known_before,
     marked,
     past_searches,
-    question_row,
 )
 from citebed.judging.settings import CANNOT_SAY
-from citebed.web import auth as doors
+from citebed.web import auth
 from citebed.web.fields import Text
-from citebed.web.site import Site, site_of
+from citebed.web.site import Here, Site
 
 router = APIRouter()
 
 
 @router.get("/reformulation", response_class=HTMLResponse)
-def show_questions(request: Request, session: doors.Organiser, said: str = "") -> HTMLResponse:
+def show_questions(site: Here, session: auth.Organiser, said: str = "") -> HTMLResponse:
     """All questions, stated and current text side by side."""
-    site = site_of(request)
     rows = site.campaign.questions.to_dicts()
     for row in rows:
         row["changes"] = difference(row["stated"], row["text"])
@@ -39,9 +38,9 @@ def show_questions(request: Request, session: doors.Organiser, said: str = "") -
 
 
 @router.get("/reformulation/query", response_class=HTMLResponse)
-def show_question(request: Request, session: doors.Organiser, query: Text) -> HTMLResponse:
+def show_question(site: Here, session: auth.Organiser, query: Text) -> HTMLResponse:
     """One question at the desk, with what the machine would change."""
-    return _question(site_of(request), session, query)
+    return _question(site, session, query)
 
 
 def _question(
@@ -70,9 +69,8 @@ def _question(
 
 
 @router.post("/reformulation/query", response_class=HTMLResponse)
-def reword(request: Request, session: doors.Organiser, said: doors.Checked) -> Response:
+def reword(site: Here, session: auth.Organiser, said: auth.Checked) -> Response:
     """Word a question anew."""
-    site = site_of(request)
     query, text = said.get("query", ""), said.get("text", "")
     chosen = [name for name in CLASSES if f"class-{name}" in said]
     try:
@@ -84,10 +82,9 @@ def reword(request: Request, session: doors.Organiser, said: doors.Checked) -> R
 
 @router.get("/search", response_class=HTMLResponse)
 def show_search_desk(
-    request: Request, session: doors.Organiser, query: Text = "", search: int = 0
+    site: Here, session: auth.Organiser, query: Text = "", search: int = 0
 ) -> HTMLResponse:
     """The desk for manual search: the results of a search, the marks, the log."""
-    site = site_of(request)
     rows = site.campaign.questions.to_dicts()
     if not query:
         return site.page("searches", session=session, rows=rows)
@@ -121,7 +118,7 @@ def _desk(site: Site, query: str, search: int) -> dict[str, Any]:
     }
 
 
-def _said(reference: Cited) -> str:
+def _said(reference: JudgedReference) -> str:
     """What an author said of a reference, in a word or two."""
     if not reference.judged:
         return "not judged"
@@ -129,18 +126,16 @@ def _said(reference: Cited) -> str:
 
 
 @router.post("/search")
-def search(request: Request, session: doors.Organiser, said: doors.Checked) -> Response:
+def search(site: Here, session: auth.Organiser, said: auth.Checked) -> Response:
     """Search, and put it on record with its results."""
-    site = site_of(request)
     query, text = said.get("query", ""), said.get("text", "")
     number, _ = site.campaign.search(query, text, session.organiser)
     return RedirectResponse(site.path("search", query=query, search=number), 303)
 
 
 @router.post("/search/mark")
-def mark(request: Request, session: doors.Organiser, said: doors.Checked) -> Response:
+def mark(request: Request, site: Here, session: auth.Organiser, said: auth.Checked) -> Response:
     """Mark a document as a candidate, or take the mark away."""
-    site = site_of(request)
     query, doc_id = said.get("query", ""), said.get("doc_id", "")
     number, on = said.get("search", ""), said.get("on") == "1"
     of = int(number) if number.isascii() and number.isdigit() and len(number) < 10 else None
@@ -150,3 +145,18 @@ def mark(request: Request, session: doors.Organiser, said: doors.Checked) -> Res
     if "application/json" in request.headers.get("accept", ""):
         return JSONResponse({"marked": on})
     return RedirectResponse(site.path("search", query=query, search=of or 0), 303)
+
+
+@router.get("/disagreements", response_class=HTMLResponse)
+def show_disagreements(site: Here, session: auth.Organiser) -> HTMLResponse:
+    """Papers that judges value differently, the query beside them, and who said what."""
+    rows = site.campaign.disagreements.to_dicts()
+    texts = dict(site.campaign.questions.select("query_id", "text").iter_rows())
+    entries = site.entries({row["doc_id"] for row in rows})
+    found = [
+        (query, texts[query], entries[doc_id], site.abstracts(doc_id), list(said))
+        for (query, doc_id, _), said in groupby(
+            rows, key=lambda row: (row["query_id"], row["doc_id"], row["phase"])
+        )
+    ]
+    return site.page("disagreements", session=session, found=found, words=site.query_words)

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, RedirectResponse
 from markupsafe import Markup
 
 from citebed.judging.answers.answering import opt_out
 from citebed.judging.answers.judge_list import judge_list
-from citebed.judging.asking.assigning import sheet_of
-from citebed.judging.asking.form_progress import is_noted
-from citebed.judging.asking.guidelines import guidelines_html
-from citebed.judging.asking.judge_links import form_of_link
-from citebed.judging.settings import BINARY, CANNOT_SAY, Settings
+from citebed.judging.asking.assigning import is_noted, sheet_of
+from citebed.judging.asking.links import form_of_link
+from citebed.judging.settings import BINARY, CANNOT_SAY, CampaignSettings, guidelines_html
 from citebed.web.fields import MOST_QUESTIONS
-from citebed.web.site import site_of
+from citebed.web.site import Here
 
 router = APIRouter(prefix="/judge/{token}")
 
 
 @router.get("/", response_class=HTMLResponse)
 @router.get("", response_class=HTMLResponse)
-def show_list(request: Request, token: str) -> HTMLResponse:
+def show_list(site: Here, token: str) -> HTMLResponse:
     """What a judge is asked, with what they answered so far."""
-    site = site_of(request)
     with site.campaign.reading() as connection:
         form = form_of_link(site.campaign, connection, token)
         listed = judge_list(site.campaign, connection, form, site.abstracts)
@@ -41,7 +38,7 @@ def show_list(request: Request, token: str) -> HTMLResponse:
     )
 
 
-def _choices(settings: Settings, phase: int) -> list[tuple[str, str, str, str]]:
+def _choices(settings: CampaignSettings, phase: int) -> list[tuple[str, str, str, str]]:
     """The buttons of a paper: value, key, label, and what it means."""
     if phase == 2:
         no, yes = BINARY
@@ -54,9 +51,8 @@ def _choices(settings: Settings, phase: int) -> list[tuple[str, str, str, str]]:
 
 
 @router.get("/papers", response_class=HTMLResponse)
-def show_papers(request: Request, token: str) -> HTMLResponse:
+def show_papers(site: Here, token: str) -> HTMLResponse:
     """Title, authors and a link of each paper."""
-    site = site_of(request)
     with site.campaign.reading() as connection:
         form = form_of_link(site.campaign, connection, token)
         sheet = sheet_of(site.campaign, connection, form)
@@ -64,18 +60,16 @@ def show_papers(request: Request, token: str) -> HTMLResponse:
 
 
 @router.post("/opt-out")
-async def leave(request: Request, token: str) -> RedirectResponse:
+async def leave(site: Here, token: str) -> RedirectResponse:
     """Write to this person no more."""
-    site = site_of(request)
     store = site.campaign
     await site.write(lambda c: opt_out(store, c, form_of_link(store, c, token).person_id))
     return RedirectResponse(site.path("judge", token, "left"), 303)
 
 
 @router.get("/left", response_class=HTMLResponse)
-def show_left(request: Request, token: str) -> HTMLResponse:
+def show_left(site: Here, token: str) -> HTMLResponse:
     """That nobody will write again."""
-    site = site_of(request)
     with site.campaign.reading() as connection:
         form_of_link(site.campaign, connection, token)
     told = "We will not write to you again. What you answered stays; thank you for it."

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from citebed.errors import CitebedError
-from citebed.judging.asking.judge_links import renew_link, revoke_link
+from citebed.judging.asking.links import renew_link, revoke_link
 from citebed.judging.asking.questions import BY_HAND, all_questions, due_at_closing, set_aside
 from citebed.judging.organisers import (
     Session,
@@ -19,9 +19,10 @@ from citebed.judging.organisers import (
     end_session,
     session_of,
 )
-from citebed.judging.results.dashboard import agreement, mail_table, recent_events
-from citebed.web import auth as doors
-from citebed.web.site import Site, address_of, site_of
+from citebed.judging.results.agreement import agreement
+from citebed.judging.results.status import mail_table, recent_events
+from citebed.web import auth
+from citebed.web.site import Here, Site, address_of
 from citebed.wording import count
 
 router = APIRouter()
@@ -29,63 +30,59 @@ STATES = ("sent", "opened", "begun", "finished", "opted out", "revoked", "expire
 
 
 @router.get("/login", response_class=HTMLResponse)
-def show_login(request: Request) -> Response:
+def show_login(request: Request, site: Here) -> Response:
     """The login form."""
-    site = site_of(request)
-    if session_of(site.campaign.database, request.cookies.get(doors.COOKIE)) is not None:
+    if session_of(site.campaign.database, request.cookies.get(auth.COOKIE)) is not None:
         return RedirectResponse(site.path("dashboard"), 303)
-    return _login_page(request)
+    return _login_page(request, site)
 
 
-def _login_page(request: Request, problem: str = "", status: int = 200) -> HTMLResponse:
-    site = site_of(request)
-    secret = doors.login_secret(request)
-    csrf = doors.login_token(site, secret)
+def _login_page(request: Request, site: Site, problem: str = "", status: int = 200) -> HTMLResponse:
+    secret = auth.login_secret(request)
+    csrf = auth.login_token(site, secret)
     page = site.page("login", status, csrf=csrf, problem=problem)
-    doors.set_cookie(site, page, doors.LOGIN_COOKIE, secret)
+    auth.set_cookie(site, page, auth.LOGIN_COOKIE, secret)
     return page
 
 
 @router.post("/login", response_class=HTMLResponse)
-def log_in(request: Request, said: doors.Form) -> Response:
+def log_in(request: Request, site: Here, said: auth.Posted) -> Response:
     """Begin a session under a token that was not known before."""
-    site = site_of(request)
-    doors.check_login_form(request, said)
+    auth.check_login_form(request, said)
     database = site.campaign.database
     name, password = said.get("name", ""), said.get("password", "")
     with site.logging_in():
         organiser = check_password(database, name, password, address_of(request))
     if organiser is None:
-        return _login_page(request, "Name or password are wrong.", 401)
-    if old := request.cookies.get(doors.COOKIE):
+        return _login_page(request, site, "Name or password are wrong.", 401)
+    if old := request.cookies.get(auth.COOKIE):
         end_session(database, old)
     response = RedirectResponse(site.path("dashboard"), 303)
-    doors.set_cookie(site, response, doors.COOKIE, begin_session(database, organiser))
-    response.delete_cookie(doors.LOGIN_COOKIE, path=site.prefix)
+    auth.set_cookie(site, response, auth.COOKIE, begin_session(database, organiser))
+    response.delete_cookie(auth.LOGIN_COOKIE, path=site.prefix)
     return response
 
 
 @router.post("/logout")
-def log_out(request: Request, _: doors.Checked) -> Response:
+def log_out(request: Request, site: Here, _: auth.Checked) -> Response:
     """End the session, for whoever has its token."""
-    site = site_of(request)
-    end_session(site.campaign.database, request.cookies[doors.COOKIE])
+    end_session(site.campaign.database, request.cookies[auth.COOKIE])
     response = RedirectResponse(site.path("login"), 303)
-    response.delete_cookie(doors.COOKIE, path=site.prefix)
+    response.delete_cookie(auth.COOKIE, path=site.prefix)
     return response
 
 
 @router.get("/", response_class=HTMLResponse)
 @router.get("", response_class=HTMLResponse)
-def enter(request: Request) -> Response:
+def enter(site: Here) -> Response:
     """To the dashboard."""
-    return RedirectResponse(site_of(request).path("dashboard"), 303)
+    return RedirectResponse(site.path("dashboard"), 303)
 
 
 @router.get("/dashboard", response_class=HTMLResponse)
-def show_dashboard(request: Request, session: doors.Organiser, said: str = "") -> HTMLResponse:
+def show_dashboard(site: Here, session: auth.Organiser, said: str = "") -> HTMLResponse:
     """How the campaign stands."""
-    return _dashboard(site_of(request), session, _MESSAGES.get(said, ""))
+    return _dashboard(site, session, _MESSAGES.get(said, ""))
 
 
 _MESSAGES = {
@@ -147,35 +144,31 @@ def _back(site: Site, said: str) -> Response:
 
 
 @router.post("/remind", response_class=HTMLResponse)
-def remind(request: Request, session: doors.Organiser, said: doors.Checked) -> HTMLResponse:
+def remind(site: Here, session: auth.Organiser, said: auth.Checked) -> HTMLResponse:
     """Write reminders into the outbox; the same click again writes none twice."""
-    site = site_of(request)
-    days = doors.number(said.get("days", "7"), "days", 0, 365)
+    days = auth.number(said.get("days", "7"), "days", 0, 365)
     written = site.campaign.remind(after_days=days)
     told = f"{count(len(written), 'mail')} written to the outbox ({site.campaign.outbox})."
     return _dashboard(site, session, told)
 
 
 @router.post("/links/revoke")
-def revoke(request: Request, session: doors.Organiser, said: doors.Checked) -> Response:
+def revoke(site: Here, session: auth.Organiser, said: auth.Checked) -> Response:
     """Make a judge's link worthless."""
-    site = site_of(request)
     revoke_link(site.campaign, said.get("code", ""), session.organiser)
     return _back(site, "revoked")
 
 
 @router.post("/links/renew", response_class=HTMLResponse)
-def renew(request: Request, session: doors.Organiser, said: doors.Checked) -> HTMLResponse:
+def renew(site: Here, session: auth.Organiser, said: auth.Checked) -> HTMLResponse:
     """Give a judge a new link, and show it."""
-    site = site_of(request)
     link = renew_link(site.campaign, said.get("code", ""), session.organiser)
     return _dashboard(site, session, "The new link; earlier ones open nothing any more:", link)
 
 
 @router.post("/questions/exclude")
-def exclude(request: Request, said: doors.Checked) -> Response:
+def exclude(site: Here, said: auth.Checked) -> Response:
     """Set a question aside with a reason, or take it back."""
-    site = site_of(request)
     lift, reason = "lift" in said, said.get("reason", "").strip()
     if not reason and not lift:
         raise CitebedError("say why the question is set aside.")
@@ -184,9 +177,8 @@ def exclude(request: Request, said: doors.Checked) -> Response:
 
 
 @router.post("/phase-one/close", response_class=HTMLResponse)
-def close(request: Request, session: doors.Organiser, _: doors.Checked) -> HTMLResponse:
+def close(site: Here, session: auth.Organiser, _: auth.Checked) -> HTMLResponse:
     """Close phase one, as the verb does."""
-    site = site_of(request)
     number = site.campaign.close_phase_one(session.organiser)
     told = f"Phase one is closed: {count(number, 'question')} of co-authors set aside."
     return _dashboard(site, session, told)

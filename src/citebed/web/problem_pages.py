@@ -5,21 +5,20 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy import Connection
 
 from citebed.errors import CitebedError
-from citebed.judging.answers.entering import returned_file, text_of
 from citebed.judging.answers.judge_list import JudgeList, judge_list
-from citebed.judging.asking.assigning import form_by_code
+from citebed.judging.answers.returns import returned_file, text_of
+from citebed.judging.asking.links import form_by_code
 from citebed.judging.campaign import Campaign
-from citebed.judging.forms.sheet import Answers
-from citebed.judging.forms.sheet import Said as Judgement
+from citebed.judging.forms.sheet import Answers, Rating
 from citebed.judging.organisers import Session
-from citebed.web import auth as doors
+from citebed.web import auth
 from citebed.web.fields import MOST_QUESTIONS, Id, Text
-from citebed.web.site import Said, Site, site_of
+from citebed.web.site import Fields, Here, Site
 from citebed.wording import count
 
 router = APIRouter(prefix="/problems")
@@ -28,11 +27,9 @@ MOST_LINES = 3000
 
 
 @router.get("/return", response_class=HTMLResponse)
-def show_return(
-    request: Request, session: doors.Organiser, number: Id, code: Text = ""
-) -> HTMLResponse:
+def show_return(site: Here, session: auth.Organiser, number: Id, code: Text = "") -> HTMLResponse:
     """A return with its problems, and the form to answer for its author."""
-    return _page(site_of(request), session, number, code)
+    return _page(site, session, number, code)
 
 
 def _page(
@@ -79,9 +76,9 @@ def _values(campaign: Campaign, listed: JudgeList) -> list[tuple[str, str]]:
 
 
 @router.get("/file")
-def fetch_file(request: Request, _: doors.Organiser, number: Id) -> Response:
+def fetch_file(site: Here, _: auth.Organiser, number: Id) -> Response:
     """The file as it came, to be saved and not shown: it may be anything."""
-    campaign = site_of(request).campaign
+    campaign = site.campaign
     with campaign.reading() as connection:
         came = returned_file(campaign, connection, number)
     name = re.sub(r"[^\w.-]+", "_", came.name, flags=re.ASCII)[-80:] or "return"
@@ -90,10 +87,9 @@ def fetch_file(request: Request, _: doors.Organiser, number: Id) -> Response:
 
 
 @router.post("/answer", response_class=HTMLResponse)
-def answer(request: Request, session: doors.Organiser, said: doors.Checked) -> HTMLResponse:
+def answer(site: Here, session: auth.Organiser, said: auth.Checked) -> HTMLResponse:
     """Enter an author's answers, and settle the return's problems where that is asked for."""
-    site = site_of(request)
-    number = doors.number(said.get("return", ""), "return", 1, 2**31 - 1)
+    number = auth.number(said.get("return", ""), "return", 1, 2**31 - 1)
     code = said.get("code", "")
     try:
         recorded = site.campaign.enter(_answers(code, said), session.organiser, number)
@@ -107,7 +103,7 @@ def answer(request: Request, session: doors.Organiser, said: doors.Checked) -> H
     return _page(site, session, number, code, message=told)
 
 
-def _answers(code: str, said: Said) -> Answers:
+def _answers(code: str, said: Fields) -> Answers:
     """The fields of the page: ``question-1``, ``said-1-3``, ``comment-1-3``, ``better-1`` …"""
     found = Answers(code)
     for name, value in said.items():
@@ -121,25 +117,24 @@ def _answers(code: str, said: Said) -> Answers:
             comment = said.get(f"comment-{query}-{paper}", "")
             # What was left as the page showed it may have been changed by its author meanwhile.
             if f"{value} {comment}" != said.get(f"was-{query}-{paper}"):
-                found.said[query, paper] = Judgement(_value(value), comment)
+                found.ratings[query, paper] = Rating(_value(value), comment)
         else:
             found.approved[query] = value if place[1] == "better" else True
     return found
 
 
 def _value(text: str) -> int | None:
-    return None if text == "u" else doors.number(text, "judgement", 0, 9)
+    return None if text == "u" else auth.number(text, "judgement", 0, 9)
 
 
 @router.post("/settle")
-def settle(request: Request, session: doors.Organiser, said: doors.Checked) -> Response:
+def settle(site: Here, session: auth.Organiser, said: auth.Checked) -> Response:
     """Somebody has looked at what could not be read: one problem, or all of a return."""
-    site = site_of(request)
     if "return" in said:
-        number = doors.number(said["return"], "return", 1, 2**31 - 1)
+        number = auth.number(said["return"], "return", 1, 2**31 - 1)
         _settle(site.campaign, number, session)
     else:
-        problem = doors.number(said.get("problem", ""), "problem", 1, 2**31 - 1)
+        problem = auth.number(said.get("problem", ""), "problem", 1, 2**31 - 1)
         site.campaign.settle(problem, who=session.organiser)
     return RedirectResponse(site.path("dashboard", said="settled"), 303)
 
@@ -151,10 +146,9 @@ def _settle(campaign: Campaign, number: int, session: Session) -> None:
 
 
 @router.post("/again", response_class=HTMLResponse)
-def read_again(request: Request, session: doors.Organiser, said: doors.Checked) -> HTMLResponse:
+def read_again(site: Here, session: auth.Organiser, said: auth.Checked) -> HTMLResponse:
     """Read a stored return anew, as ``returns --again`` does."""
-    site = site_of(request)
-    number = doors.number(said.get("return", ""), "return", 1, 2**31 - 1)
+    number = auth.number(said.get("return", ""), "return", 1, 2**31 - 1)
     done = site.campaign.read_again(number)
     told = "; ".join(f"{each.name}: {each.outcome}" for each in done)
     return _page(site, session, number, "", message=f"Read anew. {told}")

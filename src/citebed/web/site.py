@@ -11,23 +11,22 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 from urllib.parse import quote, urlencode
 
-from fastapi import Request
+from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from sqlalchemy import Connection
 
 from citebed._version import __version__
-from citebed.judging.answers.clicking import Clicked, save_clicks
-from citebed.judging.answers.judge_list import Abstracts, abstracts_of
+from citebed.judging.answers.answering import Clicked, save_clicks
+from citebed.judging.answers.judge_list import Abstracts, QueryWords, abstracts_of, query_words
 from citebed.judging.asking.papers import Lookup, entry_of
 from citebed.judging.campaign import Campaign
 from citebed.judging.forms.sheet import Entry
 from citebed.judging.organisers import TooManyTries
-from citebed.judging.pools.query_words import QueryWords, query_words
 from citebed.judging.store.engine import Unavailable
 from citebed.judging.store.group_commit import GroupCommit
 from citebed.judging.store.judgements import Saved
@@ -144,6 +143,13 @@ def site_of(request: Request) -> Site:
     return site
 
 
+async def _here(request: Request) -> Site:
+    return site_of(request)  # in the loop: it takes no thread
+
+
+Here = Annotated[Site, Depends(_here)]
+
+
 def address_of(request: Request) -> str:
     """Where a request came from."""
     return request.client.host if request.client else "unknown"
@@ -159,5 +165,5 @@ def moment(at: datetime | None) -> str:
     return "" if at is None else f"{at:%Y-%m-%d %H:%M} UTC"
 
 
-Said = Mapping[str, str]
+Fields = Mapping[str, str]
 """The fields of a form that a browser sent."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from citebed.errors import CitebedError
@@ -20,9 +20,9 @@ from citebed.judging.organisers import Session, organiser_names, remove_organise
 from citebed.judging.pools.pool_making import waiting
 from citebed.judging.results.tables import TITLES
 from citebed.judging.settings import BINARY, CANNOT_SAY
-from citebed.web import auth as doors
+from citebed.web import auth
 from citebed.web.fields import Text
-from citebed.web.site import Site, site_of
+from citebed.web.site import Here, Site
 from citebed.wording import count
 
 router = APIRouter()
@@ -31,9 +31,9 @@ MOST_ROWS = 500
 
 
 @router.get("/work", response_class=HTMLResponse)
-def show_work(request: Request, session: doors.Organiser) -> HTMLResponse:
+def show_work(site: Here, session: auth.Organiser) -> HTMLResponse:
     """The steps of the work."""
-    return _work(site_of(request), session)
+    return _work(site, session)
 
 
 def _work(site: Site, session: Session, *told: str) -> HTMLResponse:
@@ -54,9 +54,8 @@ def _work(site: Site, session: Session, *told: str) -> HTMLResponse:
 
 
 @router.post("/work/invite", response_class=HTMLResponse)
-def invite(request: Request, session: doors.Organiser, said: doors.Checked) -> HTMLResponse:
+def invite(site: Here, session: auth.Organiser, said: auth.Checked) -> HTMLResponse:
     """Write to everybody who is due, as the verb does; nobody twice."""
-    site = site_of(request)
     ways = [way for way in FORMS if f"way-{way}" in said]
     if not ways:
         raise CitebedError("choose at least one kind of form.")
@@ -65,9 +64,8 @@ def invite(request: Request, session: doors.Organiser, said: doors.Checked) -> H
 
 
 @router.post("/work/returns", response_class=HTMLResponse)
-def take_in(request: Request, session: doors.Organiser, files: doors.Uploaded) -> HTMLResponse:
+def take_in(site: Here, session: auth.Organiser, files: auth.Uploaded) -> HTMLResponse:
     """Take in what came back, as the verb does."""
-    site = site_of(request)
     if not files:
         raise CitebedError("choose the files that came back.")
     told = []
@@ -75,20 +73,15 @@ def take_in(request: Request, session: doors.Organiser, files: doors.Uploaded) -
         if len(content) > LARGEST:
             told.append(f"{name}: refused, it is larger than {LARGEST >> 20} MB.")
             continue
-        for each in site.campaign.returned(name, content):
-            numbers = ""
-            if each.recorded is not None:
-                stated = count(each.recorded.questions, "question")
-                numbers = f", {stated}, {count(each.recorded.judgements, 'new judgement')}"
-            told.append(f"{each.name}: {each.outcome}{numbers}.")
+        done = site.campaign.returned(name, content)
+        told += [f"{each.name}: {each.summary()}." for each in done]
     return _work(site, session, *told)
 
 
 @router.post("/work/pool", response_class=HTMLResponse)
-def pool(request: Request, session: doors.Organiser, said: doors.Checked) -> HTMLResponse:
+def pool(site: Here, session: auth.Organiser, said: auth.Checked) -> HTMLResponse:
     """Make the lists of phase two with the three models of the paper, as the verb does."""
-    site = site_of(request)
-    size = doors.number(said.get("size", ""), "size", 1, 1000)
+    size = auth.number(said.get("size", ""), "size", 1, 1000)
     made = site.campaign.pool(size=size, coupling="coupling" in said)
     lines = [f"{each.query_id}: {count(each.documents, 'document')}, {each.manual} manual."
              for each in made]  # fmt: skip
@@ -96,9 +89,8 @@ def pool(request: Request, session: doors.Organiser, said: doors.Checked) -> HTM
 
 
 @router.post("/work/second", response_class=HTMLResponse)
-def second(request: Request, session: doors.Organiser, said: doors.Checked) -> HTMLResponse:
+def second(site: Here, session: auth.Organiser, said: auth.Checked) -> HTMLResponse:
     """Have a list judged by somebody else too, as the verb does."""
-    site = site_of(request)
     query, name, email = (said.get(field, "").strip() for field in ("query", "name", "email"))
     if "@" not in email:
         raise CitebedError(f"'{email[:100]}' is no mail address; expected name@host.")
@@ -110,14 +102,13 @@ def second(request: Request, session: doors.Organiser, said: doors.Checked) -> H
 
 @router.get("/judgements", response_class=HTMLResponse)
 def show_judgements(
-    request: Request,
-    session: doors.Organiser,
+    site: Here,
+    session: auth.Organiser,
     query: Text = "",
     judge: Text = "",
     comments: Text = "",
 ) -> HTMLResponse:
     """Who judged what, and what they wrote beside it."""
-    site = site_of(request)
     table = site.campaign.judgements
     rows = [
         row
@@ -152,9 +143,8 @@ def _said(site: Site, row: dict[str, Any]) -> str:
 
 
 @router.get("/results", response_class=HTMLResponse)
-def show_results(request: Request, session: doors.Organiser) -> HTMLResponse:
+def show_results(site: Here, session: auth.Organiser) -> HTMLResponse:
     """The tables of the paper, and the door to the export."""
-    site = site_of(request)
     tables = site.campaign.tables()
     return site.page(
         "results",
@@ -166,9 +156,9 @@ def show_results(request: Request, session: doors.Organiser) -> HTMLResponse:
 
 
 @router.post("/results/export")
-def export(request: Request, _: doors.Organiser, said: doors.Checked) -> Response:
+def export(site: Here, _: auth.Organiser, said: auth.Checked) -> Response:
     """What ``campaign export`` writes into a folder, as one archive."""
-    campaign = site_of(request).campaign
+    campaign = site.campaign
     packed = io.BytesIO()
     with tempfile.TemporaryDirectory() as place:
         done = campaign.export(Path(place) / campaign.name, graded="graded" in said)
@@ -181,17 +171,15 @@ def export(request: Request, _: doors.Organiser, said: doors.Checked) -> Respons
 
 
 @router.get("/organisers", response_class=HTMLResponse)
-def show_organisers(request: Request, session: doors.Organiser) -> HTMLResponse:
+def show_organisers(site: Here, session: auth.Organiser) -> HTMLResponse:
     """Who may log in."""
-    site = site_of(request)
     names = organiser_names(site.campaign.database)
     return site.page("organisers", session=session, names=names)
 
 
 @router.post("/organisers/remove")
-def remove(request: Request, session: doors.Organiser, said: doors.Checked) -> Response:
+def remove(site: Here, session: auth.Organiser, said: auth.Checked) -> Response:
     """Let somebody in no longer; nobody can shut themselves out by a slip."""
-    site = site_of(request)
     name = said.get("name", "")
     if name == session.organiser:
         raise CitebedError("you cannot remove yourself: let another organiser do it.")

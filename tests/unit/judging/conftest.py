@@ -13,7 +13,8 @@ from tests.postgresql import postgresql, postgresql_server  # noqa: F401 - fixtu
 import citebed
 from citebed.judging import Campaign, new_campaign
 from citebed.judging.answers.answering import judge, state_question
-from citebed.judging.asking.assigning import Form, assign_phase_one, items_of
+from citebed.judging.asking.assigning import assign_phase_one, items_of
+from citebed.judging.asking.links import FormRow
 from citebed.judging.asking.questions import apply_rules
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import forms, now
@@ -57,14 +58,14 @@ def campaign(demo: citebed.Workbench, papers: Path, tmp_path: Path) -> Campaign:
     return new_campaign(tmp_path / "cr26", demo, papers, database=at, contact="me@example.org")
 
 
-Answer = Callable[..., Form]
+Answer = Callable[..., FormRow]
 
 
 @pytest.fixture
 def answer(campaign: Campaign) -> Answer:
     """Answer a form: the text of a question, and the values of its first items."""
 
-    def answered(form_id: int, text: str, values: list[int | None], number: int = 1) -> Form:
+    def answered(form_id: int, text: str, values: list[int | None], number: int = 1) -> FormRow:
         with campaign.writing() as connection:
             form = form_row(connection, form_id)
             source = Source(form.person_id, form.id, "web", now())
@@ -79,7 +80,7 @@ def answer(campaign: Campaign) -> Answer:
     return answered
 
 
-def form_row(connection: Connection, form_id: int) -> Form:
+def form_row(connection: Connection, form_id: int) -> FormRow:
     """A form by its number."""
     return connection.execute(select(forms).where(forms.c.id == form_id)).one()
 

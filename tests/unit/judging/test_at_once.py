@@ -16,7 +16,7 @@ from tests.campaigns import answer_phase_one, small_campaign
 from citebed.errors import CitebedError
 from citebed.judging import Campaign, open_campaign
 from citebed.judging.organisers import add_organiser, organiser_names
-from citebed.judging.settings import Settings
+from citebed.judging.settings import CampaignSettings
 from citebed.judging.store.engine import Database
 from citebed.judging.store.handle import create_campaign
 from citebed.judging.store.schema import forms, items, mails, pools
@@ -91,7 +91,7 @@ def test_many_who_ask_the_same_second_judge_at_once(several: list[Campaign]) -> 
 def test_a_name_is_given_once(several: list[Campaign]) -> None:
     def begin(campaign: Campaign) -> str:
         try:
-            create_campaign(campaign.database, "other", Settings("t", "c"))
+            create_campaign(campaign.database, "other", CampaignSettings("t", "c"))
         except CitebedError as error:
             return str(error).partition(" '")[0]
         return "made"

@@ -20,7 +20,7 @@ from citebed.judging.asking.links import code_of, token
 from citebed.judging.asking.questions import FIRST_AUTHOR, NOTHING_RELEVANT
 from citebed.judging.forms.sheet import Answers
 from citebed.judging.store.judgements import Source, Verdict
-from citebed.judging.store.schema import found, items, now
+from citebed.judging.store.schema import contributors, items, now
 
 QUERY = "demo-filters-a1q1"
 
@@ -118,9 +118,9 @@ def test_phase_two_asks_for_pooled_documents_and_a_correction_for_new_ones_only(
     with asked.reading() as connection:
         sheet = sheet_of(asked, connection, form_row(connection, form_id))
         shown = {row.doc_id for row in connection.execute(select(items)) if row.pool_id}
-        methods = set(connection.scalars(select(found.c.method)))
-    assert (sheet.asked[0].text, len(sheet.asked[0].entries)) == ("filters that age", 15)
-    assert sheet.asked[0].stated == "We present a novel mechanism for filters that age."
+        methods = set(connection.scalars(select(contributors.c.method)))
+    assert (sheet.queries[0].text, len(sheet.queries[0].entries)) == ("filters that age", 15)
+    assert sheet.queries[0].stated == "We present a novel mechanism for filters that age."
     assert set(fresh) <= shown
     assert not shown & cited
     assert methods == {"manual", "okapi", "kl", "cosine"}
@@ -306,5 +306,5 @@ def test_coupling_is_searched_only_where_it_is_asked_for(tmp_path: Path, couplin
     options = {"coupling": True} if coupling else {}
     campaign.pool({"r": {query: {"d30": 1.0}}}, 15, **options)
     with campaign.reading() as connection:
-        methods = set(connection.scalars(select(found.c.method)))
+        methods = set(connection.scalars(select(contributors.c.method)))
     assert methods == ({"r", "coupling"} if coupling else {"r"})

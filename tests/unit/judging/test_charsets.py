@@ -13,7 +13,7 @@ from tests.unit.judging.answers.test_returns import _filled, _sheet
 
 from citebed.errors import CitebedError
 from citebed.judging import Campaign
-from citebed.judging.forms.charsets import decoded
+from citebed.judging.answers.pieces import decoded
 from citebed.judging.store.schema import now, problems, returns, wordings
 
 QUESTIONS = {

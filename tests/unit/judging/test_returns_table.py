@@ -16,12 +16,8 @@ from tests.unit.judging.conftest import TODAY
 
 from citebed.judging import Campaign, new_campaign
 from citebed.judging.answers.answering import approve, judge, opt_out, state_question
-from citebed.judging.asking.assigning import (
-    Form,
-    assign_phase_one,
-    assign_phase_two,
-    items_of,
-)
+from citebed.judging.asking.assigning import assign_phase_one, assign_phase_two, items_of
+from citebed.judging.asking.links import FormRow
 from citebed.judging.asking.questions import all_questions, apply_rules
 from citebed.judging.store.judgements import Source, Verdict
 from citebed.judging.store.schema import forms, mails, now
@@ -52,7 +48,7 @@ class _Play:
     def __init__(self, campaign: Campaign) -> None:
         self.campaign = campaign
 
-    def forms(self, connection: Connection, phase: int) -> dict[tuple[int, int], Form]:
+    def forms(self, connection: Connection, phase: int) -> dict[tuple[int, int], FormRow]:
         """Forms by paper and person, of which there are two a paper: 1 is the first author."""
         found = connection.execute(select(forms).where(forms.c.phase == phase)).all()
         return {(form.paper_id, 2 - form.person_id % 2): form for form in found}
@@ -65,7 +61,7 @@ class _Play:
                 if form.id not in told:
                     connection.execute(insert(mails).values(_mail(self.campaign, form)))
 
-    def state(self, connection: Connection, form: Form, number: int, grade: int | None) -> None:
+    def state(self, connection: Connection, form: FormRow, number: int, grade: int | None) -> None:
         """A question; with a grade, its first reference and the one elsewhere are judged."""
         source = Source(form.person_id, form.id, "web", now())
         text = f"Question {number} of form {form.id}?"
@@ -74,7 +70,7 @@ class _Play:
         for entry, value in ((1, grade), (3, 4)) if grade else ():
             judge(self.campaign, connection, form, Verdict(known[number, entry], value), source)
 
-    def judge_list(self, connection: Connection, form: Form, queries: int) -> None:
+    def judge_list(self, connection: Connection, form: FormRow, queries: int) -> None:
         """The first paper of so many lists of a form."""
         source = Source(form.person_id, form.id, "web", now())
         for (query, entry), item in items_of(connection, form).items():
@@ -82,7 +78,7 @@ class _Play:
                 judge(self.campaign, connection, form, Verdict(item, 1), source)
 
 
-def _mail(campaign: Campaign, form: Form) -> dict[str, object]:
+def _mail(campaign: Campaign, form: FormRow) -> dict[str, object]:
     return {
         "campaign_id": campaign.id, "person_id": form.person_id, "form_id": form.id,
         "key": f"{form.id}:invitation:1", "kind": "invitation", "subject": "", "file": "x.eml",

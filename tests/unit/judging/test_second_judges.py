@@ -19,7 +19,8 @@ from citebed.errors import CitebedError
 from citebed.judging import Campaign
 from citebed.judging.answers.answering import approve
 from citebed.judging.answers.judge_list import judge_list
-from citebed.judging.asking.assigning import Form, sheet_of
+from citebed.judging.asking.assigning import sheet_of
+from citebed.judging.asking.links import FormRow
 from citebed.judging.forms import html_form, pdf_form, text_form
 from citebed.judging.forms.sheet import Sheet
 from citebed.judging.store.judgements import Source, Verdict, save
@@ -32,7 +33,7 @@ BETTER = "how do spam filters rot"
 
 
 @pytest.fixture
-def second(asked: Campaign, answer: Answer) -> Form:
+def second(asked: Campaign, answer: Answer) -> FormRow:
     """The form of Zoe, who judges the list of Ada's question, which was reformulated."""
     answer(1, STATED, [4, 4])
     asked.reformulate(QUERY, WORDING, "filler")
@@ -43,7 +44,7 @@ def second(asked: Campaign, answer: Answer) -> Form:
         return form_row(connection, int(last or 0))
 
 
-def _sheet(campaign: Campaign, form: Form) -> Sheet:
+def _sheet(campaign: Campaign, form: FormRow) -> Sheet:
     with campaign.reading() as connection:
         return sheet_of(campaign, connection, form)
 
@@ -65,13 +66,13 @@ def _as_answers(sheet: Sheet) -> bytes:
 
 @pytest.mark.parametrize("write", [_as_text, _as_pdf, _as_answers])
 def test_no_form_lets_a_second_judge_reword_the_question(
-    asked: Campaign, second: Form, tmp_path: Path, write: Callable[[Sheet], bytes]
+    asked: Campaign, second: FormRow, tmp_path: Path, write: Callable[[Sheet], bytes]
 ) -> None:
     sheet = _sheet(asked, second)
     # As if it were the author's form, which asks for the wording.
-    own = tuple(query._replace(own=True, stated=STATED) for query in sheet.asked)
+    own = tuple(query._replace(own=True, stated=STATED) for query in sheet.queries)
     path = tmp_path / "returned"
-    path.write_bytes(write(sheet._replace(asked=own)))
+    path.write_bytes(write(sheet._replace(queries=own)))
     (done,) = asked.returns(path)
     assert asked.question(QUERY) == WORDING
     assert done.recorded is not None
@@ -84,7 +85,7 @@ def test_no_form_lets_a_second_judge_reword_the_question(
 
 
 @pytest.mark.parametrize("said", [True, BETTER])
-def test_the_rule_is_beneath_every_door(asked: Campaign, second: Form, said: bool | str) -> None:
+def test_the_rule_is_beneath_every_door(asked: Campaign, second: FormRow, said: bool | str) -> None:
     source = Source(second.person_id, second.id, "web", now())
     with asked.writing() as connection, pytest.raises(CitebedError, match="only its author"):
         approve(connection, second, 1, said, source)
@@ -98,13 +99,13 @@ def test_the_author_is_still_asked(asked: Campaign, tmp_path: Path) -> None:
     with asked.reading() as connection:
         (own,) = connection.execute(select(forms).where(forms.c.phase == 2, forms.c.person_id == 1))
         sheet = sheet_of(asked, connection, own)
-    assert (sheet.is_second, sheet.about, sheet.asked[0].stated) == (False, sheet.paper, STATED)
+    assert (sheet.is_second, sheet.about, sheet.queries[0].stated) == (False, sheet.paper, STATED)
     (tmp_path / "returned").write_bytes(_as_text(sheet))
     asked.returns(tmp_path / "returned")
     assert asked.question(QUERY) == BETTER
 
 
-def test_forms_of_second_judges_say_what_they_are(asked: Campaign, second: Form) -> None:
+def test_forms_of_second_judges_say_what_they_are(asked: Campaign, second: FormRow) -> None:
     sheet = _sheet(asked, second)
     pages = PdfReader(io.BytesIO(pdf_form.write(sheet))).pages
     in_pdf = " ".join(page.extract_text() for page in pages)
@@ -121,7 +122,7 @@ def test_forms_of_second_judges_say_what_they_are(asked: Campaign, second: Form)
     assert (listed.own, listed.stated, listed.correction) == (False, None, "")
 
 
-def test_second_judges_are_greeted_as_such(asked: Campaign, second: Form) -> None:
+def test_second_judges_are_greeted_as_such(asked: Campaign, second: FormRow) -> None:
     paths = asked.invite()
     (path,) = (path for path in paths if second.code in path.name)
     mail = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
@@ -133,7 +134,7 @@ def test_second_judges_are_greeted_as_such(asked: Campaign, second: Form) -> Non
     assert "ask the authors themselves" not in text
 
 
-def test_disagreements_are_listed_with_who_said_what(asked: Campaign, second: Form) -> None:
+def test_disagreements_are_listed_with_who_said_what(asked: Campaign, second: FormRow) -> None:
     assert asked.disagreements.is_empty()
     with asked.writing() as connection:
         author = form_row(connection, 1)

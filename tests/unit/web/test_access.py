@@ -26,8 +26,7 @@ from tests.unit.web.conftest import (
 
 from citebed.judging import Campaign
 from citebed.judging import organisers as organisers_module
-from citebed.judging.asking.judge_links import renew_link, revoke_link
-from citebed.judging.asking.links import token
+from citebed.judging.asking.links import renew_link, revoke_link, token
 from citebed.judging.organisers import IDLE, LONGEST_SESSION, MOST_WRONG, add_organiser
 from citebed.judging.store.schema import forms, now, sessions
 from citebed.pages import ready_script

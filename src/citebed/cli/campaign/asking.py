@@ -224,11 +224,7 @@ def returns(
     if as_json:
         print_rows([_returned_row(each) for each in done], "json")
     for each in done if not as_json else ():
-        numbers = ""
-        if each.recorded is not None:
-            stated = count(each.recorded.questions, "question")
-            numbers = f", {stated}, {count(each.recorded.judgements, 'new judgement')}"
-        typer.echo(f"{printable(each.name)}: {each.outcome}{numbers}")
+        typer.echo(f"{printable(each.name)}: {each.summary()}")
         for line, what in each.unread:
             place = f"line {line}: " if line else ""
             typer.echo(f"  {place}{what}", err=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,9 +13,6 @@ from citebed.cli.qrels.judgement_sets import say
 from citebed.cli.scoring_options import print_rows
 from citebed.errors import CitebedError
 from citebed.wording import count, printable
-
-if TYPE_CHECKING:
-    pass
 
 
 @campaign.command()

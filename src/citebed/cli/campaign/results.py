@@ -27,12 +27,18 @@ def agreement(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False) ->
 
     Example: citebed campaign agreement cr26
     """
-    found = open_folder(folder).agreement
-    if found.is_empty():
-        say("no paper was judged by two yet: have a list judged again with 'citebed campaign "
-            "second'")  # fmt: skip
-    if not found.is_empty() or as_json or as_csv:
-        print_table(found, as_json, as_csv)
+    nothing = (
+        "no paper was judged by two yet: have a list judged again with 'citebed campaign second'"
+    )
+    _print_or_say(open_folder(folder).agreement, nothing, as_json, as_csv)
+
+
+def _print_or_say(table: pl.DataFrame, nothing: str, as_json: bool, as_csv: bool) -> None:
+    """A table; where it is empty, people read why."""
+    if table.is_empty():
+        say(nothing)
+    if not table.is_empty() or as_json or as_csv:
+        print_table(table, as_json, as_csv)
 
 
 @campaign.command()
@@ -41,11 +47,8 @@ def disagreements(folder: Folder, as_json: AsJson = False, as_csv: AsCsv = False
 
     Example: citebed campaign disagreements cr26
     """
-    found = open_folder(folder).disagreements
-    if found.is_empty():
-        say("no paper is valued differently by two judges")
-    if not found.is_empty() or as_json or as_csv:
-        print_table(found, as_json, as_csv)
+    nothing = "no paper is valued differently by two judges"
+    _print_or_say(open_folder(folder).disagreements, nothing, as_json, as_csv)
 
 
 @campaign.command()
@@ -292,14 +295,16 @@ def simulate(
 
     Example: citebed campaign simulate cranfield/ --pool 15 --judges 60 --seed 7
     """
-    from citebed.judging import Simulation
+    from citebed.judging import SimulationOptions
     from citebed.judging import simulate as play
 
     style = style_of("latex" if latex else None, as_json, as_csv)
     shares = {"response": response, "response_two": response_two, "noise": noise}
     shares |= {"laziness": laziness, "cited": cited, "skill": skill}
-    options = Simulation(pool=pool, judges=judges, seed=seed, irrelevant=irrelevant, effort=effort,
-                         systems=tuple(system or ()), method=method, **shares)  # fmt: skip
+    options = SimulationOptions(
+        pool=pool, judges=judges, seed=seed, irrelevant=irrelevant, effort=effort,
+        systems=tuple(system or ()), method=method, **shares,
+    )  # fmt: skip
     played = play(collection, queries, options, folder=output)
     print_tables(played.tables, only, style, simulated=True)
     say(f"SIMULATED with the query set '{played.query_set}': no author was asked, "

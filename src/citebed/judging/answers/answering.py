@@ -6,22 +6,29 @@ Whatever a form was filled on, its answers come here; so does every click on the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from sqlalchemy import Connection, Row, insert, select, update
 
 from citebed.errors import CitebedError
-from citebed.judging.asking.assigning import Form, items_of
-from citebed.judging.asking.questions import author_of, wording_of
-from citebed.judging.forms.sheet import Answers, Said, Unread
+from citebed.judging.asking.assigning import authorship_of, items_of
+from citebed.judging.asking.links import FormRow, LinkRefused, forms_of_links
+from citebed.judging.asking.questions import author_of, last_approval, wording_of
+from citebed.judging.forms.sheet import Answers, Rating, Unread
 from citebed.judging.store.handle import CampaignStore
-from citebed.judging.store.judgements import Saved, Source, Told, Verdict, save_all, was_said_later
+from citebed.judging.store.judgements import (
+    Saved,
+    SaveOutcome,
+    Source,
+    Verdict,
+    save_all,
+    was_said_later,
+)
 from citebed.judging.store.schema import (
     approvals,
-    authorships,
     items,
     now,
-    papers,
     people,
     questions,
     references,
@@ -32,8 +39,8 @@ from citebed.text.normalise import fold
 
 LONGEST = 4000
 """Characters that a question, a wording or a comment may have."""
-
-
+WEB = "web"
+"""The way of what is answered on the web."""
 _OLDER = "older than the answer that is stored, or nobody knows from when"
 
 
@@ -47,7 +54,7 @@ class Recorded(NamedTuple):
 
 
 def record(
-    store: CampaignStore, connection: Connection, form: Form, answers: Answers, source: Source
+    store: CampaignStore, connection: Connection, form: FormRow, answers: Answers, source: Source
 ) -> Recorded:
     """Put all that was answered into the store; what does not fit the form is told, not guessed."""
     unread: list[Unread] = []
@@ -61,7 +68,7 @@ def record(
                 unread.append(Unread(0, f"question {number}: {_OLDER}: '{stands.text}' stays"))
     known = items_of(connection, form)
     places, verdicts = [], []
-    for (question, entry), said in sorted(answers.said.items()):
+    for (question, entry), said in sorted(answers.ratings.items()):
         item = known.get((question, entry))
         why = _unfit(store, form, said) if item is not None else "no such question or paper"
         if item is None or why:
@@ -84,7 +91,7 @@ def record(
     return Recorded(stated, new, outcomes.count("same"), tuple(unread))
 
 
-def _unfit(store: CampaignStore, form: Form, said: Said) -> str:
+def _unfit(store: CampaignStore, form: FormRow, said: Rating) -> str:
     values = store.settings.values(form.phase)
     if said.value is not None and said.value not in values:
         return f"{said.value} is not one of {values[0]} to {values[-1]}"
@@ -99,12 +106,12 @@ class NotOnList(CitebedError):
         self.form_id = form_id
 
 
-Click = tuple[Form, Verdict, Source]
+Click = tuple[FormRow, Verdict, Source]
 """A judgement on a form."""
 
 
 def judge(
-    store: CampaignStore, connection: Connection, form: Form, verdict: Verdict, source: Source
+    store: CampaignStore, connection: Connection, form: FormRow, verdict: Verdict, source: Source
 ) -> Saved:
     """One judgement of a form."""
     [told] = judge_all(store, connection, [(form, verdict, source)])
@@ -113,16 +120,18 @@ def judge(
     return told
 
 
-def judge_all(store: CampaignStore, connection: Connection, clicks: Sequence[Click]) -> list[Told]:
+def judge_all(
+    store: CampaignStore, connection: Connection, clicks: Sequence[Click]
+) -> list[SaveOutcome]:
     """Judgements of many forms; what does not fit its form is refused."""
     listed = _listed(connection, clicks)
-    told: list[Told | None] = []
+    told: list[SaveOutcome | None] = []
     acts = []
     for form, verdict, source in clicks:
         wrong: CitebedError | None = None
         if (form.id, verdict.item_id) not in listed:
             wrong = NotOnList(form.id)
-        elif why := _unfit(store, form, Said(verdict.value)):
+        elif why := _unfit(store, form, Rating(verdict.value)):
             wrong = CitebedError(f"{why}.")
         else:
             acts.append((source, verdict._replace(comment=fold(verdict.comment)[:LONGEST])))
@@ -148,7 +157,12 @@ def _listed(connection: Connection, clicks: Sequence[Click]) -> set[tuple[int, i
 
 
 def state_question(
-    store: CampaignStore, connection: Connection, form: Form, number: int, text: str, source: Source
+    store: CampaignStore,
+    connection: Connection,
+    form: FormRow,
+    number: int,
+    text: str,
+    source: Source,
 ) -> Literal["new", "same", "later", "empty"]:
     """Put down a research question with the paper's references to judge.
 
@@ -176,7 +190,7 @@ def state_question(
     return "new"
 
 
-def _question(connection: Connection, form: Form, number: int) -> int | None:
+def _question(connection: Connection, form: FormRow, number: int) -> int | None:
     mine = (questions.c.form_id == form.id) & (questions.c.number == number)
     return connection.scalar(select(questions.c.id).where(mine))
 
@@ -189,12 +203,8 @@ def _was_worded_later(connection: Connection, last: Row[Any], source: Source) ->
     return was_said_later(source, came.answered_at, undated=bool(came.undated))
 
 
-def _add_question(store: CampaignStore, connection: Connection, form: Form, number: int) -> int:
-    label, position = connection.execute(
-        select(papers.c.label, authorships.c.position)
-        .join(authorships, authorships.c.paper_id == papers.c.id)
-        .where(papers.c.id == form.paper_id, authorships.c.person_id == form.person_id)
-    ).one()
+def _add_question(store: CampaignStore, connection: Connection, form: FormRow, number: int) -> int:
+    label, position = authorship_of(connection, form)
     row = {"form_id": form.id, "number": number, "campaign_id": store.id}
     row |= {"query_id": f"{label}-a{position}q{number}"}
     made = insert(questions).returning(questions.c.id).values(row)
@@ -232,7 +242,7 @@ def add_wording(
 
 
 def _approve(
-    connection: Connection, form: Form, number: int, approved: bool | str, source: Source
+    connection: Connection, form: FormRow, number: int, approved: bool | str, source: Source
 ) -> list[Unread]:
     """Keep what an author says of a reformulation; a better wording goes back to pooling."""
     asked = form.content.get("asked", [])
@@ -243,10 +253,7 @@ def _approve(
         return [Unread(0, f"query {number}: only its author may approve or reword it")]
     better = fold(approved)[:LONGEST] if isinstance(approved, str) else ""
     row = {"wording_id": wording, "person_id": source.person_id, "approved": approved is True}
-    last = select(approvals.c.approved, approvals.c.at).where(
-        approvals.c.wording_id == wording, approvals.c.person_id == source.person_id
-    )
-    before = connection.execute(last.order_by(approvals.c.id.desc()).limit(1)).first()
+    before = last_approval(connection, wording, source.person_id)
     is_other = before is None or before.approved is not (approved is True)
     is_worded = better != "" and wording_of(connection, question).text != better
     came_late = source.return_id and before and was_said_later(source, before.at)
@@ -262,7 +269,7 @@ def _approve(
 
 
 def approve(
-    connection: Connection, form: Form, number: int, approved: bool | str, source: Source
+    connection: Connection, form: FormRow, number: int, approved: bool | str, source: Source
 ) -> None:
     """One approval or better wording, as the web saves it."""
     if unread := _approve(connection, form, number, approved, source):
@@ -274,3 +281,31 @@ def opt_out(store: CampaignStore, connection: Connection, person: int) -> None:
     fresh = (people.c.id == person) & people.c.opted_out_at.is_(None)
     if connection.execute(update(people).where(fresh).values(opted_out_at=now())).rowcount:
         store.log(connection, "opted out", f"author {person}")
+
+
+class Clicked(NamedTuple):
+    """A judgement, the token of the link by which its judge came, and its place in a queue."""
+
+    token: str
+    verdict: Verdict
+    at: datetime
+    browser: str | None = None
+    sequence: int | None = None
+
+
+def save_clicks(
+    store: CampaignStore, connection: Connection, clicks: Sequence[Clicked]
+) -> list[SaveOutcome]:
+    """Save what may be saved, in the order given; of the others tell why not."""
+    opened = forms_of_links(store, connection, [click.token for click in clicks])
+    told: list[SaveOutcome | None] = []
+    let_in = []
+    for click in clicks:
+        form = opened[click.token]
+        told.append(form if isinstance(form, LinkRefused) else None)
+        if not isinstance(form, CitebedError):
+            source = Source(form.person_id, form.id, WEB, click.at)
+            source = source._replace(browser=click.browser, sequence=click.sequence)
+            let_in.append((form, click.verdict, source))
+    saved = iter(judge_all(store, connection, let_in))
+    return [next(saved) if each is None else each for each in told]

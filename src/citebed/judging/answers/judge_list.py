@@ -6,27 +6,33 @@ Of a document it has what a reader needs to judge it, and nothing of how it was 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, select
 
 from citebed.collection import Collection
-from citebed.judging.asking.assigning import Form, items_of, sheet_of
-from citebed.judging.asking.questions import wording_of
-from citebed.judging.forms.sheet import Asked, Entry, Sheet
+from citebed.errors import CollectionError, UnknownName
+from citebed.judging.asking.assigning import items_of, sheet_of
+from citebed.judging.asking.links import FormRow
+from citebed.judging.asking.questions import last_approval, wording_of
+from citebed.judging.forms.sheet import Entry, ListedQuery, Sheet
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.schema import (
     CURRENT,
-    approvals,
     items,
     judgements,
     questions,
     references,
     wordings,
 )
+from citebed.retrieval.analysis import ANALYSERS, Analyser, analyser_of, is_telling
+from citebed.retrieval.analysis.words import word_spans
+from citebed.retrieval.index.layout import FOLDER, read_description
 
 Abstracts = Callable[[str], str]
 """The abstract of a document by its id, empty where there is none."""
+_MOST_WORDS = 100_000
 
 
 class ListedItem(NamedTuple):
@@ -66,13 +72,13 @@ class JudgeList(NamedTuple):
 
 
 def judge_list(
-    store: CampaignStore, connection: Connection, form: Form, abstract: Abstracts
+    store: CampaignStore, connection: Connection, form: FormRow, abstract: Abstracts
 ) -> JudgeList:
     """What a form asks, with the judge's last word on each paper."""
     sheet = sheet_of(store, connection, form)
     listing = _Listing(connection, form, abstract)
     if form.phase == 2:
-        asked = zip(sheet.asked, form.content["asked"], strict=True)
+        asked = zip(sheet.queries, form.content["asked"], strict=True)
         found = tuple(listing.worded(query, stored) for query, stored in asked)
         return JudgeList(sheet, found)
     blank = tuple(
@@ -85,7 +91,7 @@ def judge_list(
 class _Listing:
     """What is needed for every question of a form."""
 
-    def __init__(self, connection: Connection, form: Form, abstract: Abstracts) -> None:
+    def __init__(self, connection: Connection, form: FormRow, abstract: Abstracts) -> None:
         self._connection, self._form, self._abstract = connection, form, abstract
         self._items = items_of(connection, form)
         self._said = said_of(connection, form, list(self._items.values()))
@@ -124,14 +130,12 @@ class _Listing:
             papers = tuple(self._paper(row.number, entry) for entry in listed)
             yield ListedQuestion(row.number, text, papers)
 
-    def worded(self, query: Asked, stored: dict[str, Any]) -> ListedQuestion:
+    def worded(self, query: ListedQuery, stored: dict[str, Any]) -> ListedQuestion:
         """A query of phase two, for its author with what they said of the wording."""
         papers = tuple(self._paper(query.number, entry) for entry in query.entries)
         if not query.own:
             return ListedQuestion(query.number, query.text, papers, own=False)
-        mine = approvals.c.wording_id == stored["wording"]
-        mine &= approvals.c.person_id == self._form.person_id
-        said = select(approvals.c.approved).where(mine).order_by(approvals.c.id.desc())
+        said = last_approval(self._connection, stored["wording"], self._form.person_id)
         corrected = select(wordings.c.text).where(
             wordings.c.question_id == stored["question"],
             wordings.c.kind == "corrected",
@@ -143,12 +147,12 @@ class _Listing:
             query.text,
             papers,
             query.stated,
-            self._connection.scalar(said.limit(1)),
+            said.approved if said is not None else None,
             self._connection.scalar(last) or "",
         )
 
 
-def said_of(connection: Connection, form: Form, wanted: list[int]) -> dict[int, Row[Any]]:
+def said_of(connection: Connection, form: FormRow, wanted: list[int]) -> dict[int, Row[Any]]:
     """The last word of a form's judge on items."""
     mine = (judgements.c.person_id == form.person_id) & judgements.c.item_id.in_(wanted)
     rows = connection.execute(select(judgements).where(mine, CURRENT))
@@ -166,3 +170,39 @@ def abstracts_of(collection: Collection) -> Abstracts:
         return "" if row is None else column[row] or ""
 
     return look_up
+
+
+class QueryWords:
+    """The words of a query in a text, for judges to see at a glance.
+
+    They are found by their terms, so that "ranked" is found for "ranking".
+    """
+
+    def __init__(self, analyser: Analyser) -> None:
+        self._term = lru_cache(_MOST_WORDS)(analyser.term)
+        self._terms = lru_cache(1000)(self._terms_of)
+
+    def _terms_of(self, query: str) -> frozenset[str]:
+        found = (self._term(word) for word, _, _ in word_spans(query))
+        return frozenset(term for term in found if term is not None and is_telling(term))
+
+    def marked(self, text: str, query: str) -> list[tuple[str, bool]]:
+        """A text in pieces, and whether each is a word of the query."""
+        wanted = self._terms(query)
+        pieces, at = [], 0
+        for word, start, end in word_spans(text) if wanted else ():
+            if self._term(word) in wanted:
+                pieces += [(text[at:start], False), (text[start:end], True)]
+                at = end
+        return [(piece, is_word) for piece, is_word in (*pieces, (text[at:], False)) if piece]
+
+
+def query_words(collection: Collection) -> QueryWords:
+    """As the collection's index takes words; where it has none that can be read, as English.
+
+    Nothing but what is marked depends on it, and no judge is sent away for it.
+    """
+    try:
+        return QueryWords(analyser_of(read_description(collection.folder / FOLDER).analyser))
+    except (CollectionError, UnknownName):
+        return QueryWords(ANALYSERS["english"])

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from citebed.collection import Collection
 from citebed.errors import CitebedError, UnknownName
 from citebed.judging.answers.answering import LONGEST, Wording, add_wording
-from citebed.judging.asking.questions import all_questions, wording_of
+from citebed.judging.asking.questions import question_row, wording_of
 from citebed.judging.store.handle import CampaignStore
 from citebed.text.normalise import fold
 
@@ -178,7 +178,7 @@ def difference(old: str, new: str) -> list[Change]:
 
 
 def reformulate(
-    store: CampaignStore, query_id: str, text: str, classes: Sequence[str], who: str = "organiser"
+    store: CampaignStore, query_id: str, text: str, *classes: str, who: str = "organiser"
 ) -> None:
     """Word a question anew, as a query that stands alone; its author will be asked to approve."""
     text = fold(text)
@@ -190,11 +190,8 @@ def reformulate(
     if not classes:
         raise CitebedError(f"say why it is changed: {', '.join(CLASSES)}.")
     with store.writing() as connection:
-        every = connection.execute(all_questions(store)).all()
-        question = next((each for each in every if each.query_id == query_id), None)
-        if question is None:
-            raise UnknownName("query", query_id, (each.query_id for each in every))
+        question = question_row(store, connection, query_id)
         if wording_of(connection, question.id).text == text:
             raise CitebedError("that is how the query is worded already.")
-        wording = Wording("reformulated", text, who, tuple(classes))
+        wording = Wording("reformulated", text, who, classes)
         add_wording(connection, question.id, wording)

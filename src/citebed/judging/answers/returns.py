@@ -18,19 +18,19 @@ from sqlalchemy import ColumnElement, Connection, Row, insert, select, update
 from citebed.errors import CitebedError, FormatError
 from citebed.judging.answers.answering import Recorded, record
 from citebed.judging.answers.pieces import Part, parts_in, parts_of, read_form
-from citebed.judging.asking.assigning import Form, form_by_code
-from citebed.judging.asking.links import CODE
-from citebed.judging.asking.questions import apply_rules
+from citebed.judging.asking.links import CODE, FormRow, form_by_code
+from citebed.judging.asking.questions import put_rules_on_record
+from citebed.judging.forms import pdf_form
 from citebed.judging.forms.sheet import Answers, Unread
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.judgements import Source, in_turn
-from citebed.judging.store.schema import now, problems, returns
-from citebed.wording import printable
+from citebed.judging.store.schema import forms, now, problems, returns
+from citebed.wording import count, printable
 
 READ_ANEW = "read anew"
 """Who settles a problem that a second reading does not have."""
-
-
+ENTERED = "organiser"
+"""The way of an answer that an organiser typed."""
 _MOST_CODES = 20
 
 
@@ -43,16 +43,24 @@ class Returned(NamedTuple):
     recorded: Recorded | None = None
     unread: tuple[Unread, ...] = ()
 
+    def summary(self) -> str:
+        """``read, 2 questions, 15 new judgements``"""
+        if self.recorded is None:
+            return self.outcome
+        stated = count(self.recorded.questions, "question")
+        return f"{self.outcome}, {stated}, {count(self.recorded.judgements, 'new judgement')}"
+
 
 def read_returns(
-    store: CampaignStore, paths: Iterable[str | Path], *, again: bool = False
+    store: CampaignStore, paths: str | Path | Iterable[str | Path], *, again: bool = False
 ) -> list[Returned]:
-    """Take in files and folders of files; each is stored whole or not at all.
+    """Take in what came back, files or folders in any of the forms; each whole or not at all.
 
     With ``again``, what is known already is read anew; a name that is no file on the disk is that
     of a return that is stored.
     """
-    found = [each for path in paths for each in _found(store, Path(path), again)]
+    several = [paths] if isinstance(paths, str | Path) else paths
+    found = [each for path in several for each in _found(store, Path(path), again)]
     done: list[Returned] = []  # all are there before one is taken in
     for given in found:
         try:
@@ -62,16 +70,14 @@ def read_returns(
             done.append(Returned(str(given), "refused", unread=unread))
             continue
         done += _take_all(store, parts, again)
-    with store.writing() as connection:
-        apply_rules(store, connection)
+    put_rules_on_record(store)
     return done
 
 
 def read_uploaded(store: CampaignStore, name: str, content: bytes) -> list[Returned]:
     """Take in a file that somebody sends, as if it lay in a folder."""
     done = _take_all(store, parts_in(printable(name), content), again=False)
-    with store.writing() as connection:
-        apply_rules(store, connection)
+    put_rules_on_record(store)
     return done
 
 
@@ -79,8 +85,7 @@ def read_stored(store: CampaignStore, return_id: int) -> list[Returned]:
     """Read one return anew, as it is stored: no file on the disk is looked at."""
     parts = _stored(store, returns.c.id == return_id)
     done = _take_all(store, parts, again=True)
-    with store.writing() as connection:
-        apply_rules(store, connection)
+    put_rules_on_record(store)
     return done
 
 
@@ -155,7 +160,7 @@ def _keep(
     part: Part,
     digest: str,
     via: str | None,
-    form: Form | None,
+    form: FormRow | None,
 ) -> Row[Any]:
     """Store a piece as it came."""
     row = {"campaign_id": store.id, "sha256": digest, **part._asdict(), "via": via}
@@ -166,12 +171,12 @@ def _keep(
     return connection.execute(insert(returns).returning(returns).values(row)).one()
 
 
-def _named(store: CampaignStore, connection: Connection, part: Part) -> Form | None:
+def _named(store: CampaignStore, connection: Connection, part: Part) -> FormRow | None:
     """The form whose code stands in the name or the text of what could not be read as one."""
     codes = dict.fromkeys(CODE.findall(f"{part.name}\n{part.text().text}".upper()))
-    found = [form_by_code(store, connection, code) for code in islice(codes, _MOST_CODES)]
-    forms = [form for form in found if form is not None]
-    return forms[0] if len(forms) == 1 else None
+    rows = [form_by_code(store, connection, code) for code in islice(codes, _MOST_CODES)]
+    known = [form for form in rows if form is not None]
+    return known[0] if len(known) == 1 else None
 
 
 def _list_problems(connection: Connection, return_id: int, unread: Iterable[Unread]) -> None:
@@ -188,6 +193,74 @@ def _list_problems(connection: Connection, return_id: int, unread: Iterable[Unre
 
 def _nothing_read(answers: Answers) -> tuple[Unread, ...]:
     """A form that came back as it went out: the answers may stand elsewhere in the mail."""
-    if answers.questions or answers.said or answers.approved or answers.opted_out:
+    if answers.questions or answers.ratings or answers.approved or answers.opted_out:
         return ()
     return (Unread(0, "nothing is filled in; read it yourself, the answer may stand around it"),)
+
+
+# --- what an organiser does about a return that could not be read whole ----------------------
+
+
+def returned_file(store: CampaignStore, connection: Connection, return_id: int) -> Row[Any]:
+    """What came back, as it is stored, with the code of its form if that is known."""
+    mine = (returns.c.id == return_id) & (returns.c.campaign_id == store.id)
+    chosen = select(returns, forms.c.code).outerjoin(forms, forms.c.id == returns.c.form_id)
+    found = connection.execute(chosen.where(mine)).first()
+    if found is None:
+        raise CitebedError(f"there is no return {return_id} in this campaign.")
+    return found
+
+
+def text_of(returned: Row[Any]) -> str:
+    """The text of what came back, in the lines that problems name; a PDF has none."""
+    part = Part(*(getattr(returned, name) for name in Part._fields))
+    return "" if pdf_form.is_this_form(part.content) else part.text().text
+
+
+def enter_answers(
+    store: CampaignStore, answers: Answers, who: str = ENTERED, return_id: int | None = None
+) -> Recorded:
+    """Answer for an author who said so in words, or in a form that could not be read.
+
+    All of it is put down, or nothing with the reason. Whoever enters it sees what stands, so it
+    counts from now on; who typed it, and from which return, is on record.
+    """
+
+    def work(connection: Connection) -> Recorded:
+        form = form_by_code(store, connection, answers.code)
+        if form is None:
+            raise CitebedError(f"there is no form '{answers.code[:40]}' in this campaign.")
+        if return_id is not None:
+            returned_file(store, connection, return_id)
+        source = Source(form.person_id, form.id, ENTERED, now())
+        recorded = record(store, connection, form, answers, source)
+        if recorded.unread:
+            raise CitebedError("; ".join(what for _, what in recorded.unread[:5]) + ".")
+        detail = {"judgements": recorded.judgements, "return": return_id}
+        store.log(connection, "entered", who, form.id, **detail)
+        return recorded
+
+    recorded = in_turn(store.database, work)
+    put_rules_on_record(store)
+    return recorded
+
+
+def settle_problems(store: CampaignStore, *wanted: int | str, who: str = "organiser") -> int:
+    """Deal with problems by their numbers, or with all of a file by its name; how many were open.
+
+    A number or a name that is none of the campaign's is an error, and nothing is settled then.
+    """
+    with store.writing() as connection:
+        found: set[int] = set()
+        for each in wanted:
+            column = problems.c.id if isinstance(each, int) else returns.c.name
+            chosen = select(problems.c.id).join(returns, returns.c.id == problems.c.return_id)
+            mine = chosen.where(returns.c.campaign_id == store.id, column == each)
+            known = set(connection.scalars(mine))
+            if not known:
+                what = "problem" if isinstance(each, int) else "file with problems"
+                raise CitebedError(f"there is no {what} '{each}' in this campaign.")
+            found |= known
+        fresh = problems.c.id.in_(found) & problems.c.settled_at.is_(None)
+        done = update(problems).where(fresh).values(settled_at=now(), settled_by=who)
+        return int(connection.execute(done).rowcount)

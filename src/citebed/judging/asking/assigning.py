@@ -12,28 +12,30 @@ from collections.abc import Iterable
 from datetime import date, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, func, insert, select
+from sqlalchemy import Connection, and_, func, insert, or_, select
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.judging.asking.links import new_code, token
+from citebed.judging.asking.links import FormRow, link_of, new_code, token
 from citebed.judging.asking.papers import Author, person_of
 from citebed.judging.asking.questions import author_of, live_questions, wording_of
-from citebed.judging.forms.sheet import Asked, Entry, Sheet
+from citebed.judging.forms.sheet import Entry, ListedQuery, Sheet
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.schema import (
+    CURRENT,
     authorships,
+    events,
     forms,
     items,
+    judgements,
     now,
     papers,
     people,
+    problems,
     questions,
     references,
+    returns,
     wordings,
 )
-
-Form = Row[Any]
-"""A row of the table of forms."""
 
 
 def assign_phase_one(store: CampaignStore, on: date) -> list[int]:
@@ -166,19 +168,12 @@ def _add_form(store: CampaignStore, connection: Connection, **columns: Any) -> i
     return int(connection.execute(insert(forms).returning(forms.c.id).values(row)).scalar_one())
 
 
-def form_by_code(store: CampaignStore, connection: Connection, code: str) -> Form | None:
-    """The form of that code in this campaign."""
-    mine = (forms.c.campaign_id == store.id) & (forms.c.code == code.strip().upper())
-    return connection.execute(select(forms).where(mine)).first()
-
-
-def sheet_of(store: CampaignStore, connection: Connection, form: Form) -> Sheet:
+def sheet_of(store: CampaignStore, connection: Connection, form: FormRow) -> Sheet:
     """What a form asks."""
     person = connection.execute(select(people).where(people.c.id == form.person_id)).one()
     paper = connection.execute(select(papers).where(papers.c.id == form.paper_id)).one()
     settings = store.settings
-    base = settings.address.rstrip("/")
-    link = f"{base}/{store.name}/judge/{token(store, form.code, form.expires_at)}"
+    link = link_of(store, token(store, form.code, form.expires_at))
     return Sheet(
         code=form.code,
         phase=form.phase,
@@ -193,7 +188,7 @@ def sheet_of(store: CampaignStore, connection: Connection, form: Form) -> Sheet:
         list_url=f"{link}/papers",
         references=_cited(connection, form.paper_id) if form.phase == 1 else (),
         questions=settings.questions,
-        asked=tuple(_asked(connection, form)) if form.phase == 2 else (),
+        queries=tuple(_asked(connection, form)) if form.phase == 2 else (),
         simulated=store.simulated,
     )
 
@@ -205,7 +200,7 @@ def _cited(connection: Connection, paper: int) -> tuple[Entry, ...]:
     return tuple(Entry(*row) for row in rows)
 
 
-def _asked(connection: Connection, form: Form) -> Iterable[Asked]:
+def _asked(connection: Connection, form: FormRow) -> Iterable[ListedQuery]:
     for number, query in enumerate(form.content["asked"], 1):
         rows = connection.execute(
             select(items.c.id, items.c.shown).where(items.c.id.in_(query["items"]))
@@ -218,10 +213,10 @@ def _asked(connection: Connection, form: Form) -> Iterable[Asked]:
         stated = wording_of(connection, query["question"], "stated")
         own = author_of(connection, query["question"]) == form.person_id
         changed = own and wording.kind == "reformulated"
-        yield Asked(number, wording.text, entries, stated.text if changed else None, own)
+        yield ListedQuery(number, wording.text, entries, stated.text if changed else None, own)
 
 
-def items_of(connection: Connection, form: Form) -> dict[tuple[int, int], int]:
+def items_of(connection: Connection, form: FormRow) -> dict[tuple[int, int], int]:
     """The items of a form by the numbers of question and entry on it."""
     if form.phase == 2:
         return {
@@ -237,6 +232,14 @@ def items_of(connection: Connection, form: Form) -> dict[tuple[int, int], int]:
     return {(number, position): item for number, position, item in rows}
 
 
+def authorship_of(connection: Connection, form: FormRow) -> tuple[str, int]:
+    """The label of a form's paper, and the place of its person among the authors."""
+    mine = (papers.c.id == form.paper_id) & (authorships.c.person_id == form.person_id)
+    place = select(papers.c.label, authorships.c.position).join(authorships).where(mine)
+    label, position = connection.execute(place).one()
+    return label, position
+
+
 def shown_order(doc_ids: Iterable[str], secret: bytes, judge: str) -> list[str]:
     """Documents in the order in which a judge is shown them: random, but always the same.
 
@@ -249,3 +252,45 @@ def shown_order(doc_ids: Iterable[str], secret: bytes, judge: str) -> list[str]:
         return hmac.digest(own, doc_id.encode("utf-8", "surrogatepass"), hashlib.sha256), doc_id
 
     return sorted(doc_ids, key=place)
+
+
+def is_noted(connection: Connection, form: FormRow, what: str) -> bool:
+    """Whether a judge has ``opened`` or ``finished`` a form."""
+    mine = (events.c.form_id == form.id) & (events.c.what == what)
+    return connection.scalar(select(events.c.id).where(mine).limit(1)) is not None
+
+
+def note_once(store: CampaignStore, connection: Connection, form: FormRow, what: str) -> None:
+    """Put down that a judge has ``opened`` or ``finished`` a form, the first time."""
+    if not is_noted(connection, form, what):
+        store.log(connection, what, f"author {form.person_id}", form.id)
+
+
+def has_responded(connection: Connection, form: FormRow) -> bool:
+    """Whether something came of a form: an answer, a file, or that it is finished.
+
+    A file counts however little could be read of it. Only where nothing was read and the organiser
+    has settled that, as of an automatic reply, it is as if none had come.
+    """
+    mine = returns.c.form_id == form.id
+    problem = select(problems.c.id).where(problems.c.return_id == returns.c.id)
+    kept = [
+        select(table.c.id).where(table.c.return_id == returns.c.id).exists()
+        for table in (judgements, wordings)
+    ]
+    is_open = problem.where(problems.c.settled_at.is_(None)).exists()
+    came = select(returns.c.id).where(mine, or_(~problem.exists(), is_open, *kept)).limit(1)
+    return (
+        answered(connection, form)[0] > 0
+        or connection.scalar(came) is not None
+        or is_noted(connection, form, "finished")
+    )
+
+
+def answered(connection: Connection, form: FormRow) -> tuple[int, int]:
+    """How many items of a form have a judgement by its person, and how many there are."""
+    mine = list(items_of(connection, form).values())
+    done = select(func.count(judgements.c.item_id.distinct())).where(
+        judgements.c.item_id.in_(mine), judgements.c.person_id == form.person_id, CURRENT
+    )
+    return int(connection.scalar(done) or 0), len(mine)

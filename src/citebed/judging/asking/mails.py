@@ -28,8 +28,8 @@ from sqlalchemy import Connection, Row, insert, select, update
 from citebed.errors import CitebedError, UnknownName
 from citebed.files.network import refuse_offline
 from citebed.files.writing import write_whole
-from citebed.judging.asking.assigning import Form, sheet_of
-from citebed.judging.asking.form_progress import has_responded
+from citebed.judging.asking.assigning import has_responded, sheet_of
+from citebed.judging.asking.links import FormRow
 from citebed.judging.asking.questions import papers_answered, set_aside
 from citebed.judging.forms import html_form, pdf_form, text_form
 from citebed.judging.forms.sheet import Sheet
@@ -91,7 +91,7 @@ def remind(
     return _write(store, wanted, outbox, ways)
 
 
-def open_forms(store: CampaignStore, connection: Connection) -> list[Form]:
+def open_forms(store: CampaignStore, connection: Connection) -> list[FormRow]:
     """Forms that can still be answered by people who may be written to."""
     mine = (forms.c.campaign_id == store.id) & forms.c.revoked_at.is_(None)
     chosen = select(forms).join(people, people.c.id == forms.c.person_id)
@@ -99,7 +99,7 @@ def open_forms(store: CampaignStore, connection: Connection) -> list[Form]:
     return list(connection.execute(chosen.order_by(forms.c.id)))
 
 
-def wanted_forms(store: CampaignStore, connection: Connection) -> list[Form]:
+def wanted_forms(store: CampaignStore, connection: Connection) -> list[FormRow]:
     """Open forms whose answers would count.
 
     Not those of co-authors whose first author responded, which would be discarded, nor lists of
@@ -112,7 +112,7 @@ def wanted_forms(store: CampaignStore, connection: Connection) -> list[Form]:
         for row in connection.execute(select(authorships).where(authorships.c.position == 1))
     }
 
-    def counts(form: Form) -> bool:
+    def counts(form: FormRow) -> bool:
         if form.phase == 1:
             is_first = (form.paper_id, form.person_id) in first
             return is_first or form.paper_id not in answered_for
@@ -121,7 +121,7 @@ def wanted_forms(store: CampaignStore, connection: Connection) -> list[Form]:
     return [form for form in open_forms(store, connection) if counts(form)]
 
 
-def _waited_for(store: CampaignStore, connection: Connection) -> list[Form]:
+def _waited_for(store: CampaignStore, connection: Connection) -> list[FormRow]:
     """Forms whose answers would count, and of which nothing came yet."""
     wanted = wanted_forms(store, connection)
     return [form for form in wanted if not has_responded(connection, form)]
@@ -147,7 +147,7 @@ def _write(
 def _keep(
     store: CampaignStore,
     connection: Connection,
-    form: Form,
+    form: FormRow,
     key: str,
     kind: str,
     ways: Sequence[str],

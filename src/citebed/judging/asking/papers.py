@@ -51,7 +51,7 @@ class Author(NamedTuple):
     email: str | None = None
 
 
-class Cited(NamedTuple):
+class SourceReference(NamedTuple):
     """A reference of a source paper; ``doc_id`` where the collection has it."""
 
     entry: Entry
@@ -67,7 +67,7 @@ class SourcePaper(NamedTuple):
     url: str | None = None
     online_on: date | None = None
     authors: tuple[Author, ...] = ()
-    references: tuple[Cited, ...] = ()
+    references: tuple[SourceReference, ...] = ()
 
 
 def read_papers(path: str | Path, collection: Collection) -> list[SourcePaper]:
@@ -204,7 +204,7 @@ class Lookup:
         row = self._rows.get(name_of(name))
         return None if row is None else document_of_row(self._documents.row(row, named=True))
 
-    def references(self, label: str, given: list[str]) -> tuple[Cited, ...]:
+    def references(self, label: str, given: list[str]) -> tuple[SourceReference, ...]:
         """What a paper cites: as given, or as the collection knows it."""
         names: list[tuple[str | None, ...]] = [(None, None, name, name) for name in given if name]
         if not names:
@@ -216,11 +216,11 @@ class Lookup:
 
     def _cited(
         self, number: int, title: str | None, url: str | None, name: str | None, raw: str | None
-    ) -> Cited:
+    ) -> SourceReference:
         document = self.document(name) if name else None
         if document is None:
-            return Cited(Entry(number, title or raw or "(no title)", url=url))
-        return Cited(entry_of(number, document), document.doc_id)
+            return SourceReference(Entry(number, title or raw or "(no title)", url=url))
+        return SourceReference(entry_of(number, document), document.doc_id)
 
 
 def entry_of(number: int, document: Document) -> Entry:

@@ -12,9 +12,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, insert, select
 
+from citebed.errors import UnknownName
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.schema import (
     CURRENT,
+    approvals,
     authorships,
     exclusions,
     forms,
@@ -71,6 +73,16 @@ def live_questions(store: CampaignStore, connection: Connection) -> Iterator[Row
             yield question
 
 
+def question_row(store: CampaignStore, connection: Connection, query_id: str) -> Row[Any]:
+    """The question of that id."""
+    every = all_questions(store)
+    found = connection.execute(every.where(questions.c.query_id == query_id)).first()
+    if found is None:
+        known = (each.query_id for each in connection.execute(every))
+        raise UnknownName("query", query_id, known)
+    return found
+
+
 def author_of(connection: Connection, question: int) -> int:
     """The person who stated a question: nobody else may approve or reword it."""
     stated = select(forms.c.person_id).join(questions, questions.c.form_id == forms.c.id)
@@ -88,6 +100,13 @@ def wording_history(connection: Connection, question: int) -> list[Row[Any]]:
     """All wordings of a question, the first one first."""
     mine = wordings.c.question_id == question
     return list(connection.execute(select(wordings).where(mine).order_by(wordings.c.id)))
+
+
+def last_approval(connection: Connection, wording: int, person: int) -> Row[Any] | None:
+    """What somebody last said of a wording: whether they approve, and when."""
+    mine = (approvals.c.wording_id == wording) & (approvals.c.person_id == person)
+    chosen = select(approvals).where(mine).order_by(approvals.c.id.desc())
+    return connection.execute(chosen.limit(1)).first()
 
 
 def set_aside(store: CampaignStore, connection: Connection) -> dict[int, dict[str, str]]:
@@ -130,6 +149,12 @@ def exclude(
     """Set a question aside, or take it back."""
     row = {"question_id": question, "rule": rule, "reason": reason, "lifted": lifted}
     connection.execute(insert(exclusions).values(**row, who=who, at=now()))
+
+
+def put_rules_on_record(store: CampaignStore) -> None:
+    """Apply the rules to the answers as they are now, of which those on the web come one by one."""
+    with store.writing() as connection:
+        apply_rules(store, connection)
 
 
 def apply_rules(store: CampaignStore, connection: Connection) -> None:

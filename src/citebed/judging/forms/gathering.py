@@ -1,16 +1,18 @@
-"""What a reader of forms finds, put together: never guessed, never lost.
+"""How people mark boxes and write grades, and what a reader of forms finds, put together.
 
-All forms are read into one `Gathering`. It checks numbers and grades against what the form asks,
-finds contradictions, and leaves out of the answers whatever is in doubt, which it lists instead.
+All forms are read into one `Gathering`: nothing is guessed, nothing lost. It checks numbers and
+grades against what the form asks, finds contradictions, and leaves out of the answers whatever is
+in doubt, which it lists instead.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from enum import Enum
 from typing import NamedTuple
 
-from citebed.judging.forms.sheet import Answers, Entry, Said, Sheet, Unread
+from citebed.judging.forms.sheet import Answers, Entry, Rating, Sheet, Unread
 from citebed.text.normalise import fold
 
 _ONE = r"(?:\d{1,6}\.)?\d{1,6}(?:\s*-\s*(?:\d{1,6}\.)?\d{1,6})?"
@@ -49,7 +51,7 @@ def limits_text(sheet: Sheet) -> str:
         found = ", ".join(_ranges(sheet.references, ""))
         return f"Numbers: grades 1-{len(sheet.grades)}; references {found or 0}"
     found = ", ".join(
-        part for asked in sheet.asked for part in _ranges(asked.entries, f"{asked.number}.")
+        part for asked in sheet.queries for part in _ranges(asked.entries, f"{asked.number}.")
     )
     return f"Numbers: documents {found or 0}"
 
@@ -100,7 +102,7 @@ class Gathering:
         self.opted_out = False
         self._questions: dict[int, tuple[int, str]] = {}
         self._graded: set[Key] = set()
-        self._said: dict[Key, tuple[int, Said]] = {}
+        self._said: dict[Key, tuple[int, Rating]] = {}
         self._approved: dict[int, tuple[int, bool | str]] = {}
         self._doubtful: set[tuple[str, int, int]] = set()
         self._unread: list[Unread] = []
@@ -133,14 +135,14 @@ class Gathering:
             self.doubt(question, paper, line, f"{where}: there is no such question")
             return
         self._graded.add((question, paper))
-        self._say(question, paper, Said(grade), line, where)
+        self._say(question, paper, Rating(grade), line, where)
 
     def verdict(self, query: int, paper: int, value: int | None, comment: str, line: int) -> None:
         """Whether a document is relevant; ``None`` for can't judge."""
-        said = Said(value, fold(comment))
+        said = Rating(value, fold(comment))
         self._say(query, paper, said, line, f"document [{query}.{paper}]")
 
-    def _say(self, query: int, paper: int, said: Said, line: int, where: str) -> None:
+    def _say(self, query: int, paper: int, said: Rating, line: int, where: str) -> None:
         key = (query, paper)
         if not self.limits.has(query, paper):
             self.doubt(*key, line, f"{where}: there is no such number on this form")
@@ -151,7 +153,7 @@ class Gathering:
             self.doubt(*key, line, f"{where} is {names[0]} here, but {names[1]} at {at}")
         elif said.comment not in ("", before.comment):
             comment = f"{before.comment} / {said.comment}".removeprefix(" / ")
-            self._said[key] = (at, Said(before.value, comment))
+            self._said[key] = (at, Rating(before.value, comment))
 
     def doubt(self, query: int, paper: int, line: int = 0, what: str = "") -> None:
         """A mark that cannot be read: its item is not answered, whatever else is found of it."""
@@ -182,7 +184,7 @@ class Gathering:
                 found.questions[number] = text
         for (query, paper), (_, said) in sorted(self._said.items()):
             if ("said", query, paper) not in self._doubtful:
-                found.said[query, paper] = said
+                found.ratings[query, paper] = said
         for query, (_, approved) in sorted(self._approved.items()):
             if ("approved", query, 0) not in self._doubtful:
                 found.approved[query] = approved
@@ -191,11 +193,11 @@ class Gathering:
 
     def _without_text(self, found: Answers) -> Iterator[Unread]:
         """Take out grades for questions that have no text."""
-        graded = self._graded & found.said.keys()
+        graded = self._graded & found.ratings.keys()
         for question in sorted({each for each, _ in graded} - found.questions.keys()):
             papers = sorted(paper for each, paper in graded if each == question)
             for paper in papers:
-                del found.said[question, paper]
+                del found.ratings[question, paper]
             numbers = ", ".join(f"[{paper}]" for paper in papers[:10])
             more = f" and {len(papers) - 10} more" if len(papers) > 10 else ""
             line = min(self._said[question, paper][0] for paper in papers)
@@ -205,3 +207,78 @@ class Gathering:
 
 def _named(value: int | None) -> str:
     return "can't say" if value is None else str(value)
+
+
+class Mark(Enum):
+    """What stands in a box, or behind a label."""
+
+    EMPTY = "empty"
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+class NoGrade(Enum):
+    """What stands where a grade is asked for, if it is none."""
+
+    EMPTY = "empty"
+    UNKNOWN = "unknown"
+
+
+# The last two of the first row look like x: a sign, and a letter of Russian keyboards.
+_YES = frozenset(("x", "xx", "xxx", "×", "х", "✓", "✔", "✅", "☑", "√", "yes", "y"))
+_NO = frozenset(("no", "n"))
+_CANNOT = frozenset(
+    ("?", "??", "???", "can't say", "cant say", "cannot say", "can not say", "don't know",
+     "dont know", "can't judge", "cannot judge", "n/a", "na", "n.a")
+)  # fmt: skip
+_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_FILLING = " \t\n_.,;…'\""
+_BRACKETS = "[](){}"
+_BLANKS = re.compile(r"\s+")
+
+
+def tidy(text: str) -> str:
+    """A mark without what stands around it, its spaces and its capitals."""
+    stripped = text.strip(_FILLING + _BRACKETS)
+    return _BLANKS.sub(" ", stripped).casefold().removesuffix("\ufe0f")
+
+
+def mark_in(text: str) -> Mark:
+    """Whether a box is marked. Crosses (✗) may mean yes or no, so that they are unknown."""
+    found = tidy(text)
+    if not found:
+        return Mark.EMPTY
+    return Mark.YES if found in _YES else Mark.NO if found in _NO else Mark.UNKNOWN
+
+
+def grade_in(text: str) -> int | NoGrade | None:
+    """A grade, ``None`` for can't say; it may be out of the scale."""
+    found = tidy(text)
+    if not found:
+        return NoGrade.EMPTY
+    if found.isascii() and found.isdigit() and len(found) < 7:
+        return int(found)
+    if found in _WORDS:
+        return _WORDS.index(found) + 1
+    return None if found in _CANNOT else NoGrade.UNKNOWN
+
+
+def verdict_in(relevant: Mark, not_relevant: Mark, cannot: Mark) -> int | Mark | None:
+    """The judgement that three marks make: 1, 0, ``None`` for can't judge, or a mark.
+
+    The mark is EMPTY where nothing was said, UNKNOWN where the marks contradict each other.
+    ``relevant: no`` says that it is not relevant; ``not relevant: no`` alone may mean anything.
+    """
+    marks = (relevant, not_relevant, cannot)
+    yes = [mark is Mark.YES for mark in marks]
+    no = [mark is Mark.NO for mark in marks]
+    if Mark.UNKNOWN in marks or sum(yes) > 1:
+        return Mark.UNKNOWN
+    if yes[0]:
+        return 1
+    if yes[1] or (no[0] and not no[1] and not yes[2]):
+        return 0
+    if no[0] != no[1] or (no[0] and not yes[2]):
+        return Mark.UNKNOWN
+    return None if yes[2] else Mark.EMPTY

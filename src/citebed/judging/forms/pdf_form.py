@@ -10,7 +10,7 @@ from __future__ import annotations
 from citebed.judging.forms.gathering import limits_text
 from citebed.judging.forms.pdf_pages import LEFT, QUIET, RIGHT, Pages, width_of, wrapped
 from citebed.judging.forms.pdf_reading import is_this_form, read
-from citebed.judging.forms.sheet import Asked, Entry, Sheet
+from citebed.judging.forms.sheet import Entry, ListedQuery, Sheet
 from citebed.judging.forms.text_form import OPT_OUT, shown_link
 
 __all__ = ["is_this_form", "read", "write"]
@@ -31,8 +31,8 @@ def write(sheet: Sheet) -> bytes:
     if sheet.phase == 1:
         _phase_one(pages, sheet)
     else:
-        for asked in sheet.asked:
-            _query(pages, asked, asked is sheet.asked[-1])
+        for asked in sheet.queries:
+            _query(pages, asked, asked is sheet.queries[-1])
     pages.room(_END)
     pages.rule()
     pages.y -= 16
@@ -134,7 +134,7 @@ def _entry(pages: Pages, entry: Entry, number: str, more: float) -> float:
     return pages.y
 
 
-def _query(pages: Pages, asked: Asked, is_last: bool) -> None:
+def _query(pages: Pages, asked: ListedQuery, is_last: bool) -> None:
     _heading(pages, f"Question {asked.number}", 170)
     width = RIGHT - LEFT
     if asked.stated is None:

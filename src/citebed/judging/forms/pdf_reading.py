@@ -17,8 +17,16 @@ from pypdf.errors import PyPdfError
 from pypdf.generic import ArrayObject, DictionaryObject, StreamObject
 
 from citebed.errors import FormatError
-from citebed.judging.forms.gathering import Gathering, limits_in, quoted
-from citebed.judging.forms.marks import Mark, NoGrade, grade_in, mark_in, verdict_in
+from citebed.judging.forms.gathering import (
+    Gathering,
+    Mark,
+    NoGrade,
+    grade_in,
+    limits_in,
+    mark_in,
+    quoted,
+    verdict_in,
+)
 from citebed.judging.forms.sheet import Answers
 from citebed.judging.forms.text_lines import same
 from citebed.text.normalise import fold

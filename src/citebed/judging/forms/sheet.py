@@ -43,7 +43,7 @@ class Entry(NamedTuple):
         return f"{who}. {self.title}" if who else self.title
 
 
-class Asked(NamedTuple):
+class ListedQuery(NamedTuple):
     """A query of phase two: its number on the sheet, its wording, and the documents to judge.
 
     ``stated`` is what its author wrote, where the organisers changed it and ask for approval. A
@@ -73,13 +73,13 @@ class Sheet(NamedTuple):
     list_url: str
     references: tuple[Entry, ...] = ()
     questions: int = 3
-    asked: tuple[Asked, ...] = ()
+    queries: tuple[ListedQuery, ...] = ()
     simulated: bool = False
 
     @property
     def is_second(self) -> bool:
         """Whether it is for somebody who judges what another person asked."""
-        return bool(self.asked) and not any(query.own for query in self.asked)
+        return bool(self.queries) and not any(query.own for query in self.queries)
 
     @property
     def about(self) -> str:
@@ -105,7 +105,7 @@ def _phase_one(sheet: Sheet) -> tuple[str, ...]:
 
 
 def _phase_two(sheet: Sheet) -> tuple[str, ...]:
-    changed = any(query.stated is not None for query in sheet.asked)
+    changed = any(query.stated is not None for query in sheet.queries)
     return (
         f"Your paper: {sheet.paper}",
         "Thank you for your research questions. We searched the collection for papers that you "
@@ -133,7 +133,7 @@ def _second_judge(sheet: Sheet) -> tuple[str, ...]:
     )
 
 
-class Said(NamedTuple):
+class Rating(NamedTuple):
     """A judgement in a form: the value (``None`` for can't say), and a comment."""
 
     value: int | None
@@ -151,13 +151,13 @@ class Unread(NamedTuple):
 class Answers:
     """What a form was answered with.
 
-    ``questions`` are the texts by number. ``said`` has a judgement by the number of the question
+    ``questions`` are the texts by number. ``ratings`` has a judgement by the number of the question
     or query, and the number of the entry. ``approved`` has by query ``True``, or a new wording.
     """
 
     code: str
     questions: dict[int, str] = field(default_factory=dict)
-    said: dict[tuple[int, int], Said] = field(default_factory=dict)
+    ratings: dict[tuple[int, int], Rating] = field(default_factory=dict)
     approved: dict[int, bool | str] = field(default_factory=dict)
     opted_out: bool = False
     unread: list[Unread] = field(default_factory=list)

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from citebed.judging.forms.gathering import limits_text
-from citebed.judging.forms.sheet import Asked, Entry, Sheet
+from citebed.judging.forms.sheet import Entry, ListedQuery, Sheet
 from citebed.judging.forms.text_reading import is_this_form, read
 from citebed.text.normalise import fold
 
@@ -82,7 +82,7 @@ def _phase_one(sheet: Sheet) -> Iterator[str]:
 
 
 def _phase_two(sheet: Sheet) -> Iterator[str]:
-    for asked in sheet.asked:
+    for asked in sheet.queries:
         yield from _query(asked)
         for entry in asked.entries:
             yield from _entry(entry, f"{asked.number}.{entry.number}")
@@ -90,7 +90,7 @@ def _phase_two(sheet: Sheet) -> Iterator[str]:
             yield from ("    comment:", "")
 
 
-def _query(asked: Asked) -> Iterator[str]:
+def _query(asked: ListedQuery) -> Iterator[str]:
     heading = "YOUR QUESTION" if asked.own else "THE QUESTION"
     yield from (_ruler(heading), "", f"QUERY {asked.number}")
     if asked.stated is None:

@@ -11,8 +11,16 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from citebed.errors import FormatError
-from citebed.judging.forms.gathering import Gathering, limits_in, quoted
-from citebed.judging.forms.marks import Mark, NoGrade, grade_in, mark_in, verdict_in
+from citebed.judging.forms.gathering import (
+    Gathering,
+    Mark,
+    NoGrade,
+    grade_in,
+    limits_in,
+    mark_in,
+    quoted,
+    verdict_in,
+)
 from citebed.judging.forms.sheet import Answers
 from citebed.judging.forms.text_lines import Block, Line, Text, blocks_of, code_of, lines_of, same
 from citebed.patterns import compiled

@@ -15,12 +15,12 @@ from citebed.collection import Collection
 from citebed.judging.answers.judgement_tables import qrels_of
 from citebed.judging.asking.papers import Lookup, entry_of
 from citebed.judging.asking.questions import live_questions, wording_of
-from citebed.judging.pools.pooling import Budget, found, pool
+from citebed.judging.pools.pooling import Budget, contributors, pool
 from citebed.judging.pools.pooling_methods import Pooled
 from citebed.judging.pools.searching import COUPLING, DEPTH, coupled, marked
+from citebed.judging.store import schema
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.schema import CURRENT, items, judgements, now, pools
-from citebed.judging.store.schema import found as found_table
 
 Lists = Mapping[str, Mapping[str, Sequence[str]]]
 """By query, the ranked document ids of each method."""
@@ -35,7 +35,7 @@ class PoolReport(NamedTuple):
     documents: int
 
 
-class PoolOptions(NamedTuple):
+class PoolingOptions(NamedTuple):
     """How pools are made; ``depth`` is how far down a list counts as having found a document.
 
     ``coupling`` adds a list by bibliographic coupling, which Cranfield 2 had and Ritchie, Robertson
@@ -70,7 +70,7 @@ def make_pools(
     connection: Connection,
     collection: Collection,
     lists: Lists,
-    options: PoolOptions,
+    options: PoolingOptions,
 ) -> list[PoolReport]:
     """Pool the questions that wait for it."""
     lookup = Lookup(collection)
@@ -99,7 +99,7 @@ class _Pooling:
         connection: Connection,
         lookup: Lookup,
         question: Row[Any],
-        options: PoolOptions,
+        options: PoolingOptions,
     ) -> None:
         self.store, self.connection, self.lookup = store, connection, lookup
         self.question, self.options = question, options
@@ -118,12 +118,12 @@ class _Pooling:
         wanted = {*chosen.doc_ids, *listed}
         rows = [
             {"pool_id": pool_id, "doc_id": doc_id, **each._asdict()}
-            for doc_id, methods in found(manual, ranked, options.depth).items()
+            for doc_id, methods in contributors(manual, ranked, options.depth).items()
             if doc_id in wanted
             for each in methods
         ]
         if rows:
-            self.connection.execute(insert(found_table), rows)
+            self.connection.execute(insert(schema.contributors), rows)
         if chosen.documents:
             self.connection.execute(insert(items), self._items(pool_id, chosen.documents))
         new_manual = sum(document.stratum == "manual" for document in chosen.documents)

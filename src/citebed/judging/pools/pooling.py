@@ -28,7 +28,7 @@ from citebed.judging.pools.pooling_methods import (
     read_method,
 )
 
-Judged = Mapping[str, Answer] | Collection[str]
+JudgedDocuments = Mapping[str, Answer] | Collection[str]
 """Documents judged before, with their judgements where these are known."""
 Oracle = Callable[[str], Answer]
 """Who judges at once: a simulated judge."""
@@ -74,7 +74,7 @@ class Budget:
 def pool(
     lists: Lists,
     manual: Sequence[str] = (),
-    judged: Judged = (),
+    judged: JudgedDocuments = (),
     *,
     method: PoolingMethod | str = "rounds",
     budget: Budget | None = None,
@@ -131,16 +131,16 @@ def _check_names(lists: Lists) -> None:
 # --- where documents come from, and how they are shown --------------------------------------
 
 
-class Found(NamedTuple):
+class Contributor(NamedTuple):
     """A method that found a document, and at which rank, from 1."""
 
     method: str
     rank: int
 
 
-def found(
+def contributors(
     manual: Sequence[str], lists: Lists, depth: int | None = None
-) -> dict[str, tuple[Found, ...]]:
+) -> dict[str, tuple[Contributor, ...]]:
     """All methods that found each document, and at which rank; manual results first.
 
     The rank of a manual result is its place in the order of marking; all of them count. Lists
@@ -152,4 +152,4 @@ def found(
     for name, ranking, end in ((MANUAL, manual, None), *((n, r, depth) for n, r in lists.items())):
         for rank, doc_id in enumerate(islice(ranking, end), 1):
             methods.setdefault(doc_id, {}).setdefault(name, rank)
-    return {doc_id: tuple(map(Found._make, at.items())) for doc_id, at in methods.items()}
+    return {doc_id: tuple(map(Contributor._make, at.items())) for doc_id, at in methods.items()}

@@ -30,9 +30,9 @@ class Pooled(NamedTuple):
     """A document of a pool: why it is there and how probable that was.
 
     ``method`` is the list whose turn it was, ``manual``, or empty where the document was drawn at
-    random; all methods that found the document are told by ``pooling.found``. ``probability`` is
-    below 1 in the random stratum only: given the documents taken before, each other one of the
-    lists had this chance.
+    random; all methods that found the document are told by ``pooling.contributors``.
+    ``probability`` is below 1 in the random stratum only: given the documents taken before, each
+    other one of the lists had this chance.
     """
 
     doc_id: str

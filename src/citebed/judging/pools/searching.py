@@ -15,8 +15,8 @@ import polars as pl
 from sqlalchemy import Connection, Row, func, insert, select
 
 from citebed.collection import Collection
-from citebed.errors import CitebedError, UnknownName
-from citebed.judging.asking.questions import all_questions
+from citebed.errors import CitebedError
+from citebed.judging.asking.questions import question_row
 from citebed.judging.forms.sheet import Entry
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.schema import (
@@ -25,7 +25,6 @@ from citebed.judging.store.schema import (
     judgements,
     marks,
     now,
-    questions,
     references,
     searches,
 )
@@ -57,7 +56,7 @@ class Hit(NamedTuple):
     cited: bool = False
 
 
-class Cited(NamedTuple):
+class JudgedReference(NamedTuple):
     """A reference of a question's paper, with what its author said of it in phase one."""
 
     entry: Entry
@@ -65,16 +64,6 @@ class Cited(NamedTuple):
     judged: bool
     value: int | None
     comment: str
-
-
-def question_row(store: CampaignStore, connection: Connection, query_id: str) -> Row[Any]:
-    """The question of that id."""
-    every = all_questions(store)
-    found = connection.execute(every.where(questions.c.query_id == query_id)).first()
-    if found is None:
-        known = (each.query_id for each in connection.execute(every))
-        raise UnknownName("query", query_id, known)
-    return found
 
 
 def search_by_hand(
@@ -126,7 +115,7 @@ def known_before(connection: Connection, question: Row[Any]) -> set[str]:
     return {question.paper, *connection.scalars(select(references.c.doc_id).where(mine))}
 
 
-def judged_references(connection: Connection, question: Row[Any]) -> list[Cited]:
+def judged_references(connection: Connection, question: Row[Any]) -> list[JudgedReference]:
     """What a question's author judged in phase one, the best first; searches are guided by it."""
     theirs = (judgements.c.item_id == items.c.id) & CURRENT
     theirs &= judgements.c.person_id == question.person_id
@@ -140,7 +129,7 @@ def judged_references(connection: Connection, question: Row[Any]) -> list[Cited]
         .order_by(references.c.number)
     )
     found = [
-        Cited(Entry(*entry), doc_id, judgement is not None, value, comment or "")
+        JudgedReference(Entry(*entry), doc_id, judgement is not None, value, comment or "")
         for *entry, doc_id, judgement, value, comment in rows
     ]
     return sorted(found, key=lambda each: (not each.judged, -(each.value or 0)))

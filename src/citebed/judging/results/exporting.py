@@ -26,10 +26,11 @@ from citebed.judging.answers.judgement_tables import (
     mapping_rule,
     qrels_of,
 )
-from citebed.judging.asking.questions import live_questions, wording_of
+from citebed.judging.asking.questions import live_questions, wording_history, wording_of
 from citebed.judging.results.source_tables import first_sources, judged_queries
+from citebed.judging.results.status import recent_events
 from citebed.judging.store.handle import CampaignStore
-from citebed.judging.store.schema import events, found, items, judgements, pools, wordings
+from citebed.judging.store.schema import contributors, items, judgements, pools
 from citebed.runs.tables import Qrels
 from citebed.runs.writing import write_qrels
 from citebed.wording import count, json_text, printable
@@ -130,10 +131,7 @@ def _gather(store: CampaignStore, connection: Connection, graded: bool) -> _Cont
 
 
 def _wordings(connection: Connection, question: Any) -> Iterator[dict[str, Any]]:
-    rows = connection.execute(
-        select(wordings).where(wordings.c.question_id == question.id).order_by(wordings.c.id)
-    )
-    for row in rows:
+    for row in wording_history(connection, question.id):
         yield {"query_id": question.query_id, "kind": row.kind, "text": row.text,
                "classes": row.classes, "at": f"{row.at:%Y-%m-%dT%H:%M:%SZ}"}  # fmt: skip
 
@@ -143,7 +141,9 @@ def _pools(connection: Connection, question: Any) -> Iterator[dict[str, Any]]:
     mine = pools.c.question_id == question.id
     for pool in connection.execute(select(pools).where(mine).order_by(pools.c.round)).all():
         ways: dict[str, dict[str, int]] = {}
-        for row in connection.execute(select(found).where(found.c.pool_id == pool.id)):
+        for row in connection.execute(
+            select(contributors).where(contributors.c.pool_id == pool.id)
+        ):
             ways.setdefault(row.doc_id, {})[row.method] = row.rank
         pooled = connection.execute(
             select(items).where(items.c.pool_id == pool.id).order_by(items.c.position)
@@ -175,19 +175,14 @@ def _write(draft: Path, contents: _Contents, facts: Mapping[str, Any]) -> None:
 def _note(store: CampaignStore, facts: Mapping[str, Any]) -> None:
     """Put a version on record, once for each time that it is not the one before."""
     with store.writing() as connection:
-        before = _exports(store, connection)
-        if not before or before[-1].detail["version"] != facts["version"]:
+        before = recent_events(store, connection, "exported", 1)
+        if not before or before[0].detail["version"] != facts["version"]:
             store.log(connection, "exported", **facts)
-
-
-def _exports(store: CampaignStore, connection: Connection) -> list[Any]:
-    mine = (events.c.campaign_id == store.id) & (events.c.what == "exported")
-    return list(connection.execute(select(events).where(mine).order_by(events.c.id)))
 
 
 def _changelog(store: CampaignStore) -> str:
     with store.reading() as connection:
-        rows = _exports(store, connection)
+        rows = reversed(recent_events(store, connection, "exported", None))
     parts = [f"# {store.name}: versions of its judgements, the newest first\n"]
     entries = []
     before: dict[str, Any] = {}

@@ -61,7 +61,7 @@ class Pooling(NamedTuple):
     size: int = 15
 
 
-class Judged(NamedTuple):
+class JudgedQuery(NamedTuple):
     """A query with what was judged in each phase, and how its lists were made.
 
     ``by_author`` says that its author judged in phase two, not a second judge alone.
@@ -74,13 +74,13 @@ class Judged(NamedTuple):
     by_author: bool = True
 
 
-def judged_queries(store: CampaignStore, connection: Connection) -> list[Judged]:
+def judged_queries(store: CampaignStore, connection: Connection) -> list[JudgedQuery]:
     """All questions that were kept, with their judgements and lists."""
     first, second = (_by_query(qrels_of(store, connection, name).table) for name in ("j1", "j2"))
     said = current_judgements(store, connection).filter("own", pl.col("value").is_not_null())
     by_author = set(said.filter(pl.col("phase") == 2)["query_id"])
     return [
-        Judged(
+        JudgedQuery(
             each.query_id,
             first.get(each.query_id, {}),
             second.get(each.query_id, {}),
@@ -105,7 +105,7 @@ def _rounds(connection: Connection, question: int) -> list[Pooling]:
     return [Pooling(*(made[name] for name in Pooling._fields)) for made in rows]
 
 
-def with_both_phases(queries: Iterable[Judged]) -> list[Judged]:
+def with_both_phases(queries: Iterable[JudgedQuery]) -> list[JudgedQuery]:
     """The queries of T1 and T1+2."""
     return [query for query in queries if query.first and query.second and query.by_author]
 
@@ -113,7 +113,7 @@ def with_both_phases(queries: Iterable[Judged]) -> list[Judged]:
 # --- Table 2 ----------------------------------------------------------------------------------
 
 
-def comparison(queries: Sequence[Judged], documents: int) -> pl.DataFrame:
+def comparison(queries: Sequence[JudgedQuery], documents: int) -> pl.DataFrame:
     """Table 2: the campaign's sets beside other collections, with relevant documents a thousand."""
     both = with_both_phases(queries)
     rows = [
@@ -186,7 +186,7 @@ def _noted(reader: Iterable[str], found: set[str]) -> Iterable[str]:
         yield doc_id
 
 
-def sources_of(query: Judged, *, by_hand: bool = True) -> Sources:
+def sources_of(query: JudgedQuery, *, by_hand: bool = True) -> Sources:
     """Who found what; without ``by_hand``, had there been no manual search."""
     rounds = [each if by_hand else each._replace(manual=()) for each in query.rounds]
     manual = {doc_id for each in rounds for doc_id in each.manual}
@@ -194,7 +194,7 @@ def sources_of(query: Judged, *, by_hand: bool = True) -> Sources:
     return Sources(frozenset(query.first), frozenset(manual), frozenset(automatic))
 
 
-def first_sources(queries: Iterable[Judged]) -> pl.DataFrame:
+def first_sources(queries: Iterable[JudgedQuery]) -> pl.DataFrame:
     """Judged documents and their first sources, as Table 3 counts: ``query_id, doc_id, label``."""
     rows = [
         (query.query_id, doc_id, LABELS[found.of_judged(doc_id)[0]])
@@ -206,7 +206,7 @@ def first_sources(queries: Iterable[Judged]) -> pl.DataFrame:
     return pl.DataFrame(rows, columns, orient="row")
 
 
-def by_source(queries: Sequence[Judged]) -> pl.DataFrame:
+def by_source(queries: Sequence[JudgedQuery]) -> pl.DataFrame:
     """Table 3: judged documents a query of T1+2 by their first source, and those of one only.
 
     ``part`` is ``judged``, ``unique`` or ``unique without manual``.
@@ -226,7 +226,7 @@ def by_source(queries: Sequence[Judged]) -> pl.DataFrame:
     return pl.DataFrame(rows, orient="row", schema=columns)
 
 
-def _count(query: Judged, counts: dict[tuple[str, str], list[int]]) -> None:
+def _count(query: JudgedQuery, counts: dict[tuple[str, str], list[int]]) -> None:
     found = sources_of(query)
     without = sources_of(query, by_hand=False)
     for doc_id, relevant in {**query.second, **query.first}.items():
@@ -247,7 +247,7 @@ def _add(counts: dict[tuple[str, str], list[int]], part: str, source: str, relev
         cell[1] += relevant
 
 
-def beside_cranfield(queries: Sequence[Judged]) -> pl.DataFrame:
+def beside_cranfield(queries: Sequence[JudgedQuery]) -> pl.DataFrame:
     """Table 4: judged documents by source, beside Cranfield 2's."""
     mine = by_source(queries).filter(pl.col("part") == "judged").drop("part")
     theirs = pl.DataFrame(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
-from sqlalchemy import Connection, Select, Table, func, select
+from sqlalchemy import Connection, Row, Select, Table, func, select
 
-from citebed.judging.asking.form_progress import answered, has_responded
+from citebed.judging.asking.assigning import answered, has_responded, is_noted
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.schema import (
     CURRENT,
@@ -61,8 +61,8 @@ def _row(connection: Connection, form: Any) -> tuple[Any, ...]:
     ).all()
     done, of = answered(connection, form)
     begun = has_responded(connection, form)
-    seen = _happened(connection, form.id, "opened") or begun
-    finished = _happened(connection, form.id, "finished") or (of > 0 and done == of)
+    seen = is_noted(connection, form, "opened") or begun
+    finished = is_noted(connection, form, "finished") or (of > 0 and done == of)
     return (
         form.phase,
         form.round,
@@ -77,11 +77,6 @@ def _row(connection: Connection, form: Any) -> tuple[Any, ...]:
         _state(form, seen, begun, finished),
         form.code,
     )
-
-
-def _happened(connection: Connection, form: int, what: str) -> bool:
-    mine = (events.c.form_id == form) & (events.c.what == what)
-    return connection.scalar(select(events.c.id).where(mine).limit(1)) is not None
 
 
 def _state(form: Any, seen: bool, begun: bool, finished: bool) -> str:
@@ -156,3 +151,25 @@ def references_found(store: CampaignStore, connection: Connection) -> tuple[int,
 
 def _rows_of(table: Table, store: CampaignStore) -> Select[int]:
     return select(func.count()).select_from(table).where(table.c.campaign_id == store.id)
+
+
+def mail_table(store: CampaignStore, connection: Connection) -> pl.DataFrame:
+    """Every mail: to whom, of what kind, what became of it."""
+    columns = [mails.c.kind, people.c.name, people.c.email, mails.c.state, mails.c.attempts,
+               mails.c.error, mails.c.written_at, mails.c.sent_at]  # fmt: skip
+    chosen = select(*columns).join(people, people.c.id == mails.c.person_id)
+    rows = connection.execute(chosen.where(mails.c.campaign_id == store.id).order_by(mails.c.id))
+    moment = pl.Datetime("us", "UTC")
+    kinds = [*[pl.String] * 4, pl.Int32, pl.String, moment, moment]
+    names = ["kind", "name", "email", "state", "attempts", "error", "written_at", "sent_at"]
+    schema: dict[str, Any] = dict(zip(names, kinds, strict=True))
+    return pl.DataFrame([tuple(row) for row in rows], schema, orient="row")
+
+
+def recent_events(
+    store: CampaignStore, connection: Connection, what: str, most: int | None = 20
+) -> list[Row[Any]]:
+    """The last events of a kind, the newest first."""
+    mine = (events.c.campaign_id == store.id) & (events.c.what == what)
+    chosen = select(events).where(mine).order_by(events.c.id.desc()).limit(most)
+    return list(connection.execute(chosen))

@@ -15,14 +15,15 @@ from citebed.judging.asking.questions import (
     FIRST_AUTHOR,
     NOTHING_RELEVANT,
     all_questions,
+    last_approval,
     set_aside,
     with_judgements,
     wording_of,
 )
-from citebed.judging.results.disagreements import times_table
+from citebed.judging.results.agreement import times_table
 from citebed.judging.results.source_tables import (
     ELSEWHERE,
-    Judged,
+    JudgedQuery,
     beside_cranfield,
     by_source,
     comparison,
@@ -32,7 +33,6 @@ from citebed.judging.results.source_tables import (
 from citebed.judging.store.handle import CampaignStore
 from citebed.judging.store.schema import (
     CURRENT,
-    approvals,
     forms,
     judgements,
     mails,
@@ -81,7 +81,7 @@ def marked_simulated(found: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFram
 
 
 def returns_table(
-    store: CampaignStore, connection: Connection, queries: Sequence[Judged]
+    store: CampaignStore, connection: Connection, queries: Sequence[JudgedQuery]
 ) -> pl.DataFrame:
     """Section 2.1 of the paper: how many were asked, answered, and set aside by which rule.
 
@@ -116,7 +116,7 @@ def returns_table(
     return pl.DataFrame(rows, orient="row", schema=["phase", "what", "number"])
 
 
-class _Asked(NamedTuple):
+class _Invited(NamedTuple):
     """Who was invited and who answered, as papers and people."""
 
     invited: set[tuple[int, int]]
@@ -131,14 +131,14 @@ SECOND_JUDGES = 3
 
 def _asked(
     store: CampaignStore, connection: Connection, authors: Mapping[int, int]
-) -> dict[int, _Asked]:
+) -> dict[int, _Invited]:
     """Invitations and returns of the authors in phases 1 and 2, and of second judges."""
     told = select(mails.c.form_id).where(mails.c.kind == "invitation")
     said = select(judgements.c.form_id).where(CURRENT)
     chosen = select(
         forms, forms.c.id.in_(told).label("told"), forms.c.id.in_(said).label("answered")
     )
-    found = {kind: _Asked(set(), set()) for kind in (1, 2, SECOND_JUDGES)}
+    found = {kind: _Invited(set(), set()) for kind in (1, 2, SECOND_JUDGES)}
     for form in connection.execute(chosen.where(forms.c.campaign_id == store.id)):
         theirs = [authors[query["question"]] for query in form.content.get("asked", ())]
         kind = form.phase if not theirs or form.person_id in theirs else SECOND_JUDGES
@@ -164,9 +164,8 @@ def _last_reformulation(connection: Connection, question: Row[Any]) -> tuple[Row
     last = connection.execute(chosen).first()
     if last is None:
         return None
-    theirs = approvals.c.person_id == question.person_id
-    said = select(approvals.c.approved).where(approvals.c.wording_id == last.id, theirs)
-    return last, bool(connection.scalar(said.order_by(approvals.c.id.desc()).limit(1)))
+    said = last_approval(connection, last.id, question.person_id)
+    return last, said is not None and said.approved
 
 
 def reformulations_table(store: CampaignStore, connection: Connection) -> pl.DataFrame:

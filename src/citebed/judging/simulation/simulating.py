@@ -2,7 +2,7 @@
 
 The campaign is a real one, in a database of its own that is marked as simulated: papers, forms,
 mails (which nobody sends), answers, rules, searches by hand, pools, tables. Only its authors are
-made up; see `simulated_judges`.
+made up; see `judges`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import hashlib
 import math
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -26,7 +27,8 @@ from citebed.errors import CitebedError
 from citebed.files.places import names_file
 from citebed.judging.answers.answering import record
 from citebed.judging.answers.judgement_tables import qrels_of
-from citebed.judging.asking.assigning import Form, items_of
+from citebed.judging.asking.assigning import items_of
+from citebed.judging.asking.links import FormRow
 from citebed.judging.asking.papers import add_papers
 from citebed.judging.asking.questions import (
     all_questions,
@@ -39,11 +41,10 @@ from citebed.judging.pools.pool_making import waiting
 from citebed.judging.pools.searching import automatic_runs, judged_references
 from citebed.judging.results.source_tables import judged_queries
 from citebed.judging.results.tables import marked_simulated
-from citebed.judging.simulation.simulated_desk import searches
-from citebed.judging.simulation.simulated_findings import Judges, expected, per_query, returns_drawn
-from citebed.judging.simulation.simulated_judges import (
+from citebed.judging.simulation.findings import Judges, expected, per_query, returns_drawn
+from citebed.judging.simulation.judges import (
     SimulatedJudge,
-    Simulation,
+    SimulationOptions,
     System,
     Topic,
     deal,
@@ -56,11 +57,13 @@ from citebed.judging.store.schema import forms, items, now, people, references
 from citebed.retrieval.index.index import open_index
 from citebed.runs.reading import as_run, as_runs
 from citebed.runs.tables import Run
+from citebed.text.normalise import fold
 from citebed.wording import count, printable
 
 VIA = "simulated"
 """By which way simulated answers come."""
 TITLE = "SIMULATED campaign: nobody real is asked"
+_MOST_SHARED = 5
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ class Simulated:
     """
 
     query_set: str
-    options: Simulation
+    options: SimulationOptions
     tables: dict[str, pl.DataFrame]
     queries: pl.DataFrame
     folder: Path | None = None
@@ -94,12 +97,12 @@ class Simulated:
 def simulate(
     collection: str | Path | Collection,
     query_set: str | None = None,
-    options: Simulation | None = None,
+    options: SimulationOptions | None = None,
     *,
     folder: str | Path | None = None,
 ) -> Simulated:
     """Play a campaign on the judged queries of a collection; ``folder`` keeps it."""
-    opened, chosen = open_collection(collection), options or Simulation()
+    opened, chosen = open_collection(collection), options or SimulationOptions()
     name, topics = judged_topics(opened, query_set)
     dealt = deal(topics, chosen)
     with _place(folder) as place:
@@ -137,7 +140,7 @@ def _place(folder: str | Path | None) -> Iterator[Path]:
         raise
 
 
-def _new(folder: Path, collection: Collection, options: Simulation) -> Campaign:
+def _new(folder: Path, collection: Collection, options: SimulationOptions) -> Campaign:
     """A campaign whose secret comes from the seed, since the order of lists depends on it."""
     secret = hashlib.sha256(f"simulated {options.seed}".encode()).hexdigest()
     campaign = new_campaign(
@@ -165,7 +168,7 @@ def _without_waiting(connection: Any, _: Any) -> None:
 
 
 def _answer(
-    campaign: Campaign, judges: Mapping[str, SimulatedJudge], phase: int, options: Simulation
+    campaign: Campaign, judges: Mapping[str, SimulatedJudge], phase: int, options: SimulationOptions
 ) -> None:
     """Invite all who are due; each of them answers or does not."""
     campaign.invite(["text"], on=date.max)
@@ -187,7 +190,7 @@ def _answer(
             close_phase_one(campaign, connection)
 
 
-def _listed(connection: Connection, form: Form) -> dict[int, str]:
+def _listed(connection: Connection, form: FormRow) -> dict[int, str]:
     """The documents on a form by their numbers; a simulated form has one question."""
     if form.phase == 1:
         mine = references.c.paper_id == form.paper_id
@@ -208,7 +211,7 @@ def _by_query(campaign: Campaign, judges: Mapping[str, SimulatedJudge]) -> dict[
 # --- phase two --------------------------------------------------------------------------------
 
 
-def _search_by_hand(campaign: Campaign, judges: Judges, options: Simulation) -> None:
+def _search_by_hand(campaign: Campaign, judges: Judges, options: SimulationOptions) -> None:
     """The organiser searches for each question and marks what looks relevant, mostly rightly."""
     if not options.effort:
         return
@@ -229,7 +232,11 @@ def _search_by_hand(campaign: Campaign, judges: Judges, options: Simulation) -> 
 
 
 def _mark_finds(
-    campaign: Campaign, query_id: str, tried: Sequence[str], topic: Topic, options: Simulation
+    campaign: Campaign,
+    query_id: str,
+    tried: Sequence[str],
+    topic: Topic,
+    options: SimulationOptions,
 ) -> None:
     """Look at as many results of each search, a document once."""
     chance, seen = options.chance("desk", query_id), set[str]()
@@ -242,7 +249,7 @@ def _mark_finds(
                 campaign.mark(query_id, hit.doc_id, search=search)
 
 
-def _pool(campaign: Campaign, judges: Judges, options: Simulation) -> None:
+def _pool(campaign: Campaign, judges: Judges, options: SimulationOptions) -> None:
     """Make the lists of phase two, from the systems that were given or the paper's."""
     with campaign.reading() as connection:
         queries = waiting(campaign, connection)
@@ -285,3 +292,28 @@ def _tables(campaign: Campaign, judges: Judges) -> tuple[dict[str, pl.DataFrame]
     each = per_query(queries, judges)
     more = {"expected": expected(each)}
     return campaign.tables() | marked_simulated(more), each.with_columns(simulated=True)
+
+
+def searches(question: str, relevant: Sequence[str], frequency: Callable[[str], int]) -> list[str]:
+    """The texts to search with, each once; ``relevant`` are titles, the best graded first.
+
+    The paper's organisers began with the whole research question, then tried refinements of it and
+    alternatives, guided where necessary by what the author had judged in phase one. Played are, in
+    this order: the whole question; its rarer half of words; the title of the reference that was
+    graded best; and the rarer words together with those that titles of relevant references share.
+    That people try these four, and look at as many results of each, is an assumption.
+    ``frequency`` tells how many documents have a word, 0 for one that is not searched for.
+    """
+    words = _searchable(question, frequency)
+    rare = sorted(words, key=frequency)[: (len(words) + 1) // 2]
+    counts = Counter(word for title in relevant for word in _searchable(title, frequency))
+    shared = [word for word, times in counts.most_common() if times > 1 and word not in rare]
+    feedback = " ".join([*rare, *shared[:_MOST_SHARED]]) if shared else ""
+    tried = (question, " ".join(rare), relevant[0] if relevant else "", feedback)
+    return list(dict.fromkeys(text for text in map(fold, tried) if text))
+
+
+def _searchable(text: str, frequency: Callable[[str], int]) -> list[str]:
+    """The words of a text that documents have, each once."""
+    words = (word.strip(".,;:?!()[]\"'").lower() for word in text.split())
+    return list(dict.fromkeys(word for word in words if word and frequency(word)))

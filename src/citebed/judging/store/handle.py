@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, update
 
 from citebed.errors import CitebedError, UnknownName
-from citebed.judging.settings import Settings
+from citebed.judging.settings import CampaignSettings
 from citebed.judging.store.engine import NEW_NAMES, Database
 from citebed.judging.store.schema import campaigns, events, now
 
@@ -32,7 +32,7 @@ class CampaignStore:
         self.id: int = row.id
         self.secret = bytes.fromhex(row.secret)
         self.simulated: bool = row.simulated
-        self.settings = Settings.from_json(row.settings)
+        self.settings = CampaignSettings.from_json(row.settings)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r} in {self.database.url}>"
@@ -73,7 +73,7 @@ class CampaignStore:
 def create_campaign(
     database: Database,
     name: str,
-    settings: Settings,
+    settings: CampaignSettings,
     *,
     simulated: bool = False,
     secret: str | None = None,

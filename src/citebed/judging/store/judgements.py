@@ -63,7 +63,7 @@ class Saved(NamedTuple):
     outcome: str
 
 
-Told = Saved | CitebedError
+SaveOutcome = Saved | CitebedError
 """What became of a judgement, or why it was refused."""
 _Act = tuple[Source, Verdict]
 
@@ -76,12 +76,12 @@ def save(connection: Connection, source: Source, verdict: Verdict) -> Saved:
     return told
 
 
-def save_all(connection: Connection, acts: Sequence[_Act]) -> list[Told]:
+def save_all(connection: Connection, acts: Sequence[_Act]) -> list[SaveOutcome]:
     """Save judgements as if one after the other, with few statements for many of them.
 
     Those of one judge on one item, or of one key, depend on each other and are saved in turn.
     """
-    told: dict[int, Told] = {}
+    told: dict[int, SaveOutcome] = {}
     waiting = list(enumerate(acts))
     while waiting:
         seen: set[object] = set()
@@ -96,11 +96,11 @@ def save_all(connection: Connection, acts: Sequence[_Act]) -> list[Told]:
     return [told[number] for number in range(len(acts))]
 
 
-def _save_apart(connection: Connection, acts: Sequence[_Act]) -> list[Told]:
+def _save_apart(connection: Connection, acts: Sequence[_Act]) -> list[SaveOutcome]:
     """Save judgements none of which depends on another."""
     known = _by_key(connection, [verdict.key for _, verdict in acts if verdict.key])
     before, newest = _last_words(connection, acts), _newest(connection, acts)
-    told: list[Told | _Added] = []
+    told: list[SaveOutcome | _Added] = []
     rows = []
     for source, verdict in acts:
         last = before.get((source.person_id, verdict.item_id))
@@ -136,7 +136,7 @@ def _told_of(last: Row[Any] | None, verdict: Verdict, later: bool) -> tuple[str,
 
 def _is_done(
     known: Row[Any] | None, last: Row[Any] | None, source: Source, verdict: Verdict
-) -> Told | None:
+) -> SaveOutcome | None:
     """Why a judgement adds nothing, if so: it is on record, or a form says what was said."""
     if known is not None:
         if (known.item_id, known.person_id) != (verdict.item_id, source.person_id):

@@ -240,7 +240,7 @@ pools = _table(
     UniqueConstraint("question_id", "round"),
 )
 
-found = _table(
+contributors = _table(
     "found",
     _key("pools"),
     Column("doc_id", Text, nullable=False),

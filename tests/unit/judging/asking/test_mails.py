@@ -16,7 +16,7 @@ from tests.unit.judging.conftest import TODAY, Answer, form_row
 from citebed.errors import CitebedError, UnknownName
 from citebed.judging import Campaign
 from citebed.judging.answers.answering import opt_out
-from citebed.judging.asking.form_progress import note_once
+from citebed.judging.asking.assigning import note_once
 from citebed.judging.asking.mails import Smtp, send
 from citebed.judging.store.schema import forms, mails, now, people
 

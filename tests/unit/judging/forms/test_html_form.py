@@ -17,7 +17,7 @@ from tests.form_answers import random_answers, random_sheet
 from citebed.errors import FormatError
 from citebed.judging.forms import html_form
 from citebed.judging.forms.gathering import limits_text
-from citebed.judging.forms.sheet import Answers, Said, Sheet
+from citebed.judging.forms.sheet import Answers, Rating, Sheet
 
 EVIL = "</script><script>hacked=1</script><img src=x onerror=hacked=1> \"q\" 'a' \n\x00\u2028"
 
@@ -27,7 +27,7 @@ def file_of(sheet: Sheet, answers: Answers, **changes: Any) -> dict[str, Any]:
     said = [
         {"question": query, "paper": paper, "value": each.value}
         | ({"comment": each.comment} if each.comment else {})
-        for (query, paper), each in answers.said.items()
+        for (query, paper), each in answers.ratings.items()
     ]
     return {
         "citebed": "answers", "version": 1, "form": answers.code, "phase": sheet.phase,
@@ -101,7 +101,7 @@ def judgement(**changes: Any) -> dict[str, Any]:
 )
 def test_a_judgement_that_cannot_be_is_told(said: Any, says: str) -> None:
     answers = html_form.read(one(said=said))
-    assert answers.said == {}
+    assert answers.ratings == {}
     assert says in answers.unread[0].what
     assert answers.unread[0].line == 2
 
@@ -121,16 +121,16 @@ def test_a_judgement_that_cannot_be_is_told(said: Any, says: str) -> None:
 def test_a_field_that_cannot_be_is_told(changes: dict[str, Any], says: str) -> None:
     answers = html_form.read(one(**changes))
     assert says in answers.unread[0].what
-    assert (answers.said, answers.approved, answers.opted_out) == ({}, {}, False)
+    assert (answers.ratings, answers.approved, answers.opted_out) == ({}, {}, False)
 
 
 @pytest.mark.parametrize("value", [2, -1, "1", True])
 def test_a_verdict_is_0_or_1_or_none(value: Any) -> None:
     changes = {"phase": 2, "numbers": "Numbers: documents 1.1-1.5"}
-    assert html_form.read(one(**changes, said=[judgement(value=value)])).said == {}
+    assert html_form.read(one(**changes, said=[judgement(value=value)])).ratings == {}
     answers = html_form.read(one(**changes, said=[judgement(value=None, comment=EVIL)]))
-    assert answers.said[1, 2].value is None
-    assert "<script>" in answers.said[1, 2].comment
+    assert answers.ratings[1, 2].value is None
+    assert "<script>" in answers.ratings[1, 2].comment
 
 
 @pytest.mark.parametrize(
@@ -174,8 +174,8 @@ def test_the_page_escapes_everything_and_loads_nothing() -> None:
         sheet = sheet._replace(
             title=EVIL, person=EVIL, paper=EVIL, organiser=EVIL, contact=EVIL, link="javascript:1",
             references=(entry,), grades=(EVIL, "b"), code="AB12-CD34",
-            asked=tuple(each._replace(text=EVIL, stated=EVIL, entries=(entry,))
-                        for each in sheet.asked),
+            queries=tuple(each._replace(text=EVIL, stated=EVIL, entries=(entry,))
+                        for each in sheet.queries),
         )  # fmt: skip
         page = html_form.write(sheet)
         tree = html.document_fromstring(page)
@@ -191,4 +191,4 @@ def test_the_page_escapes_everything_and_loads_nothing() -> None:
 
 def test_what_no_page_made_is_not_taken() -> None:
     assert not html_form.is_this_form('{"citebed": "questions"}')
-    assert html_form.read(one(said=[judgement()])).said == {(1, 2): Said(3)}
+    assert html_form.read(one(said=[judgement()])).ratings == {(1, 2): Rating(3)}

@@ -27,7 +27,7 @@ from tests.sampling import examples
 
 from citebed.errors import FormatError
 from citebed.judging.forms import pdf_form
-from citebed.judging.forms.sheet import Answers, Asked, Said, Sheet
+from citebed.judging.forms.sheet import Answers, ListedQuery, Rating, Sheet
 
 _WAYS = ("both", "value", "looks", "text")
 _KINDS = {1: "relevant", 0: "not", None: "cannot"}
@@ -44,7 +44,7 @@ def values_of(answers: Answers, phase: int) -> dict[str, str | bool]:
     """The fields that such answers fill."""
     values: dict[str, str | bool] = {"opt_out": answers.opted_out}
     values |= {f"question.{number}": text for number, text in answers.questions.items()}
-    for (query, paper), said in answers.said.items():
+    for (query, paper), said in answers.ratings.items():
         if phase == 1:
             values[f"grade.{query}.{paper}"] = str(said.value or "?")
         else:
@@ -165,7 +165,7 @@ def test_a_grade_in_doubt_is_told_with_its_page(values: dict[str, str], says: st
     paper = sheet.references[0].number
     fields = {name.format(paper): text for name, text in values.items()}
     answers = pdf_form.read(fill(content, fields | {"question.1": "How?"}))
-    assert answers.said == {}
+    assert answers.ratings == {}
     assert says in answers.unread[0].what
     assert answers.unread[0].line in (1, 2)
 
@@ -181,7 +181,7 @@ def test_a_grade_in_doubt_is_told_with_its_page(values: dict[str, str], says: st
 )
 def test_contradictory_marks_are_told(values: dict[str, str | bool], says: str) -> None:
     answers = pdf_form.read(fill(asking(), values))
-    assert (answers.said, answers.approved) == ({}, {})
+    assert (answers.ratings, answers.approved) == ({}, {})
     assert says in answers.unread[0].what
 
 
@@ -189,8 +189,8 @@ def test_contradictory_marks_are_told(values: dict[str, str | bool], says: str) 
 def asking() -> bytes:
     """A form of one query that was worded anew."""
     sheet = random_sheet(Random(1), 2)
-    query = Asked(1, "new", (random_entry(Random(1), 1),), "old")
-    return pdf_form.write(sheet._replace(asked=(query,)))
+    query = ListedQuery(1, "new", (random_entry(Random(1), 1),), "old")
+    return pdf_form.write(sheet._replace(queries=(query,)))
 
 
 def test_a_box_that_looks_marked_but_has_the_value_off_is_in_doubt() -> None:
@@ -202,7 +202,7 @@ def test_a_box_that_looks_marked_but_has_the_value_off_is_in_doubt() -> None:
     out = io.BytesIO()
     writer.write(out)
     answers = pdf_form.read(out.getvalue())
-    assert answers.said == {}
+    assert answers.ratings == {}
     assert len(answers.unread) == 1
 
 
@@ -218,7 +218,7 @@ def test_fields_below_a_parent_are_read() -> None:
             widget[NameObject("/Parent")] = writer._add_object(parent)
     out = io.BytesIO()
     writer.write(out)
-    assert pdf_form.read(out.getvalue()).said == {(1, 1): Said(1)}
+    assert pdf_form.read(out.getvalue()).ratings == {(1, 1): Rating(1)}
 
 
 def test_what_cannot_be_read_is_told() -> None:
@@ -256,7 +256,7 @@ def test_damaged_files_give_one_error_or_what_is_left() -> None:
             answers = pdf_form.read(bytes(damaged))
         except FormatError:
             continue
-        assert set(answers.said) <= {(1, 1)}
+        assert set(answers.ratings) <= {(1, 1)}
     assert time.process_time() - begun < 60
 
 
@@ -302,7 +302,7 @@ def test_the_last_page_is_never_the_end_of_the_form_alone() -> None:
     rng = Random(4)
     for count in range(4, 14):
         entries = tuple(random_entry(rng, number) for number in range(1, count + 1))
-        sheet = random_sheet(rng, 2)._replace(asked=(Asked(1, "q", entries),))
+        sheet = random_sheet(rng, 2)._replace(queries=(ListedQuery(1, "q", entries),))
         last = PdfReader(io.BytesIO(pdf_form.write(sheet))).pages[-1]
         names = {str(each.get_object().get("/T")) for each in last["/Annots"]}
         assert {"opt_out", f"relevant.1.{count}"} <= names

@@ -15,15 +15,15 @@ from tests.messy_text import filled, mess
 
 from citebed.errors import FormatError
 from citebed.judging.forms import text_form
-from citebed.judging.forms.sheet import Answers, Said
+from citebed.judging.forms.sheet import Answers, Rating
 
 
 def plain(answers: Answers) -> Answers:
     """Answers with curly quotes made straight, which a mail program may have changed."""
     answers.questions = {n: text.replace("’", "'") for n, text in answers.questions.items()}
-    answers.said = {
+    answers.ratings = {
         key: said._replace(comment=said.comment.replace("’", "'"))
-        for key, said in answers.said.items()
+        for key, said in answers.ratings.items()
     }
     answers.approved = {
         n: each.replace("’", "'") if isinstance(each, str) else each
@@ -99,7 +99,7 @@ def phase_one(marks: str, two: str = "Why?") -> Answers:
 )  # fmt: skip
 def test_grades_as_people_write_them(marks: str, value: int | None) -> None:
     answers = phase_one(marks)
-    assert answers.said == {(1, 1): Said(value), (1, 2): Said(1)}
+    assert answers.ratings == {(1, 1): Rating(value), (1, 2): Rating(1)}
     assert answers.unread == []
 
 
@@ -108,7 +108,7 @@ def test_grades_as_people_write_them(marks: str, value: int | None) -> None:
 )
 def test_what_is_empty_is_not_answered(marks: str) -> None:
     answers = phase_one(marks)
-    assert answers.said == {(1, 2): Said(1)}
+    assert answers.ratings == {(1, 2): Rating(1)}
     assert answers.unread == []
 
 
@@ -143,9 +143,9 @@ def test_what_is_empty_is_not_answered(marks: str) -> None:
 )
 def test_a_mark_in_doubt_is_told_with_its_line(marks: str, says: str) -> None:
     answers = phase_one(marks)
-    assert set(answers.said) <= {(1, 1), (1, 2)}
-    assert answers.said.get((1, 1), Said(4)) == Said(4)
-    assert len(answers.said) == 1 + ("nobody" in marks.casefold())
+    assert set(answers.ratings) <= {(1, 1), (1, 2)}
+    assert answers.ratings.get((1, 1), Rating(4)) == Rating(4)
+    assert len(answers.ratings) == 1 + ("nobody" in marks.casefold())
     assert len(answers.unread) <= 2
     found = next(each for each in answers.unread if says in each.what)
     lines = ONE.format(marks=marks, two="Why?").splitlines()
@@ -159,20 +159,20 @@ def test_a_mark_in_doubt_is_told_with_its_line(marks: str, says: str) -> None:
 def test_grades_behind_numbers_alone_are_told_each() -> None:
     form = "Form: AB12-CD34\nQUESTION 1: How?\n--- REFERENCES ---\n[1] 4\n[2] 3\n[3] ?\n"
     answers = text_form.read(form)
-    assert answers.said == {}
+    assert answers.ratings == {}
     assert [each.line for each in answers.unread] == [4, 5, 6]
 
 
 def test_a_fourth_question_may_be_added() -> None:
     answers = phase_one("Q4: [2]", two="Why?\nQUESTION 4: And when?")
     assert answers.questions == {1: "How?", 2: "Why?", 4: "And when?"}
-    assert answers.said[4, 1] == Said(2)
+    assert answers.ratings[4, 1] == Rating(2)
 
 
 def test_a_question_given_twice_in_different_words_is_in_doubt_with_its_grades() -> None:
     answers = phase_one("Q2: [3]", two="Why?\nQUESTION 2: Why not?")
     assert answers.questions == {1: "How?"}
-    assert answers.said == {(1, 2): Said(1)}
+    assert answers.ratings == {(1, 2): Rating(1)}
     assert [each.line for each in answers.unread] == [5, 9]
 
 
@@ -189,7 +189,7 @@ def test_no_question_is_none(text: str) -> None:
 def test_a_citation_in_a_question_is_no_paper() -> None:
     answers = phase_one("Q2: [3]", two="Why does\n[3] not work\n[4] at all?")
     assert answers.questions[2] == "Why does [3] not work [4] at all?"
-    assert answers.said == {(1, 2): Said(1), (2, 1): Said(3)}
+    assert answers.ratings == {(1, 2): Rating(1), (2, 1): Rating(3)}
 
 
 TWO = """Form: AB12-CD34
@@ -214,19 +214,21 @@ def phase_two(marks: str, approve: str = "") -> Answers:
 @pytest.mark.parametrize(
     ("marks", "said"),
     [
-        ("relevant [x]", Said(1)), ("relevant [ X ]   not relevant [ ]", Said(1)),
-        ("relevant: yes", Said(1)), ("relevant y\ncomment:", Said(1)), ("relevant: no", Said(0)),
-        ("relevant (x)", Said(1)), ("relevant [✓]", Said(1)), ("RELEVANT [X]", Said(1)),
-        ("not relevant [x]", Said(0)), ("not\n relevant [x]", Said(0)), ("irrelevant [x]", Said(0)),
-        ("relevant: no, not relevant: yes", Said(0)), ("cannot judge [x]", Said(None)),
-        ("relevant [no] not relevant [no] can't judge [yes]", Said(None)),
-        ("can’t judge [x]", Said(None)), ("relevant [x]\n comment: a\n\n b", Said(1, "a b")),
-        ("relevant [x]\n no label", Said(1, "no label")),
+        ("relevant [x]", Rating(1)), ("relevant [ X ]   not relevant [ ]", Rating(1)),
+        ("relevant: yes", Rating(1)), ("relevant y\ncomment:", Rating(1)),
+        ("relevant: no", Rating(0)),
+        ("relevant (x)", Rating(1)), ("relevant [✓]", Rating(1)), ("RELEVANT [X]", Rating(1)),
+        ("not relevant [x]", Rating(0)), ("not\n relevant [x]", Rating(0)),
+        ("irrelevant [x]", Rating(0)),
+        ("relevant: no, not relevant: yes", Rating(0)), ("cannot judge [x]", Rating(None)),
+        ("relevant [no] not relevant [no] can't judge [yes]", Rating(None)),
+        ("can’t judge [x]", Rating(None)), ("relevant [x]\n comment: a\n\n b", Rating(1, "a b")),
+        ("relevant [x]\n no label", Rating(1, "no label")),
     ],
 )  # fmt: skip
-def test_verdicts_as_people_mark_them(marks: str, said: Said) -> None:
+def test_verdicts_as_people_mark_them(marks: str, said: Rating) -> None:
     answers = phase_two(marks)
-    assert answers.said == {(1, 1): said, (2, 1): Said(1)}
+    assert answers.ratings == {(1, 1): said, (2, 1): Rating(1)}
     assert answers.unread == []
 
 
@@ -257,33 +259,33 @@ def test_verdicts_as_people_mark_them(marks: str, said: Said) -> None:
 )
 def test_a_verdict_in_doubt_is_told(marks: str, says: str) -> None:
     answers = phase_two(marks)
-    assert answers.said == {(2, 1): Said(1)}
+    assert answers.ratings == {(2, 1): Rating(1)}
     assert any(says in each.what and 8 <= each.line <= 10 for each in answers.unread)
 
 
 @pytest.mark.parametrize(
     ("quoted", "typed", "said"),
     [
-        ("relevant [ ]   not relevant [ ]   can't judge [ ]", "not relevant", {(1, 1): Said(0)}),
-        ("relevant [ ]   not relevant [ ]   can't judge [ ]", "relevant [x]", {(1, 1): Said(1)}),
-        ("relevant [x]   not relevant [ ]   can't judge [ ]", "relevant", {(1, 1): Said(1)}),
+        ("relevant [ ]   not relevant [ ]   can't judge [ ]", "not relevant", {(1, 1): Rating(0)}),
+        ("relevant [ ]   not relevant [ ]   can't judge [ ]", "relevant [x]", {(1, 1): Rating(1)}),
+        ("relevant [x]   not relevant [ ]   can't judge [ ]", "relevant", {(1, 1): Rating(1)}),
         ("relevant [x]   not relevant [ ]   can't judge [ ]", "not relevant", {}),
         ("relevant [ ]   not relevant [ ]   can't judge [ ]", "perhaps", {}),
     ],
 )
-def test_answers_between_quoted_lines(quoted: str, typed: str, said: dict[Any, Said]) -> None:
+def test_answers_between_quoted_lines(quoted: str, typed: str, said: dict[Any, Rating]) -> None:
     text = f"> Form: AB12-CD34\n> QUERY 1\n> [1.1] A title.\n>     {quoted}\n{typed}\n> comment:\n"
     answers = text_form.read(text)
-    assert answers.said == said
+    assert answers.ratings == said
     assert bool(answers.unread) is (not said)
 
 
 def test_grades_between_quoted_lines() -> None:
     start = "> Form: AB12-CD34\n> QUESTION 1:\nHow?\n> --- REFERENCES ---\n> [1] A title.\n"
     answers = text_form.read(f"{start}>    Q1: [ ]  Q2: [ ]\nQ1: 4\n")
-    assert (answers.said, answers.unread) == ({(1, 1): Said(4)}, [])
+    assert (answers.ratings, answers.unread) == ({(1, 1): Rating(4)}, [])
     answers = text_form.read(f"{start}>    Q1: [3]  Q2: [ ]\nQ1: 4\n")
-    assert answers.said == {}
+    assert answers.ratings == {}
     assert answers.unread[0].line == 6
 
 

@@ -14,7 +14,7 @@ from tests.reference import pooling as slow
 from citebed.errors import CitebedError, UnknownName
 from citebed.grammar import SpecError
 from citebed.judging.asking.assigning import shown_order
-from citebed.judging.pools.pooling import Budget, Found, Pool, found, pool
+from citebed.judging.pools.pooling import Budget, Contributor, Pool, contributors, pool
 from citebed.judging.pools.pooling_methods import METHODS, Pooled, read_method
 
 DOCS = st.sampled_from([f"d{n}" for n in range(30)])
@@ -358,7 +358,7 @@ def test_what_is_no_method_is_told() -> None:
 def test_bad_sizes_and_names_are_refused() -> None:
     with pytest.raises(CitebedError, match="found a pool size of 0, expected 1 or more"):
         Budget(size=0)
-    for make in (lambda: pool({"manual": ["a"]}), lambda: found([], {"manual": ["a"]})):
+    for make in (lambda: pool({"manual": ["a"]}), lambda: contributors([], {"manual": ["a"]})):
         with pytest.raises(CitebedError, match="a ranked list is called 'manual'"):
             make()
 
@@ -368,13 +368,13 @@ def test_bad_sizes_and_names_are_refused() -> None:
 
 def test_every_document_knows_all_methods_that_found_it() -> None:
     lists = {"okapi": ["a", "b", "c"], "kl": ["b", "a", "b"], "cosine": ["c"]}
-    assert found(["c", "x", "c"], lists, depth=2) == {
-        "c": (Found("manual", 1), Found("cosine", 1)),
-        "x": (Found("manual", 2),),
-        "a": (Found("okapi", 1), Found("kl", 2)),
-        "b": (Found("okapi", 2), Found("kl", 1)),
+    assert contributors(["c", "x", "c"], lists, depth=2) == {
+        "c": (Contributor("manual", 1), Contributor("cosine", 1)),
+        "x": (Contributor("manual", 2),),
+        "a": (Contributor("okapi", 1), Contributor("kl", 2)),
+        "b": (Contributor("okapi", 2), Contributor("kl", 1)),
     }
-    assert found([], lists)["c"] == (Found("okapi", 3), Found("cosine", 1))
+    assert contributors([], lists)["c"] == (Contributor("okapi", 3), Contributor("cosine", 1))
 
 
 @given(LISTS, RANKING, JUDGED, NAMES)
@@ -384,7 +384,7 @@ def test_every_pooled_document_was_found(
     judged: Mapping[str, bool | None],
     name: str,
 ) -> None:
-    methods = found(manual, lists)
+    methods = contributors(manual, lists)
     for document in pool(lists, manual, judged, method=name).documents:
         names = [at.method for at in methods[document.doc_id]]
         assert not document.method or document.method in names

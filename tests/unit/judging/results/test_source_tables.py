@@ -7,7 +7,7 @@ import pytest
 
 from citebed.judging.results.source_tables import (
     CRANFIELD,
-    Judged,
+    JudgedQuery,
     Pooling,
     beside_cranfield,
     by_source,
@@ -19,21 +19,21 @@ from citebed.judging.results.source_tables import (
 # Lists of four. Query 1: the paper cites a, b, c; by hand d and e were found, and b once more.
 # Turns: x gives a (cited), then f; y gives e (by hand), then g: the list is d, e, f, g.
 LISTS = {"x": ["a", "f", "h", "i"], "y": ["e", "g", "f", "j"]}
-ONE = Judged(
+ONE = JudgedQuery(
     "1",
     first={"a": True, "b": True, "c": False},
     second={"d": True, "e": False, "f": True, "g": False},
     rounds=[Pooling(["d", "b", "e"], LISTS, ["a", "b", "c"], 4)],
 )
 # Query 2: nothing by hand; x gives p, y gives p as well and so q, x r, y s.
-TWO = Judged(
+TWO = JudgedQuery(
     "2",
     first={"o": True},
     second={"p": False, "q": True, "r": False, "s": False},
     rounds=[Pooling([], {"x": ["p", "r"], "y": ["p", "q", "s"]}, ["o"], 4)],
 )
 # Query 3 has no answer in phase two.
-THREE = Judged("3", first={"a": True, "z": False}, second={})
+THREE = JudgedQuery("3", first={"a": True, "z": False}, second={})
 QUERIES = [ONE, TWO, THREE]
 
 

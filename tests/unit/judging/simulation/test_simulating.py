@@ -24,13 +24,13 @@ from citebed.collection import ImportOptions, import_sources, load_profile
 from citebed.errors import CitebedError, UnknownName
 from citebed.evaluation.judgements.describing import describe
 from citebed.evaluation.judgements.sets import subset
-from citebed.judging import Simulated, Simulation, open_campaign, simulate
+from citebed.judging import Simulated, SimulationOptions, open_campaign, simulate
 from citebed.judging.asking.questions import FIRST_AUTHOR
 from citebed.judging.results.source_tables import LABELS
-from citebed.judging.settings import Settings
-from citebed.judging.simulation.simulated_desk import searches
-from citebed.judging.simulation.simulated_judges import SimulatedJudge, Topic, deal
-from citebed.judging.store.schema import found as found_table
+from citebed.judging.settings import CampaignSettings
+from citebed.judging.simulation.judges import SimulatedJudge, Topic, deal
+from citebed.judging.simulation.simulating import searches
+from citebed.judging.store.schema import contributors
 from citebed.judging.store.schema import searches as searches_table
 from citebed.retrieval import build_index, run_queries
 from citebed.runs.reading import read_qrels
@@ -50,21 +50,25 @@ def _means(played: Simulated) -> dict[str, float]:
 
 
 def test_judges_answer_or_not_by_chance(demo: citebed.Workbench) -> None:
-    played = simulate(demo, "sentences", Simulation(judges=20, response=0.4, response_two=0.5))
+    played = simulate(
+        demo, "sentences", SimulationOptions(judges=20, response=0.4, response_two=0.5)
+    )
     numbers = _returns(played)
     assert numbers[1, "invitations"] == 20
     assert 0 < numbers[1, "forms returned"] < 20
     assert numbers[2, "invitations"] == numbers[1, "queries left (All Phase One)"]
     assert numbers[2, "queries with both phases (T1+2)"] == played.queries.height
     assert list(played.tables) == TABLES
-    others = (Simulation(judges=20, response=0.4, seed=seed) for seed in range(1, 6))
+    others = (SimulationOptions(judges=20, response=0.4, seed=seed) for seed in range(1, 6))
     returned = {_returns(simulate(demo, "sentences", each))[1, "forms returned"] for each in others}
     assert len(returned) > 1
     assert repr(played).startswith("<SIMULATED campaign of 20 judges")
 
 
 def test_careful_judges_say_what_the_collection_knows(demo: citebed.Workbench) -> None:
-    options = Simulation(pool=10, judges=12, cited=0.5, irrelevant=2, **CAREFUL, **ALL_ANSWER)
+    options = SimulationOptions(
+        pool=10, judges=12, cited=0.5, irrelevant=2, **CAREFUL, **ALL_ANSWER
+    )
     played = simulate(demo, "paragraphs", options)
     table, relevant = played.queries, demo.qrels("paragraphs").table.filter(pl.col("relevance") > 0)
     known = dict(relevant.group_by("query_id").len().iter_rows())
@@ -79,7 +83,7 @@ def test_careful_judges_say_what_the_collection_knows(demo: citebed.Workbench) -
 
 def test_judges_who_are_always_wrong_turn_everything(demo: citebed.Workbench) -> None:
     wrong = {**CAREFUL, "noise": 1.0}
-    options = Simulation(judges=8, cited=0.5, irrelevant=3, **wrong, **ALL_ANSWER)
+    options = SimulationOptions(judges=8, cited=0.5, irrelevant=3, **wrong, **ALL_ANSWER)
     played = simulate(demo, "paragraphs", options)
     first = played.tables["comparison"].row(0, named=True)
     assert (first["collection"], first["queries"], first["relevant"]) == ("All Phase One", 8, 3)
@@ -88,19 +92,19 @@ def test_judges_who_are_always_wrong_turn_everything(demo: citebed.Workbench) ->
 
 
 def test_lazy_judges_leave_the_end_of_a_list(demo: citebed.Workbench) -> None:
-    options = Simulation(judges=6, pool=10, laziness=0.3, noise=0, cited=1, **ALL_ANSWER)
+    options = SimulationOptions(judges=6, pool=10, laziness=0.3, noise=0, cited=1, **ALL_ANSWER)
     played = simulate(demo, "paragraphs", options)
     assert played.queries.height > 3
     judged = played.queries["judged_two"].to_list()
     assert len(set(judged)) > 1, "how much is left is drawn for each"
     assert max(judged) <= 10
-    laziest = Simulation(judges=6, laziness=1, noise=0, cited=1, irrelevant=0, **ALL_ANSWER)
+    laziest = SimulationOptions(judges=6, laziness=1, noise=0, cited=1, irrelevant=0, **ALL_ANSWER)
     played = simulate(demo, "paragraphs", laziest)
     assert played.queries.select("judged_one", "judged_two").unique().rows() == [(1, 1)]
 
 
 def test_more_judges_than_queries_are_co_authors(demo: citebed.Workbench) -> None:
-    options = Simulation(judges=32, noise=0, response=1, response_two=0)
+    options = SimulationOptions(judges=32, noise=0, response=1, response_two=0)
     dealt = deal([Topic(str(n), "?", {}, ()) for n in range(15)], options)
     assert sorted(len(each.judges) for each in dealt) == [2] * 13 + [3] * 2
     assert sorted(judge for each in dealt for judge in each.judges) == list(range(1, 33))
@@ -115,10 +119,10 @@ def test_more_judges_than_queries_are_co_authors(demo: citebed.Workbench) -> Non
 
 def test_grades_follow_the_relevances_from_the_best_down() -> None:
     topic = Topic("1", "?", {"a": 1, "b": 2, "c": 3, "d": 4}, ())
-    settings = Settings("t", "c")
-    sure = SimulatedJudge("Judge 1", topic, [1, 2, 3, 4], Simulation(noise=0), settings)
+    settings = CampaignSettings("t", "c")
+    sure = SimulatedJudge("Judge 1", topic, [1, 2, 3, 4], SimulationOptions(noise=0), settings)
     assert [sure.grade(doc) for doc in "abcdx"] == [2, 2, 3, 4, 1]
-    wrong = SimulatedJudge("Judge 1", topic, [1, 2, 3, 4], Simulation(noise=1), settings)
+    wrong = SimulatedJudge("Judge 1", topic, [1, 2, 3, 4], SimulationOptions(noise=1), settings)
     assert [wrong.grade(doc) for doc in "adx"] == [1, 1, 2]
     binary = SimulatedJudge(
         "Judge 1", topic._replace(relevant={"a": 1}), [1], sure.options, settings
@@ -129,7 +133,7 @@ def test_grades_follow_the_relevances_from_the_best_down() -> None:
 def test_a_kept_campaign_says_everywhere_that_it_is_simulated(
     demo: citebed.Workbench, tmp_path: Path
 ) -> None:
-    options = Simulation(judges=5, **ALL_ANSWER)
+    options = SimulationOptions(judges=5, **ALL_ANSWER)
     played = simulate(demo, "paragraphs", options, folder=tmp_path / "sim")
     kept = open_campaign(tmp_path / "sim")
     assert kept.simulated
@@ -149,7 +153,7 @@ def test_exported_judgements_give_tables_2_and_3_again(
     demo: citebed.Workbench, tmp_path: Path
 ) -> None:
     """Counted from the files alone: T1+2 are the queries of J1+2 that J2 has too."""
-    options = Simulation(judges=8, **ALL_ANSWER)
+    options = SimulationOptions(judges=8, **ALL_ANSWER)
     played = simulate(demo, "paragraphs", options, folder=tmp_path / "sim")
     open_campaign(tmp_path / "sim").export(tmp_path / "out")
     asked = read_qrels(tmp_path / "out/j2.qrels").table["query_id"]
@@ -170,7 +174,7 @@ def test_exported_judgements_give_tables_2_and_3_again(
 
 def test_what_fails_leaves_nothing_behind(demo: citebed.Workbench, tmp_path: Path) -> None:
     for system, what in ("no such model", "cannot read"), ("nomodel", "nomodel"):
-        options = Simulation(judges=3, systems=(system,), **ALL_ANSWER)
+        options = SimulationOptions(judges=3, systems=(system,), **ALL_ANSWER)
         with pytest.raises(CitebedError, match=what):
             simulate(demo, None, options, folder=tmp_path / "sim")
         assert not (tmp_path / "sim").exists()
@@ -180,20 +184,20 @@ def test_what_fails_leaves_nothing_behind(demo: citebed.Workbench, tmp_path: Pat
 def test_runs_and_models_are_systems(demo: citebed.Workbench, tmp_path: Path) -> None:
     run = run_queries(demo, None, "paragraphs", "bm25")
     write_run(path := tmp_path / "mine.run", run)
-    options = Simulation(judges=4, effort=0, systems=(path, "ql(mu=500)"), **ALL_ANSWER)
+    options = SimulationOptions(judges=4, effort=0, systems=(path, "ql(mu=500)"), **ALL_ANSWER)
     simulate(demo, "paragraphs", options, folder=tmp_path / "sim")
     kept = open_campaign(tmp_path / "sim")
     with kept.reading() as connection:
-        rows = connection.execute(found_table.select()).all()
+        rows = connection.execute(contributors.select()).all()
     assert {row.method for row in rows} == {"mine", "ql(mu=500)"}
-    other = Simulation(judges=4, systems=(path,), **ALL_ANSWER)
+    other = SimulationOptions(judges=4, systems=(path,), **ALL_ANSWER)
     with pytest.raises(CitebedError, match="none of the queries that were asked"):
         simulate(demo, "sentences", other)
 
 
 @pytest.mark.parametrize("method", ["mtf", "depth(k=8)", "bandit(random=0.2)"])
 def test_every_method_s_documents_have_a_source(demo: citebed.Workbench, method: str) -> None:
-    options = Simulation(judges=4, pool=8, method=method, **ALL_ANSWER)
+    options = SimulationOptions(judges=4, pool=8, method=method, **ALL_ANSWER)
     table = simulate(demo, "paragraphs", options).tables["cranfield"]
     total = dict(table.select("source", "total").iter_rows())
     assert total["manual"] + total["automatic"] == pytest.approx(total["phase two"])
@@ -201,7 +205,7 @@ def test_every_method_s_documents_have_a_source(demo: citebed.Workbench, method:
 
 
 def test_a_campaign_that_nobody_answers_has_tables_too(demo: citebed.Workbench) -> None:
-    options = Simulation(judges=4, response=0, systems=("bm25",))
+    options = SimulationOptions(judges=4, response=0, systems=("bm25",))
     played = simulate(demo, "paragraphs", options)
     assert _returns(played)[1, "forms returned"] == 0
     assert played.drawn["mean"].to_list() == [0.0, 0.0, 0.0]
@@ -225,7 +229,7 @@ def test_what_cannot_be_played_is_told(demo: citebed.Workbench, tmp_path: Path) 
         {"method": "magic"},
     ):
         with pytest.raises(CitebedError):
-            Simulation(**wrong)  # type: ignore[arg-type]
+            SimulationOptions(**wrong)  # type: ignore[arg-type]
 
 
 def _rows(demo: citebed.Workbench, hashes: int) -> list[dict[str, object]]:
@@ -252,7 +256,7 @@ def test_a_seed_plays_the_same_campaign_in_every_process(demo: citebed.Workbench
 
 def test_another_seed_plays_another_campaign(demo: citebed.Workbench) -> None:
     one, two, again = (
-        simulate(demo, "sentences", Simulation(judges=4, seed=seed, **ALL_ANSWER))
+        simulate(demo, "sentences", SimulationOptions(judges=4, seed=seed, **ALL_ANSWER))
         for seed in (7, 8, 7)
     )
     assert not one.queries.equals(two.queries)
@@ -278,7 +282,7 @@ def test_the_verb_prints_that_all_is_simulated(demo: citebed.Workbench, tmp_path
 def test_the_number_of_queries_has_an_interval(demo: citebed.Workbench) -> None:
     """Against the binomial distribution: nobody shares a paper, every paper has a relevant one."""
     queries = demo.queries("paragraphs").height
-    options = Simulation(judges=queries, response=0.5, response_two=0.25, noise=0, cited=1)
+    options = SimulationOptions(judges=queries, response=0.5, response_two=0.25, noise=0, cited=1)
     drawn = simulate(demo, "paragraphs", options).drawn
     for row, share in zip(drawn.iter_rows(named=True), (0.5, 0.5, 0.125), strict=True):
         assert row["mean"] == pytest.approx(queries * share, rel=0.1), row["what"]
@@ -300,7 +304,7 @@ def test_searches_by_hand_are_of_several_kinds() -> None:
 
 
 def test_the_desk_tries_them_all(demo: citebed.Workbench, tmp_path: Path) -> None:
-    options = Simulation(judges=6, **CAREFUL, **ALL_ANSWER)
+    options = SimulationOptions(judges=6, **CAREFUL, **ALL_ANSWER)
     simulate(demo, "paragraphs", options, folder=tmp_path / "sim")
     kept = open_campaign(tmp_path / "sim")
     with kept.reading() as connection:
@@ -330,7 +334,7 @@ def cranfield(shared_data: Path, once: Once) -> Path:
 def test_the_tables_of_a_campaign_on_cranfield_are_recounted(
     cranfield: Path, tmp_path: Path
 ) -> None:
-    options = Simulation(judges=sized(24, 60), seed=7, response=1.0)
+    options = SimulationOptions(judges=sized(24, 60), seed=7, response=1.0)
     played = simulate(cranfield, None, options, folder=tmp_path / "sim")
     counted = count_tables(tmp_path / "sim/campaign.sqlite")
     number = len(counted.both)

@@ -14,8 +14,8 @@ import polars as pl
 
 from citebed.evaluation.statistics import mean_intervals
 from citebed.judging.asking.papers import SourcePaper
-from citebed.judging.results.source_tables import Judged, with_both_phases
-from citebed.judging.simulation.simulated_judges import SimulatedJudge, Simulation
+from citebed.judging.results.source_tables import JudgedQuery, with_both_phases
+from citebed.judging.simulation.judges import SimulatedJudge, SimulationOptions
 
 DRAWS = 1000
 _DRAWN = (
@@ -41,7 +41,7 @@ _COUNTS = {
 # --- what to expect of a query ----------------------------------------------------------------
 
 
-def per_query(queries: Sequence[Judged], judges: Judges) -> pl.DataFrame:
+def per_query(queries: Sequence[JudgedQuery], judges: Judges) -> pl.DataFrame:
     """A row per query of T1+2: judgements, and the relevant documents found in each phase."""
     rows = []
     for query in with_both_phases(queries):
@@ -92,7 +92,7 @@ def _intervals(
 
 
 def returns_drawn(
-    papers: Sequence[SourcePaper], judges: Judges, options: Simulation
+    papers: Sequence[SourcePaper], judges: Judges, options: SimulationOptions
 ) -> pl.DataFrame:
     """How many forms and queries there are, over a thousand draws of who answers.
 
@@ -118,7 +118,7 @@ def _has_relevant(paper: SourcePaper, judge: SimulatedJudge) -> bool:
 
 
 def _draw(
-    asked: Sequence[Sequence[tuple[bool, bool]]], options: Simulation, chance: Random
+    asked: Sequence[Sequence[tuple[bool, bool]]], options: SimulationOptions, chance: Random
 ) -> tuple[int, int, int]:
     """Forms of phase one, queries kept, and queries with both phases, of one draw."""
     forms = kept = both = 0

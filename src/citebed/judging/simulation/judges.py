@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 from citebed.collection import Collection
 from citebed.errors import CitebedError
-from citebed.judging.asking.papers import Author, Cited, Lookup, SourcePaper, entry_of
-from citebed.judging.forms.sheet import Answers, Said
+from citebed.judging.asking.papers import Author, Lookup, SourcePaper, SourceReference, entry_of
+from citebed.judging.forms.sheet import Answers, Rating
 from citebed.judging.pools.pooling_methods import read_method
-from citebed.judging.settings import Settings
+from citebed.judging.settings import CampaignSettings
 from citebed.runs.tables import Run
 from citebed.wording import printable
 
@@ -29,7 +29,7 @@ System = str | Path | Run
 
 
 @dataclass(frozen=True)
-class Simulation:
+class SimulationOptions:
     """How a campaign is played.
 
     ``judges`` are invited; each answers a phase with the chance ``response`` and ``response_two``,
@@ -37,9 +37,9 @@ class Simulation:
     ``noise``; as many documents at the end of a list stay unanswered as are drawn with the chance
     ``laziness`` each. A paper cites the share ``cited`` of its query's relevant documents (the
     paper's found 4.82 of 11.39 there) and ``irrelevant`` others. By hand the organiser looks at
-    ``effort`` results of several searches for a query (`simulated_desk`), and is right about each
-    with the chance ``skill``. Without ``systems`` the paper's three models search. What the paper
-    does not tell (noise, laziness, effort, skill) are guesses.
+    ``effort`` results of several searches for a query (`simulating.searches`), and is right about
+    each with the chance ``skill``. Without ``systems`` the paper's three models search. What the
+    paper does not tell (noise, laziness, effort, skill) are guesses.
     """
 
     pool: int = 15
@@ -128,7 +128,7 @@ class Dealt(NamedTuple):
     judges: tuple[int, ...]
 
 
-def deal(topics: Sequence[Topic], options: Simulation) -> list[Dealt]:
+def deal(topics: Sequence[Topic], options: SimulationOptions) -> list[Dealt]:
     """Give each judge a query at random; where judges are more, several share one as co-authors."""
     mixed = options.chance("queries").sample(topics, len(topics))[: options.judges]
     everyone = range(1, options.judges + 1)
@@ -144,7 +144,7 @@ def name_of(judge: int) -> str:
 
 
 def papers_of(
-    dealt: Sequence[Dealt], collection: Collection, options: Simulation
+    dealt: Sequence[Dealt], collection: Collection, options: SimulationOptions
 ) -> list[SourcePaper]:
     """The papers behind queries, with authors who do not exist."""
     lookup = Lookup(collection)
@@ -157,7 +157,7 @@ def papers_of(
                 Author(name_of(judge), f"judge{judge}@example.invalid") for judge in each.judges
             ),
             references=tuple(
-                Cited(entry_of(number, document), document.doc_id)
+                SourceReference(entry_of(number, document), document.doc_id)
                 for number, doc_id in enumerate(_cited(each.topic, everything, options), 1)
                 if (document := lookup.document(doc_id)) is not None
             ),
@@ -166,7 +166,7 @@ def papers_of(
     ]
 
 
-def _cited(topic: Topic, everything: Sequence[str], options: Simulation) -> list[str]:
+def _cited(topic: Topic, everything: Sequence[str], options: SimulationOptions) -> list[str]:
     """References in random order; those that were judged not relevant before any others."""
     chance = options.chance("references", topic.query_id)
     number = max(1, share_of(options.cited, len(topic.relevant))) if options.cited else 0
@@ -188,8 +188,8 @@ class SimulatedJudge:
     name: str
     topic: Topic
     levels: Sequence[int]
-    options: Simulation
-    settings: Settings
+    options: SimulationOptions
+    settings: CampaignSettings
     _said: dict[str, bool] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def says(self, doc_id: str) -> bool:
@@ -218,14 +218,17 @@ class SimulatedJudge:
         done = max(1, len(listed) - left)
         for number in sorted(listed)[:done]:
             doc_id = listed[number]
-            given.said[1, number] = Said(
+            given.ratings[1, number] = Rating(
                 self.grade(doc_id) if phase == 1 else int(self.says(doc_id))
             )
         return given
 
 
 def judges_of(
-    dealt: Sequence[Dealt], topics: Sequence[Topic], options: Simulation, settings: Settings
+    dealt: Sequence[Dealt],
+    topics: Sequence[Topic],
+    options: SimulationOptions,
+    settings: CampaignSettings,
 ) -> dict[str, SimulatedJudge]:
     """All judges by name."""
     levels = sorted({value for topic in topics for value in topic.relevant.values()})

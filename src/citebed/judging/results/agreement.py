@@ -1,12 +1,18 @@
-"""Papers on which judges of a question disagree, listed for somebody to look at them again."""
+"""How far judges of a question agree, on which papers they do not, and how long they looked."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import polars as pl
 from sqlalchemy import Connection
 
 from citebed.judging.answers.judgement_tables import current_judgements
 from citebed.judging.store.handle import CampaignStore
+
+if TYPE_CHECKING:
+    from citebed.evaluation.judgements.agreement import Agreement
+
 
 _PAIR = ("query_id", "doc_id", "phase")
 
@@ -55,3 +61,36 @@ def times_table(store: CampaignStore, connection: Connection) -> pl.DataFrame:
         ninth_decile=seconds.quantile(0.9, "linear"),
     )
     return found.sort("phase")
+
+
+def agreement(store: CampaignStore, connection: Connection) -> dict[int, list[Agreement]]:
+    """How well judges agree, by phase, where a document was judged twice for a question."""
+    table = current_judgements(store, connection, excluded=True).filter(
+        pl.col("value").is_not_null(), pl.col("doc_id").is_not_null()
+    )
+    found = {}
+    for phase in (1, 2):
+        mine = table.filter(phase=phase).select(
+            item=pl.concat_str("query_id", "doc_id", separator="\t"),
+            judge="judge_id",
+            value="value",
+        )
+        mine = mine.unique(["item", "judge"], keep="last", maintain_order=True)
+        twice = mine.filter(pl.col("judge").n_unique().over("item") > 1)
+        if twice.height:
+            found[phase] = _measures(twice, phase)
+    return found
+
+
+def _measures(twice: pl.DataFrame, phase: int) -> list[Agreement]:
+    from citebed.evaluation.judgements.agreement import (
+        cohens_kappa,
+        krippendorffs_alpha,
+        raw_agreement,
+    )
+
+    measures = [raw_agreement(twice)]
+    if twice["judge"].n_unique() == 2:
+        measures.append(cohens_kappa(twice))
+    measures.append(krippendorffs_alpha(twice, metric="ordinal" if phase == 1 else "nominal"))
+    return measures
