@@ -118,11 +118,11 @@ def _trec(layout: Layout, read: Callable[[Path], Any]) -> Callable[[Path], Any]:
 
     def slowly(path: Path) -> pl.DataFrame | None:
         rows = [row[1:] for row in trec_lines(path, layout)]
-        schema = {name: layout.schema[name] for name in layout.kept}
+        schema = {name: layout.schema[name] for name in layout.columns}
         return pl.DataFrame(rows, schema, orient="row") if rows else None
 
     def quickly(path: Path) -> pl.DataFrame:
-        return read_trec(path, layout).select(layout.kept)
+        return read_trec(path, layout).select(layout.columns)
 
     def both(path: Path) -> None:
         found = outcome(lambda: quickly(path))
@@ -166,20 +166,20 @@ def _stream_run(path: Path) -> None:
     if run.careful is None:
         list(tables(run))
         return
-    wanted = outcome(lambda: read_run(path).table.select(RUN.kept))
+    wanted = outcome(lambda: read_run(path).table.select(RUN.columns))
     agree(outcome(lambda: _stream_table(run)), wanted, "two rooms")
 
 
 def _stream_table(run: StreamRun) -> pl.DataFrame | None:
     try:
-        parts = [table.select(RUN.kept) for table in tables(run)]
+        parts = [table.select(RUN.columns) for table in tables(run)]
         lines = sum(part.height for part in parts)
         if run.separators is None or run.separators() == RUN.gaps * lines:
             return pl.concat(parts) if parts else None
     except NotPlain:
         pass
     assert run.careful is not None
-    return pl.concat(run.careful()).select(RUN.kept).collect()
+    return pl.concat(run.careful()).select(RUN.columns).collect()
 
 
 def _judged(path: Path) -> None:

@@ -91,7 +91,7 @@ def report(
     texts, titles = texts_beside(qrels, queries), titles_around(qrels, collection)
     study = make_study(qrels, runs, plan)
     front = Front(
-        title=title or f"{study.judged.name}: {count(len(runs), 'run')}",
+        title=title or f"{study.qrels.name}: {count(len(runs), 'run')}",
         command=typed(context),
         texts=texts,
         titles=titles,
@@ -123,7 +123,7 @@ def _say(study: Study, output: Path, figures: Path | None, drawn: int) -> None:
             typer.echo(f"note: {scores.run}: {note}", err=True)
     typer.echo(
         f"{printable(output)}: {count(len(study.runs), 'run')}, "
-        f"{count(len(study.judged.query_ids), 'judged query', 'judged queries')}, "
+        f"{count(len(study.qrels.query_ids), 'judged query', 'judged queries')}, "
         f"{output.stat().st_size / 1e6:.1f} MB"
     )
     if figures:

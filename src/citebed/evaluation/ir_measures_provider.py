@@ -209,16 +209,16 @@ class CitebedProvider(ir_measures.providers.Provider):
 
 
 class _Evaluator(ir_measures.providers.Evaluator):
-    def __init__(self, pairs: list[tuple[Any, Measure]], judged: SortedQrels) -> None:
-        super().__init__([theirs for theirs, _ in pairs], judged.query_ids.to_list())
+    def __init__(self, pairs: list[tuple[Any, Measure]], qrels: SortedQrels) -> None:
+        super().__init__([theirs for theirs, _ in pairs], qrels.query_ids.to_list())
         self.pairs = pairs
-        self.judged = judged
+        self.qrels = qrels
 
     def _iter_calc(self, run: Any) -> Iterator[Any]:
         ranked = rank(as_run(run))
         check_twice(ranked)
-        rankings = match(self.judged, ranked)
-        names = self.judged.query_ids.to_list()
+        rankings = match(self.qrels, ranked)
+        names = self.qrels.query_ids.to_list()
         for theirs, ours in self.pairs:
             counted = rankings.in_run | isinstance(theirs, CitebedMeasure)
             values = ours.values(rankings)

@@ -174,7 +174,7 @@ def kba_qrels(path: Path, name: str) -> Qrels | None:
         f"{count(lines.height, 'line')}, several assessors by {OFFICIAL}; grade 2 is central, 1 "
         "relevant, 0 all else"
     )
-    return Qrels(merged.select(QRELS.kept).cast({"relevance": pl.Int64}), name, notes=(note,))
+    return Qrels(merged.select(QRELS.columns).cast({"relevance": pl.Int64}), name, notes=(note,))
 
 
 def kba_run(path: Path, name: str) -> Run | None:
@@ -186,7 +186,7 @@ def kba_run(path: Path, name: str) -> Run | None:
         what = "these are KBA's judgements, where a run should stand. Are the files in order?"
         raise FormatError(path, None, what)
     run = read_filter_run(path)
-    return Run(run.table.select(RUN.kept), name, tag=run.system or None, team=run.team)
+    return Run(run.table.select(RUN.columns), name, tag=run.system or None, team=run.team)
 
 
 # --- heads and blocks -----------------------------------------------------------------------

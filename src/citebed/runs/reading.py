@@ -133,7 +133,7 @@ def _read(
     """The columns of a file, its name as a run's, the path that was given, and hashes."""
     if not is_parquet(path):
         table = read_coded(path, layout)
-        return table.select(layout.kept), name_of(given), given, table[DOC_HASH]
+        return table.select(layout.columns), name_of(given), given, table[DOC_HASH]
     table = read_parquet(path)
     try:
         checked = checked_columns(table, layout)
@@ -177,7 +177,7 @@ def read_judged(path: Path) -> pl.DataFrame:
 
         return read_judgements(path).table.with_columns(pl.col("relevance").clip(lower_bound=0))
     if form is Form.TREC_QRELS:
-        return read_trec(path, QRELS).select(QRELS.kept)
+        return read_trec(path, QRELS).select(QRELS.columns)
     raise FormatError(
         path,
         None,
@@ -341,7 +341,7 @@ def _converted(given: Any, layout: Layout) -> pl.DataFrame:
         return _from_rows(given, layout)
     raise CitebedError(
         f"cannot read {layout.what} from a {type(given).__name__}. Give a file, a table with "
-        f"columns {', '.join(layout.kept)}, or a dict of dicts."
+        f"columns {', '.join(layout.columns)}, or a dict of dicts."
     )
 
 
@@ -375,12 +375,12 @@ def _from_dicts(given: Mapping[Any, Any], layout: Layout) -> pl.DataFrame:
         if not isinstance(found, Mapping):
             raise CitebedError(
                 f"query '{query}' has a {type(found).__name__}; expected a dict from document "
-                f"to {layout.kept[2]}."
+                f"to {layout.columns[2]}."
             )
         queries.extend([str(query)] * len(found))
         documents.extend(map(str, found))
         values.extend(found.values())
-    columns = dict(zip(layout.kept, (queries, documents, values), strict=True))
+    columns = dict(zip(layout.columns, (queries, documents, values), strict=True))
     return pl.DataFrame(columns, strict=False)
 
 
@@ -388,13 +388,13 @@ def _from_rows(given: Iterable[Any], layout: Layout) -> pl.DataFrame:
     rows = list(given)
     if rows and all(isinstance(row, Mapping) for row in rows):
         return pl.from_dicts(rows, strict=False)
-    if rows and hasattr(rows[0], layout.kept[2]):
-        columns = {name: [getattr(row, name) for row in rows] for name in layout.kept}
+    if rows and hasattr(rows[0], layout.columns[2]):
+        columns = {name: [getattr(row, name) for row in rows] for name in layout.columns}
     else:
         try:
-            columns = {name: [row[at] for row in rows] for at, name in enumerate(layout.kept)}
+            columns = {name: [row[at] for row in rows] for at, name in enumerate(layout.columns)}
         except (TypeError, IndexError, KeyError):
             raise CitebedError(
-                f"expected rows of {', '.join(layout.kept)}; found {rows[0]!r:.80}."
+                f"expected rows of {', '.join(layout.columns)}; found {rows[0]!r:.80}."
             ) from None
     return pl.DataFrame(columns, strict=False)

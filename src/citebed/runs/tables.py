@@ -114,15 +114,15 @@ def checked_columns(table: pl.DataFrame, layout: Layout) -> pl.DataFrame:
     PyTerrier's names (``qid``, ``docno``, ``label``) are understood too.
     """
     found = {}
-    for name in layout.kept:
+    for name in layout.columns:
         known = [x for x in _SYNONYMS[name] if x in table.columns]
         if not known:
             raise CitebedError(
                 f"the table has no column '{name}'. Found: {', '.join(table.columns) or 'none'}; "
-                f"expected {', '.join(layout.kept)}."
+                f"expected {', '.join(layout.columns)}."
             )
         found[name] = table[known[0]].rename(name)
-    value = number_column(found[layout.kept[2]], layout.number)
+    value = number_column(found[layout.columns[2]], layout.number)
     return pl.DataFrame([id_column(found["query_id"]), id_column(found["doc_id"]), value])
 
 

@@ -35,11 +35,11 @@ _BLOCK, _BESIDE = 1 << 23, 2
 
 
 class Layout(NamedTuple):
-    """The fields of a kind of file; the last of ``kept`` is the number."""
+    """The fields of a kind of file; the last of ``columns`` is the number."""
 
     what: str
     fields: tuple[str, ...]
-    kept: tuple[str, str, str]
+    columns: tuple[str, str, str]
     number: type[pl.Float64] | type[pl.Int64]
     example: str
     more: bool = False
@@ -48,7 +48,7 @@ class Layout(NamedTuple):
     @property
     def schema(self) -> dict[str, type[pl.DataType]]:
         """Every column as text, but for the number."""
-        return {name: self.number if name == self.kept[2] else pl.String for name in self.fields}
+        return {name: self.number if name == self.columns[2] else pl.String for name in self.fields}
 
     @property
     def gaps(self) -> int:
@@ -107,7 +107,7 @@ def read_own(data: bytes, layout: Layout) -> pl.DataFrame:
     table = _scanned(b"\n" + data, layout, b" ", skip=1)
     if table is None:
         raise ValueError(f"a line is not '{' '.join(layout.fields)}'")
-    return table.select(layout.kept)
+    return table.select(layout.columns)
 
 
 def _in_blocks(path: Path, layout: Layout) -> pl.DataFrame | None:
@@ -182,14 +182,14 @@ def _scanned(data: bytes, layout: Layout, mark: bytes, skip: int = 0) -> pl.Data
     whole = pl.col(layout.fields[-1]).is_not_null().alias("whole")
     lines = plain_lines(data, layout, mark, {"query_id": pl.Categorical}, skip)
     try:
-        table = lines.select(*layout.kept, _HASHED, whole).collect()
+        table = lines.select(*layout.columns, _HASHED, whole).collect()
     except pl.exceptions.PolarsError:
         return None
     if not table["whole"].all():
-        table = table.filter(~pl.all_horizontal(pl.col(layout.kept).is_null()))
-    if not table["whole"].all() or any(table[name].null_count() for name in layout.kept):
+        table = table.filter(~pl.all_horizontal(pl.col(layout.columns).is_null()))
+    if not table["whole"].all() or any(table[name].null_count() for name in layout.columns):
         return None
-    values = table[layout.kept[2]]
+    values = table[layout.columns[2]]
     fits = grades(values) if layout.number is pl.Int64 else values.is_finite()
     return table.drop("whole") if fits.all() else None
 
@@ -223,7 +223,7 @@ def plain_lines(
 
 def _line_by_line(path: Path, layout: Layout) -> pl.DataFrame:
     rows = [row[1:] for row in trec_lines(path, layout)]
-    schema = {name: layout.schema[name] for name in layout.kept}
+    schema = {name: layout.schema[name] for name in layout.columns}
     return pl.DataFrame(rows, schema=schema, orient="row").with_columns(_HASHED)
 
 
@@ -268,7 +268,7 @@ def _parsed(
         fields = fields[: len(layout.fields)]
     if len(fields) != len(layout.fields):
         raise FormatError(path, number, _wrong_count(fields, layout))
-    kept = [fields[layout.fields.index(name)] for name in layout.kept]
+    kept = [fields[layout.fields.index(name)] for name in layout.columns]
     try:
         query, document, value = [field.decode() for field in kept]
     except UnicodeDecodeError as error:

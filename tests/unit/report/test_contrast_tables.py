@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from citebed.evaluation.contrasts.changes import Agreement, Change, Conclusion, Mover
-from citebed.evaluation.contrasts.digest import Digest
+from citebed.evaluation.contrasts.changes import Agreement, Change, Conclusion, Digest, Mover
 from citebed.evaluation.contrasts.pool import Bound
 from citebed.evaluation.contrasts.pool_bias import Fall, Order, UnjudgedShare
 from citebed.evaluation.contrasts.sets import JudgementSet

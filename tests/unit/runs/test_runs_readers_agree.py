@@ -43,7 +43,7 @@ def line_of(draw: random.Random, layout: Layout, blank: bytes, odd: float) -> by
     if draw.random() < odd / 2:
         return draw.choice(REMARKS)
     fields = [one_of(WORDS[:6], WORDS) for _ in layout.fields]
-    value = layout.fields.index(layout.kept[2])
+    value = layout.fields.index(layout.columns[2])
     fields[value] = one_of(NUMBERS[layout][:2], NUMBERS[layout] + NO_NUMBERS)
     if draw.random() < odd:
         at = draw.randrange(len(fields))
@@ -92,9 +92,9 @@ def test_fast_and_slow_agree(seed: int, tmp_path: Path, monkeypatch: pytest.Monk
         slow = outcome(lambda: [row[1:] for row in trec_lines(path, layout)])  # noqa: B023
         plain = outcome(lambda: trec_files._in_blocks(path, layout))  # noqa: B023
         if plain[0] == "rows" and plain[1] is not None and plain[1].height:
-            assert ("rows", plain[1].select(layout.kept).rows()) == slow, text
+            assert ("rows", plain[1].select(layout.columns).rows()) == slow, text
             ways["in blocks"] += 1
-        fast = outcome(lambda: read_trec(path, layout).select(layout.kept).rows())  # noqa: B023
+        fast = outcome(lambda: read_trec(path, layout).select(layout.columns).rows())  # noqa: B023
         ways[fast[0]] += 1
         if fast != ("line", None):  # that is of a file that is empty, or no text at all
             assert fast == slow, text

@@ -19,14 +19,15 @@ from citebed.evaluation.contrasts.changes import (
     Agreement,
     Change,
     Conclusion,
+    Digest,
     Mover,
     agreements,
     changes,
     conclusions,
+    digests,
     is_by_query,
     movers,
 )
-from citebed.evaluation.contrasts.digest import Digest, digests
 from citebed.evaluation.contrasts.sets import Sets, align, relevant_counts
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.names import measures as parse_measures

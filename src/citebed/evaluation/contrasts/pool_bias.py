@@ -132,7 +132,7 @@ def pool_bias(
     options = options or PoolOptions()
     chosen = _checked(parse_measures(measures), options)
     given = as_qrels(qrels)
-    known = Qrels(given.table.select(QRELS.kept), given.name, given.source)
+    known = Qrels(given.table.select(QRELS.columns), given.name, given.source)
     tables = list(as_runs(runs))
     check_names([run.name for run in tables])
     if len(tables) < 2:

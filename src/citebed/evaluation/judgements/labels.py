@@ -22,7 +22,7 @@ from citebed.runs.tables import Qrels, is_parquet
 from citebed.runs.trec_files import QRELS, read_coded
 
 LABEL = "label"
-_SECOND = QRELS._replace(kept=("iteration", "doc_id", "relevance"))
+_SECOND = QRELS._replace(columns=("iteration", "doc_id", "relevance"))
 _A_NUMBER = r"^Q?[0-9]+$"
 """An iteration, or the number of a reference, which is no source."""
 

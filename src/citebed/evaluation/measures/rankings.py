@@ -177,13 +177,13 @@ def running(query: Ints, place: Ints, amounts: Floats, queries: int) -> Floats:
     return sums
 
 
-def match(judged: SortedQrels, ranked: Ranked) -> Rankings:
+def match(qrels: SortedQrels, ranked: Ranked) -> Rankings:
     """Lay a run beside the judgements."""
-    codes = codes_of(ranked.query_ids, judged.query_ids)
-    retrieved = np.zeros(len(judged.query_ids), np.int64)
+    codes = codes_of(ranked.query_ids, qrels.query_ids)
+    retrieved = np.zeros(len(qrels.query_ids), np.int64)
     known = codes >= 0
     retrieved[codes[known]] = ranked.lengths[known]
-    row, judgement = _meet(judged, ranked, codes)
+    row, judgement = _meet(qrels, ranked, codes)
     group = np.searchsorted(ranked.starts, row, "right") - 1
     query = codes[group]
     order = np.lexsort((row, query))
@@ -191,27 +191,27 @@ def match(judged: SortedQrels, ranked: Ranked) -> Rankings:
     first, size = _ties(ranked, row)
     begin = ranked.starts[group]
     return Rankings(
-        query_ids=judged.query_ids,
+        query_ids=qrels.query_ids,
         in_run=np.isin(np.arange(len(retrieved)), codes),
         retrieved=retrieved,
         query=query[order],
         rank=row - begin + 1,
-        relevance=judged.relevance[judgement],
+        relevance=qrels.relevance[judgement],
         tie_first=first - begin + 1,
         tie_size=size,
-        judged_query=judged.query,
-        judged_relevance=judged.relevance,
+        judged_query=qrels.query,
+        judged_relevance=qrels.relevance,
     )
 
 
-def _meet(judged: SortedQrels, ranked: Ranked, codes: Ints) -> tuple[Ints, Ints]:
+def _meet(qrels: SortedQrels, ranked: Ranked, codes: Ints) -> tuple[Ints, Ints]:
     """Rows of the run and of the judgements that are the same query and document.
 
     They are found by hash, and then compared letter by letter.
     """
     # Most documents are not judged: few of them have the last bits of one that is.
     seen = np.zeros(1 << _BITS, bool)
-    seen[judged.keys & _LAST] = True
+    seen[qrels.keys & _LAST] = True
     rows, keys = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)]
     lengths, parts = ranked.lengths, spread(codes)
     for first, last in query_blocks(lengths, _CELLS):
@@ -223,13 +223,13 @@ def _meet(judged: SortedQrels, ranked: Ranked, codes: Ints) -> tuple[Ints, Ints]
         rows.append(begin + some)
         keys.append(found_keys[some])
     found = pl.DataFrame({"key": np.concatenate(keys), "row": np.concatenate(rows)}).join(
-        pl.DataFrame({"key": judged.keys}).with_row_index("judgement"), on="key"
+        pl.DataFrame({"key": qrels.keys}).with_row_index("judgement"), on="key"
     )
     row = found["row"].to_numpy()
     judgement = found["judgement"].to_numpy().astype(np.int64)
     group = np.searchsorted(ranked.starts, row, "right") - 1
-    same = ranked.ids_at(row) == judged.doc_ids.gather(judgement)
-    real = same.to_numpy() & (judged.query[judgement] == codes[group])
+    same = ranked.ids_at(row) == qrels.doc_ids.gather(judgement)
+    real = same.to_numpy() & (qrels.query[judgement] == codes[group])
     return row[real], judgement[real]
 
 

@@ -145,9 +145,9 @@ def evaluate(
     >>> scores.summary().rows()
     [('run', 'RR', 0.5, None, None)]
     """
-    judged = as_qrels(qrels)
-    (found,) = evaluate_under([prepare(judged)], runs, measures, settings)
-    return replace(found, read_as=(*judged.notes, *found.read_as))
+    table = as_qrels(qrels)
+    (found,) = evaluate_under([prepare(table)], runs, measures, settings)
+    return replace(found, read_as=(*table.notes, *found.read_as))
 
 
 def evaluate_under(
@@ -161,8 +161,8 @@ def evaluate_under(
     kba: list[str] = []
     scored = score_runs(sets, _noting_kba(as_runs(runs), kba), chosen, settings)
     return [
-        Evaluation(judged.name, chosen, found, judged.source, _read_as(kba))
-        for judged, found in zip(sets, scored, strict=True)
+        Evaluation(qrels.name, chosen, scores, qrels.source, _read_as(kba))
+        for qrels, scores in zip(sets, scored, strict=True)
     ]
 
 

@@ -109,47 +109,47 @@ def score_runs(
     sets: Sequence[SortedQrels], runs: Iterable[Run], measures: Sequence[Measure], how: Settings
 ) -> list[tuple[RunScores, ...]]:
     """Score runs under each of some judgement sets, one run after the other, holding one."""
-    scored = [[score_run(judged, run, measures, how) for judged in sets] for run in runs]
+    scored = [[score_run(qrels, run, measures, how) for qrels in sets] for run in runs]
     return [tuple(of_set) for of_set in zip(*scored, strict=True)] or [()] * len(sets)
 
 
 def score_run(
-    judged: SortedQrels, run: Run, measures: Sequence[Measure], settings: Settings = TREC_EVAL
+    qrels: SortedQrels, run: Run, measures: Sequence[Measure], settings: Settings = TREC_EVAL
 ) -> RunScores:
     """Score one run under judgements that are ready."""
     ranked = rank(run, settings.score_type)
-    rankings = _matched(judged, ranked)
+    rankings = _matched(qrels, ranked)
     if not rankings.in_run.any():
-        raise CitebedError(_nothing_shared(judged, run.name, ranked.query_ids))
+        raise CitebedError(_nothing_shared(qrels, run.name, ranked.query_ids))
     counted: Flags = np.ones_like(rankings.in_run) if settings.complete else rankings.in_run
     values = np.stack([measure.values(rankings) for measure in measures])
     ledger = ledger_of(ranked, rankings, measures, values, counted)
-    kept = judged.query_ids.filter(pl.Series(counted))
-    return RunScores(run.name, tuple(measures), kept, values[:, counted], ledger, run.tag)
+    query_ids = qrels.query_ids.filter(pl.Series(counted))
+    return RunScores(run.name, tuple(measures), query_ids, values[:, counted], ledger, run.tag)
 
 
-def _matched(judged: SortedQrels, ranked: Ranked) -> Rankings:
+def _matched(qrels: SortedQrels, ranked: Ranked) -> Rankings:
     """Match, and look for documents that stand twice: beside it where there are many."""
     if len(ranked.scores) < _MANY_ROWS:
         check_twice(ranked)
-        return match(judged, ranked)
+        return match(qrels, ranked)
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as beside:
         checked = beside.submit(check_twice, ranked)
-        rankings = match(judged, ranked)
+        rankings = match(qrels, ranked)
         checked.result()
     return rankings
 
 
-def _nothing_shared(judged: SortedQrels, run: str, query_ids: pl.Series) -> str:
-    if not len(query_ids) or not len(judged.query_ids):
+def _nothing_shared(qrels: SortedQrels, run: str, query_ids: pl.Series) -> str:
+    if not len(query_ids) or not len(qrels.query_ids):
         return "the judgements are empty." if len(query_ids) else f"the run '{run}' is empty."
     ours, theirs = (
-        ", ".join(f"'{x}'" for x in ids.head(3)) for ids in (judged.query_ids, query_ids)
+        ", ".join(f"'{x}'" for x in ids.head(3)) for ids in (qrels.query_ids, query_ids)
     )
     return (
-        f"the run '{run}' and the judgements '{judged.name}' have no query in common: "
+        f"the run '{run}' and the judgements '{qrels.name}' have no query in common: "
         f"{ours} … are judged, {theirs} … are in the run. Do they belong together?"
     )
 

@@ -30,7 +30,7 @@ class Study:
     """Runs with their scores, summaries (a list a run) and comparisons (none of one run)."""
 
     plan: Plan
-    judged: SortedQrels
+    qrels: SortedQrels
     runs: tuple[Run, ...]
     evaluation: Evaluation
     summaries: tuple[list[Summary], ...]
@@ -51,12 +51,12 @@ def study(qrels: Any, runs: Any, plan: Plan) -> Study:
     """
     tables = tuple(as_runs(runs))
     check_names([run.name for run in tables])
-    judged = prepare(as_qrels(qrels))
-    (evaluation,) = evaluate_under([judged], tables, plan.measures, plan.settings)
+    ready = prepare(as_qrels(qrels))
+    (evaluation,) = evaluate_under([ready], tables, plan.measures, plan.settings)
     compared = len(tables) > 1 and any(m.SUMMARY != "sum" for m in evaluation.measures)
     return Study(
         plan=plan,
-        judged=judged,
+        qrels=ready,
         runs=tables,
         evaluation=evaluation,
         summaries=evaluation.summaries(plan.resampling),

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from citebed.lazy import names_on_first_use
 
 if TYPE_CHECKING:
-    from citebed.evaluation.statistics.all_pairs import TUKEY as TUKEY, Pair as Pair, tukey as tukey
     from citebed.evaluation.statistics.corrections import (
         CORRECTIONS as CORRECTIONS,
+        TUKEY as TUKEY,
         Correction as Correction,
+        Pair as Pair,
         adjust as adjust,
+        tukey as tukey,
     )
     from citebed.evaluation.statistics.correlations import (
         kendall_tau as kendall_tau,

@@ -8,14 +8,14 @@ judged, and puts 0 in the place of some measures that would tell.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from citebed.errors import CitebedError
+from citebed.errors import CitebedError, FormatError
 from citebed.evaluation.measures import (
     ElevenPoint,
     IPrec,
@@ -32,7 +32,7 @@ from citebed.evaluation.measures.rbp import powers
 from citebed.evaluation.measures.trec_names import by_level, line_text
 from citebed.evaluation.trec_eval.lines import Line, is_for_queries, lines_of
 from citebed.evaluation.trec_eval.options import Options
-from citebed.evaluation.trec_eval.zscores import Means, read_means, z_scores
+from citebed.files.reading import read_lines
 from citebed.runs.ranking import check_twice, prepare, rank
 from citebed.runs.reading import read_as_trec_eval
 from citebed.runs.tables import Flags, Floats, Ints
@@ -40,6 +40,10 @@ from citebed.runs.tables import Flags, Floats, Ints
 _NOTHING_IF_MISSING = ("num_ret", "utility", "rbp_resid")
 _LETTERS = np.array(list("0123456789>.-"))
 _ABOVE_9, _POOLED, _UNPOOLED = 10, 11, 12
+UNKNOWN = -1_000_000.0
+"""What is printed where the file has no mean."""
+
+Means = Mapping[tuple[str, str], tuple[float, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,3 +232,34 @@ def _line(scored: Scored, line: Line, query: str, value: float) -> str:
     if scored.means is None:
         return line_text(line.label, query, line.measure, value)
     return f"Z{line.label:<22}\t{query}\t{value:6.4f}\n"
+
+
+# --- -Z: values as deviations from means that a file gives, in standard deviations -----------
+
+
+def read_means(path: Path) -> Means:
+    """Lines ``query measure mean standard_deviation``, as means by query and measure."""
+    means = {}
+    for number, line in read_lines(path):
+        fields = line.split()
+        try:
+            if fields:
+                query, label, mean, deviation = fields
+                means[query, label] = float(mean), float(deviation)
+        except ValueError:
+            raise FormatError(
+                path,
+                number,
+                "expected a query, a measure's label, a mean and a standard deviation, like "
+                "'q1 map 0.25 0.1'.",
+            ) from None
+    return means
+
+
+def z_scores(means: Means, label: str, queries: Sequence[str], values: Floats) -> Floats:
+    """The values of one label, query by query, as deviations from their means."""
+    found = [means.get((query, label), (np.nan, np.nan)) for query in queries]
+    mean, deviation = np.array(found, np.float64).reshape(-1, 2).T
+    with np.errstate(divide="ignore", invalid="ignore"):  # as C divides by 0
+        scores = (values - mean) / deviation
+    return np.where(np.isnan(mean), UNKNOWN, scores)

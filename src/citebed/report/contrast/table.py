@@ -13,11 +13,11 @@ from citebed.evaluation.contrasts.changes import (
     Agreement,
     Change,
     Conclusion,
+    Digest,
     Mover,
     fates,
 )
 from citebed.evaluation.contrasts.contrasting import Contrast
-from citebed.evaluation.contrasts.digest import Digest
 from citebed.evaluation.contrasts.pool import VERDICTS, Bound
 from citebed.evaluation.contrasts.pool_bias import Fall, Order, PoolBias, UnjudgedShare
 from citebed.evaluation.contrasts.sets import JudgementSet

@@ -81,7 +81,7 @@ def evaluation_page(study: Study, front: Front) -> str:
 
 
 def _facts(study: Study) -> list[str]:
-    judged = study.judged
+    judged = study.qrels
     grades, counts = np.unique(judged.relevance, return_counts=True)
     each = ", ".join(f"grade {g}: {n:,}" for g, n in zip(grades, counts, strict=True))
     queries, relevant = len(judged.query_ids), int((judged.relevance > 0).sum())

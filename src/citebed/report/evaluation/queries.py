@@ -84,10 +84,10 @@ def query_data(
     values = _values(study)[:, places]
     order = _by_spread(values)
     ranked = [rank(run, study.plan.settings.score_type) for run in study.runs]
-    packed = _Packed(study.judged.query_ids, texts, len(ranked))
+    packed = _Packed(study.qrels.query_ids, texts, len(ranked))
     for first in range(0, len(order), _BLOCK):
         chosen = order[first : first + _BLOCK]
-        shown = _shown(study.judged, ranked, chosen)
+        shown = _shown(study.qrels, ranked, chosen)
         packed.titles.update(titles(shown["doc_id"].unique(maintain_order=True).to_list()))
         parts = shown.partition_by("query", as_dict=True, maintain_order=True)
         for query in chosen.tolist():
@@ -109,7 +109,7 @@ def query_data(
 
 def _values(study: Study) -> Floats:
     """Scores by run, measure and judged query; nan where the run was not scored."""
-    judged = study.judged.query_ids
+    judged = study.qrels.query_ids
     whole = np.full((len(study.runs), len(study.evaluation.measures), len(judged)), np.nan)
     for at, scores in enumerate(study.evaluation.runs):
         whole[at][:, codes_of(scores.query_ids, judged)] = scores.values

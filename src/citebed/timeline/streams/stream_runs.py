@@ -173,7 +173,7 @@ def _trec(path: Path) -> StreamRun:
     """
 
     def careful() -> list[pl.LazyFrame]:
-        return [read_trec(path, RUN).select(RUN.kept).lazy()]
+        return [read_trec(path, RUN).select(RUN.columns).lazy()]
 
     if is_packed(path):
         return StreamRun(path, lambda: _unpacked(path), careful)
@@ -204,7 +204,7 @@ def _unpacked(path: Path) -> Iterator[pl.LazyFrame]:
 
 def _scanned(source: Path | bytes, mark: bytes) -> pl.LazyFrame:
     lines = plain_lines(source, RUN, mark)
-    return lines.select(*RUN.kept, pl.col("tag").is_not_null().alias("whole"))
+    return lines.select(*RUN.columns, pl.col("tag").is_not_null().alias("whole"))
 
 
 # --- batches --------------------------------------------------------------------------------
