@@ -103,9 +103,9 @@ class Campaign(CampaignStore):
         ``guidelines`` is a file, text or Markdown, for judges to look into.
         """
         _check(contact, address)
-        told = None if guidelines is None else read_guidelines(guidelines)
-        given = {"title": title, "organiser": organiser, "contact": contact, "address": address}
-        self.change_settings(**given, guidelines=told)
+        text = None if guidelines is None else read_guidelines(guidelines)
+        words = {"title": title, "organiser": organiser, "contact": contact, "address": address}
+        self.change_settings(**words, guidelines=text)
 
     # --- phase one ---
 
@@ -225,14 +225,14 @@ class Campaign(CampaignStore):
         """
         chosen = PoolingOptions(size or self.settings.pool_size, **options)
         read_method(chosen.method)
-        given = None if runs is None else list(as_runs(runs))
+        runs_given = None if runs is None else list(as_runs(runs))
         self.close_phase_one()
         with self.reading() as connection:
             queries = waiting(self, connection)
             judged = qrels_of(self, connection, "j1")
         if not queries:
             return []
-        made = given
+        made = runs_given
         if made is None:
             made = searching.automatic_runs(self.collection, queries, judged)
         lists = searching.ranked_lists(made, chosen.depth)
@@ -255,8 +255,8 @@ class Campaign(CampaignStore):
     def agreement(self) -> pl.DataFrame:
         """How far judges agree where a document was judged twice, by phase."""
         with self.reading() as connection:
-            found = agreement(self, connection)
-        rows = [{"phase": phase, **each.row()} for phase, of in found.items() for each in of]
+            by_phase = agreement(self, connection)
+        rows = [{"phase": phase, **each.row()} for phase, of in by_phase.items() for each in of]
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def status(self) -> pl.DataFrame:
@@ -331,7 +331,7 @@ def new_campaign(
     settings.setdefault("title", f"{name}: building a test collection")
     chosen = CampaignSettings(collection=str(place), **settings)
     at = database or str(_own_database(place, name))
-    found = [] if papers is None else read_papers(papers, opened)
+    sources = [] if papers is None else read_papers(papers, opened)
     here = open_database(at, create=True)
     with whole_files(folder / FILE) as (draft,):  # else it would not be found in its database
         draft.write_text(_toml(name, place, at), "utf-8")
@@ -341,7 +341,7 @@ def new_campaign(
             chosen,
             simulated=simulated,
             secret=secret,
-            fill=lambda connection, number: insert_papers(connection, number, found),
+            fill=lambda connection, number: insert_papers(connection, number, sources),
         )
     return Campaign(here, name, folder)
 

@@ -32,18 +32,18 @@ def demo_papers() -> bytes:
 
 def play_authors(campaign: Campaign, inbox: Path) -> list[Path]:
     """Fill the forms that nobody has answered, and put the replies into a folder."""
-    given = resources.files("citebed") / "demo" / "questions.json"
-    questions = json.loads(given.read_text("utf-8"))
+    file = resources.files("citebed") / "demo" / "questions.json"
+    questions = json.loads(file.read_text("utf-8"))
     replies = []
     with campaign.reading() as connection:
         for form in open_forms(campaign, connection):
             if answered(connection, form)[0]:
                 continue
             label, position = authorship_of(connection, form)
-            asked = questions.get(f"{label}-{position}")
-            if asked is not None:
+            stated = questions.get(f"{label}-{position}")
+            if stated is not None:
                 sheet = sheet_of(campaign, connection, form)
-                filled = _filled(sheet, label, asked, campaign.collection)
+                filled = _filled(sheet, label, stated, campaign.collection)
                 path = inbox / f"{label}-{position}-phase{form.phase}-{form.round}.txt"
                 write_whole(path, filled)
                 replies.append(path)
@@ -68,12 +68,12 @@ def _times_cited(sheet: Sheet, label: str, collection: Collection) -> dict[int, 
 def _first(lines: list[str], questions: list[str], cited: dict[int, int]) -> Iterator[str]:
     number = 0
     for line in lines:
-        if found := re.fullmatch(r"QUESTION (\d+):\s*", line):
-            asked = int(found[1])
-            yield f"{line} {questions[asked - 1] if asked <= len(questions) else ''}".rstrip()
+        if match := re.fullmatch(r"QUESTION (\d+):\s*", line):
+            place = int(match[1])
+            yield f"{line} {questions[place - 1] if place <= len(questions) else ''}".rstrip()
             continue
-        if found := re.match(r"\[(\d+)\] ", line):
-            number = int(found[1])
+        if match := re.match(r"\[(\d+)\] ", line):
+            number = int(match[1])
         filled = line
         for at, _ in enumerate(questions, 1):
             grade = min(4, 1 + cited.get(number, 0)) if (number + at) % 7 else "?"
@@ -89,8 +89,8 @@ def _second(lines: list[str], sheet: Sheet) -> Iterator[str]:
     }
     about = ("", "")
     for line in lines:
-        if found := re.match(r"\[(\d+\.\d+)\] ", line):
-            about = entries[found[1]]
+        if match := re.match(r"\[(\d+\.\d+)\] ", line):
+            about = entries[match[1]]
         if line.strip() == "approve: [ ]":
             yield line.replace("[ ]", "[x]")
             continue

@@ -152,12 +152,12 @@ def _name(name: str) -> str:
 def _place(address: str) -> str:
     """Where somebody is: of the newer addresses one has many, which begin alike."""
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return fold(address)[:80]
-    if found.version == 4:
-        return str(found)
-    return str(ipaddress.ip_network((int(found), 64), strict=False))
+    if ip.version == 4:
+        return str(ip)
+    return str(ipaddress.ip_network((int(ip), 64), strict=False))
 
 
 def _bytes(password: str) -> bytes:

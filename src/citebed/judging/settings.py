@@ -64,8 +64,8 @@ class CampaignSettings:
     def from_json(cls, stored: dict[str, Any]) -> CampaignSettings:
         """As the database has them; what a newer version wrote besides is left out."""
         known = {field.name for field in fields(cls)}
-        given = {name: value for name, value in stored.items() if name in known}
-        return cls(**given | {"grades": tuple(given["grades"])})
+        values = {name: value for name, value in stored.items() if name in known}
+        return cls(**values | {"grades": tuple(values["grades"])})
 
     def changed(self, **changes: Any) -> CampaignSettings:
         """The same with other values; ``None`` leaves one as it is."""

@@ -73,13 +73,13 @@ def create_app(campaign: Campaign, *, secure: bool = True) -> FastAPI:
         uploads=site.path("work", "returns"),
         refused=site.refused,
     )
-    app.add_exception_handler(CitebedError, _told)  # type: ignore[arg-type]
+    app.add_exception_handler(CitebedError, _error_page)  # type: ignore[arg-type]
     app.add_exception_handler(RequestValidationError, _not_understood)  # type: ignore[arg-type]
     app.add_exception_handler(HTTPException, _no_such_page)  # type: ignore[arg-type]
     return app
 
 
-async def _told(request: Request, error: CitebedError) -> Response:
+async def _error_page(request: Request, error: CitebedError) -> Response:
     """Say what is wrong, and note who was not let in."""
     site = site_of(request)
     if isinstance(error, LinkRefused):
@@ -122,20 +122,20 @@ def _is_ours_to_mend(request: Request, error: CitebedError) -> bool:
 def _link_refused(request: Request) -> Response:
     contact = site_of(request).campaign.settings.contact
     ask = f" Write to {contact} for a new one." if contact else ""
-    told = (
+    message = (
         "This link does not open a list: it may be incomplete, have expired, or have been "
         f"replaced by a newer one.{ask}"
     )
-    return _answer(request, 403, "This link does not open a list", told)
+    return _answer(request, 403, "This link does not open a list", message)
 
 
 async def _not_understood(request: Request, error: RequestValidationError) -> Response:
     """Name the fields that are wrong; what stood in them is not sent back."""
-    told = "; ".join(
+    fields = "; ".join(
         f"{'.'.join(str(part) for part in each['loc'][1:])[:100] or 'body'}: {each['msg'][:200]}"
         for each in error.errors()[:5]
     )
-    return _answer(request, 422, "That was not understood", told)
+    return _answer(request, 422, "That was not understood", fields)
 
 
 async def _no_such_page(request: Request, error: HTTPException) -> Response:

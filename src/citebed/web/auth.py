@@ -69,13 +69,13 @@ async def _parsed(request: Request, files: int) -> FormData:
 
 
 def _texts(fields: Iterable[tuple[str, Any]]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for name, value in fields:
         if not isinstance(value, str) or "\0" in f"{name}{value}":
             raise BadForm(f"the field '{name[:50]}' is no text.")
         value.encode()
-        found[name] = f"{found[name]}\n{value}" if name in found else value
-    return found
+        texts[name] = f"{texts[name]}\n{value}" if name in texts else value
+    return texts
 
 
 Posted = Annotated[Fields, Depends(read_form)]

@@ -33,8 +33,8 @@ def show_questions(site: Here, session: auth.Organiser, said: str = "") -> HTMLR
     rows = site.campaign.questions.to_dicts()
     for row in rows:
         row["changes"] = difference(row["stated"], row["text"])
-    told = "The query is worded anew." if said == "worded" else ""
-    return site.page("questions", session=session, rows=rows, message=told)
+    message = "The query is worded anew." if said == "worded" else ""
+    return site.page("questions", session=session, rows=rows, message=message)
 
 
 @router.get("/reformulation/query", response_class=HTMLResponse)
@@ -101,17 +101,17 @@ def _desk(site: Site, query: str, search: int) -> dict[str, Any]:
         judged = judged_references(connection, question)
         cited = known_before(connection, question)
     shown = next((each for each in log if each.search == search), log[-1] if log else None)
-    found = shown.found if shown else ()
-    entries = site.entries([*found, *chosen])
+    doc_ids = shown.found if shown else ()
+    entries = site.entries([*doc_ids, *chosen])
     return {
         "question": question,
         "text": shown.text if shown else text,
         "wording": text,
         "shown": shown,
         "words": site.query_words,
-        "hits": [(entries[doc], site.abstracts(doc), doc, doc in chosen) for doc in found],
+        "hits": [(entries[doc], site.abstracts(doc), doc, doc in chosen) for doc in doc_ids],
         "cited": dict.fromkeys(cited, "cited") | {each.doc_id: _said(each) for each in judged},
-        "finds": sum(doc not in cited for doc in found),
+        "finds": sum(doc not in cited for doc in doc_ids),
         "judged": [(each, _said(each)) for each in judged],
         "marks": [(entries[doc], doc) for doc in chosen],
         "log": log,
@@ -154,8 +154,8 @@ def show_disagreements(site: Here, session: auth.Organiser) -> HTMLResponse:
     texts = dict(site.campaign.questions.select("query_id", "text").iter_rows())
     entries = site.entries({row["doc_id"] for row in rows})
     found = [
-        (query, texts[query], entries[doc_id], site.abstracts(doc_id), list(said))
-        for (query, doc_id, _), said in groupby(
+        (query, texts[query], entries[doc_id], site.abstracts(doc_id), list(judgements))
+        for (query, doc_id, _), judgements in groupby(
             rows, key=lambda row: (row["query_id"], row["doc_id"], row["phase"])
         )
     ]

@@ -72,5 +72,5 @@ def show_left(site: Here, token: str) -> HTMLResponse:
     """That nobody will write again."""
     with site.campaign.reading() as connection:
         form_of_link(site.campaign, connection, token)
-    told = "We will not write to you again. What you answered stays; thank you for it."
-    return site.page("message", heading="You will hear no more from us", message=told)
+    message = "We will not write to you again. What you answered stays; thank you for it."
+    return site.page("message", heading="You will hear no more from us", message=message)

@@ -128,9 +128,9 @@ def _dashboard(site: Site, session: Session, message: str, link: str = "") -> HT
 def _by_file(rows: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any]]]]:
     """Problems, those of one return together."""
     return [
-        (found[0]["file"], found)
+        (problems[0]["file"], problems)
         for _, group in groupby(rows, key=lambda row: row["return_id"])
-        for found in [list(group)]
+        for problems in [list(group)]
     ]
 
 
@@ -148,8 +148,8 @@ def remind(site: Here, session: auth.Organiser, said: auth.Checked) -> HTMLRespo
     """Write reminders into the outbox; the same click again writes none twice."""
     days = auth.number(said.get("days", "7"), "days", 0, 365)
     written = site.campaign.remind(after_days=days)
-    told = f"{count(len(written), 'mail')} written to the outbox ({site.campaign.outbox})."
-    return _dashboard(site, session, told)
+    message = f"{count(len(written), 'mail')} written to the outbox ({site.campaign.outbox})."
+    return _dashboard(site, session, message)
 
 
 @router.post("/links/revoke")
@@ -180,5 +180,5 @@ def exclude(site: Here, said: auth.Checked) -> Response:
 def close(site: Here, session: auth.Organiser, _: auth.Checked) -> HTMLResponse:
     """Close phase one, as the verb does."""
     number = site.campaign.close_phase_one(session.organiser)
-    told = f"Phase one is closed: {count(number, 'question')} of co-authors set aside."
-    return _dashboard(site, session, told)
+    message = f"Phase one is closed: {count(number, 'question')} of co-authors set aside."
+    return _dashboard(site, session, message)

@@ -95,32 +95,32 @@ def answer(site: Here, session: auth.Organiser, said: auth.Checked) -> HTMLRespo
         recorded = site.campaign.enter(_answers(code, said), session.organiser, number)
     except CitebedError as error:
         return _page(site, session, number, code, problem=str(error))
-    told = f"Entered: {count(recorded.questions, 'question')}, "
-    told += f"{count(recorded.judgements, 'new judgement')}."
+    message = f"Entered: {count(recorded.questions, 'question')}, "
+    message += f"{count(recorded.judgements, 'new judgement')}."
     if "settle" in said:
         _settle(site.campaign, number, session)
-        told += " Its problems are settled."
-    return _page(site, session, number, code, message=told)
+        message += " Its problems are settled."
+    return _page(site, session, number, code, message=message)
 
 
 def _answers(code: str, said: Fields) -> Answers:
     """The fields of the page: ``question-1``, ``said-1-3``, ``comment-1-3``, ``better-1`` …"""
-    found = Answers(code)
+    answers = Answers(code)
     for name, value in said.items():
         place = re.fullmatch(r"(question|said|approved|better)-(\d{1,3})(?:-(\d{1,5}))?", name)
         if place is None or not value.strip():
             continue
         query, paper = int(place[2]), int(place[3] or 0)
         if place[1] == "question":
-            found.questions[query] = value
+            answers.questions[query] = value
         elif place[1] == "said":
             comment = said.get(f"comment-{query}-{paper}", "")
             # What was left as the page showed it may have been changed by its author meanwhile.
             if f"{value} {comment}" != said.get(f"was-{query}-{paper}"):
-                found.ratings[query, paper] = Rating(_value(value), comment)
+                answers.ratings[query, paper] = Rating(_value(value), comment)
         else:
-            found.approved[query] = value if place[1] == "better" else True
-    return found
+            answers.approved[query] = value if place[1] == "better" else True
+    return answers
 
 
 def _value(text: str) -> int | None:
@@ -150,5 +150,5 @@ def read_again(site: Here, session: auth.Organiser, said: auth.Checked) -> HTMLR
     """Read a stored return anew, as ``returns --again`` does."""
     number = auth.number(said.get("return", ""), "return", 1, 2**31 - 1)
     done = site.campaign.read_again(number)
-    told = "; ".join(f"{each.name}: {each.outcome}" for each in done)
-    return _page(site, session, number, "", message=f"Read anew. {told}")
+    outcomes = "; ".join(f"{each.name}: {each.outcome}" for each in done)
+    return _page(site, session, number, "", message=f"Read anew. {outcomes}")

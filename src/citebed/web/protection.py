@@ -106,9 +106,9 @@ def is_from_another_site(headers: Headers, ours: str = "") -> bool:
     All current browsers say so themselves. For others, whose `Origin` is ``null`` on pages that
     tell no referrer, the forms' own tokens decide.
     """
-    told = headers.get("sec-fetch-site")
-    if told is not None:
-        return told not in ("same-origin", "none")
+    fetch_site = headers.get("sec-fetch-site")
+    if fetch_site is not None:
+        return fetch_site not in ("same-origin", "none")
     origin = headers.get("origin", "null")
     hosts = {ours, headers.get("host", "")} - {""}
     return origin != "null" and _host_of(origin) not in hosts
@@ -170,13 +170,13 @@ def _bounded(receive: Receive) -> Receive:
 
 def _again(body: bytes, receive: Receive) -> Receive:
     """Hand a body on that was read already."""
-    given = False
+    handed_on = False
 
     async def receiving() -> Message:
-        nonlocal given
-        if given:
+        nonlocal handed_on
+        if handed_on:
             return await receive()
-        given = True
+        handed_on = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return receiving

@@ -88,10 +88,10 @@ class Site:
 
     def entries(self, doc_ids: Iterable[str]) -> dict[str, Entry]:
         """How documents of the collection are shown."""
-        found = {doc_id: self._lookup.document(doc_id) for doc_id in doc_ids}
+        documents = {doc_id: self._lookup.document(doc_id) for doc_id in doc_ids}
         return {
             doc_id: entry_of(0, document) if document else Entry(0, doc_id)
-            for doc_id, document in found.items()
+            for doc_id, document in documents.items()
         }
 
     def path(self, *parts: str, **query: Any) -> str:

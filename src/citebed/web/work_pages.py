@@ -68,14 +68,14 @@ def take_in(site: Here, session: auth.Organiser, files: auth.Uploaded) -> HTMLRe
     """Take in what came back, as the verb does."""
     if not files:
         raise CitebedError("choose the files that came back.")
-    told = []
+    lines = []
     for name, content in files:
         if len(content) > LARGEST:
-            told.append(f"{name}: refused, it is larger than {LARGEST >> 20} MB.")
+            lines.append(f"{name}: refused, it is larger than {LARGEST >> 20} MB.")
             continue
         done = site.campaign.returned(name, content)
-        told += [f"{each.name}: {each.summary()}." for each in done]
-    return _work(site, session, *told)
+        lines += [f"{each.name}: {each.summary()}." for each in done]
+    return _work(site, session, *lines)
 
 
 @router.post("/work/pool", response_class=HTMLResponse)
@@ -95,9 +95,9 @@ def second(site: Here, session: auth.Organiser, said: auth.Checked) -> HTMLRespo
     if "@" not in email:
         raise CitebedError(f"'{email[:100]}' is no mail address; expected name@host.")
     is_new = site.campaign.second_judge(query, name or email, email)
-    told = "They are asked with the next invitations." if is_new else (
+    message = "They are asked with the next invitations." if is_new else (
         "There is nothing on that list that they were not asked about.")  # fmt: skip
-    return _work(site, session, told)
+    return _work(site, session, message)
 
 
 @router.get("/judgements", response_class=HTMLResponse)

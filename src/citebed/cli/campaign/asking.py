@@ -70,10 +70,10 @@ def new(
     chosen |= {"grades": words, "relevant_from": relevant_from}
     made = new_campaign(folder, collection, papers, database=database, **chosen)
     with made.reading() as connection:
-        from citebed.judging.results.status import campaign_counts, references_found
+        from citebed.judging.results.status import campaign_counts, references_matched
 
         typer.echo(campaign_counts(made, connection))
-        inside, every = references_found(made, connection)
+        inside, every = references_matched(made, connection)
         typer.echo(f"{inside} of their {count(every, 'reference')} are in the collection")
     _note_where_links_lead(made)
     say(f"Its database is {printable(made.database.url)}. Next: citebed campaign invite "
@@ -117,8 +117,8 @@ def settings(
     )
     for name in ("title", "organiser", "contact", "address"):
         typer.echo(f"{name}: {getattr(opened.settings, name)}")
-    told = opened.settings.guidelines
-    typer.echo(f"guidelines: {count(len(told.split()), 'word') if told else 'none'}")
+    guide = opened.settings.guidelines
+    typer.echo(f"guidelines: {count(len(guide.split()), 'word') if guide else 'none'}")
 
 
 @campaign.command()
@@ -148,7 +148,7 @@ def invite(
     """
     opened = open_folder(folder)
     written = opened.invite(_ways(forms), outbox, on=on.date() if on else None)
-    _told(opened, written, outbox, send)
+    _report_mails(opened, written, outbox, send)
 
 
 @campaign.command()
@@ -165,14 +165,14 @@ def remind(
     """
     opened = open_folder(folder)
     written = opened.remind(_ways(forms), outbox, after_days=after_days)
-    _told(opened, written, outbox, send)
+    _report_mails(opened, written, outbox, send)
 
 
 def _ways(forms: str) -> list[str]:
     return [way.strip() for way in forms.split(",") if way.strip()]
 
 
-def _told(opened: Campaign, written: list[Path], outbox: Path | None, send: bool) -> None:
+def _report_mails(opened: Campaign, written: list[Path], outbox: Path | None, send: bool) -> None:
     place = printable(outbox or opened.outbox)
     typer.echo(f"wrote {count(len(written), 'mail')} into {place}")
     if written:

@@ -128,22 +128,22 @@ def tables(
 
 
 def print_tables(
-    found: dict[str, pl.DataFrame], only: list[str] | None, style: str, *, simulated: bool
+    tables: dict[str, pl.DataFrame], only: list[str] | None, style: str, *, simulated: bool
 ) -> None:
     """Some or all tables, each under its title."""
     from citebed.judging.results.tables import TITLES
     from citebed.report.grid import Grid
 
-    names = only or list(found)
+    names = only or list(tables)
     for name in names:
-        if name not in found:
-            raise UnknownName("table", name, found)
+        if name not in tables:
+            raise UnknownName("table", name, tables)
     if style in ("json", "csv"):
-        print_rows([{"table": name, **row} for name in names for row in found[name].to_dicts()],
+        print_rows([{"table": name, **row} for name in names for row in tables[name].to_dicts()],
                    style)  # fmt: skip
         return
     for name in names:
-        table = found[name].drop("simulated", strict=False)  # the title says so
+        table = tables[name].drop("simulated", strict=False)  # the title says so
         rows = [
             ["" if cell is None else _figure(cell) for cell in row] for row in table.iter_rows()
         ]

@@ -68,16 +68,16 @@ def record(
                 unread.append(Unread(0, f"question {number}: {_OLDER}: '{stands.text}' stays"))
     known = items_of(connection, form)
     places, verdicts = [], []
-    for (question, entry), said in sorted(answers.ratings.items()):
+    for (question, entry), rating in sorted(answers.ratings.items()):
         item = known.get((question, entry))
-        why = _unfit(store, form, said) if item is not None else "no such question or paper"
+        why = _unfit(store, form, rating) if item is not None else "no such question or paper"
         if item is None or why:
             unread.append(Unread(0, f"question {question}, paper {entry}: {why}"))
             continue
         places.append(f"question {question}, paper {entry}")
-        verdicts.append(Verdict(item, said.value, fold(said.comment)[:LONGEST]))
-    told = save_all(connection, [(source, verdict) for verdict in verdicts])
-    outcomes = [each.outcome for each in told if isinstance(each, Saved)]
+        verdicts.append(Verdict(item, rating.value, fold(rating.comment)[:LONGEST]))
+    saved = save_all(connection, [(source, verdict) for verdict in verdicts])
+    outcomes = [each.outcome for each in saved if isinstance(each, Saved)]
     unread += [
         Unread(0, f"{place}: {_OLDER}; that one stays")
         for place, outcome in zip(places, outcomes, strict=True)
@@ -91,10 +91,10 @@ def record(
     return Recorded(stated, new, outcomes.count("same"), tuple(unread))
 
 
-def _unfit(store: CampaignStore, form: FormRow, said: Rating) -> str:
+def _unfit(store: CampaignStore, form: FormRow, rating: Rating) -> str:
     values = store.settings.values(form.phase)
-    if said.value is not None and said.value not in values:
-        return f"{said.value} is not one of {values[0]} to {values[-1]}"
+    if rating.value is not None and rating.value not in values:
+        return f"{rating.value} is not one of {values[0]} to {values[-1]}"
     return ""
 
 
@@ -114,10 +114,10 @@ def judge(
     store: CampaignStore, connection: Connection, form: FormRow, verdict: Verdict, source: Source
 ) -> Saved:
     """One judgement of a form."""
-    [told] = judge_all(store, connection, [(form, verdict, source)])
-    if isinstance(told, CitebedError):
-        raise told
-    return told
+    [outcome] = judge_all(store, connection, [(form, verdict, source)])
+    if isinstance(outcome, CitebedError):
+        raise outcome
+    return outcome
 
 
 def judge_all(
@@ -125,7 +125,7 @@ def judge_all(
 ) -> list[SaveOutcome]:
     """Judgements of many forms; what does not fit its form is refused."""
     listed = _listed(connection, clicks)
-    told: list[SaveOutcome | None] = []
+    outcomes: list[SaveOutcome | None] = []
     acts = []
     for form, verdict, source in clicks:
         wrong: CitebedError | None = None
@@ -135,9 +135,9 @@ def judge_all(
             wrong = CitebedError(f"{why}.")
         else:
             acts.append((source, verdict._replace(comment=fold(verdict.comment)[:LONGEST])))
-        told.append(wrong)
+        outcomes.append(wrong)
     saved = iter(save_all(connection, acts))
-    return [next(saved) if each is None else each for each in told]
+    return [next(saved) if each is None else each for each in outcomes]
 
 
 def _listed(connection: Connection, clicks: Sequence[Click]) -> set[tuple[int, int]]:
@@ -298,14 +298,14 @@ def save_clicks(
 ) -> list[SaveOutcome]:
     """Save what may be saved, in the order given; of the others tell why not."""
     opened = forms_of_links(store, connection, [click.token for click in clicks])
-    told: list[SaveOutcome | None] = []
+    outcomes: list[SaveOutcome | None] = []
     let_in = []
     for click in clicks:
         form = opened[click.token]
-        told.append(form if isinstance(form, LinkRefused) else None)
+        outcomes.append(form if isinstance(form, LinkRefused) else None)
         if not isinstance(form, CitebedError):
             source = Source(form.person_id, form.id, WEB, click.at)
             source = source._replace(browser=click.browser, sequence=click.sequence)
             let_in.append((form, click.verdict, source))
     saved = iter(judge_all(store, connection, let_in))
-    return [next(saved) if each is None else each for each in told]
+    return [next(saved) if each is None else each for each in outcomes]

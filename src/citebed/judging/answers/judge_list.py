@@ -79,8 +79,8 @@ def judge_list(
     listing = _Listing(connection, form, abstract)
     if form.phase == 2:
         asked = zip(sheet.queries, form.content["asked"], strict=True)
-        found = tuple(listing.worded(query, stored) for query, stored in asked)
-        return JudgeList(sheet, found)
+        queries = tuple(listing.worded(query, stored) for query, stored in asked)
+        return JudgeList(sheet, queries)
     blank = tuple(
         ListedItem(0, entry, listing.abstract(("reference", entry.number)))
         for entry in sheet.references
@@ -94,7 +94,7 @@ class _Listing:
     def __init__(self, connection: Connection, form: FormRow, abstract: Abstracts) -> None:
         self._connection, self._form, self._abstract = connection, form, abstract
         self._items = items_of(connection, form)
-        self._said = said_of(connection, form, list(self._items.values()))
+        self._said = judgements_of(connection, form, list(self._items.values()))
         self._documents = dict(self._doc_ids())
 
     def _doc_ids(self) -> Iterator[tuple[tuple[str, int], str | None]]:
@@ -116,9 +116,9 @@ class _Listing:
 
     def _paper(self, question: int, entry: Entry) -> ListedItem:
         item = self._items[question, entry.number]
-        said = self._said.get(item)
-        told = (True, said.value, said.comment) if said is not None else ()
-        return ListedItem(item, entry, self.abstract(("item", item)), *told)
+        judgement = self._said.get(item)
+        rating = (True, judgement.value, judgement.comment) if judgement is not None else ()
+        return ListedItem(item, entry, self.abstract(("item", item)), *rating)
 
     def stated(self, sheet: Sheet) -> Iterator[ListedQuestion]:
         """The questions of phase one so far."""
@@ -135,7 +135,7 @@ class _Listing:
         papers = tuple(self._paper(query.number, entry) for entry in query.entries)
         if not query.own:
             return ListedQuestion(query.number, query.text, papers, own=False)
-        said = last_approval(self._connection, stored["wording"], self._form.person_id)
+        approval = last_approval(self._connection, stored["wording"], self._form.person_id)
         corrected = select(wordings.c.text).where(
             wordings.c.question_id == stored["question"],
             wordings.c.kind == "corrected",
@@ -147,12 +147,12 @@ class _Listing:
             query.text,
             papers,
             query.stated,
-            said.approved if said is not None else None,
+            approval.approved if approval is not None else None,
             self._connection.scalar(last) or "",
         )
 
 
-def said_of(connection: Connection, form: FormRow, wanted: list[int]) -> dict[int, Row[Any]]:
+def judgements_of(connection: Connection, form: FormRow, wanted: list[int]) -> dict[int, Row[Any]]:
     """The last word of a form's judge on items."""
     mine = (judgements.c.person_id == form.person_id) & judgements.c.item_id.in_(wanted)
     rows = connection.execute(select(judgements).where(mine, CURRENT))
@@ -183,8 +183,8 @@ class QueryWords:
         self._terms = lru_cache(1000)(self._terms_of)
 
     def _terms_of(self, query: str) -> frozenset[str]:
-        found = (self._term(word) for word, _, _ in word_spans(query))
-        return frozenset(term for term in found if term is not None and is_telling(term))
+        terms = (self._term(word) for word, _, _ in word_spans(query))
+        return frozenset(term for term in terms if term is not None and is_telling(term))
 
     def marked(self, text: str, query: str) -> list[tuple[str, bool]]:
         """A text in pieces, and whether each is a word of the query."""

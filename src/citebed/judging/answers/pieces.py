@@ -50,8 +50,8 @@ class Part(NamedTuple):
         if declared.get_content_type() != "text/html":
             return decoded(self.content, charset)
         inside = _META.search(self.content[:4096])
-        found = decoded(self.content, charset or (inside[1].decode() if inside else None))
-        return found._replace(text=lines_of_html(found.text))
+        page = decoded(self.content, charset or (inside[1].decode() if inside else None))
+        return page._replace(text=lines_of_html(page.text))
 
 
 def parts_of(path: Path) -> list[Part]:
@@ -102,8 +102,8 @@ def _date_of(mail: Message) -> datetime | None:
     """When a mail came, by the last server on its way; else when its sender's clock says."""
     for text in (str(mail["Received"]).rpartition(";")[2], str(mail["Date"])):
         with suppress(OverflowError, TypeError, ValueError):  # else the next one may say it
-            found = parsedate_to_datetime(text)
-            return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+            at = parsedate_to_datetime(text)
+            return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
     return None
 
 
@@ -137,14 +137,14 @@ def read_form(part: Part) -> tuple[str, Answers] | None:
         return "pdf", pdf_form.read(part.content)
     text, guess = part.text()
     if html_form.is_this_form(text):
-        via, found = "html", html_form.read(text)
+        via, answers = "html", html_form.read(text)
     elif text_form.is_this_form(text):
-        via, found = "text", text_form.read(text)
+        via, answers = "text", text_form.read(text)
     else:
         return None
     if guess:
-        found.unread.insert(0, Unread(0, guess))
-    return via, found
+        answers.unread.insert(0, Unread(0, guess))
+    return via, answers
 
 
 _MEANT = {
@@ -205,14 +205,14 @@ def _guessed(content: bytes, wrong: str, *, declared: bool) -> Decoded:
     """UTF-8 where it is, ISO-2022-JP by its escapes, else Windows-1252; and which of them."""
     if any(mark in content for mark in _JAPANESE):
         try:
-            return Decoded(content.decode("iso2022_jp_ext"), _told(wrong, "ISO-2022-JP"))
+            return Decoded(content.decode("iso2022_jp_ext"), _guess_note(wrong, "ISO-2022-JP"))
         except UnicodeDecodeError:
             pass  # no such text after all: the next guess is told
     text, is_mended = decode(content)
     if not is_mended:
-        return Decoded(text, _told(wrong, "UTF-8") if declared else "")
-    return Decoded(text, _told(wrong, "Windows-1252"))
+        return Decoded(text, _guess_note(wrong, "UTF-8") if declared else "")
+    return Decoded(text, _guess_note(wrong, "Windows-1252"))
 
 
-def _told(wrong: str, guess: str) -> str:
+def _guess_note(wrong: str, guess: str) -> str:
     return f"{wrong}: read as {guess}. Look whether its words are right"

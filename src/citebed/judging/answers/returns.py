@@ -60,14 +60,14 @@ def read_returns(
     of a return that is stored.
     """
     several = [paths] if isinstance(paths, str | Path) else paths
-    found = [each for path in several for each in _found(store, Path(path), again)]
+    files = [each for path in several for each in _files_at(store, Path(path), again)]
     done: list[Returned] = []  # all are there before one is taken in
-    for given in found:
+    for file in files:
         try:
-            parts = parts_of(given) if isinstance(given, Path) else [given]
+            parts = parts_of(file) if isinstance(file, Path) else [file]
         except FormatError as error:
             unread = (Unread(error.line or 0, error.what),)
-            done.append(Returned(str(given), "refused", unread=unread))
+            done.append(Returned(str(file), "refused", unread=unread))
             continue
         done += _take_all(store, parts, again)
     put_rules_on_record(store)
@@ -89,7 +89,7 @@ def read_stored(store: CampaignStore, return_id: int) -> list[Returned]:
     return done
 
 
-def _found(store: CampaignStore, path: Path, again: bool) -> Iterator[Path | Part]:
+def _files_at(store: CampaignStore, path: Path, again: bool) -> Iterator[Path | Part]:
     """The files that a path names, or what is stored under its name."""
     if path.is_dir():
         kept = [each for each in path.rglob("*") if each.is_file()]
@@ -146,12 +146,12 @@ def _take(store: CampaignStore, part: Part, again: bool, connection: Connection)
 def _read(part: Part) -> tuple[str | None, Answers | None, tuple[Unread, ...]]:
     """The way a piece was answered and its answers, or why it has none."""
     try:
-        found = read_form(part)
+        answers = read_form(part)
     except CitebedError as error:
         return None, None, (Unread(0, str(error)),)
-    if found is None:
+    if answers is None:
         return None, None, (Unread(0, "no form of ours: neither text, PDF nor answer file"),)
-    return *found, ()
+    return *answers, ()
 
 
 def _keep(
@@ -205,10 +205,10 @@ def returned_file(store: CampaignStore, connection: Connection, return_id: int) 
     """What came back, as it is stored, with the code of its form if that is known."""
     mine = (returns.c.id == return_id) & (returns.c.campaign_id == store.id)
     chosen = select(returns, forms.c.code).outerjoin(forms, forms.c.id == returns.c.form_id)
-    found = connection.execute(chosen.where(mine)).first()
-    if found is None:
+    row = connection.execute(chosen.where(mine)).first()
+    if row is None:
         raise CitebedError(f"there is no return {return_id} in this campaign.")
-    return found
+    return row
 
 
 def text_of(returned: Row[Any]) -> str:
@@ -251,7 +251,7 @@ def settle_problems(store: CampaignStore, *wanted: int | str, who: str = "organi
     A number or a name that is none of the campaign's is an error, and nothing is settled then.
     """
     with store.writing() as connection:
-        found: set[int] = set()
+        numbers: set[int] = set()
         for each in wanted:
             column = problems.c.id if isinstance(each, int) else returns.c.name
             chosen = select(problems.c.id).join(returns, returns.c.id == problems.c.return_id)
@@ -260,7 +260,7 @@ def settle_problems(store: CampaignStore, *wanted: int | str, who: str = "organi
             if not known:
                 what = "problem" if isinstance(each, int) else "file with problems"
                 raise CitebedError(f"there is no {what} '{each}' in this campaign.")
-            found |= known
-        fresh = problems.c.id.in_(found) & problems.c.settled_at.is_(None)
+            numbers |= known
+        fresh = problems.c.id.in_(numbers) & problems.c.settled_at.is_(None)
         done = update(problems).where(fresh).values(settled_at=now(), settled_by=who)
         return int(connection.execute(done).rowcount)

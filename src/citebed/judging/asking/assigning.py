@@ -40,7 +40,7 @@ from citebed.judging.store.schema import (
 
 def assign_phase_one(store: CampaignStore, on: date) -> list[int]:
     """Make the forms of all authors of papers that are online on that day; the new ones' ids."""
-    asked = select(forms.c.id).where(
+    assigned = select(forms.c.id).where(
         forms.c.paper_id == authorships.c.paper_id,
         forms.c.person_id == authorships.c.person_id,
         forms.c.phase == 1,
@@ -50,7 +50,7 @@ def assign_phase_one(store: CampaignStore, on: date) -> list[int]:
         .join(papers, papers.c.id == authorships.c.paper_id)
         .join(people, people.c.id == authorships.c.person_id)
         .where(papers.c.campaign_id == store.id, people.c.opted_out_at.is_(None))
-        .where(people.c.email.is_not(None), ~asked.exists())
+        .where(people.c.email.is_not(None), ~assigned.exists())
         .where(papers.c.online_on.is_(None) | (papers.c.online_on <= on))
         .order_by(papers.c.id, authorships.c.position)
     )
@@ -64,11 +64,11 @@ def assign_phase_one(store: CampaignStore, on: date) -> list[int]:
 def assign_phase_two(store: CampaignStore) -> list[int]:
     """Make forms for pooled documents that the question's author was not asked about; the ids."""
     with store.writing() as connection:
-        asked = _asked_before(store, connection)
+        before = _listed_before(store, connection)
         lists: dict[tuple[int, int], list[dict[str, Any]]] = {}
         for question in live_questions(store, connection):
             person = question.person_id
-            listed = _listed(store, connection, question.id, person, asked)
+            listed = _listed(store, connection, question.id, person, before)
             if listed is not None and question.opted_out_at is None:
                 lists.setdefault((question.paper_id, person), []).append(listed)
         return [
@@ -93,13 +93,13 @@ def assign_second_judge(store: CampaignStore, query_id: str, name: str, email: s
         person = person_of(connection, store.id, Author(name, email.lower()))
         if person == question.person_id:
             raise CitebedError(f"{email} is the author of '{query_id}': name somebody else.")
-        listed = _listed(store, connection, question.id, person, _asked_before(store, connection))
+        listed = _listed(store, connection, question.id, person, _listed_before(store, connection))
         if listed is None:
             return None
         return _add_second(store, connection, question.paper_id, person, [listed])
 
 
-def _asked_before(store: CampaignStore, connection: Connection) -> set[tuple[int, int]]:
+def _listed_before(store: CampaignStore, connection: Connection) -> set[tuple[int, int]]:
     """Who was asked about which items in phase two."""
     mine = (forms.c.campaign_id == store.id) & (forms.c.phase == 2)
     rows = connection.execute(select(forms.c.person_id, forms.c.content).where(mine))
@@ -116,20 +116,20 @@ def _listed(
     connection: Connection,
     question: int,
     person: int,
-    asked: set[tuple[int, int]],
+    before: set[tuple[int, int]],
 ) -> dict[str, Any] | None:
     """What a form says of a question: its wording, and the items in this judge's order."""
     fresh = {
         doc_id: item
         for doc_id, item in _pooled(connection, question).items()
-        if (person, item) not in asked
+        if (person, item) not in before
     }
     if not fresh:
         return None
     order = shown_order(list(fresh), store.secret, str(person))
     wording = wording_of(connection, question)
-    found = [fresh[doc_id] for doc_id in order]
-    return {"question": question, "wording": wording.id, "items": found}
+    ordered = [fresh[doc_id] for doc_id in order]
+    return {"question": question, "wording": wording.id, "items": ordered}
 
 
 def _add_second(
@@ -188,7 +188,7 @@ def sheet_of(store: CampaignStore, connection: Connection, form: FormRow) -> She
         list_url=f"{link}/papers",
         references=_cited(connection, form.paper_id) if form.phase == 1 else (),
         questions=settings.questions,
-        queries=tuple(_asked(connection, form)) if form.phase == 2 else (),
+        queries=tuple(_listed_queries(connection, form)) if form.phase == 2 else (),
         simulated=store.simulated,
     )
 
@@ -200,7 +200,7 @@ def _cited(connection: Connection, paper: int) -> tuple[Entry, ...]:
     return tuple(Entry(*row) for row in rows)
 
 
-def _asked(connection: Connection, form: FormRow) -> Iterable[ListedQuery]:
+def _listed_queries(connection: Connection, form: FormRow) -> Iterable[ListedQuery]:
     for number, query in enumerate(form.content["asked"], 1):
         rows = connection.execute(
             select(items.c.id, items.c.shown).where(items.c.id.in_(query["items"]))

@@ -36,11 +36,11 @@ def token(store: CampaignStore, code: str, expires_at: datetime) -> str:
     return f"{payload}.{_signature(store, payload)}"
 
 
-def code_of(store: CampaignStore, given: str, at: datetime) -> str | None:
+def code_of(store: CampaignStore, signed: str, at: datetime) -> str | None:
     """The code of the form that a token opens; ``None`` if it is forged or expired."""
-    payload, _, signature = given.rpartition(".")
-    given_bytes = signature.encode("utf-8", "surrogatepass")
-    if not hmac.compare_digest(_signature(store, payload).encode(), given_bytes):
+    payload, _, signature = signed.rpartition(".")
+    claimed = signature.encode("utf-8", "surrogatepass")
+    if not hmac.compare_digest(_signature(store, payload).encode(), claimed):
         return None
     code, _, expiry = payload.partition(".")
     return code if at.timestamp() < int(expiry, 16) else None
@@ -67,20 +67,20 @@ class LinkRefused(CitebedError):
         self.form_id = form_id
 
 
-def form_of_link(store: CampaignStore, connection: Connection, given: str) -> FormRow:
+def form_of_link(store: CampaignStore, connection: Connection, signed: str) -> FormRow:
     """The form that a link's token opens; a link that was renewed since opens nothing."""
-    found = forms_of_links(store, connection, [given])[given]
-    if isinstance(found, LinkRefused):
-        raise found
-    return found
+    form = forms_of_links(store, connection, [signed])[signed]
+    if isinstance(form, LinkRefused):
+        raise form
+    return form
 
 
 def forms_of_links(
-    store: CampaignStore, connection: Connection, given: Collection[str]
+    store: CampaignStore, connection: Connection, signed: Collection[str]
 ) -> dict[str, FormRow | LinkRefused]:
     """The forms that tokens open, or why one opens none."""
     at = now()
-    codes = {each: code_of(store, each, at) for each in set(given)}
+    codes = {each: code_of(store, each, at) for each in set(signed)}
     wanted = [code for code in codes.values() if code is not None]
     mine = (forms.c.campaign_id == store.id) & forms.c.code.in_(wanted)
     rows = connection.execute(select(forms).where(mine)) if wanted else ()

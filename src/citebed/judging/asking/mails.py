@@ -337,14 +337,14 @@ def _hand_in(server: smtplib.SMTP, content: bytes, attempt: int) -> tuple[str, s
     try:
         server.send_message(message_from_bytes(content, policy=default))
     except smtplib.SMTPRecipientsRefused as error:
-        code, said = next(iter(error.recipients.values()))
+        code, reply = next(iter(error.recipients.values()))
     except smtplib.SMTPResponseException as error:
-        code, said = error.smtp_code, error.smtp_error  # type: ignore[assignment]
+        code, reply = error.smtp_code, error.smtp_error  # type: ignore[assignment]
     else:
         return "sent", None
-    told = f"{code} {said.decode('utf-8', 'replace') if isinstance(said, bytes) else said}"
+    error_text = f"{code} {reply.decode('utf-8', 'replace') if isinstance(reply, bytes) else reply}"
     again = 400 <= code < 500 and attempt < MOST_ATTEMPTS
-    return ("written" if again else "failed"), told[:500]
+    return ("written" if again else "failed"), error_text[:500]
 
 
 def _connected(smtp: Smtp) -> smtplib.SMTP:

@@ -76,15 +76,15 @@ def read_papers(path: str | Path, collection: Collection) -> list[SourcePaper]:
     text = with_newlines(decode(read_small(path, _MOST_BYTES))[0])
     rows = _from_bibtex(path, text) if path.suffix.lower() == ".bib" else _from_csv(path, text)
     lookup = Lookup(collection)
-    found = [_paper(path, line, row, lookup) for line, row in rows]
-    if not found:
+    sources = [_paper(path, line, row, lookup) for line, row in rows]
+    if not sources:
         raise FormatError(path, None, "no paper in it; expected a line or an entry per paper.")
     seen: set[str] = set()
-    for paper in found:
+    for paper in sources:
         if paper.label in seen:
             raise FormatError(path, None, f"the paper '{paper.label}' stands there twice.")
         seen.add(paper.label)
-    return found
+    return sources
 
 
 def _from_csv(path: Path, text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
@@ -165,17 +165,17 @@ def _paper(path: Path, line: int, row: Mapping[str, str], lookup: Lookup) -> Sou
 
 
 def _authors(path: Path, line: int, text: str) -> tuple[Author, ...]:
-    found: dict[str, Author] = {}
+    authors: dict[str, Author] = {}
     for each in filter(str.strip, text.split(";")):
         name, mail = parseaddr(each.strip()) if "@" in each else (each, "")
         name = fold(re.sub(r"[\x00-\x1f\x7f]+", " ", name).replace("<>", ""))
         if "@" in each and not _ADDRESS.fullmatch(mail):
             raise FormatError(path, line, f"'{each.strip()[:80]}'; expected Name <name@host>.")
         author = Author(name or mail, mail.lower() or None)
-        if author.email is not None and author.email in found:
+        if author.email is not None and author.email in authors:
             raise FormatError(path, line, f"the address {mail} stands there twice.")
-        found[author.email or f"{len(found)}"] = author
-    return tuple(found.values())
+        authors[author.email or f"{len(authors)}"] = author
+    return tuple(authors.values())
 
 
 class Lookup:
@@ -230,19 +230,19 @@ def entry_of(number: int, document: Document) -> Entry:
     return Entry(number, document.title, authors, document.year, link)
 
 
-def add_papers(store: CampaignStore, found: list[SourcePaper]) -> int:
+def add_papers(store: CampaignStore, sources: list[SourcePaper]) -> int:
     """Put source papers into a campaign and tell how many are new; the others stay as they are."""
     with store.writing() as connection:
-        added = insert_papers(connection, store.id, found)
+        added = insert_papers(connection, store.id, sources)
         store.log(connection, "papers", added=added)
     return added
 
 
-def insert_papers(connection: Connection, campaign: int, found: Iterable[SourcePaper]) -> int:
+def insert_papers(connection: Connection, campaign: int, sources: Iterable[SourcePaper]) -> int:
     """Put those into a campaign that it does not have; how many."""
     mine = papers.c.campaign_id == campaign
     known = set(connection.scalars(select(papers.c.label).where(mine)))
-    fresh = [paper for paper in found if paper.label not in known]
+    fresh = [paper for paper in sources if paper.label not in known]
     for paper in fresh:
         _add_paper(connection, campaign, paper)
     return len(fresh)

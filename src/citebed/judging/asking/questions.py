@@ -76,11 +76,11 @@ def live_questions(store: CampaignStore, connection: Connection) -> Iterator[Row
 def question_row(store: CampaignStore, connection: Connection, query_id: str) -> Row[Any]:
     """The question of that id."""
     every = all_questions(store)
-    found = connection.execute(every.where(questions.c.query_id == query_id)).first()
-    if found is None:
+    row = connection.execute(every.where(questions.c.query_id == query_id)).first()
+    if row is None:
         known = (each.query_id for each in connection.execute(every))
         raise UnknownName("query", query_id, known)
-    return found
+    return row
 
 
 def author_of(connection: Connection, question: int) -> int:
@@ -115,15 +115,15 @@ def set_aside(store: CampaignStore, connection: Connection) -> dict[int, dict[st
     What has no relevant document is seen from the answers as they are, which on the web come one
     by one; what co-authors asked is set aside when phase one is closed.
     """
-    found = {
+    excluded = {
         question: {NOTHING_RELEVANT: reason}
         for question, reason in _without_relevant(store, connection).items()
     }
     for question, rules in _on_record(store, connection).items():
         standing = {rule: reason for rule, reason in rules.items() if rule != NOTHING_RELEVANT}
         if standing:
-            found[question] = standing | found.get(question, {})
-    return found
+            excluded[question] = standing | excluded.get(question, {})
+    return excluded
 
 
 def _on_record(store: CampaignStore, connection: Connection) -> dict[int, dict[str, str]]:
@@ -137,10 +137,10 @@ def _on_record(store: CampaignStore, connection: Connection) -> dict[int, dict[s
     rows = connection.execute(
         select(exclusions).where(exclusions.c.id.in_(last), exclusions.c.lifted.is_(False))
     )
-    found: dict[int, dict[str, str]] = {}
+    recorded: dict[int, dict[str, str]] = {}
     for row in rows:
-        found.setdefault(row.question_id, {})[row.rule] = row.reason
-    return found
+        recorded.setdefault(row.question_id, {})[row.rule] = row.reason
+    return recorded
 
 
 def exclude(

@@ -48,12 +48,12 @@ class Limits(NamedTuple):
 def limits_text(sheet: Sheet) -> str:
     """``Numbers: grades 1-4; references 1-60`` or ``Numbers: documents 1.1-1.15, 2.1-2.9``."""
     if sheet.phase == 1:
-        found = ", ".join(_ranges(sheet.references, ""))
-        return f"Numbers: grades 1-{len(sheet.grades)}; references {found or 0}"
-    found = ", ".join(
-        part for asked in sheet.queries for part in _ranges(asked.entries, f"{asked.number}.")
+        numbers = ", ".join(_ranges(sheet.references, ""))
+        return f"Numbers: grades 1-{len(sheet.grades)}; references {numbers or 0}"
+    numbers = ", ".join(
+        part for query in sheet.queries for part in _ranges(query.entries, f"{query.number}.")
     )
-    return f"Numbers: documents {found or 0}"
+    return f"Numbers: documents {numbers or 0}"
 
 
 def _ranges(entries: tuple[Entry, ...], before: str) -> list[str]:
@@ -70,14 +70,14 @@ def _ranges(entries: tuple[Entry, ...], before: str) -> list[str]:
 
 def limits_in(text: str) -> Limits:
     """The numbers that a form says it has."""
-    found = _NUMBERS.search(text)
-    if found is None:
+    match = _NUMBERS.search(text)
+    if match is None:
         return Limits()
     ranges = (
         (int(query or 0), int(low), int(high or low))
-        for query, low, high in _RANGE.findall(found[2])
+        for query, low, high in _RANGE.findall(match[2])
     )
-    return Limits(int(found[1] or 9), tuple(ranges))
+    return Limits(int(match[1] or 9), tuple(ranges))
 
 
 def quoted(text: str) -> str:
@@ -139,20 +139,20 @@ class Gathering:
 
     def verdict(self, query: int, paper: int, value: int | None, comment: str, line: int) -> None:
         """Whether a document is relevant; ``None`` for can't judge."""
-        said = Rating(value, fold(comment))
-        self._say(query, paper, said, line, f"document [{query}.{paper}]")
+        rating = Rating(value, fold(comment))
+        self._say(query, paper, rating, line, f"document [{query}.{paper}]")
 
-    def _say(self, query: int, paper: int, said: Rating, line: int, where: str) -> None:
+    def _say(self, query: int, paper: int, rating: Rating, line: int, where: str) -> None:
         key = (query, paper)
         if not self.limits.has(query, paper):
             self.doubt(*key, line, f"{where}: there is no such number on this form")
             return
-        at, before = self._said.setdefault(key, (line, said))
-        if before.value != said.value:
-            names = [_named(each.value) for each in (said, before)]
+        at, before = self._said.setdefault(key, (line, rating))
+        if before.value != rating.value:
+            names = [_named(each.value) for each in (rating, before)]
             self.doubt(*key, line, f"{where} is {names[0]} here, but {names[1]} at {at}")
-        elif said.comment not in ("", before.comment):
-            comment = f"{before.comment} / {said.comment}".removeprefix(" / ")
+        elif rating.comment not in ("", before.comment):
+            comment = f"{before.comment} / {rating.comment}".removeprefix(" / ")
             self._said[key] = (at, Rating(before.value, comment))
 
     def doubt(self, query: int, paper: int, line: int = 0, what: str = "") -> None:
@@ -182,22 +182,22 @@ class Gathering:
         for number, (_, text) in sorted(self._questions.items()):
             if ("question", number, 0) not in self._doubtful:
                 found.questions[number] = text
-        for (query, paper), (_, said) in sorted(self._said.items()):
+        for (query, paper), (_, rating) in sorted(self._said.items()):
             if ("said", query, paper) not in self._doubtful:
-                found.ratings[query, paper] = said
+                found.ratings[query, paper] = rating
         for query, (_, approved) in sorted(self._approved.items()):
             if ("approved", query, 0) not in self._doubtful:
                 found.approved[query] = approved
         found.unread = sorted([*self._unread, *self._without_text(found)], key=lambda u: u.line)
         return found
 
-    def _without_text(self, found: Answers) -> Iterator[Unread]:
+    def _without_text(self, answers: Answers) -> Iterator[Unread]:
         """Take out grades for questions that have no text."""
-        graded = self._graded & found.ratings.keys()
-        for question in sorted({each for each, _ in graded} - found.questions.keys()):
+        graded = self._graded & answers.ratings.keys()
+        for question in sorted({each for each, _ in graded} - answers.questions.keys()):
             papers = sorted(paper for each, paper in graded if each == question)
             for paper in papers:
-                del found.ratings[question, paper]
+                del answers.ratings[question, paper]
             numbers = ", ".join(f"[{paper}]" for paper in papers[:10])
             more = f" and {len(papers) - 10} more" if len(papers) > 10 else ""
             line = min(self._said[question, paper][0] for paper in papers)
@@ -246,22 +246,22 @@ def tidy(text: str) -> str:
 
 def mark_in(text: str) -> Mark:
     """Whether a box is marked. Crosses (✗) may mean yes or no, so that they are unknown."""
-    found = tidy(text)
-    if not found:
+    mark = tidy(text)
+    if not mark:
         return Mark.EMPTY
-    return Mark.YES if found in _YES else Mark.NO if found in _NO else Mark.UNKNOWN
+    return Mark.YES if mark in _YES else Mark.NO if mark in _NO else Mark.UNKNOWN
 
 
 def grade_in(text: str) -> int | NoGrade | None:
     """A grade, ``None`` for can't say; it may be out of the scale."""
-    found = tidy(text)
-    if not found:
+    grade = tidy(text)
+    if not grade:
         return NoGrade.EMPTY
-    if found.isascii() and found.isdigit() and len(found) < 7:
-        return int(found)
-    if found in _WORDS:
-        return _WORDS.index(found) + 1
-    return None if found in _CANNOT else NoGrade.UNKNOWN
+    if grade.isascii() and grade.isdigit() and len(grade) < 7:
+        return int(grade)
+    if grade in _WORDS:
+        return _WORDS.index(grade) + 1
+    return None if grade in _CANNOT else NoGrade.UNKNOWN
 
 
 def verdict_in(relevant: Mark, not_relevant: Mark, cannot: Mark) -> int | Mark | None:

@@ -75,23 +75,23 @@ def is_this_form(content: str) -> bool:
 
 def read(content: str) -> Answers:
     """What an answer file says."""
-    found = _loaded(content)
-    code, phase = found.get("form"), found.get("phase")
-    if found.get("version") != 1 or not isinstance(code, str) or not 0 < len(code) <= 40:
+    fields = _loaded(content)
+    code, phase = fields.get("form"), fields.get("phase")
+    if fields.get("version") != 1 or not isinstance(code, str) or not 0 < len(code) <= 40:
         raise FormatError(_WHAT, None, "it has no code of a form, or is of another version.")
     if phase not in (1, 2) or isinstance(phase, bool):
         raise FormatError(_WHAT, None, f"the phase is {quoted(str(phase))}; expected 1 or 2.")
-    numbers = found.get("numbers")
+    numbers = fields.get("numbers")
     gathering = Gathering(
         fold(code).upper(), limits_in(numbers if isinstance(numbers, str) else "")
     )
     reader = _Reader(content, gathering)
-    for name in sorted(found.keys() - set(_KNOWN))[:_MOST_TOLD]:
+    for name in sorted(fields.keys() - set(_KNOWN))[:_MOST_TOLD]:
         reader.tell(name, "is no part of an answer file")
-    reader.questions(found.get("questions", {}))
-    reader.said(found.get("said", []), phase)
-    reader.approved(found.get("approved", {}))
-    reader.opted_out(found.get("opted_out", False))
+    reader.questions(fields.get("questions", {}))
+    reader.said(fields.get("said", []), phase)
+    reader.approved(fields.get("approved", {}))
+    reader.opted_out(fields.get("opted_out", False))
     return gathering.answers()
 
 
@@ -114,10 +114,10 @@ def _loaded(content: str) -> dict[str, Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         raise ValueError("a name stands twice in one object")
-    return found
+    return fields
 
 
 class _Reader:
@@ -145,29 +145,29 @@ class _Reader:
         elif self._told == _MOST_TOLD:
             self._gathering.unread(1, f"more than {_MOST_TOLD} things cannot be read")
 
-    def _numbered(self, found: Any, name: str) -> list[tuple[int, Any]]:
-        if not isinstance(found, dict):
+    def _numbered(self, value: Any, name: str) -> list[tuple[int, Any]]:
+        if not isinstance(value, dict):
             self.tell(name, "is no object")
             return []
-        for key in found:
+        for key in value:
             if not re.fullmatch("[0-9]{1,4}", key):
                 self.tell(key, f"is no number of {name}")
-        return [(int(key), each) for key, each in found.items() if re.fullmatch("[0-9]{1,4}", key)]
+        return [(int(key), each) for key, each in value.items() if re.fullmatch("[0-9]{1,4}", key)]
 
-    def questions(self, found: Any) -> None:
+    def questions(self, value: Any) -> None:
         """The texts of the research questions."""
-        for number, text in self._numbered(found, "questions"):
+        for number, text in self._numbered(value, "questions"):
             if isinstance(text, str):
                 self._gathering.question(number, text, self.next_line(f'"{number}":'))
             else:
                 self.tell(f"question {number}", f"is {quoted(json.dumps(text))}; expected a text")
 
-    def said(self, found: Any, phase: int) -> None:
+    def said(self, value: Any, phase: int) -> None:
         """The judgements."""
-        if not isinstance(found, list):
+        if not isinstance(value, list):
             self.tell("said", "is no list")
             return
-        for each in found:
+        for each in value:
             if why := _wrong(each, phase):
                 self.tell(_shown(each), why)
                 continue
@@ -178,21 +178,21 @@ class _Reader:
             else:
                 self._gathering.verdict(*key, each["value"], each.get("comment", ""), line)
 
-    def approved(self, found: Any) -> None:
+    def approved(self, value: Any) -> None:
         """Wordings that are approved, or better ones."""
-        for query, each in self._numbered(found, "approved"):
+        for query, each in self._numbered(value, "approved"):
             if each is True or (isinstance(each, str) and fold(each)):
                 wording = fold(each) if isinstance(each, str) else True
                 self._gathering.approve(query, wording, self.next_line('"approved"'))
             elif each != "":
                 self.tell(f"approved {query}", f"is {quoted(json.dumps(each))}")
 
-    def opted_out(self, found: Any) -> None:
+    def opted_out(self, value: Any) -> None:
         """Whether the judge wants no more mail."""
-        if isinstance(found, bool):
-            self._gathering.opted_out = found
+        if isinstance(value, bool):
+            self._gathering.opted_out = value
         else:
-            self.tell("opted_out", f"is {quoted(json.dumps(found))}; expected true or false")
+            self.tell("opted_out", f"is {quoted(json.dumps(value))}; expected true or false")
 
 
 def _shown(each: Any) -> str:

@@ -31,8 +31,8 @@ def write(sheet: Sheet) -> bytes:
     if sheet.phase == 1:
         _phase_one(pages, sheet)
     else:
-        for asked in sheet.queries:
-            _query(pages, asked, asked is sheet.queries[-1])
+        for query in sheet.queries:
+            _query(pages, query, query is sheet.queries[-1])
     pages.room(_END)
     pages.rule()
     pages.y -= 16

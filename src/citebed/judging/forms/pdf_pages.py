@@ -47,8 +47,8 @@ class Line(NamedTuple):
 @cache
 def register_fonts() -> None:
     """Make the fonts known to reportlab, once."""
-    found = find_spec("matplotlib")
-    places = found.submodule_search_locations if found else None
+    package = find_spec("matplotlib")
+    places = package.submodule_search_locations if package else None
     folder = Path(next(iter(places or ()))) / "mpl-data" / "fonts" / "ttf"
     for name, file in (("Text", "DejaVuSans.ttf"), ("Bold", "DejaVuSans-Bold.ttf")):
         pdfmetrics.registerFont(TTFont(name, str(folder / file)))

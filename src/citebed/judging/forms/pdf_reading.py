@@ -126,15 +126,15 @@ def _all_fields(reader: PdfReader) -> Iterator[tuple[str, tuple[int, str | bool]
                 yield name, (number, _value(widget))
 
 
-def _limited(found: Any, most: int) -> Iterator[Any]:
-    for at, each in enumerate(found if isinstance(found, ArrayObject) else ()):
+def _limited(array: Any, most: int) -> Iterator[Any]:
+    for at, each in enumerate(array if isinstance(array, ArrayObject) else ()):
         if at >= most:
             raise FormatError(_WHAT, None, f"it has more than {most:,} fields.")
         yield _resolved(each)
 
 
-def _resolved(found: Any) -> Any:
-    return found.get_object() if found is not None and hasattr(found, "get_object") else found
+def _resolved(value: Any) -> Any:
+    return value.get_object() if value is not None and hasattr(value, "get_object") else value
 
 
 def _parents(field: DictionaryObject) -> Iterator[DictionaryObject]:
@@ -154,35 +154,35 @@ def _name(widget: DictionaryObject) -> str:
 
 def _value(widget: DictionaryObject) -> str | bool:
     """What a field holds: text, or whether a box is marked (by its value, else by its looks)."""
-    found = {
+    entries = {
         key: next((_resolved(each[key]) for each in _parents(widget) if key in each), None)
         for key in ("/FT", "/V")
     }
-    if found["/FT"] != "/Btn":
-        return _text(found["/V"])
-    value, looks = found["/V"], _resolved(widget.get("/AS"))
+    if entries["/FT"] != "/Btn":
+        return _text(entries["/V"])
+    value, looks = entries["/V"], _resolved(widget.get("/AS"))
     if value is None or _state(value) in _OFF:
         is_shown = looks is not None and _state(looks) not in _OFF
         return is_shown if value is None else ("?" if is_shown else False)
     return True
 
 
-def _state(found: Any) -> str:
-    return fold(_text(found)).removeprefix("/").casefold()
+def _state(value: Any) -> str:
+    return fold(_text(value)).removeprefix("/").casefold()
 
 
-def _text(found: Any) -> str:
+def _text(value: Any) -> str:
     """A string of any encoding; a choice of several is all of them."""
-    found = _resolved(found)
-    if isinstance(found, ArrayObject):
-        return " / ".join(_text(each) for each in found[:20])
-    if isinstance(found, StreamObject):
-        found = found.get_data()
-    if isinstance(found, bytes):
-        return _decoded(found[: 2 * _TEXT])
-    if found is None or isinstance(found, DictionaryObject):
+    value = _resolved(value)
+    if isinstance(value, ArrayObject):
+        return " / ".join(_text(each) for each in value[:20])
+    if isinstance(value, StreamObject):
+        value = value.get_data()
+    if isinstance(value, bytes):
+        return _decoded(value[: 2 * _TEXT])
+    if value is None or isinstance(value, DictionaryObject):
         return ""
-    text = str(found)[:_TEXT]
+    text = str(value)[:_TEXT]
     is_mistaken = text.startswith(("\xef\xbb\xbf", "\xff\xfe"))  # a mark of order taken as text
     return _decoded(text.encode("latin-1", "replace")) if is_mistaken else text
 
@@ -203,9 +203,9 @@ def _decoded(content: bytes) -> str:
 def _of(fields: Fields, kind: str) -> Iterator[tuple[int, int, int, str | bool]]:
     """Fields of a kind: their numbers, page and value."""
     for name, (page, value) in fields.items():
-        found = _NAME.fullmatch(name)
-        if found and kind in (found[1], found[3]):
-            yield int(found[2] or found[4]), int(found[5] or 0), page, value
+        match = _NAME.fullmatch(name)
+        if match and kind in (match[1], match[3]):
+            yield int(match[2] or match[4]), int(match[5] or 0), page, value
 
 
 def _questions(fields: Fields, gathering: Gathering) -> None:
@@ -228,14 +228,14 @@ def _mark(value: str | bool) -> Mark:
 
 
 def _verdicts(fields: Fields, gathering: Gathering) -> None:
-    found: dict[tuple[int, int], dict[str, Mark]] = {}
+    marks_of: dict[tuple[int, int], dict[str, Mark]] = {}
     pages: dict[tuple[int, int], int] = {}
     for kind in _VERDICTS:
         for query, paper, page, value in _of(fields, kind):
-            found.setdefault((query, paper), {})[kind] = _mark(value)
+            marks_of.setdefault((query, paper), {})[kind] = _mark(value)
             pages[query, paper] = page
     comments = {(query, paper): fold(str(text)) for query, paper, _, text in _of(fields, "comment")}
-    for (query, paper), marks in found.items():
+    for (query, paper), marks in marks_of.items():
         where = f"document [{query}.{paper}]"
         verdict = verdict_in(*(marks.get(kind, Mark.EMPTY) for kind in _VERDICTS))
         comment, page = comments.get((query, paper), ""), pages[query, paper]

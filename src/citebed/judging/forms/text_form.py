@@ -82,22 +82,22 @@ def _phase_one(sheet: Sheet) -> Iterator[str]:
 
 
 def _phase_two(sheet: Sheet) -> Iterator[str]:
-    for asked in sheet.queries:
-        yield from _query(asked)
-        for entry in asked.entries:
-            yield from _entry(entry, f"{asked.number}.{entry.number}")
+    for query in sheet.queries:
+        yield from _query(query)
+        for entry in query.entries:
+            yield from _entry(entry, f"{query.number}.{entry.number}")
             yield "    relevant [ ]   not relevant [ ]   can't judge [ ]"
             yield from ("    comment:", "")
 
 
-def _query(asked: ListedQuery) -> Iterator[str]:
-    heading = "YOUR QUESTION" if asked.own else "THE QUESTION"
-    yield from (_ruler(heading), "", f"QUERY {asked.number}")
-    if asked.stated is None:
-        yield from (*_wrapped(shown(asked.text), "    ", "    "), "")
+def _query(query: ListedQuery) -> Iterator[str]:
+    heading = "YOUR QUESTION" if query.own else "THE QUESTION"
+    yield from (_ruler(heading), "", f"QUERY {query.number}")
+    if query.stated is None:
+        yield from (*_wrapped(shown(query.text), "    ", "    "), "")
         return
-    yield from _wrapped(shown(asked.stated), "    You wrote - ", "    ")
-    yield from _wrapped(shown(asked.text), "    We suggest - ", "    ")
+    yield from _wrapped(shown(query.stated), "    You wrote - ", "    ")
+    yield from _wrapped(shown(query.text), "    We suggest - ", "    ")
     yield from ("    approve: [ ]", "    better wording:", "")
 
 
@@ -117,13 +117,13 @@ def _ruler(heading: str) -> str:
 def shown(text: str) -> str:
     """Other people's words on one line, with nothing in it that a reader takes for an answer."""
     text = fold(text[:_LONGEST]).replace("[", "(").replace("]", ")")
-    return _LABEL.sub(lambda found: f"{found[1]}; {found[2].strip(':=')}", text)
+    return _LABEL.sub(lambda match: f"{match[1]}; {match[2].strip(':=')}", text)
 
 
 def shown_link(url: str) -> str:
     """A link that is one, without anything that is not part of it."""
-    found = _LINK.match(fold(url).replace("[", "%5B").replace("]", "%5D"))
-    return found[0] if found else ""
+    match = _LINK.match(fold(url).replace("[", "%5B").replace("]", "%5D"))
+    return match[0] if match else ""
 
 
 def _wrapped(text: str, first: str = "", later: str = "") -> Iterator[str]:

@@ -134,7 +134,7 @@ class Text:
 
     def __init__(self, lines: list[str], numbers: list[int], typed: set[int]) -> None:
         self.written = "\n".join(lines)
-        self.plain = _LINK.sub(lambda found: " " * len(found[0]), same(self.written))
+        self.plain = _LINK.sub(lambda match: " " * len(match[0]), same(self.written))
         self._starts = [0, *accumulate(len(line) + 1 for line in lines)][:-1] or [0]
         self._numbers = numbers
         self._typed = typed
@@ -173,16 +173,16 @@ def lines_of(content: str) -> list[Line]:
 
 def _unquoted(raw: str, depth: int) -> tuple[int, str]:
     """How deep a line is quoted (up to a depth), and the line without that."""
-    found = start = 0
-    while found < depth and (mark := _QUOTE.match(raw, start)):
-        found, start = found + 1, mark.end()
-    return found, raw[start:].removeprefix(" ") if found else raw
+    levels = start = 0
+    while levels < depth and (mark := _QUOTE.match(raw, start)):
+        levels, start = levels + 1, mark.end()
+    return levels, raw[start:].removeprefix(" ") if levels else raw
 
 
 def code_of(line: Line) -> str | None:
     """The code, if the line says the form's."""
-    found = _FORM.match(same(line.text))
-    return found[1].upper() if found else None
+    match = _FORM.match(same(line.text))
+    return match[1].upper() if match else None
 
 
 class _Begins(NamedTuple):
@@ -201,44 +201,44 @@ def blocks_of(lines: list[Line]) -> Iterator[Block]:
     block = Block("other", None, 0, 1, 0)
     query: int | None = None
     before = ""
-    for at, (line, found) in enumerate(zip(lines, begins, strict=True)):
+    for at, (line, begun) in enumerate(zip(lines, begins, strict=True)):
         seen = _Seen(before, ahead[at], not at or not lines[at - 1].text.strip())
-        is_part = _is_part(block, line, found, seen)
+        is_part = _is_part(block, line, begun, seen)
         before = same(line.text) if line.text.strip() else before
         if not is_part:
             block.add(line)
             continue
-        block.is_closed = found.kind != "cut"
+        block.is_closed = begun.kind != "cut"
         yield block
-        if found.kind == "query":
-            query = found.number
-        of = query if found.query is None else found.query
-        block = Block(found.kind, of, found.number, line.number, line.depth)
-        if found.kind in ("question", "query", "paper", "opt-out"):
-            block.add(line, found.start)
+        if begun.kind == "query":
+            query = begun.number
+        of = query if begun.query is None else begun.query
+        block = Block(begun.kind, of, begun.number, line.number, line.depth)
+        if begun.kind in ("question", "query", "paper", "opt-out"):
+            block.add(line, begun.start)
     yield block
 
 
 def _begins(plain: str) -> _Begins:
     if not plain or plain.isspace():
         return _Begins()
-    if found := _HEAD.match(plain):
-        return _Begins("paper", int(found[1]) if found[1] else None, int(found[2]), found.end())
-    if found := _QUE.match(plain):
-        kind = "question" if found[1].casefold() == "question" else "query"
-        return _Begins(kind, None, int(found[2]), found.end())
+    if match := _HEAD.match(plain):
+        return _Begins("paper", int(match[1]) if match[1] else None, int(match[2]), match.end())
+    if match := _QUE.match(plain):
+        kind = "question" if match[1].casefold() == "question" else "query"
+        return _Begins(kind, None, int(match[2]), match.end())
     kinds = (("form", _FORM), ("section", _SECTION), ("opt-out", _OPT_OUT), ("cut", _CUT))
     return _Begins(next((kind for kind, pattern in kinds if pattern.match(plain)), ""))
 
 
-def _is_part(block: Block, line: Line, found: _Begins, seen: _Seen) -> bool:
+def _is_part(block: Block, line: Line, begun: _Begins, seen: _Seen) -> bool:
     """Whether a line that looks like the beginning of a part is one."""
     plain = same(line.text)
-    if found.kind == "paper":
-        return _is_head(block, found.query, seen, plain[found.start :])
-    if found.kind == "cut":  # "On … wrote:" may be on two lines
+    if begun.kind == "paper":
+        return _is_head(block, begun.query, seen, plain[begun.start :])
+    if begun.kind == "cut":  # "On … wrote:" may be on two lines
         return plain.lstrip().startswith("-") or bool(_ON.match(plain) or _ON.match(seen.before))
-    return found.kind != ""
+    return begun.kind != ""
 
 
 def _is_head(block: Block, query: int | None, seen: _Seen, rest: str) -> bool:
@@ -256,12 +256,12 @@ def _is_head(block: Block, query: int | None, seen: _Seen, rest: str) -> bool:
 
 def _labels_ahead(lines: list[Line], begins: list[_Begins]) -> list[_Labels]:
     """Where the next marks stand, seen from each line."""
-    found, here, later = [_Labels.NONE] * len(lines), False, False
+    labels, here, later = [_Labels.NONE] * len(lines), False, False
     for at in range(len(lines) - 1, -1, -1):
         here = here or bool(_LABELLED.search(same(lines[at].text[:2000])))
-        found[at] = _Labels.HERE if here else _Labels.LATER if later else _Labels.NONE
+        labels[at] = _Labels.HERE if here else _Labels.LATER if later else _Labels.NONE
         if begins[at].kind == "paper":
             here, later = False, here or later
         elif begins[at].kind in ("question", "query", "form", "section"):
             here = later = False
-    return found
+    return labels

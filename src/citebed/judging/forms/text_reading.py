@@ -99,16 +99,16 @@ def _other(block: Block, gathering: Gathering) -> None:
 
 def _is_stray(line: str, number: int, gathering: Gathering) -> bool:
     """Whether a mark stands where no paper is; it is told."""
-    found = _STRAY.match(same(line).lstrip()[:200]) is not None
-    if found:
+    is_stray = _STRAY.match(same(line).lstrip()[:200]) is not None
+    if is_stray:
         gathering.unread(number, f"{quoted(line)} stands under no paper")
-    return found
+    return is_stray
 
 
 def _opt_out(block: Block, gathering: Gathering) -> None:
     plain = same(block.lines[0])
-    found = _OPT_OUT.search(plain)
-    before, after = (plain[: found.start()], plain[found.end() :]) if found else ("", plain)
+    match = _OPT_OUT.search(plain)
+    before, after = (plain[: match.start()], plain[match.end() :]) if match else ("", plain)
     marks = {mark_in(each) for each in (before, after.lstrip(" :=."))}
     has_box = re.search(r"\S", before + after.strip(" .")) is not None
     if Mark.YES in marks and not marks & {Mark.NO, Mark.UNKNOWN}:
@@ -141,34 +141,34 @@ def _paper(block: Block, gathering: Gathering) -> None:
 
 
 def _graded(block: Block, text: Text, gathering: Gathering) -> None:
-    found = _without_blanks(text, _grades(text))
+    grades = _without_blanks(text, _grades(text))
     values: dict[int, set[int | NoGrade | None]] = {}
-    for grade in found:
+    for grade in grades:
         values.setdefault(grade.question, set()).add(grade_in(grade.value))
-    for grade in found:
+    for grade in grades:
         _one_grade(block.number, text, grade, len(values[grade.question]) > 1, gathering)
     several = {text.line(each.start()): each[0] for each in _SEVERAL.finditer(text.plain)}
     for line, names in several.items():
         what = f"[{block.number}]: {quoted(names)} names several questions, or a range"
         gathering.unread(line, what)
-    for grade in found:
+    for grade in grades:
         if text.line(grade.at) in several:
             gathering.doubt(grade.question, block.number)
     marks, at, *_ = _verdicts(text)
     if any(mark is not Mark.EMPTY for each in marks.values() for mark in each):
         gathering.unread(text.line(at), f"[{block.number}] is marked, but no QUERY stands above it")
-    elif not found and not several:
+    elif not grades and not several:
         _without_boxes(text, f"[{block.number}]", gathering)
     else:
-        _lone_marks(block, text, found, gathering)
+        _lone_marks(block, text, grades, gathering)
 
 
-def _without_blanks(text: Text, found: list[_Grade]) -> list[_Grade]:
+def _without_blanks(text: Text, grades: list[_Grade]) -> list[_Grade]:
     """Blanks that were quoted, and answered below, are no second answer."""
-    answered = {grade.question for grade in found if text.is_typed(grade.at)}
+    answered = {grade.question for grade in grades if text.is_typed(grade.at)}
     return [
         grade
-        for grade in found
+        for grade in grades
         if grade.question not in answered
         or text.is_typed(grade.at)
         or grade.rest
@@ -232,10 +232,10 @@ def _one_grade(
     gathering.doubt(grade.question, paper, line, what)
 
 
-def _lone_marks(block: Block, text: Text, found: list[_Grade], gathering: Gathering) -> None:
+def _lone_marks(block: Block, text: Text, grades: list[_Grade], gathering: Gathering) -> None:
     """Marks on lines of their own, which belong to no label; above the labels is the title."""
-    taken = {text.line(grade.end) for grade in found}
-    first = text.line(found[0].at) if found else block.line
+    taken = {text.line(grade.end) for grade in grades}
+    first = text.line(grades[0].at) if grades else block.line
     for line, number in zip(text.plain.split("\n"), block.numbers, strict=False):
         if number > first and number not in taken and _is_lone(line):
             gathering.unread(number, f"[{block.number}]: {quoted(line)} belongs to no question")

@@ -140,8 +140,8 @@ class _Pooling:
         known: dict[str, bool | None] = {}
         for doc_id, pooled, value in rows:
             phase = 1 if pooled is None else 2
-            said = None if value is None else self.store.settings.is_relevant(phase, value)
-            known[doc_id] = known.get(doc_id) or said
+            relevant = None if value is None else self.store.settings.is_relevant(phase, value)
+            known[doc_id] = known.get(doc_id) or relevant
         own = self.lookup.document(self.question.paper)
         return known | ({own.doc_id: None} if own is not None else {})
 

@@ -268,10 +268,12 @@ class MoveToFront(Sampling):
         while waiting:
             reading = max(waiting, key=waiting.__getitem__)
             priority = waiting.pop(reading)
-            while (found := reading.next(answers)) is not None:
-                answer = answers[found.doc_id] if found.doc_id in answers else (yield found)
+            while (document := reading.next(answers)) is not None:
+                answer = (
+                    answers[document.doc_id] if document.doc_id in answers else (yield document)
+                )
                 if answer is not None:
-                    answers[found.doc_id] = answer
+                    answers[document.doc_id] = answer
                 if not answer:
                     # Behind those of the same priority, as a dict keeps the order of coming in.
                     waiting[reading] = priority - 1

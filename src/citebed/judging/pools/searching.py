@@ -83,8 +83,8 @@ def search_by_hand(
     with store.reading() as connection:
         cited = known_before(connection, question_row(store, connection, query_id))
     most = k + len(cited)
-    found = recommender.recommend(text, most, least=0).table  # whatever somebody types is meant
-    rows = _with_finds(found.select("doc_id", "title", "authors", "year").iter_rows(), cited, k)
+    results = recommender.recommend(text, most, least=0).table  # whatever somebody types is meant
+    rows = _with_finds(results.select("doc_id", "title", "authors", "year").iter_rows(), cited, k)
     with store.writing() as connection:
         question = question_row(store, connection, query_id)
         row = {"question_id": question.id, "text": text, "model": str(recommender.pipeline)}
@@ -120,19 +120,19 @@ def judged_references(connection: Connection, question: Row[Any]) -> list[Judged
     theirs = (judgements.c.item_id == items.c.id) & CURRENT
     theirs &= judgements.c.person_id == question.person_id
     columns = [references.c[name] for name in Entry._fields]
-    said = [judgements.c.id, judgements.c.value, judgements.c.comment]
+    judged = [judgements.c.id, judgements.c.value, judgements.c.comment]
     rows = connection.execute(
-        select(*columns, references.c.doc_id, *said)
+        select(*columns, references.c.doc_id, *judged)
         .join(items, items.c.reference_id == references.c.id)
         .outerjoin(judgements, theirs)
         .where(items.c.question_id == question.id)
         .order_by(references.c.number)
     )
-    found = [
+    cited = [
         JudgedReference(Entry(*entry), doc_id, judgement is not None, value, comment or "")
         for *entry, doc_id, judgement, value, comment in rows
     ]
-    return sorted(found, key=lambda each: (not each.judged, -(each.value or 0)))
+    return sorted(cited, key=lambda each: (not each.judged, -(each.value or 0)))
 
 
 def mark(
@@ -224,19 +224,19 @@ def coupled(collection: Collection, relevant: Iterable[str], depth: int = DEPTH)
     Bibliographic coupling, which Cranfield 2 searched with. Counted are references in common, over
     all relevant documents; where a collection has couplings ready, those count instead.
     """
-    given = set(relevant)
+    citing = set(relevant)
     links = collection.links
-    ready = links.filter(pl.col("kind") == "coupled", pl.col("doc_id").is_in(given))
+    ready = links.filter(pl.col("kind") == "coupled", pl.col("doc_id").is_in(citing))
     if ready.height:
         pairs = ready.select(doc_id="target_id", common=pl.col("weight").cast(pl.Float64))
     else:
         cites = links.filter(pl.col("kind") == "cites").select(
             "doc_id", cited=pl.coalesce("target_id", "target")
         )
-        of_relevant = cites.filter(pl.col("doc_id").is_in(given)).group_by("cited").len("common")
+        of_relevant = cites.filter(pl.col("doc_id").is_in(citing)).group_by("cited").len("common")
         pairs = cites.unique().join(of_relevant, on="cited").select("doc_id", "common")
     ranked = (
-        pairs.filter(pl.col("doc_id").is_not_null(), ~pl.col("doc_id").is_in(given))
+        pairs.filter(pl.col("doc_id").is_not_null(), ~pl.col("doc_id").is_in(citing))
         .group_by("doc_id")
         .agg(pl.col("common").sum())
         .sort(["common", "doc_id"], descending=True)

@@ -53,14 +53,14 @@ def times_table(store: CampaignStore, connection: Connection) -> pl.DataFrame:
     """
     table = current_judgements(store, connection, excluded=True)
     seconds = pl.col("seconds")
-    found = table.group_by("phase").agg(
+    times = table.group_by("phase").agg(
         judgements=pl.len(),
         timed=seconds.count(),
         median=seconds.median(),
         mean=seconds.mean(),
         ninth_decile=seconds.quantile(0.9, "linear"),
     )
-    return found.sort("phase")
+    return times.sort("phase")
 
 
 def agreement(store: CampaignStore, connection: Connection) -> dict[int, list[Agreement]]:
@@ -68,7 +68,7 @@ def agreement(store: CampaignStore, connection: Connection) -> dict[int, list[Ag
     table = current_judgements(store, connection, excluded=True).filter(
         pl.col("value").is_not_null(), pl.col("doc_id").is_not_null()
     )
-    found = {}
+    by_phase = {}
     for phase in (1, 2):
         mine = table.filter(phase=phase).select(
             item=pl.concat_str("query_id", "doc_id", separator="\t"),
@@ -78,8 +78,8 @@ def agreement(store: CampaignStore, connection: Connection) -> dict[int, list[Ag
         mine = mine.unique(["item", "judge"], keep="last", maintain_order=True)
         twice = mine.filter(pl.col("judge").n_unique().over("item") > 1)
         if twice.height:
-            found[phase] = _measures(twice, phase)
-    return found
+            by_phase[phase] = _measures(twice, phase)
+    return by_phase
 
 
 def _measures(twice: pl.DataFrame, phase: int) -> list[Agreement]:

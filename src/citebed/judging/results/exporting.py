@@ -120,11 +120,11 @@ def _gather(store: CampaignStore, connection: Connection, graded: bool) -> _Cont
                        "paper_id": each.paper})  # fmt: skip
         history += _wordings(connection, each)
         lists += _pools(connection, each)
-    said = current_judgements(store, connection, excluded=True)
-    said = said.with_columns(pl.col("answered_at").dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
-    said = said.drop("judge", "item_id").rename({"judge_id": "judge"})
+    judged = current_judgements(store, connection, excluded=True)
+    judged = judged.with_columns(pl.col("answered_at").dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    judged = judged.drop("judge", "item_id").rename({"judge_id": "judge"})
     columns = dict.fromkeys(("query_id", "text", "original", "paper_id"), pl.String)
-    lines = {"wordings": history, "pools": lists, "judgements": said.to_dicts()}
+    lines = {"wordings": history, "pools": lists, "judgements": judged.to_dicts()}
     last = int(connection.scalar(select(func.max(judgements.c.id))) or 0)
     sources = first_sources(judged_queries(store, connection))
     return _Contents(pl.DataFrame(topics, columns), sets, sources, lines, last)

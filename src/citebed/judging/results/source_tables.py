@@ -77,8 +77,8 @@ class JudgedQuery(NamedTuple):
 def judged_queries(store: CampaignStore, connection: Connection) -> list[JudgedQuery]:
     """All questions that were kept, with their judgements and lists."""
     first, second = (_by_query(qrels_of(store, connection, name).table) for name in ("j1", "j2"))
-    said = current_judgements(store, connection).filter("own", pl.col("value").is_not_null())
-    by_author = set(said.filter(pl.col("phase") == 2)["query_id"])
+    own = current_judgements(store, connection).filter("own", pl.col("value").is_not_null())
+    by_author = set(own.filter(pl.col("phase") == 2)["query_id"])
     return [
         JudgedQuery(
             each.query_id,
@@ -92,10 +92,10 @@ def judged_queries(store: CampaignStore, connection: Connection) -> list[JudgedQ
 
 
 def _by_query(table: pl.DataFrame) -> dict[str, dict[str, bool]]:
-    found: dict[str, dict[str, bool]] = {}
+    judged: dict[str, dict[str, bool]] = {}
     for query_id, doc_id, relevance in table.iter_rows():
-        found.setdefault(query_id, {})[doc_id] = relevance > 0
-    return found
+        judged.setdefault(query_id, {})[doc_id] = relevance > 0
+    return judged
 
 
 def _rounds(connection: Connection, question: int) -> list[Pooling]:
@@ -150,7 +150,7 @@ class Sources(NamedTuple):
     def of(self, doc_id: str) -> list[str]:
         """All sources of a document, the earliest first."""
         places = {"phase one": self.first, "manual": self.manual, "automatic": self.automatic}
-        return [name for name, found in places.items() if doc_id in found]
+        return [name for name, documents in places.items() if doc_id in documents]
 
     def of_judged(self, doc_id: str) -> list[str]:
         """The same of a document that was judged, which came from somewhere."""
@@ -166,10 +166,10 @@ def came_to(made: Pooling) -> set[str]:
     passed = {*made.listed, *made.manual}
     left = made.size - len({*made.manual} - {*made.listed})
     readers = [iter(ranking) for ranking in made.lists.values()]
-    found: set[str] = set()
+    reached: set[str] = set()
     while left > 0 and readers:
         for reader in list(readers):
-            fresh = next((doc for doc in _noted(reader, found) if doc not in passed), None)
+            fresh = next((doc for doc in _noted(reader, reached) if doc not in passed), None)
             if fresh is None:
                 readers.remove(reader)
                 continue
@@ -177,12 +177,12 @@ def came_to(made: Pooling) -> set[str]:
             left -= 1
             if left <= 0:
                 break
-    return found
+    return reached
 
 
-def _noted(reader: Iterable[str], found: set[str]) -> Iterable[str]:
+def _noted(reader: Iterable[str], reached: set[str]) -> Iterable[str]:
     for doc_id in reader:
-        found.add(doc_id)
+        reached.add(doc_id)
         yield doc_id
 
 
@@ -197,9 +197,9 @@ def sources_of(query: JudgedQuery, *, by_hand: bool = True) -> Sources:
 def first_sources(queries: Iterable[JudgedQuery]) -> pl.DataFrame:
     """Judged documents and their first sources, as Table 3 counts: ``query_id, doc_id, label``."""
     rows = [
-        (query.query_id, doc_id, LABELS[found.of_judged(doc_id)[0]])
+        (query.query_id, doc_id, LABELS[origin.of_judged(doc_id)[0]])
         for query in queries
-        for found in [sources_of(query)]
+        for origin in [sources_of(query)]
         for doc_id in {**query.second, **query.first}
     ]
     columns = dict.fromkeys(("query_id", "doc_id", "label"), pl.String)
@@ -227,10 +227,10 @@ def by_source(queries: Sequence[JudgedQuery]) -> pl.DataFrame:
 
 
 def _count(query: JudgedQuery, counts: dict[tuple[str, str], list[int]]) -> None:
-    found = sources_of(query)
+    origin = sources_of(query)
     without = sources_of(query, by_hand=False)
     for doc_id, relevant in {**query.second, **query.first}.items():
-        sources = found.of_judged(doc_id)
+        sources = origin.of_judged(doc_id)
         _add(counts, "judged", sources[0], relevant)
         if len(sources) == 1:
             _add(counts, "unique", sources[0], relevant)

@@ -56,7 +56,7 @@ def form_table(store: CampaignStore, connection: Connection) -> pl.DataFrame:
 
 
 def _row(connection: Connection, form: Any) -> tuple[Any, ...]:
-    told = connection.execute(
+    written = connection.execute(
         select(mails.c.state).where(mails.c.form_id == form.id).order_by(mails.c.id)
     ).all()
     done, of = answered(connection, form)
@@ -69,8 +69,8 @@ def _row(connection: Connection, form: Any) -> tuple[Any, ...]:
         form.label,
         form.name,
         form.email,
-        len(told),
-        told[-1].state if told else None,
+        len(written),
+        written[-1].state if written else None,
         seen,
         done,
         of,
@@ -141,7 +141,7 @@ def campaign_counts(store: CampaignStore, connection: Connection) -> str:
     return f"{store.name}{' (simulated)' if store.simulated else ''}: {', '.join(numbers)}"
 
 
-def references_found(store: CampaignStore, connection: Connection) -> tuple[int, int]:
+def references_matched(store: CampaignStore, connection: Connection) -> tuple[int, int]:
     """How many references of the source papers are documents of the collection, and of how many."""
     chosen = select(func.count(references.c.doc_id), func.count())
     chosen = chosen.join(papers, papers.c.id == references.c.paper_id)

@@ -59,7 +59,7 @@ def campaign_tables(
     Those of a simulated campaign have a column that says so.
     """
     queries = judged_queries(store, connection)
-    found = {
+    tables = {
         "returns": returns_table(store, connection, queries),
         "reformulations": reformulations_table(store, connection),
         "comparison": comparison(queries, documents),
@@ -67,13 +67,13 @@ def campaign_tables(
         "cranfield": beside_cranfield(queries),
     }
     if store.simulated:  # where nobody looks at papers
-        return marked_simulated(found)
-    return found | {"times": times_table(store, connection)}
+        return marked_simulated(tables)
+    return tables | {"times": times_table(store, connection)}
 
 
-def marked_simulated(found: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+def marked_simulated(tables: Mapping[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
     """Tables with a column ``simulated``, which is false for published figures only."""
-    marked = {name: table.with_columns(simulated=True) for name, table in found.items()}
+    marked = {name: table.with_columns(simulated=True) for name, table in tables.items()}
     if "comparison" in marked:
         published = pl.col("collection").is_in([each.name for each in ELSEWHERE])
         marked["comparison"] = marked["comparison"].with_columns(simulated=~published)
@@ -93,23 +93,23 @@ def returns_table(
     rules: Counter[str] = Counter()
     for question, reasons in set_aside(store, connection).items():
         rules[next(rule for rule in RULES if rule in reasons)] += question in judged
-    asked = _asked(store, connection, {each.id: each.person_id for each in every})
+    invited_by = _invitations(store, connection, {each.id: each.person_id for each in every})
     both = with_both_phases(queries)
     changed = _reformulated(store, connection, {query.query_id for query in both})
     rows: list[tuple[int, str, int]] = [
-        (1, "invitations", len(asked[1].invited)),
-        (1, "forms returned", len(asked[1].returned)),
+        (1, "invitations", len(invited_by[1].invited)),
+        (1, "forms returned", len(invited_by[1].returned)),
         (1, "queries with judgements", len(judged)),
         *((1, f"set aside: {rule}", rules[rule]) for rule in RULES if rules[rule]),
         (1, "queries left (All Phase One)", len(judged) - rules.total()),
-        (2, "invitations", len(asked[2].invited)),
-        (2, "forms returned", len(asked[2].returned)),
+        (2, "invitations", len(invited_by[2].invited)),
+        (2, "forms returned", len(invited_by[2].returned)),
         (2, "queries with both phases (T1+2)", len(both)),
         (2, "of these reformulated", len(changed)),
         (2, "of these approved by their authors", sum(changed)),
     ]
-    if second := asked[SECOND_JUDGES].invited:
-        came = len(asked[SECOND_JUDGES].returned)
+    if second := invited_by[SECOND_JUDGES].invited:
+        came = len(invited_by[SECOND_JUDGES].returned)
         rows += [(2, "second judges invited", len(second)), (2, "second judges' forms", came)]
     if silent := len(every) - len(judged):
         rows.insert(3, (1, "questions without judgements, not counted", silent))
@@ -129,7 +129,7 @@ SECOND_JUDGES = 3
 """Counted apart from the authors of phases 1 and 2."""
 
 
-def _asked(
+def _invitations(
     store: CampaignStore, connection: Connection, authors: Mapping[int, int]
 ) -> dict[int, _Invited]:
     """Invitations and returns of the authors in phases 1 and 2, and of second judges."""
@@ -153,8 +153,8 @@ def _reformulated(
 ) -> list[bool]:
     """Of these queries those that were worded anew: whether their authors approved."""
     every = connection.execute(all_questions(store)).all()
-    found = [_last_reformulation(connection, each) for each in every if each.query_id in wanted]
-    return [approved for last, approved in filter(None, found)]
+    changes = [_last_reformulation(connection, each) for each in every if each.query_id in wanted]
+    return [approved for last, approved in filter(None, changes)]
 
 
 def _last_reformulation(connection: Connection, question: Row[Any]) -> tuple[Row[Any], bool] | None:
@@ -175,9 +175,9 @@ def reformulations_table(store: CampaignStore, connection: Connection) -> pl.Dat
     """
     counts = {name: [0, 0, 0] for name in (*CLASSES, "all")}
     for each in connection.execute(all_questions(store)).all():
-        if (found := _last_reformulation(connection, each)) is None:
+        if (change := _last_reformulation(connection, each)) is None:
             continue
-        last, said = found
+        last, said = change
         corrected = wording_of(connection, each.id).kind == "corrected"
         for name in (*last.classes, "all"):
             counts[name][0] += 1

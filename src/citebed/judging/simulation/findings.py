@@ -84,8 +84,8 @@ def _intervals(
     if len(set(topics)) < 2:
         return [(None, None)] * len(columns)
     matrix = list(zip(*columns, strict=True))
-    found = mean_intervals(matrix, clusters=topics)
-    return [(max(0.0, each.low), each.high) for each in found]
+    limits = mean_intervals(matrix, clusters=topics)
+    return [(max(0.0, each.low), each.high) for each in limits]
 
 
 # --- how many answer ----------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def _draw(
         answered = [each for each in authors if chance.random() < options.response]
         forms += len(answered)
         first = any(is_first for is_first, _ in answered)
-        live = sum(found for is_first, found in answered if is_first or not first)
+        live = sum(relevant for is_first, relevant in answered if is_first or not first)
         kept += live
         both += sum(chance.random() < options.response_two for _ in range(live))
     return forms, kept, both

@@ -91,8 +91,8 @@ class Topic(NamedTuple):
 def judged_topics(collection: Collection, query_set: str | None = None) -> tuple[str, list[Topic]]:
     """The judged queries of a set, or of the first set that has any; with the set's name."""
     for name in collection.query_sets if query_set is None else (query_set,):
-        if found := _topics(collection, name):
-            return name, found
+        if topics := _topics(collection, name):
+            return name, topics
     place = printable(collection.folder)
     what = f"the query set '{query_set}' of {place}" if query_set else place
     raise CitebedError(
@@ -107,14 +107,14 @@ def _topics(collection: Collection, name: str) -> list[Topic]:
     for query_id, doc_id, relevance in collection.qrels(name).table.iter_rows():
         if doc_id in here:
             judged.setdefault(query_id, {})[doc_id] = relevance
-    found = []
+    topics = []
     for query_id, text in collection.queries(name).select("query_id", "text").iter_rows():
         known = judged.get(query_id, {})
         relevant = {doc_id: value for doc_id, value in known.items() if value > 0}
         others = tuple(doc_id for doc_id in known if doc_id not in relevant)
         if relevant and text.strip():
-            found.append(Topic(query_id, text, relevant, others))
-    return found
+            topics.append(Topic(query_id, text, relevant, others))
+    return topics
 
 
 # --- papers -----------------------------------------------------------------------------------
@@ -212,16 +212,16 @@ class SimulatedJudge:
 
     def answers(self, code: str, phase: int, listed: Mapping[int, str]) -> Answers:
         """A form filled in: its documents by their numbers, the last ones left out."""
-        given = Answers(code, questions={1: self.topic.text} if phase == 1 else {})
+        filled = Answers(code, questions={1: self.topic.text} if phase == 1 else {})
         chance = self.options.chance("laziness", self.name, phase)
         left = sum(chance.random() < self.options.laziness for _ in listed)
         done = max(1, len(listed) - left)
         for number in sorted(listed)[:done]:
             doc_id = listed[number]
-            given.ratings[1, number] = Rating(
+            filled.ratings[1, number] = Rating(
                 self.grade(doc_id) if phase == 1 else int(self.says(doc_id))
             )
-        return given
+        return filled
 
 
 def judges_of(

@@ -111,11 +111,11 @@ def simulate(
         add_papers(campaign, papers)
         judges = judges_of(dealt, topics, chosen, campaign.settings)
         _answer(campaign, judges, 1, chosen)
-        asked = _by_query(campaign, judges)
-        _search_by_hand(campaign, asked, chosen)
-        _pool(campaign, asked, chosen)
+        by_query = _by_query(campaign, judges)
+        _search_by_hand(campaign, by_query, chosen)
+        _pool(campaign, by_query, chosen)
         _answer(campaign, judges, 2, chosen)
-        tables, queries = _tables(campaign, asked)
+        tables, queries = _tables(campaign, by_query)
         tables |= marked_simulated({"drawn": returns_drawn(papers, judges, chosen)})
         campaign.database.close()
     return Simulated(name, chosen, tables, queries, Path(folder) if folder else None)
@@ -179,9 +179,9 @@ def _answer(
         .where(forms.c.campaign_id == campaign.id, forms.c.phase == phase)
     )
     with campaign.writing() as connection:
-        asked = connection.execute(chosen.order_by(forms.c.id)).all()
-        drawn = {form.name: options.chance("response", phase, form.name) for form in asked}
-        for form in (each for each in asked if drawn[each.name].random() < share):
+        rows = connection.execute(chosen.order_by(forms.c.id)).all()
+        drawn = {form.name: options.chance("response", phase, form.name) for form in rows}
+        for form in (each for each in rows if drawn[each.name].random() < share):
             answers = judges[form.name].answers(form.code, phase, _listed(connection, form))
             source = Source(form.person_id, form.id, VIA, now())
             record(campaign, connection, form, answers, source)
@@ -217,7 +217,7 @@ def _search_by_hand(campaign: Campaign, judges: Judges, options: SimulationOptio
         return
     least = campaign.settings.relevant_from
     with campaign.reading() as connection:
-        asked = {
+        titles = {
             question.query_id: [
                 cited.entry.title
                 for cited in judged_references(connection, question)
@@ -226,7 +226,7 @@ def _search_by_hand(campaign: Campaign, judges: Judges, options: SimulationOptio
             for question in live_questions(campaign, connection)
         }
     index = open_index(campaign.collection)
-    for query_id, relevant in asked.items():
+    for query_id, relevant in titles.items():
         tried = searches(judges[query_id].topic.text, relevant, index.document_frequency)
         _mark_finds(campaign, query_id, tried, judges[query_id].topic, options)
 
@@ -266,10 +266,10 @@ def _pool(campaign: Campaign, judges: Judges, options: SimulationOptions) -> Non
 def _systems(judges: Judges, systems: tuple[System, ...]) -> tuple[dict[str, str], list[Run]]:
     """Models by name, and runs under the campaign's names of queries."""
     models = [each for each in systems if isinstance(each, str) and not names_file(each)]
-    given = [each for each in systems if each not in models]
+    files = [each for each in systems if each not in models]
     names = [(judge.topic.query_id, query_id) for query_id, judge in judges.items()]
     renamed = pl.DataFrame(names, ["topic", "query_id"], orient="row")
-    runs = [_renamed(run, renamed) for run in as_runs(given)] if given else []
+    runs = [_renamed(run, renamed) for run in as_runs(files)] if files else []
     return {model: model for model in models}, runs
 
 

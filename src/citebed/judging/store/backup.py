@@ -140,12 +140,12 @@ def _restore(path: Path, file: Any, connection: Connection) -> str:
 
 def _parsed(path: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        row = json.loads(line)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        row = None
+    if not isinstance(row, dict):
         raise FormatError(path, number, "no line of a backup of a campaign.")
-    return found
+    return row
 
 
 def _from_json(path: Path, number: int, table: Table, row: dict[str, Any]) -> dict[str, Any]:

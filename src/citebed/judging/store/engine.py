@@ -81,7 +81,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that sees one state of the database, whatever others write meanwhile."""
-        with _told(self.url), self._seeing.begin() as connection:
+        with _translated_errors(self.url), self._seeing.begin() as connection:
             yield connection
 
     @contextmanager
@@ -91,7 +91,7 @@ class Database:
         Those of the same ``turn`` run one after the other, also in several processes: each sees all
         that was done before. SQLite lets all writers take turns.
         """
-        with _told(self.url), self._turn, self._changing.begin() as connection:
+        with _translated_errors(self.url), self._turn, self._changing.begin() as connection:
             if turn is not None and connection.dialect.name == "postgresql":
                 connection.execute(_TAKE_TURN, {"turn": turn})
             yield connection
@@ -113,7 +113,7 @@ def open_database(url: str | Path, *, create: bool = False) -> Database:
         import_extra("postgresql", "psycopg")
         engine = create_engine(address, pool_size=20, max_overflow=30, pool_pre_ping=True)
     database = Database(engine)
-    with _told(database.url):
+    with _translated_errors(database.url):
         _bring_up_to_date(engine)
     return database
 
@@ -209,15 +209,15 @@ def _make_private(path: Path) -> None:
 
 
 @contextmanager
-def _told(url: str) -> Iterator[None]:
+def _translated_errors(url: str) -> Iterator[None]:
     """Tell what a database says of itself: out of reach, full, damaged, locked too long."""
     try:
         yield
     except DatabaseError as error:
         if type(error) not in (DatabaseError, OperationalError):
             raise
-        said = str(error.orig).strip().partition("\n")[0]
+        reason = str(error.orig).strip().partition("\n")[0]
         collided = getattr(error.orig, "sqlstate", None) in _COLLISIONS
         raise (Collided if collided else Unavailable)(
-            f"the database {printable(url)} does not answer: {said}"
+            f"the database {printable(url)} does not answer: {reason}"
         ) from error

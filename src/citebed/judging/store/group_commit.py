@@ -24,15 +24,15 @@ from citebed.judging.store.engine import Collided, Database, Unavailable
 from citebed.judging.store.judgements import in_turn
 
 _T = TypeVar("_T")
-_Given = TypeVar("_Given")
-Together = Callable[[Connection, Sequence[_Given]], Sequence[_T | CitebedError]]
+_Item = TypeVar("_Item")
+Together = Callable[[Connection, Sequence[_Item]], Sequence[_T | CitebedError]]
 """Does many things of one kind: for each what came of it, or why it was refused."""
 MOST_AT_ONCE = 200
 
 
 class _Job(NamedTuple):
     together: Together[Any, Any]
-    given: Any
+    item: Any
     done: Future[Any]
 
 
@@ -50,9 +50,9 @@ class GroupCommit:
         """Have something written; what it returns, or the `CitebedError` it refuses with."""
         return self.submit_to(_one_by_one, work)
 
-    def submit_to(self, together: Together[_Given, _T], given: _Given) -> Future[_T]:
+    def submit_to(self, together: Together[_Item, _T], item: _Item) -> Future[_T]:
         """Have something written by what does many of its kind with few statements."""
-        job = _Job(together, given, Future())
+        job = _Job(together, item, Future())
         with self._changed:
             if self._closed:
                 raise Unavailable("the server is being stopped.")
@@ -80,10 +80,10 @@ class GroupCommit:
     def _run(self) -> None:
         while (jobs := self._next()) is not None:
             try:
-                told = self._together(jobs) if jobs else []
+                outcomes = self._together(jobs) if jobs else []
             except Exception as error:  # whatever it is, those who wait must hear of it
-                told = self._in_turn(jobs, error)
-            for job, outcome in zip(jobs, told, strict=True):
+                outcomes = self._in_turn(jobs, error)
+            for job, outcome in zip(jobs, outcomes, strict=True):
                 if isinstance(outcome, BaseException):
                     job.done.set_exception(outcome)
                 else:
@@ -105,28 +105,30 @@ class GroupCommit:
             return [
                 outcome
                 for together, alike in groupby(jobs, key=lambda job: job.together)
-                for outcome in together(connection, [job.given for job in alike])
+                for outcome in together(connection, [job.item for job in alike])
             ]
 
     def _in_turn(self, jobs: Sequence[_Job], failed: Exception) -> list[Any]:
         """Each on its own, as long as the database answers at all."""
-        told: list[Any] = []
+        outcomes: list[Any] = []
         for job in jobs:
             if _is_silent(failed):
-                told.append(failed)
+                outcomes.append(failed)
                 continue
             try:
-                told.append(in_turn(self._database, partial(_do_alone, job)))
+                outcomes.append(in_turn(self._database, partial(_do_alone, job)))
             except DataError:
-                told.append(CitebedError("this cannot be stored, and was not taken."))
+                outcomes.append(CitebedError("this cannot be stored, and was not taken."))
             except Exception as error:
                 failed = error
-                told.append(error if isinstance(error, Unavailable) else Unavailable(str(error)))
-        return told
+                outcomes.append(
+                    error if isinstance(error, Unavailable) else Unavailable(str(error))
+                )
+        return outcomes
 
 
 def _do_alone(job: _Job, connection: Connection) -> Any:
-    [outcome] = job.together(connection, [job.given])
+    [outcome] = job.together(connection, [job.item])
     return outcome
 
 

@@ -70,10 +70,10 @@ _Act = tuple[Source, Verdict]
 
 def save(connection: Connection, source: Source, verdict: Verdict) -> Saved:
     """Add a judgement, unless it is there already or its judge said something else later."""
-    [told] = save_all(connection, [(source, verdict)])
-    if isinstance(told, CitebedError):
-        raise told
-    return told
+    [outcome] = save_all(connection, [(source, verdict)])
+    if isinstance(outcome, CitebedError):
+        raise outcome
+    return outcome
 
 
 def save_all(connection: Connection, acts: Sequence[_Act]) -> list[SaveOutcome]:
@@ -81,7 +81,7 @@ def save_all(connection: Connection, acts: Sequence[_Act]) -> list[SaveOutcome]:
 
     Those of one judge on one item, or of one key, depend on each other and are saved in turn.
     """
-    told: dict[int, SaveOutcome] = {}
+    saved: dict[int, SaveOutcome] = {}
     waiting = list(enumerate(acts))
     while waiting:
         seen: set[object] = set()
@@ -92,32 +92,32 @@ def save_all(connection: Connection, acts: Sequence[_Act]) -> list[SaveOutcome]:
             (waiting if names & seen else apart).append((number, act))
             seen |= names
         outcomes = _save_apart(connection, [act for _, act in apart])
-        told |= zip((number for number, _ in apart), outcomes, strict=True)
-    return [told[number] for number in range(len(acts))]
+        saved |= zip((number for number, _ in apart), outcomes, strict=True)
+    return [saved[number] for number in range(len(acts))]
 
 
 def _save_apart(connection: Connection, acts: Sequence[_Act]) -> list[SaveOutcome]:
     """Save judgements none of which depends on another."""
     known = _by_key(connection, [verdict.key for _, verdict in acts if verdict.key])
     before, newest = _last_words(connection, acts), _newest(connection, acts)
-    told: list[SaveOutcome | _Added] = []
+    outcomes: list[SaveOutcome | _Added] = []
     rows = []
     for source, verdict in acts:
         last = before.get((source.person_id, verdict.item_id))
         done = _is_done(known.get(verdict.key or ""), last, source, verdict)
         if done is not None:
-            told.append(done)
+            outcomes.append(done)
             continue
         later = last is not None and _is_outranked(source, verdict, last, newest)
         rows.append(_row(source, verdict, last, outranked=later))
-        told.append(_Added(rows[-1]["key"], *_told_of(last, verdict, later)))
+        outcomes.append(_Added(rows[-1]["key"], *_outcome_of(last, verdict, later)))
     made: dict[str, int] = {}
     if rows:
         added = insert(judgements).returning(judgements.c.key, judgements.c.id)
         made = {row.key: row.id for row in connection.execute(added, rows)}
     return [
         Saved(each.stands or made[each.key], each.outcome) if isinstance(each, _Added) else each
-        for each in told
+        for each in outcomes
     ]
 
 
@@ -129,7 +129,7 @@ class _Added(NamedTuple):
     stands: int | None
 
 
-def _told_of(last: Row[Any] | None, verdict: Verdict, later: bool) -> tuple[str, int | None]:
+def _outcome_of(last: Row[Any] | None, verdict: Verdict, later: bool) -> tuple[str, int | None]:
     outcome = "same" if _says_the_same(last, verdict) else "later" if later else "new"
     return outcome, last.id if last is not None and later else None
 
@@ -182,10 +182,10 @@ def was_said_later(source: Source, at: datetime, *, undated: bool = False) -> bo
 def _row(
     source: Source, verdict: Verdict, last: Row[Any] | None, *, outranked: bool
 ) -> dict[str, Any]:
-    said = source._asdict() | verdict._asdict()
-    del said["undated"]  # its return says so
+    columns = source._asdict() | verdict._asdict()
+    del columns["undated"]  # its return says so
     return {
-        **said,
+        **columns,
         "key": verdict.key or str(uuid.uuid4()),
         "supersedes": None if last is None or outranked else last.id,
         "outranked": outranked or None,
