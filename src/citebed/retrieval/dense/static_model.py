@@ -64,6 +64,7 @@ class StaticModel:
             if not np.isfinite(numbers).all():
                 raise damaged(file.path, f"numbers of '{name}' are not finite")
         self.words = _words(file, count)
+        self._is_ready = False
 
     @property
     def name(self) -> str:
@@ -81,8 +82,13 @@ class StaticModel:
         """A vector of length 1 for each text that looks for documents; zeros likewise."""
         return unit_rows(self._sums(texts) @ self._query)
 
+    def prepare(self) -> None:
+        """Make ready for many texts, one at a time: compiled code is loaded."""
+        self._is_ready = True
+        self._sums([""])
+
     def _sums(self, texts: Sequence[str]) -> Vectors:
-        many = len(texts) >= MANY
+        many = self._is_ready or len(texts) >= MANY
         bags = Bags(*self._table.bags(texts)) if many else _bags(*self._found(texts), len(texts))
         weights = (1 + np.log(bags.times)).astype(np.float32) * self._scales[bags.ids]
         if not many:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +15,8 @@ from citebed.retrieval.dense.embedder import Embedder, Vectors
 _FEW, _SOME = 8, 32
 """Up to ``_FEW`` queries, compiled code is quicker than numpy. Up to ``_SOME``, numpy is given so
 few rows at a time that it starts no threads, which would cost more than they gain."""
+_MANY, _MOST_THREADS = 20_000, 4
+"""From so many rows on, they are given to so many threads, at most, where there are cores."""
 
 
 class Quantised(NamedTuple):
@@ -39,7 +43,7 @@ def plain_scores(rows: NDArray[np.int8], scales: NDArray[np.float32], queries: V
     """The similarity of every row to every query (queries × rows), without a compiler."""
     found = np.empty((len(queries), len(rows)), np.float32)
     turned = np.ascontiguousarray(queries.T)
-    step = 8192 if len(queries) > _SOME else 3072 // max(6, len(queries))
+    step = _rows_at_once(len(queries))
     space = np.empty((step, rows.shape[1]), np.float32)
     for start in range(0, len(rows), step):
         part = rows[start : start + step]
@@ -47,6 +51,10 @@ def plain_scores(rows: NDArray[np.int8], scales: NDArray[np.float32], queries: V
         found[:, start : start + len(part)] = (space[: len(part)] @ turned).T
     found *= scales
     return found
+
+
+def _rows_at_once(queries: int) -> int:
+    return 8192 if queries > _SOME else 3072 // max(6, queries)
 
 
 class DocumentVectors:
@@ -67,6 +75,8 @@ class DocumentVectors:
         self.rows, self.scales = np.asarray(rows), np.asarray(scales)
         self.fingerprint, self.name, self.missing = fingerprint, name, missing
         self._few: Callable[..., Vectors] = plain_scores
+        self._threads: ThreadPoolExecutor | None = None
+        self._cores = min(os.cpu_count() or 1, _MOST_THREADS)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -86,6 +96,8 @@ class DocumentVectors:
 
         compiled.compile_scores()
         self._few = compiled.scores
+        if self._threads is None and self._cores > 1 and len(self.rows) >= _MANY:
+            self._threads = ThreadPoolExecutor(self._cores)
 
     def scores(self, queries: Vectors) -> Vectors:
         """The similarity of every document to every query, exactly: queries × documents."""
@@ -93,7 +105,15 @@ class DocumentVectors:
         if given.ndim != 2 or given.shape[1] != self.width:
             raise ValueError(f"queries of {given.shape}; expected rows of {self.width} numbers")
         score = self._few if len(given) <= _FEW else plain_scores
-        return score(*_unchangeable(self.rows, self.scales, given))
+        if self._threads is None:
+            return score(*_unchangeable(self.rows, self.scales, given))
+        step = _rows_at_once(len(given))  # whole ones: what numpy adds up depends on how many
+        size = -(-len(self.rows) // (self._cores * step)) * step
+        parts = [slice(at, at + size) for at in range(0, len(self.rows), size)]
+        found = self._threads.map(
+            lambda part: score(*_unchangeable(self.rows[part], self.scales[part], given)), parts
+        )
+        return np.concatenate(list(found), axis=1)
 
     def of(self, numbers: NDArray[np.int64]) -> Vectors:
         """The vectors of some documents."""

@@ -23,7 +23,7 @@ from citebed.files.writing import own_folder, told, workshop
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.dense.embedder import Embedder
 from citebed.retrieval.dense.static_model import model_of
-from citebed.retrieval.index import assembling, citing_sentences, counting, layout
+from citebed.retrieval.index import assembling, citing_sentences, counting, layout, records
 from citebed.retrieval.index.assembling import Gathered
 from citebed.retrieval.index.citing_text import citing_text
 from citebed.retrieval.index.counting import Counts, TermNumbers
@@ -98,6 +98,7 @@ def _is_as_asked(old: Index, options: IndexOptions) -> bool:
         and (found.analyser, found.citing_sources) == (options.analyser, sources)
         and all(each is not None and each.is_of(models[kind]) for kind, each in vectors.items())
         and not (found.citing_papers and old.citing is None)
+        and old.has_records
     )
 
 
@@ -147,6 +148,7 @@ class _Builder:
         arrays["ids"], arrays["ids.offsets"] = Strings.packed(documents["doc_id"])
         arrays["hashes"] = documents["hash"].to_numpy()
         arrays |= embedded.arrays
+        arrays |= records.arrays_of(self.collection, documents["row"].to_numpy())
         self.collection.check_unchanged()
         description = layout.write(
             folder / FOLDER, self._describe(documents.height, arrays, states, embedded), arrays

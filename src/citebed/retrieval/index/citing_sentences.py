@@ -59,7 +59,9 @@ class CitingSentences:
 
     def of(self, document: int) -> range:
         """The sentences that cite a document."""
-        first, last = np.searchsorted(self.docs, (document, document + 1))
+        # Of the same type: else numpy would copy all of them to compare.
+        ends = np.array((document, document + 1), self.docs.dtype)
+        first, last = np.searchsorted(self.docs, ends)
         return range(int(first), int(last))
 
     def known_to(self, paper: int, year: int | None) -> NDArray[np.bool_]:

@@ -14,11 +14,12 @@ from citebed.errors import CollectionError
 from citebed.retrieval.analysis import Analyser, analyser_of
 from citebed.retrieval.dense.embedder import Embedder
 from citebed.retrieval.dense.vectors import DocumentVectors
-from citebed.retrieval.index import counting, layout
+from citebed.retrieval.index import counting, layout, records
 from citebed.retrieval.index.citing_sentences import CitingSentences
 from citebed.retrieval.index.columns import Column
 from citebed.retrieval.index.counting import Keys
 from citebed.retrieval.index.layout import FIELDS, FOLDER, Arrays, Description
+from citebed.retrieval.index.records import Records
 from citebed.retrieval.index.strings import Strings
 from citebed.wording import printable
 
@@ -122,6 +123,19 @@ class Index:
         if "citing.docs" not in self._arrays:
             return None
         return CitingSentences(self._arrays, self.description.vectors["static"]["fingerprint"])
+
+    @property
+    def has_records(self) -> bool:
+        """Whether it has the years, pages and authors of its documents, as older ones have not."""
+        return set(records.NAMES) <= set(self._arrays)
+
+    @cached_property
+    def records(self) -> Records:
+        """What is known of the documents beside their texts."""
+        if not self.has_records:
+            what = "is of an earlier version: it lacks the documents' years and authors"
+            raise layout.DamagedIndex(self.folder, what)
+        return Records(self._arrays)
 
     def term_number(self, term: str) -> int:
         """The term's number, or -1."""
@@ -243,6 +257,8 @@ def check(arrays: Arrays, description: Description) -> None:
         if f"tf.{name}" in arrays:
             _check_length(f"length.{name}", arrays[f"length.{name}"], documents, np.uint32)
             _check_column(arrays, f"tf.{name}")
+    if records.NAMES[0] in arrays:
+        _check_records(arrays, documents)
     if "papers" in arrays:
         _check_shares(arrays, description)
     for kind, about in description.vectors.items():
@@ -268,6 +284,15 @@ def _check_vectors(arrays: Arrays, kind: str, shape: tuple[int, int]) -> None:
     _check_length(scales, arrays[scales], shape[0], np.float32)
     fit = (arrays[scales] >= 0) & (arrays[scales] <= 1)
     _require(bool(fit.all()), scales, "a vector of length 1 has none like that")
+
+
+def _check_records(arrays: Arrays, documents: int) -> None:
+    years, pages, authors, starts = records.NAMES
+    _check_length(years, arrays[years], documents, np.int32)
+    _check_length(pages, arrays[pages], documents, np.uint8)
+    _require(bool((arrays[pages] > 0).all()), pages, "a paper has some")
+    count = _numbers(arrays, authors, len(arrays[authors]), np.uint32)
+    _check_bounds(arrays, starts, documents, count)
 
 
 def _check_citing(arrays: Arrays, description: Description) -> None:

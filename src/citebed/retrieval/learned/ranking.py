@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.collection import Collection
 from citebed.retrieval.dense.embedder import Embedder
 from citebed.retrieval.dense.static_model import model_of
 from citebed.retrieval.index.index import Index
@@ -48,15 +47,10 @@ class Ranked(NamedTuple):
 class Ranks:
     """A ranking of an index's documents, its models open."""
 
-    def __init__(
-        self,
-        collection: Collection,
-        searcher: Searcher,
-        ranking: Ranking,
-    ) -> None:
+    def __init__(self, searcher: Searcher, ranking: Ranking) -> None:
         self.ranking = ranking
         models = models_for(searcher.index, ranking)
-        self.signals, self._models = Signals(collection, searcher, models), models
+        self.signals, self._models = Signals(searcher, models), models
         self.facts: dict[str, Any] = {
             kind: {"name": model.name, "fingerprint": model.fingerprint}
             for kind, model in models.items()

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from citebed.collection import Collection
 from citebed.retrieval.dense.embedder import Embedder, Vectors
+from citebed.retrieval.dense.static_model import StaticModel
 from citebed.retrieval.feedback.base import TermWeights
 from citebed.retrieval.index.citing_sentences import CitingSentences
-from citebed.retrieval.learned.documents import Authorship, Docs, Reals, Records
+from citebed.retrieval.index.records import Authorship, Docs, Reals
 from citebed.retrieval.search.exhaustive import Hits
 from citebed.retrieval.search.searcher import Searcher, usable
 
@@ -52,6 +52,8 @@ _LIKE = 50
 _FITTING, _ONE_OF = 50, 100
 """So many documents are those that fit best, but no more than one of so many: in one's own library
 authors who are often there would win for any text."""
+_ASKERS = 4
+"""Papers and years whose known authors are remembered: questions of one come together."""
 
 
 @dataclass(frozen=True)
@@ -85,23 +87,20 @@ _LIKENESSES = ("bm25_sentence", *RAW)
 class Signals:
     """A collection's index and models, ready to weigh documents for texts."""
 
-    def __init__(
-        self,
-        collection: Collection,
-        searcher: Searcher,
-        models: dict[str, Embedder],
-    ) -> None:
-        self._searcher, self.index = searcher, searcher.index
-        self._models, self._records = models, Records(collection, self.index.ids)
+    def __init__(self, searcher: Searcher, models: dict[str, Embedder]) -> None:
+        self._searcher, self.index, self._models = searcher, searcher.index, models
         self._vectors = {kind: self.index.vectors_of(models[kind], kind) for kind in models}
+        self._cited_authors: dict[tuple[str | None, int | None], Reals] = {}
 
     def prepare(self) -> None:
         """Make ready for many texts."""
         for vectors in self._vectors.values():
             vectors.prepare()
-        self._records.years  # noqa: B018 - read now
+        for model in self._models.values():
+            if isinstance(model, StaticModel):
+                model.prepare()
         if self.citing is not None:
-            self._by_cited_authors  # noqa: B018
+            self._by_cited_authors  # noqa: B018 - read now
 
     def embedded(self, questions: Sequence[Question]) -> list[dict[str, Vectors]]:
         """The vectors of each text and its sentences, by kind: the first row is the text's."""
@@ -116,33 +115,36 @@ class Signals:
     ) -> Weighed:
         """The signals of what a question may be answered with; ``found`` is the best by BM25."""
         wanted = max(_CANDIDATES, depth)
-        similar = {kind: self._similar(kind, rows) for kind, rows in vectors.items()}
+        similar = {kind: self._vectors[kind].scores(rows) for kind, rows in vectors.items()}
+        # That of the whole text, and that of its best sentence where there are several.
+        both = {
+            kind: scores if len(scores) == 1 else np.stack([scores[0], scores[1:].max(axis=0)])
+            for kind, scores in similar.items()
+        }
         may = self._may(asked)
-        like = self._like(asked, vectors)
+        like, likeness = self._like(asked, vectors)
         lists = [found.docs[:wanted]]
-        lists += [_best(each, may, wanted) for pair in similar.values() for each in pair]
-        lists += [_best(like, may & (like > 0), _LIKE)]
+        lists += [_best(each, may, wanted) for pair in both.values() for each in pair]
+        lists += [like[_best(likeness, None if may is None else may[like], _LIKE)]]
         docs = np.unique(np.concatenate(lists))
         columns = self._of_others(asked, docs)
-        columns["citing"] = like[docs].astype(np.float64)
+        columns["citing"] = _at(docs, like, likeness)
         raw = {}
         raw["bm25"], columns["bm25_sentence"] = self._by_words(asked, docs, found)
         columns["bm25"] = _share(raw["bm25"], found.scores)
-        for kind, (whole, best) in similar.items():
-            columns[kind], columns[f"{kind}_sentence"] = _spread(whole, docs), _spread(best, docs)
-            raw[kind] = whole[docs].astype(np.float64)
-            raw[f"{kind}_sentence"] = best[docs].astype(np.float64)
-        likeness = np.sum([columns[name] for name in _LIKENESSES if name in columns], axis=0)
-        columns["peers"] = self._peers(docs, likeness)
+        for kind, pair in both.items():
+            for name, scores in ((kind, pair[0]), (f"{kind}_sentence", pair[-1])):
+                columns[name] = _spread(scores, docs)
+                raw[name] = scores[docs].astype(np.float64)
+        alike = np.sum([columns[name] for name in _LIKENESSES if name in columns], axis=0)
+        columns["peers"] = self._peers(docs, alike)
         return Weighed(docs, _table(columns, SIGNALS, docs), _table(raw, RAW, docs))
 
-    def _similar(self, kind: str, rows: Vectors) -> tuple[Vectors, Vectors]:
-        scores = self._vectors[kind].scores(rows)
-        return scores[0], scores[1:].max(axis=0) if len(scores) > 1 else scores[0]
-
-    def _may(self, asked: Question) -> NDArray[np.bool_]:
-        count = len(self.index.ids)
-        may = np.ones(count, bool) if asked.allowed is None else asked.allowed.copy()
+    def _may(self, asked: Question) -> NDArray[np.bool_] | None:
+        """Which documents may be found; ``None`` for all."""
+        if asked.allowed is None and not len(asked.excluded):
+            return None
+        may = np.ones(len(self.index.ids), bool) if asked.allowed is None else asked.allowed.copy()
         may[asked.excluded] = False
         return may
 
@@ -186,61 +188,70 @@ class Signals:
         paper = self.index.papers.find(asked.paper) if asked.paper else -1
         return self.citing.known_to(paper, asked.year)
 
-    def _like(self, asked: Question, vectors: dict[str, Vectors]) -> NDArray[np.float32]:
-        """How much is said like the text when each document is cited: the sum of what is alike."""
-        found = np.zeros(len(self.index.ids), np.float32)
+    def _like(
+        self, asked: Question, vectors: dict[str, Vectors]
+    ) -> tuple[Docs, NDArray[np.float32]]:
+        """Documents, and how much is said like the text when each is cited: the sum of what is
+        alike (logarithm)."""
         if self.citing is None or "static" not in vectors:
-            return found
+            return np.zeros(0, np.int64), np.zeros(0, np.float32)
         rows = vectors["static"]
         likeness = self.citing.vectors.scores(rows[1:] if len(rows) > 1 else rows).max(axis=0)
         alike = np.flatnonzero(self.known(asked) & (likeness > _ALIKE))
-        np.add.at(found, self.citing.docs[alike], likeness[alike])
-        return np.log1p(found)
+        docs, places = np.unique(self.citing.docs[alike], return_inverse=True)
+        sums = np.zeros(len(docs), np.float32)
+        np.add.at(sums, places, likeness[alike])
+        return docs.astype(np.int64), np.log1p(sums)
 
     def _of_others(self, asked: Question, docs: Docs) -> dict[str, Reals]:
         found = {"title_only": (self.index.lengths["abstract"][docs] == 0).astype(float)}
         found["age"] = self._ages(docs, asked.year)
-        found["length"] = self._records.lengths(docs)
+        found["length"] = self.index.records.lengths(docs)
         if self.citing is None:
             return found
         known = self.known(asked)
-        found["authors"] = self._authors(known, docs)
-        rows = np.flatnonzero(known & np.isin(self.citing.docs, docs))
-        pairs = np.unique(
-            np.stack([np.searchsorted(docs, self.citing.docs[rows]), self.citing.papers[rows]]),
-            axis=1,
-        )
-        found["cited"] = np.log1p(np.bincount(pairs[0], minlength=len(docs)))
-        found["lately"] = self._lately(rows, docs, asked.year)
-        beside = np.isin(pairs[1], self._papers_citing(asked.cites))
-        found["cocited"] = np.log1p(np.bincount(pairs[0][beside], minlength=len(docs)))
+        found["authors"] = self._authors(asked, known)[docs]
+        is_candidate = np.zeros(len(self.index.ids), bool)
+        is_candidate[docs] = True
+        rows = np.flatnonzero(known & is_candidate[self.citing.docs])
+        places = np.searchsorted(docs, self.citing.docs[rows])
+        which, papers = _pairs(places, self.citing.papers[rows])
+        found["cited"] = np.log1p(np.bincount(which, minlength=len(docs)))
+        found["lately"] = self._lately(rows, places, docs, asked.year)
+        beside = np.isin(papers, self._papers_citing(asked.cites))
+        found["cocited"] = np.log1p(np.bincount(which[beside], minlength=len(docs)))
         return found
 
-    def _authors(self, known: NDArray[np.bool_], docs: Docs) -> Reals:
+    def _authors(self, asked: Question, known: NDArray[np.bool_]) -> Reals:
         """How much other works of each document's best known author are cited."""
         assert self.citing is not None
-        pairs = np.stack([self.citing.docs[known], self.citing.papers[known]])
-        cited = np.unique(pairs, axis=1)[0]
-        counts = np.bincount(cited, minlength=len(self.index.ids)).astype(np.float64)
-        return np.log1p(self._by_cited_authors.of_other_works(counts)[docs])
+        key = (asked.paper, asked.year)
+        if key not in self._cited_authors:
+            while len(self._cited_authors) >= _ASKERS:
+                del self._cited_authors[next(iter(self._cited_authors))]
+            cited, _ = _pairs(self.citing.docs[known], self.citing.papers[known])
+            counts = np.bincount(cited, minlength=len(self.index.ids)).astype(np.float64)
+            of_others = self._by_cited_authors.of_other_works(counts)
+            self._cited_authors[key] = np.log1p(of_others)
+        return self._cited_authors[key]
 
     @cached_property
     def _by_cited_authors(self) -> Authorship:
         """All that those wrote of whom something is cited."""
         assert self.citing is not None
-        return self._records.works_by_authors_of(np.unique(self.citing.docs).astype(np.int64))
+        return self.index.records.works_by_authors_of(np.unique(self.citing.docs).astype(np.int64))
 
     def _peers(self, docs: Docs, likeness: Reals) -> Reals:
         """How many of the documents that fit best are by an author of each, too."""
         among = np.zeros(len(docs))
         count = min(_FITTING, len(self.index.ids) // _ONE_OF)
         among[np.argsort(-likeness, kind="stable")[:count]] = 1
-        return np.log1p(self._records.authorship(docs).of_other_works(among))
+        return np.log1p(self.index.records.authorship(docs).of_other_works(among))
 
-    def _lately(self, rows: Docs, docs: Docs, year: int | None) -> Reals:
+    def _lately(self, rows: Docs, places: Docs, docs: Docs, year: int | None) -> Reals:
         assert self.citing is not None
         last = np.zeros(len(docs))
-        np.maximum.at(last, np.searchsorted(docs, self.citing.docs[rows]), self.citing.years[rows])
+        np.maximum.at(last, places, self.citing.years[rows])
         now = year or int(self.citing.years.max(initial=0))
         return np.where(last > 0, 1 / np.maximum(now - last, 1), 0.0)
 
@@ -250,9 +261,10 @@ class Signals:
         return np.unique(self.citing.papers[rows]).astype(np.int64)
 
     def _ages(self, docs: Docs, year: int | None) -> Reals:
-        years = self._records.years
-        now = year or int(years.max(initial=0))
-        return np.where(years[docs] > 0, np.log1p(np.clip(now - years[docs], 0, None)), 0.0)
+        records = self.index.records
+        years = records.years[docs].astype(np.int64)
+        now = year or records.latest
+        return np.where(years > 0, np.log1p(np.clip(now - years, 0, None)), 0.0)
 
 
 def _several(sentences: Sequence[str]) -> Sequence[str]:
@@ -260,12 +272,31 @@ def _several(sentences: Sequence[str]) -> Sequence[str]:
     return sentences if len(sentences) > 1 else ()
 
 
-def _best(scores: NDArray[np.float32], may: NDArray[np.bool_], count: int) -> Docs:
-    """The documents with the highest scores among those that may be found."""
-    numbers = np.flatnonzero(may)
-    if len(numbers) <= count:
-        return numbers
-    return numbers[np.argpartition(-scores[numbers], count - 1)[:count]]
+def _best(scores: NDArray[np.float32], may: NDArray[np.bool_] | None, count: int) -> Docs:
+    """The documents with the highest scores among those that may be found, by number; those that
+    are equal to the last of them are there too."""
+    if may is not None:
+        scores = np.where(may, scores, -np.inf)
+    if len(scores) > count:
+        last = np.partition(scores, len(scores) - count)[len(scores) - count]
+        return np.flatnonzero((scores >= last) & (scores > -np.inf))
+    return np.flatnonzero(scores > -np.inf)
+
+
+def _at(docs: Docs, known: Docs, values: NDArray[np.float32]) -> Reals:
+    """The values of documents, of which some are known, in order; 0 for the others."""
+    found = np.zeros(len(docs))
+    places = np.searchsorted(docs, known)
+    there = places < len(docs)
+    there[there] = docs[places[there]] == known[there]
+    found[places[there]] = values[there]
+    return found
+
+
+def _pairs(first: NDArray[Any], second: NDArray[Any]) -> tuple[Docs, Docs]:
+    """Pairs of numbers, each once and in order."""
+    both = np.unique(first.astype(np.int64) << 32 | second.astype(np.int64))
+    return both >> 32, both & 0xFFFFFFFF
 
 
 def _share(scores: Reals, all_scores: Reals) -> Reals:

@@ -151,7 +151,7 @@ class Runner:
         from citebed.retrieval.learned.ranking import Ranks
 
         assert isinstance(self.pipeline.stage, Ranking)
-        return Ranks(self.collection, self.searcher, self.pipeline.stage)
+        return Ranks(self.searcher, self.pipeline.stage)
 
     def prepare_for(self, queries: int) -> bool:
         """Make ready for so many queries if that pays; whether it did."""

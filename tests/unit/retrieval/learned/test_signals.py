@@ -12,9 +12,8 @@ from tests.reference import signals as slow
 from tests.unit.retrieval.index.making import build, write_collection
 
 from citebed.collection import open_collection
+from citebed.errors import CollectionError
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.index.strings import Strings
-from citebed.retrieval.learned.documents import Records
 from citebed.retrieval.learned.signals import SIGNALS, Question, Weighed
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.running.runner import Runner, RunOptions
@@ -168,27 +167,44 @@ def test_peers(runner: Runner, fitting: int, monkeypatch: pytest.MonkeyPatch) ->
 def test_pages(tmp_path: Path, pages: str | None, count: int) -> None:
     rows = [{"doc_id": "a", "title": "One"}, {"doc_id": "b", "title": "Two", "pages": pages}]
     write_collection(tmp_path / "c", rows)
-    records = Records(open_collection(tmp_path / "c"), Strings(*Strings.packed(["a", "b", "gone"])))
-    assert records.lengths(np.arange(3)).tolist() == [0, np.log(count / 8), 0]
+    build(tmp_path / "c")
+    records = open_index(tmp_path / "c").records
+    assert records.lengths(np.arange(2)).tolist() == [0, np.log(count / 8)]
 
 
-def test_records_are_found_by_id_where_a_document_was_exchanged_for_another(tmp_path: Path) -> None:
-    """As many documents as were indexed, but not the same, and in another order."""
+def test_records_are_in_the_order_of_the_index_whatever_that_of_the_table(tmp_path: Path) -> None:
     rows = [
         {"doc_id": "d", "title": "Four", "year": 2004, "pages": "1–4", "authors": ["Dee"]},
-        {"doc_id": "new", "title": "New", "year": 1999, "pages": "1–60", "authors": ["Newman"]},
         {"doc_id": "a", "title": "One", "year": 2001, "pages": "1–16", "authors": ["Ann"]},
-        {"doc_id": "c", "title": "Three", "year": 2003, "pages": "1–8", "authors": ["Ann", "Cy"]},
+        {"doc_id": "b", "title": "Two"},
+        {"doc_id": "c", "title": "Three", "year": 2003, "pages": "1–8", "authors": ["ann", "Cy"]},
     ]
     write_collection(tmp_path / "c", rows)
-    records = Records(
-        open_collection(tmp_path / "c"), Strings(*Strings.packed(["a", "b", "c", "d"]))
-    )
+    build(tmp_path / "c")
+    records = open_index(tmp_path / "c", verified=True).records
     assert records.years.tolist() == [2001, 0, 2003, 2004]
+    assert records.latest == 2004
     assert records.lengths(np.arange(4)) == pytest.approx(np.log([2, 1, 1, 1 / 2]))
     wrote = records.authorship(np.arange(4))
     assert sorted(wrote.documents.tolist()) == [0, 2, 2, 3]
     assert wrote.of_other_works(np.array([1.0, 0, 5, 7])).tolist() == [5, 0, 1, 0]
+    both = records.works_by_authors_of(np.array([0]))
+    assert both.documents.tolist() == [0, 2]
+
+
+def test_an_index_of_before_says_what_to_do_and_is_brought_up_to_date(tmp_path: Path) -> None:
+    """One that lacks the documents' years and authors: it is searched, and not ranked from."""
+    folder = tmp_path / "c"
+    write_collection(folder, DOCUMENTS)
+    build(folder)
+    path = folder / "index" / "index.json"
+    about = json.loads(path.read_text())
+    about["files"] = {k: v for k, v in about["files"].items() if not k.startswith("records.")}
+    path.write_text(json.dumps(about))
+    with pytest.raises(CollectionError, match=r"earlier version.*citebed index"):
+        open_index(folder, verified=True).records  # noqa: B018
+    assert not build(folder).unchanged
+    assert open_index(folder, verified=True).records.latest == 2015
 
 
 def test_lately(runner: Runner) -> None:
