@@ -128,12 +128,12 @@ def read_as_trec_eval(qrels: Path, run: Path) -> tuple[Qrels, Run]:
 
 
 def _read(
-    path: Path, layout: Layout, given: Path
+    path: Path, layout: Layout, source: Path
 ) -> tuple[pl.DataFrame, str, Path, pl.Series | None]:
     """The columns of a file, its name as a run's, the path that was given, and hashes."""
     if not is_parquet(path):
         table = read_coded(path, layout)
-        return table.select(layout.columns), name_of(given), given, table[DOC_HASH]
+        return table.select(layout.columns), name_of(source), source, table[DOC_HASH]
     table = read_parquet(path)
     try:
         checked = checked_columns(table, layout)
@@ -141,7 +141,7 @@ def _read(
         raise FormatError(path, None, str(error)) from None
     if not checked.height:
         raise FormatError(path, None, "the table has no rows.")
-    return checked, name_of(given), given, None
+    return checked, name_of(source), source, None
 
 
 def read_runs(paths: Sequence[Path]) -> Iterator[Run]:
@@ -245,102 +245,102 @@ def name_of(path: Path) -> str:
 # --- whatever a user has --------------------------------------------------------------------
 
 
-def as_qrels(given: Any, name: str = "qrels") -> Qrels:
+def as_qrels(data: Any, name: str = "qrels") -> Qrels:
     """Judgements from whatever holds them."""
-    if isinstance(given, Qrels):
-        return given
-    if isinstance(given, str | Path):
-        return read_qrels(given)
-    if hasattr(given, "qrels_iter"):
-        given = given.qrels_iter()
-    table = getattr(given, "table", None)
+    if isinstance(data, Qrels):
+        return data
+    if isinstance(data, str | Path):
+        return read_qrels(data)
+    if hasattr(data, "qrels_iter"):
+        data = data.qrels_iter()
+    table = getattr(data, "table", None)
     if isinstance(table, pl.DataFrame):  # beside its source may stand what else is known of it
-        return Qrels(_table(table, QRELS), name, getattr(given, "source", None))
-    return Qrels(_table(given, QRELS), name)
+        return Qrels(_table(table, QRELS), name, getattr(data, "source", None))
+    return Qrels(_table(data, QRELS), name)
 
 
-def as_run(given: Any, name: str = "run") -> Run:
+def as_run(data: Any, name: str = "run") -> Run:
     """A run from whatever holds it."""
-    if isinstance(given, Run):
-        return given
-    if isinstance(given, str | Path):
-        return read_run(given)
-    if isinstance(getattr(given, "table", None), pl.DataFrame):
-        given = given.table
-    if hasattr(given, "scoreddocs_iter"):
-        given = given.scoreddocs_iter()
-    return Run(_table(given, RUN), name)
+    if isinstance(data, Run):
+        return data
+    if isinstance(data, str | Path):
+        return read_run(data)
+    if isinstance(getattr(data, "table", None), pl.DataFrame):
+        data = data.table
+    if hasattr(data, "scoreddocs_iter"):
+        data = data.scoreddocs_iter()
+    return Run(_table(data, RUN), name)
 
 
-def as_runs(given: Any) -> Iterator[Run]:
+def as_runs(data: Any) -> Iterator[Run]:
     """One run, several (a list or a generator) or a dict of them by name, one at a time."""
-    if isinstance(given, Mapping) and not _is_nested(given):
-        for name, run in given.items():
+    if isinstance(data, Mapping) and not _is_nested(data):
+        for name, run in data.items():
             yield replace(as_run(run, str(name)), name=str(name))
         return
-    several = isinstance(given, list | tuple) and bool(given) and not _is_row(given[0])
-    if isinstance(given, Iterator):
-        several, given = _peeked(given)
-    if isinstance(given, list | tuple) and given and all(isinstance(x, str | Path) for x in given):
-        yield from read_runs([Path(x) for x in given])
+    several = isinstance(data, list | tuple) and bool(data) and not _is_row(data[0])
+    if isinstance(data, Iterator):
+        several, data = _peeked(data)
+    if isinstance(data, list | tuple) and data and all(isinstance(x, str | Path) for x in data):
+        yield from read_runs([Path(x) for x in data])
     elif several:
-        for number, run in enumerate(given, 1):
+        for number, run in enumerate(data, 1):
             yield as_run(run, f"run{number}")
     else:
-        yield as_run(given)
+        yield as_run(data)
 
 
-def _peeked(given: Iterator[Any]) -> tuple[bool, Iterator[Any]]:
+def _peeked(data: Iterator[Any]) -> tuple[bool, Iterator[Any]]:
     """Whether an iterator gives runs, not rows; and it with its first item put back."""
-    for first in given:
-        return not _is_row(first), chain([first], given)
-    return False, given
+    for first in data:
+        return not _is_row(first), chain([first], data)
+    return False, data
 
 
-def _is_nested(given: Mapping[Any, Any]) -> bool:
+def _is_nested(data: Mapping[Any, Any]) -> bool:
     """Whether it is a dict of queries, not of runs."""
-    if not given:
+    if not data:
         return True
-    first = next(iter(given.values()))
+    first = next(iter(data.values()))
     return isinstance(first, Mapping) and not any(isinstance(x, Mapping) for x in first.values())
 
 
-def _is_row(given: Any) -> bool:
+def _is_row(data: Any) -> bool:
     """Whether it is a line of a run: a record, a dict of fields or a triple."""
-    if isinstance(given, Mapping):
-        return any(name in given for name in ("query_id", "qid")) and not any(
-            isinstance(value, Mapping) for value in given.values()
+    if isinstance(data, Mapping):
+        return any(name in data for name in ("query_id", "qid")) and not any(
+            isinstance(value, Mapping) for value in data.values()
         )
-    return hasattr(given, "query_id") or (
-        isinstance(given, tuple | list)
-        and len(given) == 3
-        and isinstance(given[0], str | int)
-        and isinstance(given[2], Real)
+    return hasattr(data, "query_id") or (
+        isinstance(data, tuple | list)
+        and len(data) == 3
+        and isinstance(data[0], str | int)
+        and isinstance(data[2], Real)
     )
 
 
-def _table(given: Any, layout: Layout) -> pl.DataFrame:
+def _table(data: Any, layout: Layout) -> pl.DataFrame:
     try:
-        return checked_columns(_converted(given, layout), layout)
+        return checked_columns(_converted(data, layout), layout)
     except UnicodeEncodeError as error:
         raise CitebedError(f"{error.object!a} holds half a character; no table can.") from None
 
 
-def _converted(given: Any, layout: Layout) -> pl.DataFrame:
-    if isinstance(given, pl.LazyFrame):
-        return given.collect()
-    if isinstance(given, pl.DataFrame):
-        return given
-    if hasattr(given, "columns") and hasattr(given, "iloc"):  # pandas, without importing it
-        return _from_pandas(given)
-    if not isinstance(given, Mapping) and hasattr(given, "to_dict"):  # ranx's Qrels and Run
-        given = given.to_dict()
-    if isinstance(given, Mapping):
-        return _from_dicts(given, layout)
-    if isinstance(given, Iterable):
-        return _from_rows(given, layout)
+def _converted(data: Any, layout: Layout) -> pl.DataFrame:
+    if isinstance(data, pl.LazyFrame):
+        return data.collect()
+    if isinstance(data, pl.DataFrame):
+        return data
+    if hasattr(data, "columns") and hasattr(data, "iloc"):  # pandas, without importing it
+        return _from_pandas(data)
+    if not isinstance(data, Mapping) and hasattr(data, "to_dict"):  # ranx's Qrels and Run
+        data = data.to_dict()
+    if isinstance(data, Mapping):
+        return _from_dicts(data, layout)
+    if isinstance(data, Iterable):
+        return _from_rows(data, layout)
     raise CitebedError(
-        f"cannot read {layout.what} from a {type(given).__name__}. Give a file, a table with "
+        f"cannot read {layout.what} from a {type(data).__name__}. Give a file, a table with "
         f"columns {', '.join(layout.columns)}, or a dict of dicts."
     )
 
@@ -348,15 +348,15 @@ def _converted(given: Any, layout: Layout) -> pl.DataFrame:
 _NUMBERS = ("score", "relevance", "label", "rel")
 
 
-def _from_pandas(given: Any) -> pl.DataFrame:
+def _from_pandas(data: Any) -> pl.DataFrame:
     """A pandas table as a polars one; a missing value is one, whatever pandas writes for it.
 
     pandas turns whole numbers into fractions where one is missing; ids are turned back.
     """
     columns = {}
-    for name in given.columns:
-        values, gone = given[name].tolist(), given[name].isna()
-        if str(name) not in _NUMBERS and given[name].dtype.kind == "f":
+    for name in data.columns:
+        values, gone = data[name].tolist(), data[name].isna()
+        if str(name) not in _NUMBERS and data[name].dtype.kind == "f":
             values = [
                 int(x) if not no and x.is_integer() else x
                 for x, no in zip(values, gone, strict=True)
@@ -367,11 +367,11 @@ def _from_pandas(given: Any) -> pl.DataFrame:
     return pl.DataFrame(columns, strict=False)
 
 
-def _from_dicts(given: Mapping[Any, Any], layout: Layout) -> pl.DataFrame:
+def _from_dicts(data: Mapping[Any, Any], layout: Layout) -> pl.DataFrame:
     queries: list[str] = []
     documents: list[str] = []
     values: list[Any] = []
-    for query, found in given.items():
+    for query, found in data.items():
         if not isinstance(found, Mapping):
             raise CitebedError(
                 f"query '{query}' has a {type(found).__name__}; expected a dict from document "
@@ -384,8 +384,8 @@ def _from_dicts(given: Mapping[Any, Any], layout: Layout) -> pl.DataFrame:
     return pl.DataFrame(columns, strict=False)
 
 
-def _from_rows(given: Iterable[Any], layout: Layout) -> pl.DataFrame:
-    rows = list(given)
+def _from_rows(data: Iterable[Any], layout: Layout) -> pl.DataFrame:
+    rows = list(data)
     if rows and all(isinstance(row, Mapping) for row in rows):
         return pl.from_dicts(rows, strict=False)
     if rows and hasattr(rows[0], layout.columns[2]):
