@@ -5,11 +5,13 @@ BIN     = $(VENV)/bin
 WORKERS ?= 2
 BENCH   = import robustness search bm25 models citing rerank evaluate clusters stream_intervals claims contrast timeline filter judging
 
-.PHONY: demo test test-full lint style types contracts kernels packages pythons fuzz bench docs lock clean
+.PHONY: demo test test-full quick coverage lint style types contracts kernels packages pythons fuzz bench docs lock clean
 
 demo: $(VENV)/.ready
 	$(BIN)/citebed demo demo-collection
 
+# A tenth of the cases that are left out is played too, another one by each commit's hash.
+test: export CITEBED_TURN ?= $(shell git rev-parse --short=8 HEAD 2> /dev/null)
 test: packages $(VENV)/.ready-dev
 	$(MAKE) --no-print-directory --jobs $(WORKERS) lint kernels pythons
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
@@ -17,6 +19,20 @@ test: packages $(VENV)/.ready-dev
 # Every case of every kind, the long studies, and all examples of property tests.
 test-full:
 	CITEBED_FULL=1 $(MAKE) --no-print-directory test
+
+# While one works on a room: make quick ROOM=evaluation, or ROOM=collection/formats.
+quick: $(VENV)/.ready-dev
+	@[ -d src/citebed/$(ROOM) ] && [ -n "$(ROOM)" ] || { echo "say which room, as in: make quick ROOM=evaluation"; exit 1; }
+	$(BIN)/ruff check src/citebed/$(ROOM) tests/unit/$(ROOM)
+	$(BIN)/ruff format --check src/citebed/$(ROOM) tests/unit/$(ROOM)
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+	CITEBED_EVERY=8 HYPOTHESIS_PROFILE=few $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal tests/unit/$(ROOM)
+
+# Which lines the tests run; told by file, with those that they do not, in build/coverage/index.html.
+coverage: $(VENV)/.ready-dev
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --cov=citebed --cov-branch \
+	  --cov-report=term:skip-covered --cov-report=html:build/coverage $(if $(ROOM),tests/unit/$(ROOM))
 
 lint: types contracts style
 

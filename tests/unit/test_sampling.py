@@ -1,0 +1,45 @@
+"""What is left out of a run, and that nothing stays left out."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests import sampling
+
+NAMES = [
+    "tests/unit/web/test_access.py::test_doors",
+    "tests/unit/retrieval/index/test_damage.py::test_bytes",
+    "tests/unit/collection/storing/test_strangers.py::test_links",
+    "tests/unit/cli/test_odd_streams.py::test_verbs",
+    "tests/unit/runs/test_numbers.py::test_many",
+]
+CASES: list[Any] = [SimpleNamespace(nodeid=f"{name}[{at}]") for name in NAMES for at in range(60)]
+
+
+def chosen(turn: str, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    monkeypatch.setattr(sampling, "TURN", turn)
+    monkeypatch.setattr(sampling, "EVERY", 1)
+    return {item.nodeid for item in sampling.sampled(CASES)[0]}
+
+
+def test_web_strangers_and_damage_are_never_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = chosen("", monkeypatch)
+    assert all(sum(case.startswith(name) for case in run) == 60 for name in NAMES[:3])
+    assert sum(case.startswith(NAMES[3]) for case in run) == 5
+    assert sum(case.startswith(NAMES[4]) for case in run) == 30
+
+
+def test_ten_hashes_play_everything_a_tenth_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = chosen("", monkeypatch)
+    more = [chosen(f"{number:08x}", monkeypatch) - usual for number in range(10)]
+    assert set().union(usual, *more) == {case.nodeid for case in CASES}
+    assert sum(map(len, more)) == len(CASES) - len(usual)
+    assert all(len(part) < 25 for part in more)
+
+
+def test_other_pythons_play_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampling, "TURN", "00000001")
+    monkeypatch.setattr(sampling, "EVERY", 8)
+    assert len(sampling.sampled(CASES)[0]) == 3 * 8 + 5 + 8
