@@ -1,4 +1,5 @@
-"""Makes what the pages show: figures drawn by the software itself, and the command reference.
+"""Makes what the pages show: figures drawn by the software itself, the command reference, and the
+site in ``build/docs``.
 
 Run with `make docs`; a test checks that the committed files are up to date.
 """
@@ -18,9 +19,11 @@ from citebed.collection import open_collection
 from citebed.collection.demo import import_demo
 from citebed.collection.statistics import statistics
 from citebed.report.collection.picture import draw
+from citebed.report.handbook.building import build_handbook
 from citebed.report.measure_help import measure_page
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from house import draw_house
 from timeline_figures import draw as draw_timeline
 
 DOCS = Path(__file__).resolve().parent
@@ -32,6 +35,7 @@ not on the machine; nothing else does."""
 
 def figures(folder: Path) -> None:
     """The pictures of the demo collection and of a made-up stream."""
+    draw_house(folder / "house.svg")
     draw_timeline(folder)
     with tempfile.TemporaryDirectory() as name:
         import_demo(Path(name) / "demo")
@@ -56,6 +60,7 @@ def main() -> None:
     figures(DOCS / "figures")
     (DOCS / "commands.md").write_text(command_reference(), encoding="utf-8")
     (DOCS / "measures.md").write_text(measure_page(), encoding="utf-8")
+    build_handbook(DOCS.parent / "build" / "docs", DOCS.parent)
 
 
 if __name__ == "__main__":

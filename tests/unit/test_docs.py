@@ -22,7 +22,7 @@ from citebed.collection.lint import CHECKS
 from citebed.collection.tables import QRELS, QUERIES
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-PAGES = [*sorted((REPOSITORY / "docs").glob("*.md")), REPOSITORY / "README.md"]
+PAGES = [*sorted((REPOSITORY / "docs").rglob("*.md")), REPOSITORY / "README.md"]
 TABLES = {
     "documents": tables.DOCUMENTS,
     "papers": tables.PAPERS,

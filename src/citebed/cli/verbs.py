@@ -30,5 +30,6 @@ VERBS: dict[str, tuple[str, str]] = {
     "timeline": ("timeline.timeline", "Score runs over a stream, slice by slice."),
     "robustness": ("robustness", "Which measures compare slices of any size?"),
     "filter": ("filtering", "Filter a stream for standing topics."),
+    "docs": ("docs", "Open the handbook in a browser, offline."),
     "demo": ("demo", "Make the demo collection, and ask it something."),
 }

@@ -23,6 +23,11 @@ def vectors_folder() -> Path:
     return _of_user("XDG_CACHE_HOME", ".cache") / "vectors"
 
 
+def handbook_folder() -> Path:
+    """The folder of the documentation as a site, made anew by ``citebed docs``."""
+    return _of_user("XDG_CACHE_HOME", ".cache") / "handbook"
+
+
 def names_file(text: str | Path) -> bool:
     """Whether a text names a file (a pipe, a device); one that can name nothing does not."""
     return os.path.exists(text) and not os.path.isdir(text)

@@ -1,0 +1,38 @@
+"""The verb ``docs``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from citebed.wording import count, printable
+
+
+def docs(
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="The folder to write (else one in the user's cache)."),
+    ] = None,
+    browser: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open it in a browser, or only write it.")
+    ] = True,
+) -> None:
+    """Open the handbook in a browser: all pages, with a search, offline.
+
+    It is made from the pages that came with this citebed, anew each time.
+
+    Example: citebed docs
+    """
+    import webbrowser
+
+    from citebed.files.places import handbook_folder
+    from citebed.report.handbook.building import build_handbook
+
+    folder = out or handbook_folder()
+    pages = build_handbook(folder)
+    start = (folder / "index.html").absolute()
+    typer.echo(f"{count(pages, 'page')}: {printable(start)}")
+    if browser:
+        webbrowser.open(start.as_uri())

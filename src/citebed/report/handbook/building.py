@@ -1,0 +1,185 @@
+"""Builds the handbook: every page of the documentation as HTML, and an index to search them.
+
+Pages come from the checkout, or from the copy of them that an installed package has; those of the
+Python door from docstrings. A browser opens them as files: nothing is loaded from elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import shutil
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+from jinja2 import Environment, StrictUndefined, Template
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup
+
+from citebed._version import __version__
+from citebed.errors import CitebedError
+from citebed.files.writing import whole_folder
+from citebed.report.handbook.python_names import python_page
+
+_PACKAGE = Path(str(resources.files("citebed")))
+_ASSETS = ("handbook.css", "handbook.js")
+_COPIED = (".svg", ".png", ".ipynb")
+_LISTED = re.compile(r"^- \[[^\]]+\]\(([^)\s]+\.md)\)", re.MULTILINE)
+_GROUPS = (
+    ("Start", ("README.md",)),
+    ("Pages", ()),
+    ("Reference", ("api.md", "docs/promises.md", "CHANGELOG.md")),
+    ("Working on citebed", ("CONTRIBUTING.md", "docs/architecture.md")),
+)
+
+
+class Page(NamedTuple):
+    """A page: where it was written, the file it becomes, its title, its text."""
+
+    source: str
+    file: str
+    title: str
+    text: str
+
+
+class Section(NamedTuple):
+    """What stands under one heading, to be searched."""
+
+    anchor: str
+    heading: str
+    text: str
+
+
+def handbook_source() -> Path:
+    """The folder that has ``README.md`` and ``docs``: the package's own, else the checkout's."""
+    for folder in (_PACKAGE / "handbook", _PACKAGE.parents[1]):
+        if (folder / "docs" / "datamodel.md").is_file():
+            return folder
+    raise CitebedError(
+        "this installation of citebed has no pages. Install it from its wheel or a checkout, or "
+        "read docs/ where you got it."
+    )
+
+
+def build_handbook(target: Path, source: Path | None = None) -> int:
+    """Write the whole site into the folder ``target``; gives the number of pages."""
+    source = source or handbook_source()
+    pages = {page.source: page for page in _pages(source)}
+    renderer, template = _renderer(), _template()
+    index = []
+    with whole_folder(target) as folder:
+        for page in pages.values():
+            tokens = renderer.parse(page.text)
+            _lead_on_site(tokens, page, pages)
+            index += [[page.file, page.title, *section] for section in _sections(tokens)]
+            body = Markup(renderer.renderer.render(tokens, renderer.options, {}))
+            groups = _groups(pages)
+            made = template.render(page=page, body=body, groups=groups, version=__version__)
+            (folder / page.file).write_text(made, "utf-8")
+        words = json.dumps(index, ensure_ascii=False).replace("\u2028", " ")
+        (folder / "sections.js").write_text(f"const SECTIONS = {words};\n", "utf-8")
+        for name in _ASSETS:
+            (folder / name).write_text(_asset(name), "utf-8")
+        _copy_figures(source, folder)
+    return len(pages)
+
+
+def _pages(source: Path) -> Iterator[Page]:
+    names = [source / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
+    for path in [*names, *sorted((source / "docs").rglob("*.md"))]:
+        if path.is_file():
+            name = path.relative_to(source).as_posix()
+            yield _page(name, path.read_text("utf-8"))
+    yield _page("api.md", python_page())
+
+
+def _page(name: str, text: str) -> Page:
+    heading = re.search(r"^# (.+)$", text, re.MULTILINE)
+    title = heading[1].replace("`", "") if heading else name
+    return Page(name, _file_of(name), title, text)
+
+
+def _file_of(name: str) -> str:
+    """All pages stand in one folder: ``docs/how-to/measure.md`` is ``how-to-measure.html``."""
+    if name == "README.md":
+        return "index.html"
+    return f"{name.removeprefix('docs/').removesuffix('.md').replace('/', '-').lower()}.html"
+
+
+def _groups(pages: dict[str, Page]) -> list[tuple[str, list[Page]]]:
+    """The pages as they are listed at the side: in the order in which the README has them."""
+    fixed = {name for _, names in _GROUPS for name in names}
+    listed = [name for name in _LISTED.findall(pages["README.md"].text) if name not in fixed]
+    how_to = [name for name in pages if name.startswith("docs/how-to/")]
+    rest = [name for name in pages if name not in {*fixed, *listed, *how_to}]
+    more = {"Pages": [*listed, *rest], "Working on citebed": how_to}
+    return [
+        (group, [pages[name] for name in (*names, *more.get(group, ())) if name in pages])
+        for group, names in _GROUPS
+    ]
+
+
+def _renderer() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+
+
+def _lead_on_site(tokens: list[Token], page: Page, pages: dict[str, Page]) -> None:
+    """Give headings their anchors, and let links and figures lead to where they are on the site."""
+    for at, token in enumerate(tokens):
+        if token.type == "heading_open":
+            token.attrs["id"] = _anchor(tokens[at + 1].content)
+        for inside in token.children or ():
+            for key in ("href", "src"):
+                if isinstance(target := inside.attrs.get(key), str):
+                    inside.attrs[key] = _place(target, page, pages)
+
+
+def _place(target: str, page: Page, pages: dict[str, Page]) -> str:
+    if re.match(r"[a-z]+:|#", target):
+        return target
+    name, mark, anchor = target.partition("#")
+    full = posixpath.normpath(posixpath.join(posixpath.dirname(page.source), name))
+    file = pages[full].file if full in pages else full.removeprefix("docs/")
+    return f"{file}{mark}{anchor}"
+
+
+def _anchor(heading: str) -> str:
+    """The name of a heading, as readers of Markdown give it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def _sections(tokens: list[Token]) -> Iterator[Section]:
+    anchor, heading, texts = "", "", list[str]()
+    for at, token in enumerate(tokens):
+        if token.type == "heading_open":
+            if heading:
+                yield Section(anchor, heading, " ".join(texts))
+            anchor, heading, texts = str(token.attrs["id"]), _plain(tokens[at + 1]), []
+        elif token.type in ("inline", "fence") and tokens[at - 1].type != "heading_open":
+            texts.append(_plain(token))
+    yield Section(anchor, heading, " ".join(texts))
+
+
+def _plain(token: Token) -> str:
+    return " ".join(each.content for each in token.children or (token,) if each.content).strip()
+
+
+def _copy_figures(source: Path, folder: Path) -> None:
+    for path in sorted((source / "docs").rglob("*")):
+        if path.suffix in _COPIED:
+            place = folder / path.relative_to(source / "docs")
+            place.parent.mkdir(exist_ok=True)
+            shutil.copyfile(path, place)
+
+
+def _template() -> Template:
+    made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    return made.from_string(_asset("handbook.html.j2"))
+
+
+def _asset(name: str) -> str:
+    return (resources.files("citebed.report.handbook") / name).read_text("utf-8")
