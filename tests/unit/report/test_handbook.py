@@ -63,6 +63,7 @@ def test_every_public_name_has_its_docstring_on_the_page(site: Path) -> None:
     names = [name for name in dir(citebed) if not name.startswith("_")]
     assert [name for name in names if f'<h2 id="citebed{name.lower()}">' not in text] == []
     assert "Workbench.recommend" in text
+    assert " at 0x" not in text
 
 
 def test_the_verb_writes_it_and_opens_it(

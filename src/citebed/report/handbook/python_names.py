@@ -44,18 +44,29 @@ def _member(owner: str, name: str, value: Any) -> Iterator[str]:
 
 
 def _signature(name: str, value: Callable[..., Any]) -> str:
+    """How it is called, a parameter a line; defaults that are no plain values are not shown."""
     try:
         signature = inspect.signature(value)
     except (TypeError, ValueError):
         return ""
-    given = [each for each in signature.parameters.values() if each.name != "self"]
-    plain = [str(each.replace(annotation=inspect.Parameter.empty)) for each in given]
-    line = f"{name}({', '.join(plain)})"
-    typed = [f"    {each}," for each in map(str, given)]
-    short = len(line) <= 88 and not typed
-    body = line if short else "\n".join([f"{name}(", *typed, ")"])
+    given = [each for each in signature.parameters.values() if each.name not in ("self", "cls")]
+    lines = [f"    {_parameter(each)},\n" for each in given]
     result = signature.return_annotation
-    arrow = (
-        "" if result is inspect.Signature.empty else f" -> {getattr(result, '__name__', result)}"
-    )
-    return f"```python\n{body}{arrow}\n```\n"
+    arrow = "" if result is inspect.Signature.empty else f" -> {_annotation(result)}"
+    body = "".join(["\n", *lines]) if lines else ""
+    return f"```python\n{name}({body}){arrow}\n```\n"
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    is_more = parameter.kind is parameter.VAR_POSITIONAL
+    star = "*" if is_more else "**" if parameter.kind is parameter.VAR_KEYWORD else ""
+    known = parameter.annotation is not inspect.Parameter.empty
+    kind = f": {_annotation(parameter.annotation)}" if known else ""
+    if parameter.default is inspect.Parameter.empty:
+        return f"{star}{parameter.name}{kind}"
+    default = repr(parameter.default)
+    return f"{parameter.name}{kind} = {'…' if ' at 0x' in default else default}"
+
+
+def _annotation(value: Any) -> str:
+    return value if isinstance(value, str) else getattr(value, "__name__", str(value))
