@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 import citebed
 from citebed.retrieval.dense.adapter import read_adapter
-from citebed.retrieval.dense.texts import document_text
 from citebed.retrieval.encoders import fetch_encoder
 from citebed.retrieval.encoders.fetching.joining import onnx_weights
 from citebed.retrieval.encoders.fetching.public_weights import GTE_SMALL, WEIGHTS, read_public
+from citebed.retrieval.index.embedding import document_text
 from citebed.retrieval.rerank import Encoder, load_encoder
 
 Vectors = NDArray[np.float32]

@@ -27,7 +27,7 @@ from citebed.errors import CitebedError
 from citebed.files.writing import write_whole
 from citebed.retrieval.index.index import Index, open_index
 from citebed.retrieval.learned.ranker import LEVELS, Level, inputs, ranker_json
-from citebed.retrieval.learned.signals import SIGNALS, Question, Weighed
+from citebed.retrieval.learned.signals import SIGNALS, Features, Question
 from citebed.retrieval.pipeline import SEEN, pipeline_of
 from citebed.retrieval.running.runner import Runner, RunOptions
 from citebed.training.folds import fold_of, part_of
@@ -57,7 +57,7 @@ class Example(NamedTuple):
     ``is_new`` where no paper of the training folds cites what is asked for."""
 
     paper: str
-    weighed: Weighed
+    weighed: Features
     right: NDArray[np.bool_]
     wanted: int
     is_new: bool
@@ -299,7 +299,7 @@ def _seen(level: Level, example: Example) -> tuple[Reals, NDArray[np.bool_]]:
     scores = level.scores(example.weighed)
     order = np.argsort(-scores, kind="stable")[:SEEN]
     docs, values, raw = example.weighed
-    weighed = Weighed(docs[order], values[order], raw[order])
+    weighed = Features(docs[order], values[order], raw[order])
     return inputs(weighed, scores[order]), example.right[order]
 
 

@@ -14,7 +14,7 @@ import citebed
 from citebed.cli.app import main
 from citebed.errors import CitebedError
 from citebed.retrieval.learned.ranker import INPUTS, Level, read_ranker
-from citebed.retrieval.learned.signals import RAW, SIGNALS, Weighed
+from citebed.retrieval.learned.signals import RAW, SIGNALS, Features
 from citebed.training.folds import fold_of, part_of
 from citebed.training.ranker import (
     Example,
@@ -42,7 +42,7 @@ def examples(weights: np.ndarray, count: int = 400) -> list[Example]:
         right = np.arange(12) == rng.choice(12, p=chances / chances.sum())
         raw = np.zeros((12, len(RAW)))
         raw[:, 1] = values[:, 2]
-        found.append(Example("p", Weighed(np.arange(12), values, raw), right, 1, True))
+        found.append(Example("p", Features(np.arange(12), values, raw), right, 1, True))
     return found
 
 
@@ -85,7 +85,7 @@ def test_chances_come_true() -> None:
     for each in data:
         order = np.argsort(-level.scores(each.weighed))[:10]
         docs, values, raw = each.weighed
-        best = Weighed(docs[order], values[order], raw[order])
+        best = Features(docs[order], values[order], raw[order])
         said += level.chances(best, level.scores(best)).tolist()
         came += each.right[order].tolist()
     for low, high in ((0.0, 0.08), (0.08, 0.2), (0.2, 0.6)):
@@ -97,7 +97,7 @@ def test_chances_come_true() -> None:
 
 def test_figures_by_hand() -> None:
     right = np.array([False, True, False, True])
-    weighed = Weighed(np.arange(4), np.zeros((4, len(NAMES))), np.zeros((4, len(RAW))))
+    weighed = Features(np.arange(4), np.zeros((4, len(NAMES))), np.zeros((4, len(RAW))))
     recall, gain = figures(Example("p", weighed, right, 3, False), np.array([4.0, 3, 2, 1]))
     assert recall == pytest.approx(2 / 3)
     ideal = 1 + 1 / np.log2(3) + 1 / 2

@@ -17,7 +17,6 @@ from citebed.errors import CitebedError
 from citebed.files.reading import at_hand
 from citebed.files.system_errors import reading_told
 from citebed.retrieval.dense.embedder import Embedder, Told
-from citebed.retrieval.dense.texts import document_text
 from citebed.retrieval.dense.vectors import DocumentVectors, Quantised, quantised
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.index.layout import array_names
@@ -182,3 +181,13 @@ def _texts(collection: Collection, rows: Numbers) -> list[str]:
     with reading_told(table), at_hand(table) as file:
         span = pl.scan_parquet(file, glob=False).slice(first, int(rows[-1]) - first + 1)
         return span.select(document_text()).collect()["text"].gather(rows - first).to_list()
+
+
+def document_text() -> pl.Expr:
+    """Title, abstract and keywords of a table of documents as one text, as models read it."""
+    keywords = pl.col("keywords").list.join(", ")
+    title, abstract, named = (
+        column.fill_null("") for column in (pl.col("title"), pl.col("abstract"), keywords)
+    )
+    whole = pl.concat_str(title, pl.lit(". "), abstract, pl.lit(" "), named)
+    return whole.str.strip_chars(" .").alias("text")

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import file_hash, read_small
 from citebed.retrieval.dense.embedder import Embedder
-from citebed.retrieval.learned.signals import RAW, SIGNALS, Weighed
+from citebed.retrieval.learned.signals import RAW, SIGNALS, Features
 
 Reals = NDArray[np.float64]
 SHIPPED = Path(__file__).with_name("ranker.json")
@@ -43,11 +43,11 @@ class Level:
     chance: Reals
     least: float
 
-    def scores(self, weighed: Weighed) -> Reals:
+    def scores(self, weighed: Features) -> Reals:
         """The documents' scores."""
         return np.asarray(weighed.values @ self.weights, np.float64)
 
-    def chances(self, weighed: Weighed, scores: Reals) -> Reals:
+    def chances(self, weighed: Features, scores: Reals) -> Reals:
         """How likely each document is right."""
         return self.chances_of(inputs(weighed, scores))
 
@@ -56,7 +56,7 @@ class Level:
         return np.asarray(np.exp(-np.logaddexp(0, -rows @ self.chance)), np.float64)
 
 
-def inputs(weighed: Weighed, scores: Reals) -> Reals:
+def inputs(weighed: Features, scores: Reals) -> Reals:
     """What the chances of documents are computed from: a column for each of ``INPUTS``."""
     raw = weighed.raw.copy()
     raw[:, _BM25] = np.log1p(np.maximum(raw[:, _BM25], 0))

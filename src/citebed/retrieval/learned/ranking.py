@@ -15,7 +15,7 @@ from citebed.retrieval.dense.static_model import model_of
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.learned.evidence import Evidence, evidence
 from citebed.retrieval.learned.ranker import Level, read_ranker, shipped_ranker
-from citebed.retrieval.learned.signals import SIGNALS, Question, Signals, Weighed
+from citebed.retrieval.learned.signals import SIGNALS, Features, Question, Signals
 from citebed.retrieval.pipeline import SEEN, Dense, Learned, Ranking
 from citebed.retrieval.search.exhaustive import Hits
 from citebed.retrieval.search.searcher import Searcher
@@ -94,12 +94,12 @@ class Ranks:
         """The word vectors, which evidence comes from whatever ranks."""
         return self._models.get("static") or _model(self.signals.index, "static")
 
-    def _ranked(self, weighed: Weighed, depth: int) -> Ranked:
+    def _ranked(self, weighed: Features, depth: int) -> Ranked:
         level = self._level
         scores = level.scores(weighed)
         # Of equal documents the later id first, as everywhere; numbers are in the order of ids.
         order = np.lexsort((-weighed.docs, -scores))[:depth]
-        best = Weighed(weighed.docs[order], weighed.values[order], weighed.raw[order])
+        best = Features(weighed.docs[order], weighed.values[order], weighed.raw[order])
         chances = level.chances(best, scores[order]) if self.has_chances else None
         falling = None if chances is None else _falling(chances)
         return Ranked(Hits(best.docs, scores[order]), falling, level.least)

@@ -71,7 +71,7 @@ class Question:
     year: int | None = None
 
 
-class Weighed(NamedTuple):
+class Features(NamedTuple):
     """Candidates, and their signals: a column for each of ``SIGNALS``, and ``raw`` similarities
     and scores, which say how good the best is."""
 
@@ -112,7 +112,7 @@ class Signals:
 
     def weigh(
         self, asked: Question, found: Hits, vectors: dict[str, Vectors], depth: int
-    ) -> Weighed:
+    ) -> Features:
         """The signals of what a question may be answered with; ``found`` is the best by BM25."""
         wanted = max(_CANDIDATES, depth)
         similar = {kind: self._vectors[kind].scores(rows) for kind, rows in vectors.items()}
@@ -138,7 +138,7 @@ class Signals:
                 raw[name] = scores[docs].astype(np.float64)
         alike = np.sum([columns[name] for name in _LIKENESSES if name in columns], axis=0)
         columns["peers"] = self._peers(docs, alike)
-        return Weighed(docs, _table(columns, SIGNALS, docs), _table(raw, RAW, docs))
+        return Features(docs, _table(columns, SIGNALS, docs), _table(raw, RAW, docs))
 
     def _may(self, asked: Question) -> NDArray[np.bool_] | None:
         """Which documents may be found; ``None`` for all."""

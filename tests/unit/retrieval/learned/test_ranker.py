@@ -20,7 +20,7 @@ from citebed.retrieval.learned.ranker import (
     read_ranker,
     shipped_ranker,
 )
-from citebed.retrieval.learned.signals import SIGNALS, Weighed
+from citebed.retrieval.learned.signals import SIGNALS, Features
 
 WEIGHTS = np.arange(1.0, len(SIGNALS) + 1)
 CHANCE = np.linspace(-1, 1, len(INPUTS)).round(4)
@@ -43,7 +43,7 @@ def test_scores_and_chances_by_hand() -> None:
     values[0, :2], values[1, 2] = (1.0, 0.5), 2.0
     raw = np.zeros((2, 5))
     raw[0, 0] = np.e - 1
-    weighed = Weighed(np.array([4, 9]), values, raw)
+    weighed = Features(np.array([4, 9]), values, raw)
     scores = LEVEL.scores(weighed)
     assert scores.tolist() == [1 * 1 + 2 * 0.5, 3 * 2.0]
     assert inputs(weighed, scores)[0].tolist() == [1, 2, 0, 1, 0, 0, 0, 0]
@@ -135,5 +135,5 @@ def test_what_is_missing_is_told_in_words(tmp_path: Path) -> None:
 
 def test_the_greatest_weights_give_chances_without_a_warning() -> None:
     level = Level(WEIGHTS, np.full(len(INPUTS), -1e6), 0.25)
-    weighed = Weighed(np.array([1]), np.ones((1, len(SIGNALS))), np.ones((1, 5)))
+    weighed = Features(np.array([1]), np.ones((1, len(SIGNALS))), np.ones((1, 5)))
     assert level.chances(weighed, level.scores(weighed)).tolist() == [0.0]

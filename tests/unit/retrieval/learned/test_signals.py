@@ -14,7 +14,7 @@ from tests.unit.retrieval.index.making import build, write_collection
 from citebed.collection import open_collection
 from citebed.errors import CollectionError
 from citebed.retrieval.index.index import open_index
-from citebed.retrieval.learned.signals import SIGNALS, Question, Weighed
+from citebed.retrieval.learned.signals import SIGNALS, Features, Question
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.running.runner import Runner, RunOptions
 
@@ -64,13 +64,13 @@ def question(
     return replace(runner.question(runner.asked(TEXT)), cites=numbers, paper=paper, year=year)
 
 
-def weighed(runner: Runner, asked: Question) -> Weighed:
+def weighed(runner: Runner, asked: Question) -> Features:
     signals = runner.ranks.signals
     (vectors,) = signals.embedded([asked])
     return signals.weigh(asked, runner.searcher.search(asked.terms, 10), vectors, 10)
 
 
-def column(found: Weighed, name: str) -> list[float]:
+def column(found: Features, name: str) -> list[float]:
     return [round(float(v), 6) for v in found.values[:, list(SIGNALS).index(name)]]
 
 
