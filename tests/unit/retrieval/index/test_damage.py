@@ -435,7 +435,7 @@ def test_cut_off_at_any_step_the_old_or_the_new_index_is_whole(
     old = arrays_of(folder)
     write_collection(folder, OTHERS)
     seen = []
-    for steps in range(0, 60, sized(3, 1)):
+    for steps in range(0, 80, sized(3, 1)):
         with monkeypatch.context() as patch, contextlib.suppress(Killed):
             killed_after(patch, steps)
             build(folder, rebuild=True)
