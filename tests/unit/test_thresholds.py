@@ -60,9 +60,7 @@ def test_authors_are_looked_for_in_fifty_documents_or_one_of_a_hundred(
     def authorship(_: object) -> Any:
         return SimpleNamespace(of_other_works=lambda among: np.full(documents, among.sum()))
 
-    signals: Any = SimpleNamespace(
-        index=SimpleNamespace(ids=range(documents)),
-        _records=SimpleNamespace(authorship=authorship),
-    )
+    records = SimpleNamespace(authorship=authorship)
+    signals: Any = SimpleNamespace(index=SimpleNamespace(ids=range(documents), records=records))
     found = Signals._peers(signals, np.arange(documents), np.arange(documents) / documents)
     assert found == pytest.approx(np.log1p(fitting))
