@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
-from citebed.collection.building.agreeing import Place, Title, place_groups, titles_agree
+from citebed.collection.building.merging import Place, Title, place_groups, titles_agree
 
 Record = dict[str, Any]
 

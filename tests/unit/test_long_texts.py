@@ -16,9 +16,9 @@ from types import FrameType
 import polars as pl
 import pytest
 
-from citebed.collection.building.venues import venue_key, venue_series
 from citebed.collection.formats import FORMATS
 from citebed.collection.formats.base import Chunk
+from citebed.collection.names import venue_key, venue_series
 from citebed.drafts import Cited, Entry, Form, already_cited, parse_draft, pieces
 from citebed.drafts.references import entries_in
 from citebed.errors import CitebedError

@@ -179,7 +179,7 @@ def fetch(
         return
     if source is not None:
         raise typer.BadParameter("--from is for the encoder; a collection has --mirror")
-    from citebed.collection.fetching.catalogue import CATALOGUE
+    from citebed.collection.fetching.fetching import CATALOGUE
     from citebed.collection.fetching.fetching import fetch as fetch_files
 
     folder = folder or Path(name)
@@ -218,7 +218,7 @@ def _fetch_encoder(
 
 def _list_collections(as_json: bool) -> None:
     """All public collections that can be fetched, and the encoder."""
-    from citebed.collection.fetching.catalogue import CATALOGUE
+    from citebed.collection.fetching.fetching import CATALOGUE
 
     if as_json:
         names = ("name", "title", "about", "licence", "homepage")

@@ -11,8 +11,8 @@ import re
 
 import polars as pl
 
-from citebed.text.free_ids import FreeIds
-from citebed.text.function_words import FUNCTION_WORDS
+from citebed.text.identifiers import FreeIds
+from citebed.text.words import FUNCTION_WORDS
 
 MADE_OF = ("keys", "authors", "year", "title")
 """The columns that keys are made of."""

@@ -22,13 +22,12 @@ import polars as pl
 from citebed._version import __version__
 from citebed.collection import tables
 from citebed.collection.building import assembling, citing
-from citebed.collection.building.checking import check_yield
-from citebed.collection.building.citing_keys import BEFORE
+from citebed.collection.building.checking import LatexLeft, check_yield
+from citebed.collection.building.citing import with_ids
+from citebed.collection.building.combining import BEFORE
 from citebed.collection.building.fates import Fates
 from citebed.collection.building.given_sets import given_sets, judgement_problems
-from citebed.collection.building.latex_left import LatexLeft
-from citebed.collection.building.linking import with_ids
-from citebed.collection.building.parts import Parts
+from citebed.collection.building.records import Parts
 from citebed.collection.collection import open_collection
 from citebed.collection.names import document_names
 from citebed.collection.progress import SILENT, Progress

@@ -20,8 +20,8 @@ import numpy as np
 import polars as pl
 
 from citebed.collection.building.citing import passages, query_id
-from citebed.collection.building.venues import venue_key, venue_series
 from citebed.collection.collection import Collection
+from citebed.collection.names import venue_key, venue_series
 from citebed.collection.tables import TABLES
 from citebed.text.languages import language_code
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from citebed.collection.building.keys import plain_title
+from citebed.collection.building.records import plain_title
 from citebed.text.names import AND, ET_AL, YEAR
 
 _AUTHORED = re.compile(rf"(?P<names>[^\W\d_].*) (?P<year>{YEAR})[a-z]?")

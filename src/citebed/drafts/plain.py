@@ -11,7 +11,7 @@ from typing import NamedTuple
 from citebed.drafts.findings import Block, Findings
 from citebed.drafts.places import raw_of_lines
 from citebed.drafts.references import ends_references, entries_in, is_references_heading
-from citebed.drafts.tex.cites import place_commands
+from citebed.drafts.tex.commands import place_commands
 from citebed.text.normalise import fold
 
 _LONG_LINE = 120

@@ -16,8 +16,7 @@ from citebed.drafts.authored import is_authored
 from citebed.drafts.findings import PLACE, Block, Findings
 from citebed.drafts.places import places_of
 from citebed.drafts.records import Entry, Passage
-from citebed.drafts.silence import silent_as
-from citebed.drafts.wanting import place_wanted
+from citebed.drafts.wanting import place_wanted, silent_as
 from citebed.text.hyphens import join_hyphens
 from citebed.text.identifiers import replace_identifiers
 from citebed.text.markers import markers, remove_markers

@@ -103,7 +103,7 @@ def _read(text: str, form: Form, path: Path | None, notes: list[str]) -> Draft:
         TexReader(findings, neighbours).read(text)
     elif form == "markdown":
         # its library takes time to import
-        from citebed.drafts.markdown.document import read_markdown
+        from citebed.drafts.markdown import read_markdown
 
         read_markdown(text, findings)
     else:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from citebed.drafts.records import Passage, Place
+from citebed.drafts.records import STUB, Passage, Place
 from citebed.text.normalise import unique
 
 _NO_KEY = re.compile(
@@ -54,3 +54,53 @@ def _part(passage: Passage, numbers: Sequence[int]) -> Passage:
         column=start.column, cites=unique(name for names in cites for name in names),
         sentences=sentences, sentence_cites=cites, places=places, wanted=wanted,
     )  # fmt: skip
+
+
+# --- Texts that ask for nothing ---------------------------------------------------------------
+
+
+_CAPTION = re.compile(
+    r"(?:Figure|Fig\.|Table|Tab\.|Algorithm|Listing|Scheme|Abbildung|Tabelle|Tableau)\s*"
+    r"(?:(?:[A-Z]\.?)?\d{1,3}(?:\.\d{1,2})?\s?[a-z]?\s*(?:[.:|]|[–—-]\s)|:)\s*\S"
+)
+_KEYWORDS = re.compile(
+    r"(?:keywords|key words|index terms|ccs concepts)\b\s*[:.–—-]", re.IGNORECASE
+)
+_THANKS = re.compile(
+    r"(?:\d+(?:\.\d+)*\.?\s+)?(?:acknowledge?ments?|funding|author contributions?"
+    r"|(?:conflicts?|declaration) of (?:competing )?interests?|competing interests"
+    r"|data availability(?: statement)?)",
+    re.IGNORECASE,
+)
+_ENDED = re.compile(r"[.!?…。！？][\"'”’»)\]]*$")
+# In a script without blanks every letter is a word, or half of one.
+_WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u9fff]|[^\s\u0e00-\u0eff\u3040-\u9fff]+")
+_FEWEST_WORDS = 10
+"""What has fewer words, and does not end as a sentence does, is a heading or the stub of a list."""
+_FEWEST, _FEWEST_OF_ITEM = 3, 4
+"""Fewer words are no question, even if they end as a sentence does."""
+
+
+def silent_as(text: str, sentences: Sequence[str], kind: str, section: str) -> str:
+    """What a passage is that asks for no citations, in a word or two; nothing for prose."""
+    if kind == "caption" or is_caption(text):
+        return "caption"
+    if _KEYWORDS.match(text):
+        return "list of keywords"
+    if _THANKS.fullmatch(section):
+        return "acknowledgement"
+    is_bare = _words(text) < (_FEWEST_OF_ITEM if kind == "item" else _FEWEST)
+    return STUB if is_bare or all(map(_is_stub, sentences)) else ""
+
+
+def is_caption(text: str) -> bool:
+    """Whether a text begins as captions do: ``Figure 3: …``."""
+    return _CAPTION.match(text) is not None
+
+
+def _is_stub(sentence: str) -> bool:
+    return _words(sentence) < _FEWEST_WORDS and not _ENDED.search(sentence)
+
+
+def _words(text: str) -> int:
+    return len(_WORD.findall(text))

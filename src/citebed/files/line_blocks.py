@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import codecs
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from citebed.errors import FormatError
 from citebed.files.limits import SMALL, how_to_raise, limit, shown
@@ -97,3 +98,23 @@ def whole_lines(pieces: Iterable[bytes], name: str, size: int) -> Iterator[bytes
         raise
     if held:
         yield b"".join(parts)
+
+
+# --- JSON Lines -------------------------------------------------------------------------------
+
+
+def json_object(path: Path, number: int, line: str, expected: str) -> dict[str, Any]:
+    """The object of a line; ``expected`` says what it should look like."""
+    try:
+        row = json.loads(line)
+        if "\\ud" in line.lower():  # JSON can spell half a character; no table or file holds it
+            json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start].encode("ascii", "backslashreplace").decode()
+        what = f"{half} is half a character. Write all of it, or take it out."
+        raise FormatError(path, number, what) from None
+    except (ValueError, RecursionError) as error:  # also of a number of thousands of digits
+        raise FormatError(path, number, f"is not JSON ({error}). {expected}") from None
+    if not isinstance(row, dict):
+        raise FormatError(path, number, f"found no JSON object. {expected}")
+    return row

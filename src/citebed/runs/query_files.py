@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from citebed.errors import FormatError
-from citebed.files.json_lines import json_object
+from citebed.files.line_blocks import json_object
 from citebed.files.reading import read_lines
 
 

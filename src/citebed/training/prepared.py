@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from citebed.errors import FormatError
-from citebed.files.json_lines import json_object
-from citebed.files.line_blocks import numbered_lines
+from citebed.files.line_blocks import json_object, numbered_lines
 from citebed.files.writing import whole_files
 from citebed.text.sentences import split_sentences
 from citebed.training.folds import fold_of, part_of

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional as F
 
-from citebed.text.plain_words import plain_words
+from citebed.text.words import plain_words
 from citebed.training.checkpoints import Arrays
 from citebed.training.loop import Pace
 from citebed.training.losses import contrast, unlike_teacher

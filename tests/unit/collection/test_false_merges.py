@@ -9,7 +9,7 @@ import pytest
 from tests.reference.merging import plain
 
 from citebed.collection import Collection, import_sources, open_collection
-from citebed.collection.building.agreeing import (
+from citebed.collection.building.merging import (
     MOST_TITLES,
     Place,
     Title,

@@ -11,8 +11,8 @@ import pytest
 from tests.reference import merging as reference
 
 from citebed.collection import import_sources, open_collection
-from citebed.collection.building.keys import keys_of
 from citebed.collection.building.merging import identities
+from citebed.collection.building.records import keys_of
 from citebed.collection.tables import RECORD
 
 TITLE = "Attention Is Not All You Need"

@@ -11,7 +11,7 @@ import pytest
 from tests.unit.retrieval.index.making import write_collection
 
 from citebed.collection import Collection, ImportOptions, Rules, import_sources, open_collection
-from citebed.collection.building.venues import venue_series
+from citebed.collection.names import venue_series
 from citebed.collection.statistics import (
     TOKEN,
     CollectionStatistics,

@@ -11,9 +11,13 @@ import pytest
 
 from citebed.drafts import Entry
 from citebed.drafts.bibliography.bibfiles import bib_entries
-from citebed.drafts.bibliography.bibliography import append_new, bibliography_for, work_of
-from citebed.drafts.bibliography.cite_keys import Bibliography, Work
-from citebed.drafts.bibliography.entries import entry_to_cite
+from citebed.drafts.bibliography.bibliography import (
+    append_new,
+    bibliography_for,
+    entry_to_cite,
+    work_of,
+)
+from citebed.drafts.bibliography.matching import Bibliography, Work
 from citebed.errors import CitebedError
 from citebed.records import Document
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from citebed.errors import FormatError
-from citebed.files.json_lines import json_object
+from citebed.files.line_blocks import json_object
 
 
 def test_an_object_comes_back() -> None:

@@ -9,27 +9,27 @@ from pathlib import Path
 
 import pytest
 
-from citebed.files import own_secret
+from citebed.files import held
 
 
 @pytest.fixture(autouse=True)
 def _anew() -> Iterator[None]:
     yield
-    own_secret.forget()
+    held.forget()
 
 
 def test_the_secret_is_kept_outside_of_collections_for_the_user_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    secret = own_secret.own_secret()
+    secret = held.own_secret()
     path = tmp_path / "citebed" / "secret"
     assert path.read_bytes() == secret
     assert len(secret) == 32
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert os.listdir(path.parent) == ["secret"]
-    own_secret.forget()
-    assert own_secret.own_secret() == secret
+    held.forget()
+    assert held.own_secret() == secret
 
 
 @pytest.mark.parametrize("how", ["readable by others", "short", "a link", "no folder"])
@@ -48,7 +48,7 @@ def test_a_secret_that_others_may_know_is_none(
         real.chmod(0o644 if how == "readable by others" else 0o600)
         if how == "a link":
             path.symlink_to(real)
-    first = own_secret.own_secret()
-    assert first == own_secret.own_secret() != given
-    own_secret.forget()
-    assert own_secret.own_secret() != first
+    first = held.own_secret()
+    assert first == held.own_secret() != given
+    held.forget()
+    assert held.own_secret() != first

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from citebed.text.free_ids import FreeIds
+from citebed.text.identifiers import FreeIds
 
 
 def test_each_id_is_given_out_once() -> None:

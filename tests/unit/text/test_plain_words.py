@@ -3,7 +3,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from citebed.text.plain_words import MARKS, WORD, plain_words
+from citebed.text.words import MARKS, WORD, plain_words
 
 CASES = [
     ("The BM25 model, re-ranked.", ["the", "bm25", "model", "re", "ranked"]),

@@ -16,21 +16,21 @@ from typing import Any
 import polars as pl
 
 from citebed.collection.building.checking import check_languages, check_types
-from citebed.collection.building.citing_keys import with_cite_keys
 from citebed.collection.building.combining import (
     Bucket,
     combine_bucket,
     doubtful_fields,
+    parents_of,
     with_aliases,
+    with_cite_keys,
+    with_crossrefs,
 )
-from citebed.collection.building.crossrefs import parents_of, with_crossrefs
-from citebed.collection.building.keys import keys_of
 from citebed.collection.building.merging import identities
-from citebed.collection.building.parts import Parts, read_part, write_part
+from citebed.collection.building.records import Parts, keys_of, read_part, write_part
 from citebed.collection.rules import Rules, reasons
 from citebed.collection.tables import DOCUMENTS, RECORD, SET_ASIDE
 from citebed.records import Problem
-from citebed.text.free_ids import FreeIds
+from citebed.text.identifiers import FreeIds
 
 SPAN = 50_000
 """So many records are in memory at a time."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
 
 import polars as pl
 
-from citebed.collection.formats.bibtex_cut import ONLY_STRINGS
+from citebed.collection.formats.biblatex import ONLY_STRINGS
 from citebed.collection.rules import Rules
 from citebed.collection.storing.import_report import ImportReport
 from citebed.collection.tables import IMPORT, Frames
 from citebed.errors import CitebedError, UnknownName
 from citebed.text.languages import is_language, language_code, language_names
+from citebed.text.latex import KNOWN_COMMANDS
 from citebed.wording import count
 
 ENTRY_TYPES = frozenset(
@@ -70,3 +73,81 @@ def _nothing(report: ImportReport, named: Collection[str]) -> str:
     more = f" (and {found.height - 1:,} more)" if found.height > 1 else ""
     reads = "citebed reads BibTeX, RIS, CSL-JSON and more, see its page on formats"
     return f"nothing was imported: {place}: {first['what']}{more}. {reads}."
+
+
+# --- LaTeX that is left -----------------------------------------------------------------------
+
+
+TELLTALES = (
+    "ifmmode", "textquote", "textbackslash", "textasci", "textsuperscript", "textsubscript",
+    "textbf", "textit", "textrm", "textsc", "texttt", "textsf", "textless", "textgreater",
+    "textendash", "textemdash", "textellipsis", "textregistered", "texttrademark", "textdegree",
+    "mathrm", "mathbf", "mathcal", "mathbb", "mathit", "mathsf", "mathfrak", "mathscr",
+    "ensuremath", "operatorname", "boldsymbol", "leqslant", "geqslant", "varepsilon", "cprime",
+    "noopsort", "vphantom",
+)  # fmt: skip
+"""Names of commands that no text has otherwise, in part or whole."""
+
+FIELDS = ("title", "authors", "venue", "abstract")
+_COMMAND = r"\\[A-Za-z]{3,}\s*\{?"
+_SHOWN = 20
+
+
+def latex_left(documents: pl.LazyFrame) -> pl.DataFrame:
+    """A row for each such text: ``doc_id``, ``source``, ``line``, ``field``, and some of it."""
+    texts = documents.select(
+        "doc_id", "source", "line", "title", "venue", "abstract", "bibtex",
+        authors=pl.col("authors").list.join("; "),
+    )  # fmt: skip
+    telling = pl.any_horizontal(
+        pl.col(name).str.contains("|".join(TELLTALES)).fill_null(value=False) for name in FIELDS
+    )
+    doubtful = (
+        texts.with_columns(telling=telling)
+        .filter(pl.col("telling") | pl.col("bibtex").str.contains(_COMMAND))
+        .with_columns(names=_unknown_commands())
+        .filter(pl.col("telling") | (pl.col("names").list.len() > 0))
+        .drop("bibtex")
+        .collect()
+    )
+    left = [found for row in doubtful.iter_rows(named=True) for found in _left_in(row)]
+    schema = {"doc_id": pl.String(), "source": pl.String(), "line": pl.Int64()}
+    return pl.DataFrame(left, {**schema, "field": pl.String(), "text": pl.String()})
+
+
+def _unknown_commands() -> pl.Expr:
+    """The commands of an entry that would leave their names: not known, and no brace behind them.
+
+    Two backslashes are a line's end or part of a Windows path.
+    """
+    raw = pl.col("bibtex").str.replace_all("\\\\", " ", literal=True).str.extract_all(_COMMAND)
+    bare = pl.element().filter(~pl.element().str.ends_with("{")).str.strip_chars("\\ \t\r\n")
+    known = pl.element().is_in(sorted(KNOWN_COMMANDS))
+    return raw.list.eval(bare).list.eval(pl.element().filter(~known).unique(maintain_order=True))
+
+
+def _left_in(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """The fields of a document with a telltale, or the name of a command that is not known."""
+    words = "|".join([*TELLTALES, *(row["names"] or ())])
+    pattern = re.compile(words)
+    place = {name: row[name] for name in ("doc_id", "source", "line")}
+    found = ((field, pattern.search(row[field] or "")) for field in FIELDS)
+    return [{**place, "field": field, "text": _around(match)} for field, match in found if match]
+
+
+def _around(match: re.Match[str]) -> str:
+    start, end = max(0, match.start() - _SHOWN), match.end() + _SHOWN
+    return match.string[start:end]
+
+
+class LatexLeft:
+    """How many such ``texts`` there are in documents that pass by in pieces."""
+
+    def __init__(self) -> None:
+        self.texts = 0
+
+    def counted(self, pieces: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+        """The pieces as they are."""
+        for piece in pieces:
+            self.texts += latex_left(piece.lazy()).height
+            yield piece

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Mapping
 from operator import itemgetter
 from pathlib import Path
@@ -10,9 +11,19 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from citebed.collection.building.parts import read_part, write_part
-from citebed.collection.formats.bibtex import document_in, fields_of, with_fields, write_entry
-from citebed.collection.tables import DOCUMENTS, RECORD, document_of_row
+from citebed.collection.building.records import Keys, Parts, read_part, write_part
+from citebed.collection.cite_keys import MADE_OF, author_year_keys, cite_keys_of
+from citebed.collection.formats.bibtex import (
+    document_in,
+    fields_of,
+    with_fields,
+    write_entry,
+    write_names,
+)
+from citebed.collection.tables import DOCUMENTS, RECORD, document_of_row, empty
+from citebed.files.limits import Allowance
+from citebed.records import Problem
+from citebed.text.latex import text_to_latex
 
 FILLED = (
     "authors", "editors", "year", "date", "venue", "volume", "number", "pages", "publisher",
@@ -149,3 +160,150 @@ def _missing(bibtex: str, others: Iterable[Row]) -> dict[str, str]:
             if name not in mine and name != "crossref":
                 missing.setdefault(name, value)
     return missing
+
+
+# --- Taken from proceedings -------------------------------------------------------------------
+
+
+Parents = dict[str, Row]
+"""Records by their ids in lower case, and by source and id."""
+
+_INHERITED = (
+    "editors", "year", "date", "venue", "volume", "number", "publisher", "url", "language",
+)  # fmt: skip
+LENDING = ("doc_id", "source", "title", *_INHERITED)
+"""The columns of a parent that are looked at."""
+_CROSSREF = re.compile(r",\s*crossref\s*=\s*(?:\{[^{}]*\}|\"[^\"]*\")", re.IGNORECASE)
+
+
+def parents_of(records: Iterable[pl.DataFrame]) -> Parents:
+    """The records that others may take from; the first of an id, in each file and in all."""
+    parents: Parents = {}
+    for part in records:
+        for row in part.select(LENDING).iter_rows(named=True):
+            name = str(row["doc_id"]).lower()
+            parents.setdefault(name, row)
+            parents.setdefault(f"{row['source']}\n{name}", row)
+    return parents
+
+
+def with_crossrefs(
+    records: pl.DataFrame, parents: Parents
+) -> tuple[pl.DataFrame, list[tuple[str, Problem]]]:
+    """The records with what BibTeX's ``crossref`` lends them filled in, and what there is to say,
+    by source.
+
+    The parent is looked for in the same file first. An entry whose parent is nowhere keeps what
+    it has, and so does one that would take more than a text of this size may borrow.
+    """
+    if records["crossref"].null_count() == records.height:
+        return records, []
+    numbered = records.with_row_index("row")
+    children = numbered.drop_nulls("crossref")
+    allowance, told = Allowance(int(records.estimated_size())), list[tuple[str, Problem]]()
+    rows = [_inherit(row, parents, allowance, told) for row in children.iter_rows(named=True)]
+    filled = pl.DataFrame(rows, schema=numbered.schema)
+    rest = numbered.filter(pl.col("crossref").is_null())
+    return pl.concat([rest, filled]).sort("row").drop("row"), told
+
+
+def _inherit(
+    child: Row, parents: Parents, allowance: Allowance, told: list[tuple[str, Problem]]
+) -> Row:
+    name = str(child["crossref"]).lower()
+    parent = parents.get(f"{child['source']}\n{name}") or parents.get(name)
+    if parent is None:
+        return child
+    title = parent["venue"] or parent["title"] if child["type"] == "article" else parent["title"]
+    lent = {**parent, "venue": title}
+    gaps = {field: lent[field] for field in _INHERITED if not child[field] and lent[field]}
+    if not allowance.covers(sum(map(_length, gaps.values()))):
+        what = f"crossref '{child['crossref']}' lends more than a file of this size may borrow"
+        place = (
+            str(child["source"]),
+            Problem(int(str(child["line"])), f"{what}; left out", "mended"),
+        )
+        told.append(place)
+        return {**child, "crossref": None}
+    bibtex = child["bibtex"]
+    if bibtex is not None:
+        bibtex = with_fields(_CROSSREF.sub("", str(bibtex)), _raw(gaps, str(child["type"])))
+    return {**child, **gaps, "crossref": None, "bibtex": bibtex}
+
+
+def _length(value: object) -> int:
+    return sum(map(len, value)) if isinstance(value, list) else len(str(value))
+
+
+def _raw(gaps: Row, kind: str) -> dict[str, str]:
+    names = {"venue": "journal" if kind == "article" else "booktitle", "editors": "editor"}
+    return {
+        names.get(name, name): write_names(tuple(value))
+        if isinstance(value, list)
+        else text_to_latex(str(value))
+        for name, value in gaps.items()
+    }
+
+
+# --- Cite keys --------------------------------------------------------------------------------
+
+
+BEFORE = {name: DOCUMENTS[name] for name in ("doc_id", "doi", "title", "year", "cite_key")}
+"""What is asked of the documents that were there before."""
+_SAME = (("doc_id", "title"), ("doc_id", "doi"), ("doi",), ("title", "year"))
+"""What tells that a document is one of before, surest first: ids and records may have changed."""
+
+
+def with_cite_keys(
+    table: pl.DataFrame, parts: Parts, before: Iterable[pl.DataFrame]
+) -> pl.DataFrame:
+    """The table of what becomes of records, with the key of the document that each belongs to.
+
+    Documents keep the keys that they had ``before``, whatever else was imported since.
+    """
+    records = table.lazy().filter(pl.col("owner").is_not_null()).select(
+        "row", "owner", "doc_id", "part", "at"
+    ).collect()  # fmt: skip
+    records = records.hstack(parts.take(records, _WANTED))
+    merged = pl.col("owner").is_duplicated()  # few are: to group all takes three times as long
+    first = records.filter(merged).group_by("owner").agg(pl.all().drop_nulls().first())
+    documents = pl.concat([records.filter(~merged), first.select(records.columns)]).sort("owner")
+    documents = documents.with_columns(made=pl.coalesce("made", "poorer"))
+    told = pl.concat([_told(piece) for piece in (empty(BEFORE), *before)])
+    documents = documents.join(_kept(records, told), on="owner", how="left", maintain_order="left")
+    keys = cite_keys_of(documents.select("kept", "given", "made"))
+    return table.join(
+        documents.select("owner", cite_key=keys), on="owner", how="left", maintain_order="left"
+    )
+
+
+def _told(documents: pl.DataFrame) -> pl.DataFrame:
+    """Documents with their DOIs and titles as short numbers, which is all that is compared."""
+    title = pl.when(pl.col("title") != "").then(pl.col("title").hash(seed=0))
+    doi = pl.when(pl.col("doi").is_not_null()).then(pl.col("doi").hash(seed=0))
+    return documents.with_columns(title=title, doi=doi, year=pl.col("year").fill_null(0))
+
+
+def _wanted(records: pl.DataFrame) -> pl.DataFrame:
+    made = author_year_keys(records)
+    whole = pl.col("year").is_not_null() & (pl.col("authors").list.len() > 0)
+    return _told(records).select(
+        "doi", "title", "year",
+        given=pl.col("keys").list.first(), made=pl.when(whole).then(made), poorer=made,
+    )  # fmt: skip
+
+
+_WANTED = Keys(("doi", *MADE_OF), _wanted)
+
+
+def _kept(records: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
+    """The keys of before (``kept``) by the first records (``owner``) of the documents of now."""
+    found = [records.select("owner", kept=pl.lit(None, dtype=pl.String)).clear()]
+    for names in _SAME if before.height else ():
+        theirs = before.unique(names, keep="none").select(*names, kept="cite_key")
+        pairs = records.join(theirs, on=names).select("owner", "kept").unique()
+        sure = ~pl.col("owner").is_duplicated() & ~pl.col("kept").is_duplicated()
+        found.append(pairs.filter(sure))
+        records = records.join(found[-1], on="owner", how="anti")
+        before = before.join(found[-1], left_on="cite_key", right_on="kept", how="anti")
+    return pl.concat(found)

@@ -14,7 +14,7 @@ from citebed.collection.building.citing import QuerySet
 from citebed.collection.rules import Rules
 from citebed.collection.tables import QRELS, QUERIES
 from citebed.records import Problem
-from citebed.text.free_ids import FreeIds
+from citebed.text.identifiers import FreeIds
 
 _RESERVED = ("paragraphs", "sentences")
 _NAME_LENGTH = 40  # of characters; four bytes each and an ending are a file's name

@@ -14,8 +14,14 @@ from collections import Counter
 import polars as pl
 
 from citebed.collection.collection import Collection
-from citebed.collection.exporting.base import BIBLIOGRAPHIC, Exporter, Output, write_lines
-from citebed.collection.exporting.reading_back import differences, told
+from citebed.collection.exporting.base import (
+    BIBLIOGRAPHIC,
+    Exporter,
+    Output,
+    differences,
+    told,
+    write_lines,
+)
 from citebed.collection.formats.bibtex import (
     document_of,
     entry_of,
@@ -24,7 +30,7 @@ from citebed.collection.formats.bibtex import (
     with_fields,
     write_entry,
 )
-from citebed.collection.formats.bibtex_quick import NOT_RECORDS
+from citebed.collection.formats.bibtex_entry import NOT_RECORDS
 from citebed.collection.formats.bibtex_safety import (
     COMMANDS,
     CONTROLS,
@@ -33,7 +39,7 @@ from citebed.collection.formats.bibtex_safety import (
 )
 from citebed.collection.tables import document_of_row
 from citebed.records import Document
-from citebed.text.free_ids import FreeIds
+from citebed.text.identifiers import FreeIds
 from citebed.text.latex import text_to_latex
 from citebed.text.normalise import unique
 from citebed.wording import count

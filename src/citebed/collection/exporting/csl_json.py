@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from citebed.collection.collection import Collection
-from citebed.collection.exporting.base import Exporter, Output
-from citebed.collection.exporting.reading_back import check_texts, documents_of
+from citebed.collection.exporting.base import Exporter, Output, check_texts, documents_of
 from citebed.collection.exporting.ris import notes_of
-from citebed.collection.formats.csl_json import CSL_JSON as FORMAT
+from citebed.collection.formats.csl import CSL_JSON as FORMAT
 from citebed.records import Document
 from citebed.wording import json_text
 

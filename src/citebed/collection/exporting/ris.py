@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from citebed.collection.collection import Collection
-from citebed.collection.exporting.base import Exporter, Output
-from citebed.collection.exporting.reading_back import check_texts, documents_of
+from citebed.collection.exporting.base import Exporter, Output, check_texts, documents_of
 from citebed.collection.formats.fields import arxiv_id
 from citebed.collection.formats.ris import RIS as FORMAT
 from citebed.records import Document

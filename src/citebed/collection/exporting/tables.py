@@ -8,7 +8,13 @@ from collections.abc import Iterator
 import polars as pl
 
 from citebed.collection.collection import Collection
-from citebed.collection.exporting.base import Exporter, Output
+from citebed.collection.exporting.base import (
+    BIBLIOGRAPHIC,
+    DERIVED_SETS,
+    Exporter,
+    Output,
+    write_lines,
+)
 from citebed.files.spreadsheets import harmless_table
 from citebed.wording import count
 
@@ -70,3 +76,134 @@ def _write_csv(name: str, table: pl.DataFrame, output: Output) -> None:
 
 PARQUET = Exporter("parquet", "Parquet tables", write_parquet)
 CSV = Exporter("csv", "CSV tables", write_csv)
+
+
+# --- JSON Lines -------------------------------------------------------------------------------
+
+
+# Where one of these is left out, the reader derives it from others; so null is written too.
+_DERIVED = frozenset(("year", "date", "doi"))
+_LITERAL = '{"literal":'
+
+
+def write_jsonl(collection: Collection, output: Output) -> None:
+    """``documents.jsonl``, ``papers.jsonl``, ``queries/`` and ``qrels/``."""
+    lines = document_lines(collection)
+    with output.open("documents.jsonl", lines.height) as file:
+        write_lines(file, lines)
+    papers = _papers(collection)
+    if papers.height:
+        output.write_jsonl("papers.jsonl", papers)
+    for name in output.query_sets:
+        if output.chosen or name not in DERIVED_SETS:
+            _write_set(collection, name, output)
+    _note_rules(collection, output)
+
+
+def document_lines(collection: Collection) -> pl.DataFrame:
+    """The documents, each as the text of a JSON object without empty members."""
+    members = [_member(name) for name in (*BIBLIOGRAPHIC, "bibtex", "keys")]
+    table = collection.documents.lazy()
+    for name, nested in _nested(collection).items():
+        table = table.join(nested, on="doc_id", how="left", maintain_order="left")
+        members.append(_member(name))
+    start = pl.struct("doc_id").struct.json_encode().str.head(-1)
+    return table.select(pl.concat_str([start, *members, pl.lit("}")]).alias("json")).collect()
+
+
+def _member(name: str) -> pl.Expr:
+    if name in _DERIVED:
+        return _encoded(name)
+    written = _names(name) if name in ("authors", "editors") else _encoded(name)
+    is_list = name in ("authors", "editors", "keywords", "keys", "sections", "links")
+    given = pl.col(name).list.len() > 0 if is_list else pl.col(name).is_not_null()
+    return pl.when(given).then(written).otherwise(pl.lit(""))
+
+
+def _encoded(name: str) -> pl.Expr:
+    """``,"name":value``, made from an object with that one member."""
+    whole = pl.struct(name).struct.json_encode()
+    return pl.concat_str([pl.lit(","), whole.str.slice(1).str.head(-1)])
+
+
+def _names(name: str) -> pl.Expr:
+    """Names as text; one that would be read as ``Given Family`` (``IBM Research``) is literal."""
+    element = pl.element()
+    literal = pl.struct(element.alias("literal")).struct.json_encode()
+    plain = element.str.contains(",", literal=True) | ~element.str.contains(" ", literal=True)
+    text = literal.str.slice(len(_LITERAL)).str.head(-1)
+    items = pl.col(name).list.eval(pl.when(plain).then(text).otherwise(literal))
+    return pl.concat_str([pl.lit(f',"{name}":['), items.list.join(","), pl.lit("]")])
+
+
+def _nested(collection: Collection) -> dict[str, pl.LazyFrame]:
+    """Full text and links by document; a link names the document it was found to lead to."""
+    target = pl.coalesce("target_id", "target").alias("target")
+    nested = {}
+    for name, table, fields in (
+        ("sections", collection.sections, pl.struct("heading", "text")),
+        ("links", collection.links, pl.struct(target, "kind", "weight")),
+    ):
+        if table.height:
+            owned = table.lazy().drop_nulls("doc_id")
+            nested[name] = owned.group_by("doc_id", maintain_order=True).agg(fields.alias(name))
+    return nested
+
+
+# --- citing papers --------------------------------------------------------------------------
+
+
+def _papers(collection: Collection) -> pl.DataFrame:
+    contexts = (
+        collection.contexts.group_by("paper_id", "source", "context_id", maintain_order=True)
+        .agg(pl.col("section").first(), sentences=pl.struct("text", "cites", "anonymised"))
+        .group_by("paper_id", "source", maintain_order=True)
+        .agg(contexts=pl.struct("context_id", "section", "sentences"))
+    )
+    # The document that a reference was found as: its name elsewhere may not be exported.
+    document = pl.coalesce("doc_id", "target")
+    reference = pl.struct("ref_id", "doi", "arxiv", "url", document, "title", "author", "raw")
+    references = collection.references.group_by("paper_id", maintain_order=True).agg(
+        references=reference
+    )
+    papers = collection.papers.drop("references", "found", "doc_id", "line")
+    return (
+        papers.join(contexts, on=["paper_id", "source"], how="left", maintain_order="left")
+        .join(references, on="paper_id", how="left", maintain_order="left")
+        .drop("source")
+    )
+
+
+def _note_rules(collection: Collection, output: Output) -> None:
+    rules = collection.rules.as_dict()
+    wanted = [
+        name
+        for name in ("references", "no_future", "sections", "anonymise", "clean_annotations")
+        if name in rules
+    ]
+    if wanted and collection.papers.height:
+        same = " and ".join(f"{name} = {rules[name]}" for name in wanted)
+        output.notes.append(f"to get the same queries, import this with the rule {same}")
+
+
+# --- queries and judgements -----------------------------------------------------------------
+
+
+def _write_set(collection: Collection, name: str, output: Output) -> None:
+    """The name of the set stands in every line: files that are equal would be read once."""
+    own = pl.lit(name).alias("query_set")
+    judged = collection.qrels(name).table
+    for kind, table in (("queries", collection.queries(name)), ("qrels", judged)):
+        if table.height:
+            output.write_jsonl(f"{kind}/{name}.jsonl", table.with_columns(own))
+    if name in DERIVED_SETS:
+        output.notes.append(f"query set {name}: imported again, these files are '{name}-given'")
+
+
+JSONL = Exporter(
+    "jsonl",
+    "citebed JSON Lines",
+    write_jsonl,
+    lacks=("aliases", "provenance"),
+    called="our JSON Lines",
+)

@@ -7,11 +7,17 @@ import re
 from collections.abc import Iterator, Mapping
 
 from citebed.collection.formats.base import Chunk, Format, read_text, with_newlines
-from citebed.collection.formats.biblatex import has_xdata, is_document, not_there, with_xdata
-from citebed.collection.formats.bibtex_cut import carry, cut, lent_before
-from citebed.collection.formats.bibtex_entry import ASTRONOMY, TOO_MUCH, RawEntry
+from citebed.collection.formats.biblatex import (
+    carry,
+    cut,
+    has_xdata,
+    is_document,
+    lent_before,
+    not_there,
+    with_xdata,
+)
+from citebed.collection.formats.bibtex_entry import ASTRONOMY, NOT_RECORDS, TOO_MUCH, RawEntry
 from citebed.collection.formats.bibtex_names import names_of, split_outside_braces
-from citebed.collection.formats.bibtex_quick import NOT_RECORDS
 from citebed.collection.formats.bibtex_safety import harmless_entry
 from citebed.collection.formats.bibtex_scan import head_of, scan
 from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, no_doi, page_range

@@ -15,8 +15,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from citebed.collection.formats.base import MAX_RECORD_BYTES
-from citebed.collection.formats.bibtex_entry import TOO_MUCH, RawEntry, Strings
-from citebed.collection.formats.bibtex_quick import FIELD_NAME, NOT_RECORDS, TYPE, read_export
+from citebed.collection.formats.bibtex_entry import (
+    FIELD_NAME,
+    NOT_RECORDS,
+    TOO_MUCH,
+    TYPE,
+    RawEntry,
+    Strings,
+    read_export,
+)
 from citebed.patterns import compiled
 from citebed.records import Problem
 

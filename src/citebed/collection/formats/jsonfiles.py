@@ -21,7 +21,7 @@ from citebed.collection.formats.base import (
     decode,
     read_text,
 )
-from citebed.collection.formats.jsonvalues import JsonObject
+from citebed.collection.formats.json_objects import JsonObject
 from citebed.patterns import compiled
 from citebed.records import Problem
 

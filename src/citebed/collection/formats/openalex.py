@@ -9,11 +9,9 @@ import re
 from functools import partial
 from typing import Any
 
-from citebed.collection.formats.entry_types import bibtex_type
-from citebed.collection.formats.fields import arxiv_id, links_to, page_range
+from citebed.collection.formats.fields import arxiv_id, bibtex_type, links_to, page_range
+from citebed.collection.formats.json_objects import JsonObject, as_object, as_text, json_format
 from citebed.collection.formats.jsonfiles import cut_lines_or_document, json_records
-from citebed.collection.formats.jsonkinds import json_format
-from citebed.collection.formats.jsonvalues import JsonObject, as_object, as_text
 from citebed.records import Document, Problem
 from citebed.text.names import name_from_display
 from citebed.text.normalise import html_to_text, unique

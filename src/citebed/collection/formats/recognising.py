@@ -7,35 +7,32 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from citebed.collection.formats.acl_xml import ACL_XML
-from citebed.collection.formats.annotation_xml import ANNOTATION_XML
-from citebed.collection.formats.arxiv_atom import ARXIV_ATOM
-from citebed.collection.formats.arxiv_json import ARXIV_JSON
+from citebed.collection.formats.annotation import ANNOTATION_XML, DOIS
+from citebed.collection.formats.arxiv import ARXIV_ATOM, ARXIV_JSON
 from citebed.collection.formats.base import Format
-from citebed.collection.formats.beir import BEIR_CORPUS, BEIR_QRELS, BEIR_QUERIES
 from citebed.collection.formats.bibtex import BIBTEX
-from citebed.collection.formats.csl_json import CSL_JSON
-from citebed.collection.formats.csl_yaml import CSL_YAML
+from citebed.collection.formats.csl import CSL_JSON, CSL_YAML
 from citebed.collection.formats.csv_tables import CSV
 from citebed.collection.formats.dblp_xml import DBLP_XML
-from citebed.collection.formats.dois import DOIS
-from citebed.collection.formats.endnote_xml import ENDNOTE_XML
-from citebed.collection.formats.enw import ENW
+from citebed.collection.formats.endnote import ENDNOTE_XML, ENW
 from citebed.collection.formats.jats import JATS
-from citebed.collection.formats.jsonl import JSONL
-from citebed.collection.formats.local_citation_json import LOCAL_CITATION_JSON
-from citebed.collection.formats.nbib import NBIB
+from citebed.collection.formats.jsonl import JSONL, LOCAL_CITATION_JSON
 from citebed.collection.formats.openalex import OPENALEX
-from citebed.collection.formats.pubmed_xml import PUBMED_XML
+from citebed.collection.formats.pubmed import NBIB, PUBMED_XML
 from citebed.collection.formats.ris import RIS
-from citebed.collection.formats.s2orc import S2ORC
-from citebed.collection.formats.semantic_scholar import SEMANTIC_SCHOLAR
+from citebed.collection.formats.semantic_scholar import S2ORC, SEMANTIC_SCHOLAR
 from citebed.collection.formats.smart import SMART_DOCUMENTS, SMART_QUERIES
 from citebed.collection.formats.tei import TEI
+from citebed.collection.formats.texts import (
+    BEIR_CORPUS,
+    BEIR_QRELS,
+    BEIR_QUERIES,
+    TSV_DOCUMENTS,
+    TSV_QUERIES,
+)
 from citebed.collection.formats.trec import TREC_DOCUMENTS, TREC_QRELS, TREC_TOPICS, sniff_pairs
-from citebed.collection.formats.tsv_texts import TSV_DOCUMENTS, TSV_QUERIES
 from citebed.collection.formats.web_of_science import WEB_OF_SCIENCE
-from citebed.collection.formats.zotero_json import ZOTERO_JSON
-from citebed.collection.formats.zotero_rdf import ZOTERO_RDF
+from citebed.collection.formats.zotero import ZOTERO_JSON, ZOTERO_RDF
 from citebed.errors import UnknownName
 
 FORMATS = {

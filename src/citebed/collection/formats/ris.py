@@ -11,8 +11,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from citebed.collection.formats.base import Chunk, Format, cut_after, read_text, with_newlines
-from citebed.collection.formats.entry_types import bibtex_type
-from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, no_doi, one_word
+from citebed.collection.formats.fields import (
+    arxiv_id,
+    bibtex_type,
+    cite_keys,
+    made_up_id,
+    no_doi,
+    one_word,
+)
 from citebed.collection.formats.tagged import Entry, best_date, date_in_words, pages_of, people
 from citebed.patterns import compiled
 from citebed.records import Document, Problem, Record

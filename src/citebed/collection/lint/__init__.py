@@ -9,7 +9,7 @@ import datetime
 from collections.abc import Iterable
 
 from citebed.collection.collection import Collection
-from citebed.collection.lint import citing, documents, duplicates, judgements, texts
+from citebed.collection.lint import citing, documents, duplicates, judgements
 from citebed.collection.lint.base import Check, Finding, Severity, Subject
 from citebed.errors import UnknownName
 
@@ -40,9 +40,9 @@ CHECKS: dict[str, Check] = {
         duplicates.duplicate_dois,
         duplicates.duplicate_documents,
         duplicates.near_duplicate_titles,
-        texts.encoding_remains,
-        texts.latex_remains,
-        texts.markup_remains,
+        documents.encoding_remains,
+        documents.latex_remains,
+        documents.markup_remains,
     )
 }
 """All checks by name, in the order in which they are reported."""

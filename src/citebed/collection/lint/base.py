@@ -10,7 +10,7 @@ from typing import Literal
 
 import polars as pl
 
-from citebed.collection.building.keys import plain_title
+from citebed.collection.building.records import plain_title
 from citebed.collection.collection import Collection
 
 Severity = Literal["error", "warning", "note"]

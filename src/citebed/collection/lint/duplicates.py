@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from citebed.collection.building.agreeing import GRAM, SHORTEST, alike, numbers
-from citebed.collection.building.keys import plain_title
+from citebed.collection.building.merging import GRAM, SHORTEST, alike, numbers
+from citebed.collection.building.records import plain_title
 from citebed.collection.lint.base import Subject, check, found, nothing, place, shown, year_shown
 
 ALIKE = 0.8

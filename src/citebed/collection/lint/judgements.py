@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 from citebed.collection import tables
-from citebed.collection.building.agreeing import grams
-from citebed.collection.building.keys import plain_title
+from citebed.collection.building.merging import grams
+from citebed.collection.building.records import plain_title
 from citebed.collection.lint.base import Subject, blank, check, found, nothing, place, shown
 from citebed.collection.names import document_names
 

@@ -27,10 +27,10 @@ from citebed.collection.formats.base import (
 )
 from citebed.collection.formats.bibtex import is_header
 from citebed.collection.formats.recognising import Recogniser
-from citebed.collection.reading.other_kinds import why_not_read
 from citebed.collection.reading.sources import BAD_DATA, Member
 from citebed.collection.reading.workers import Died, Run, run_all
 from citebed.collection.tables import Frames, canonical, fitting, frames_of
+from citebed.files.kinds import why_not_read
 from citebed.records import Problem, Record
 
 RECORDS = "records"

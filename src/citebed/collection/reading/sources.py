@@ -20,8 +20,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, NamedTuple
 
-from citebed.collection.reading.other_kinds import why_no_archive
 from citebed.errors import CitebedError
+from citebed.files.kinds import why_no_archive
 from citebed.files.packed import MAGIC_BYTES, Bomb, Budget, Watched, unpacked
 from citebed.records import Problem
 from citebed.wording import count, printable

@@ -8,9 +8,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from citebed.collection.formats.base import decode, with_newlines
-from citebed.collection.formats.biblatex import has_xdata, with_xdata
+from citebed.collection.formats.biblatex import carry, has_xdata, lent_before, with_xdata
 from citebed.collection.formats.bibtex import document_of
-from citebed.collection.formats.bibtex_cut import carry, lent_before
 from citebed.collection.formats.bibtex_entry import RawEntry
 from citebed.collection.formats.bibtex_scan import scan
 from citebed.drafts.files import Neighbours

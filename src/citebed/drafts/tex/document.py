@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from citebed.collection.formats.base import decode, with_newlines
 from citebed.drafts.files import Neighbours
 from citebed.drafts.findings import Findings, without_places
-from citebed.drafts.tex import tables
-from citebed.drafts.tex.cites import is_citation, keys_at, take
+from citebed.drafts.tex import commands
+from citebed.drafts.tex.commands import is_citation, keys_at, take
 from citebed.drafts.tex.output import TexOutput, authors_in
 from citebed.drafts.tex.source import Cursor, Macros
 from citebed.patterns import compiled
@@ -146,7 +146,7 @@ class TexReader:
         at = cursor.after_options(cursor.at)
         if name == "captionof" and (kind := cursor.argument(at)):
             at = kind[1] + 1
-        group = cursor.group(at) if name in tables.ASIDES else cursor.argument(at)
+        group = cursor.group(at) if name in commands.ASIDES else cursor.argument(at)
         if group is None:
             if cursor.is_open(at):
                 self._complain(cursor, at, f"\\{name} whose brace does not close")
@@ -155,7 +155,7 @@ class TexReader:
         self._open.append(_Open(name, cursor, self._out.muted, group[1]))
         self._open_names[name] += 1
         self._out.muted = 0
-        self._out.begin_aside("caption" if name in tables.CAPTIONS else "")
+        self._out.begin_aside("caption" if name in commands.CAPTIONS else "")
 
     def _close_group(self, at: int, cursor: Cursor) -> None:
         last = self._open[-1] if self._open else None
@@ -170,9 +170,9 @@ class TexReader:
         self._open_names[last.name] -= 1
         if last.end < 0:
             self._end_environment(last)
-        elif last.name in tables.ASIDES:
+        elif last.name in commands.ASIDES:
             self._out.end_aside()
-        elif last.name in tables.TITLES:
+        elif last.name in commands.TITLES:
             title = self._out.take_aside()
             self._findings.title = self._findings.title or title
         else:
@@ -185,12 +185,12 @@ class TexReader:
         if (match := cursor.take(_ENVIRONMENT)) is None:
             return
         name = match[1].strip()
-        has_no_prose = name in tables.RAW or name.rstrip("*") in tables.MUTED
+        has_no_prose = name in commands.RAW or name.rstrip("*") in commands.MUTED
         if name == "document":
             self._out.muted = 0
         elif has_no_prose and (end := cursor.end_of(name, cursor.at)) is None:
             self._complain(cursor, cursor.at, f"\\begin{{{name}}} without its \\end")
-        elif name in tables.RAW and end is not None:
+        elif name in commands.RAW and end is not None:
             cursor.at = end + len(f"\\end{{{name}}}")
         else:
             self._begin_environment(name, has_no_prose, cursor)
@@ -209,7 +209,7 @@ class TexReader:
         if name == "abstract":
             out.section = "Abstract"
         cursor.at = cursor.after_options(cursor.at)
-        self._pass(tables.ENVIRONMENT_ARGUMENTS.get(name, 0), cursor)
+        self._pass(commands.ENVIRONMENT_ARGUMENTS.get(name, 0), cursor)
 
     def _end(self, _name: str, cursor: Cursor) -> None:
         if (match := cursor.take(_ENVIRONMENT)) is None:
@@ -224,7 +224,7 @@ class TexReader:
     def _end_environment(self, last: _Open) -> None:
         if last.name == "thebibliography":
             self._out.end_list()
-        if last.name.rstrip("*") not in tables.MUTED:
+        if last.name.rstrip("*") not in commands.MUTED:
             self._out.flush()
         if last.name == "abstract":
             self._out.section = last.section
@@ -238,7 +238,7 @@ class TexReader:
             handler(self, name, cursor)
         elif (body := self._macros.expansion(name, cursor, len(self._cursors))) is not None:
             self._cursors.append(Cursor(body, cursor.source, cursor.place_at(at)))
-        elif name in tables.READ_BY_LATEX_TO_TEXT:
+        elif name in commands.READ_BY_LATEX_TO_TEXT:
             self._out.write(cursor.text[at : cursor.at], cursor, at)
         elif not self._out.muted:
             self._leave_out(name, cursor)
@@ -247,7 +247,7 @@ class TexReader:
         """A command that says nothing by itself: gone, with its options; its braces stay."""
         if name not in NOTHING:
             cursor.at = cursor.after_options(cursor.at)
-        if name not in tables.KNOWN:
+        if name not in commands.KNOWN:
             self._unknown[name] += 1
 
     def _cite(self, name: str, at: int, cursor: Cursor) -> None:
@@ -268,7 +268,7 @@ class TexReader:
         cursor.at = cursor.after_options(cursor.at)
         if name in _ADDRESSES and (group := cursor.argument(cursor.at)) is not None:
             self._address(cursor.text[slice(*group)], cursor)
-        self._pass(tables.DROPPED[name], cursor)
+        self._pass(commands.DROPPED[name], cursor)
 
     def _address(self, address: str, cursor: Cursor) -> None:
         """An address is no prose, but one of a DOI or of arXiv cites, and references are whole."""
@@ -322,7 +322,7 @@ class TexReader:
             cursor.at = group[1] + 1
 
     def _include(self, command: str, cursor: Cursor) -> None:
-        match = cursor.take(_TWO_PARTS if command in tables.IMPORTS else _FILE)
+        match = cursor.take(_TWO_PARTS if command in commands.IMPORTS else _FILE)
         if match is None:
             return
         name = "/".join(part.strip() for part in match.groups() if part is not None)
@@ -340,14 +340,14 @@ class TexReader:
 
 _Handler = Callable[[TexReader, str, Cursor], object]
 _HANDLERS: dict[str, _Handler] = {
-    **dict.fromkeys(tables.DROPPED, TexReader._drop),
-    **dict.fromkeys(tables.DEFINITIONS, lambda own, name, at: own._macros.define(name, at)),
-    **dict.fromkeys(tables.SECTIONS, TexReader._heading),
-    **dict.fromkeys(tables.BREAKS, TexReader._break),
-    **dict.fromkeys(tables.ASIDES | tables.TITLES, TexReader._aside),
-    **dict.fromkeys(tables.AUTHORS, TexReader._author),
-    **dict.fromkeys(tables.BIBLIOGRAPHIES, TexReader._bibliography),
-    **dict.fromkeys(tables.INCLUDES | tables.IMPORTS, TexReader._include),
+    **dict.fromkeys(commands.DROPPED, TexReader._drop),
+    **dict.fromkeys(commands.DEFINITIONS, lambda own, name, at: own._macros.define(name, at)),
+    **dict.fromkeys(commands.SECTIONS, TexReader._heading),
+    **dict.fromkeys(commands.BREAKS, TexReader._break),
+    **dict.fromkeys(commands.ASIDES | commands.TITLES, TexReader._aside),
+    **dict.fromkeys(commands.AUTHORS, TexReader._author),
+    **dict.fromkeys(commands.BIBLIOGRAPHIES, TexReader._bibliography),
+    **dict.fromkeys(commands.INCLUDES | commands.IMPORTS, TexReader._include),
     **dict.fromkeys(
         ("verb", "lstinline", "mintinline", "Verb"), lambda _, _name, cursor: cursor.take(_VERBATIM)
     ),

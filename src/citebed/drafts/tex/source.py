@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from citebed.drafts.records import Place
-from citebed.drafts.tex import tables
-from citebed.drafts.tex.cites import NOTE, is_citation
+from citebed.drafts.tex import commands
+from citebed.drafts.tex.commands import NOTE, is_citation
 from citebed.patterns import compiled
 
 _BRACE = compiled(r"\\.|%[^\n]*+|[{}]", re.DOTALL)
@@ -177,7 +177,7 @@ class Macros:
             arguments, default = int(match[1]), match[2]
         body = cursor.take_group()
         # Some commands the reader knows better than their definitions do.
-        known = name in tables.KNOWN or name in tables.ASIDES or name in tables.SECTIONS
+        known = name in commands.KNOWN or name in commands.ASIDES or name in commands.SECTIONS
         if body is not None and not known and not is_citation(name):
             self._known[name] = _Macro(arguments, default, body)
 

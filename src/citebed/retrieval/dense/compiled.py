@@ -12,7 +12,7 @@ from string import ascii_letters, digits
 import numpy as np
 
 from citebed.retrieval.compiling import compiled
-from citebed.text.plain_words import unaccented
+from citebed.text.words import unaccented
 
 _FIRST, _PRIME = np.uint64(14695981039346656037), np.uint64(1099511628211)
 _LOWER = np.zeros(256, np.uint8)

@@ -23,7 +23,7 @@ from citebed.files.writing import write_whole
 from citebed.retrieval.dense.embedder import Told, Vectors
 from citebed.retrieval.dense.model_files import ModelFile, damaged, read_model, write_model
 from citebed.retrieval.dense.vectors import quantised, unit_rows
-from citebed.text.plain_words import plain_words
+from citebed.text.words import plain_words
 
 if TYPE_CHECKING:
     from citebed.retrieval.dense.compiled import WordTable

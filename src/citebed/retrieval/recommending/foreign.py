@@ -7,8 +7,8 @@ from functools import cached_property
 
 from citebed.collection import Collection
 from citebed.retrieval.index.index import Index
-from citebed.text.function_words import FUNCTION_WORDS, PREFIXES
 from citebed.text.languages import SMALL_WORDS, language_name, language_of
+from citebed.text.words import FUNCTION_WORDS, PREFIXES
 
 _WORDS = {**SMALL_WORDS, "en": FUNCTION_WORDS}
 _ENOUGH = 5000

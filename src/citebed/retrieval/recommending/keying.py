@@ -11,7 +11,7 @@ import polars as pl
 
 from citebed.collection import Collection
 from citebed.collection.cite_keys import typable
-from citebed.drafts.bibliography.cite_keys import Bibliography, Work
+from citebed.drafts.bibliography.matching import Bibliography, Work
 from citebed.drafts.records import Draft
 from citebed.retrieval.recommending.recommendation import Recommendation
 

@@ -141,7 +141,7 @@ class Recommendations(Shown, Sequence[Recommendation]):
         They have what a reference is printed from, or all that the records came with (``full``).
         A comment tells of those that stand in a .bib file of the author's already.
         """
-        from citebed.drafts.bibliography.entries import entry_to_cite
+        from citebed.drafts.bibliography.bibliography import entry_to_cite
 
         return "\n\n".join(
             ("% in your .bib already\n" if each.in_bib else "")

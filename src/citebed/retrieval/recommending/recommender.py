@@ -13,7 +13,7 @@ import polars as pl
 from citebed.collection import Collection, open_collection
 from citebed.collection.progress import SILENT, Progress
 from citebed.drafts.records import Draft, Passage, Place
-from citebed.drafts.silence import is_caption
+from citebed.drafts.wanting import is_caption
 from citebed.errors import CitebedError
 from citebed.retrieval.analysis import is_telling
 from citebed.retrieval.index.index import Index, open_index
@@ -30,8 +30,8 @@ from citebed.retrieval.running.runner import Runner, RunOptions
 from citebed.retrieval.search.fields import DEFAULT_FIELDS, Fields, fields_of
 from citebed.retrieval.search.queries import checked_date
 from citebed.text.boilerplate import is_boilerplate
-from citebed.text.own_words import speaks_of_itself
 from citebed.text.sentences import split_sentences
+from citebed.text.words import speaks_of_itself
 from citebed.wording import printable
 
 if TYPE_CHECKING:

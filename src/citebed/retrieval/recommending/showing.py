@@ -11,7 +11,7 @@ from citebed.retrieval.recommending.strength import Match
 from citebed.retrieval.recommending.subject import Subject
 from citebed.retrieval.running.asking import Answer, Asked
 from citebed.retrieval.running.runner import Runner
-from citebed.text.own_words import telling_words
+from citebed.text.words import telling_words
 
 HARDLY_ANY_OF_FEW = 0.001
 """A list ends at what is hardly ever right; in a small collection, where chances are too low, it

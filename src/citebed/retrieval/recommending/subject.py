@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from citebed.retrieval.index.index import Index
 from citebed.retrieval.models.bm25 import lucene_idf
-from citebed.text.function_words import FUNCTION_WORDS
+from citebed.text.words import FUNCTION_WORDS
 
 _FEWEST = 4
 """Of fewer words no one could tell."""

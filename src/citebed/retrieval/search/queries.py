@@ -11,7 +11,7 @@ import polars as pl
 from citebed.collection import Collection
 from citebed.collection.tables import QUERIES
 from citebed.errors import CitebedError, FormatError, UnknownName
-from citebed.files.json_lines import json_object
+from citebed.files.line_blocks import json_object
 from citebed.files.reading import file_hash, read_lines
 from citebed.text.hyphens import join_hyphens
 from citebed.text.markers import remove_markers

@@ -16,8 +16,13 @@ from typing import Any
 import pytest
 
 from citebed.collection.fetching import download
-from citebed.collection.fetching.catalogue import CATALOGUE, PublicCollection, RemoteFile
-from citebed.collection.fetching.fetching import FetchReport, fetch
+from citebed.collection.fetching.fetching import (
+    CATALOGUE,
+    FetchReport,
+    PublicCollection,
+    RemoteFile,
+    fetch,
+)
 from citebed.collection.progress import Progress
 from citebed.collection.rules import profiles
 from citebed.errors import CitebedError, FormatError, UnknownName

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from citebed.collection.formats.annotation_xml import ANNOTATION_XML
+from citebed.collection.formats.annotation import ANNOTATION_XML, DOIS
 from citebed.collection.formats.base import Chunk
-from citebed.collection.formats.dois import DOIS
 from citebed.records import (
     CitingPaper,
     Context,

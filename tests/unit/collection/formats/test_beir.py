@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from citebed.collection.formats.base import Chunk, Format
-from citebed.collection.formats.beir import BEIR_CORPUS, BEIR_QRELS, BEIR_QUERIES
+from citebed.collection.formats.texts import BEIR_CORPUS, BEIR_QRELS, BEIR_QUERIES
 from citebed.records import Document, Judgement, Problem, Query
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from citebed.collection.formats.base import Chunk
+from citebed.collection.formats.biblatex import carry
 from citebed.collection.formats.bibtex import parse, sniff
-from citebed.collection.formats.bibtex_cut import carry
 from citebed.collection.formats.bibtex_names import names_of
 from citebed.records import Document, Problem
 

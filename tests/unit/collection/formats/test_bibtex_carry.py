@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from citebed.collection.formats.bibtex_cut import carry
+from citebed.collection.formats.biblatex import carry
 from citebed.collection.formats.bibtex_entry import RawEntry
 from citebed.collection.formats.bibtex_scan import scan
 

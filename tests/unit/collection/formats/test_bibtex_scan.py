@@ -9,9 +9,8 @@ from tests.reference.bibtex import Entry, read
 from tests.strategies import ANY_TEXT
 
 from citebed.collection.formats import bibtex_scan
-from citebed.collection.formats.bibtex_cut import carry, cut
-from citebed.collection.formats.bibtex_entry import RawEntry, Strings
-from citebed.collection.formats.bibtex_quick import read_export
+from citebed.collection.formats.biblatex import carry, cut
+from citebed.collection.formats.bibtex_entry import RawEntry, Strings, read_export
 from citebed.collection.formats.bibtex_scan import head_of, scan
 from citebed.records import Problem
 

@@ -11,7 +11,7 @@ import pytest
 from tests.accounting import parsed
 
 from citebed.collection.formats import FORMATS, Chunk
-from citebed.collection.formats.bibtex_cut import carry, lent_before
+from citebed.collection.formats.biblatex import carry, lent_before
 from citebed.drafts.bibliography.bibfiles import bib_entries
 from citebed.files.limits import Allowance
 from citebed.records import Document, Problem

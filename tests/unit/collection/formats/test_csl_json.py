@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from citebed.collection.formats.base import Chunk
-from citebed.collection.formats.csl_json import CSL_JSON
-from citebed.collection.formats.entry_types import bibtex_type
+from citebed.collection.formats.csl import CSL_JSON
+from citebed.collection.formats.fields import bibtex_type
 from citebed.records import Document, Link, Problem
 
 ZOTERO = {

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from citebed.collection.formats import Chunk
-from citebed.collection.formats.csl_yaml import CSL_YAML
+from citebed.collection.formats.csl import CSL_YAML
 from citebed.records import Document, Problem, Record
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from citebed.collection.formats.annotation import DOIS, reference_from
 from citebed.collection.formats.base import Chunk
-from citebed.collection.formats.dois import DOIS, reference_from
 from citebed.records import Problem, Record, Reference, ReferenceList
 
 

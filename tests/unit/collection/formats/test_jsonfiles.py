@@ -14,8 +14,8 @@ from tests.sampling import examples
 from citebed.collection import formats
 from citebed.collection.formats import jsonfiles
 from citebed.collection.formats.base import NOT_UTF8, TOO_LONG, Chunk, Format, cut_lines
-from citebed.collection.formats.beir import BEIR_CORPUS, BEIR_QRELS, BEIR_QUERIES
-from citebed.collection.formats.csl_json import CSL_JSON
+from citebed.collection.formats.csl import CSL_JSON
+from citebed.collection.formats.json_objects import JsonObject, as_int, as_text, json_kind
 from citebed.collection.formats.jsonfiles import (
     ENDS_EARLY,
     Member,
@@ -24,12 +24,10 @@ from citebed.collection.formats.jsonfiles import (
     json_lines,
     json_records,
 )
-from citebed.collection.formats.jsonkinds import json_kind
-from citebed.collection.formats.jsonl import JSONL
-from citebed.collection.formats.jsonvalues import JsonObject, as_int, as_text
-from citebed.collection.formats.local_citation_json import LOCAL_CITATION_JSON
+from citebed.collection.formats.jsonl import JSONL, LOCAL_CITATION_JSON
 from citebed.collection.formats.openalex import OPENALEX
 from citebed.collection.formats.semantic_scholar import SEMANTIC_SCHOLAR
+from citebed.collection.formats.texts import BEIR_CORPUS, BEIR_QRELS, BEIR_QUERIES
 from citebed.records import CitingPaper, Document, Judgement, Problem, Query
 
 FORMATS = (

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from citebed.collection.formats.base import Chunk
-from citebed.collection.formats.local_citation_json import LOCAL_CITATION_JSON
+from citebed.collection.formats.jsonl import LOCAL_CITATION_JSON
 from citebed.records import CitingPaper, Context, Document, Problem, Reference, Sentence
 
 CONTEXTS = {

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from tests.sampling import examples
 
 from citebed.collection.formats.acl_xml import ACL_XML
-from citebed.collection.formats.annotation_xml import ANNOTATION_XML
+from citebed.collection.formats.annotation import ANNOTATION_XML, DOIS
 from citebed.collection.formats.base import Chunk, Format
-from citebed.collection.formats.dois import DOIS
 from citebed.collection.formats.jats import JATS
 from citebed.collection.formats.tei import TEI
 from citebed.collection.formats.xml import (

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from tests.reference import near_duplicates
 
-from citebed.collection.building.agreeing import alike, numbers
+from citebed.collection.building.merging import alike, numbers
 from citebed.collection.lint.duplicates import near_pairs
 from citebed.collection.tables import DOCUMENTS
 

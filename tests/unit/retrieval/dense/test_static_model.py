@@ -27,7 +27,7 @@ from citebed.retrieval.dense.static_model import (
     shipped_model,
     write_static_model,
 )
-from citebed.text.plain_words import plain_words
+from citebed.text.words import plain_words
 
 TEXT = st.lists(
     st.sampled_from([*WORDS, "Trees", "tréés", "unknown", "ſ", "ﬁ", "\n", "\ud800", "-"])

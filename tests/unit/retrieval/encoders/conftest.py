@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.tiny_models import CONFIG, VOCABULARY, random_weights
 
-from citebed.collection.fetching.catalogue import RemoteFile
+from citebed.collection.fetching.fetching import RemoteFile
 from citebed.retrieval.dense.adapter import write_adapter
 from citebed.retrieval.encoders.fetching import fetching
 from citebed.retrieval.encoders.fetching.public_weights import GTE_SMALL, PublicWeights

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from citebed.collection.fetching.catalogue import RemoteFile
+from citebed.collection.fetching.fetching import RemoteFile
 from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import opened
 

@@ -1,13 +1,61 @@
-"""Words with which a paper speaks of itself: its parts, its course, its thanks.
-
-A sentence that has no others ("The rest of the paper is organised as follows.") says nothing that
-a citation could support.
-"""
+"""English words that hold a sentence together and say nothing of its subject."""
 
 from __future__ import annotations
 
-from citebed.text.function_words import FUNCTION_WORDS
-from citebed.text.plain_words import plain_words
+import re
+import unicodedata
+
+FUNCTION_WORDS = frozenset(
+    """
+    a an the this that these those such each every either neither both all any some no none other
+    others another same own few fewer many more most much less least several various
+    i me my mine myself we us our ours ourselves you your yours yourself he him his himself she her
+    hers herself it its itself they them their theirs themselves one ones who whom whose which what
+    somebody someone something anybody anyone anything nobody nothing everybody everyone everything
+    am is are was were be been being do does did done doing have has had having can could may might
+    must shall should will would need ought cannot
+    of in on at by for from to into onto upon with without within about above below under over
+    between among amongst across along around through throughout during before after until till
+    since against toward towards off out up down near beside besides beyond behind except despite
+    per via than like unlike as
+    and or but nor so yet if unless whether while whereas because although though however therefore
+    thus hence moreover furthermore nevertheless nonetheless otherwise instead also too even only
+    just not never ever always often sometimes usually again already still then there here where
+    wherever when whenever why how once now
+    very quite rather really almost nearly enough well further else perhaps maybe indeed namely e.g
+    i.e etc vs cf et al eg ie
+    isn't aren't wasn't weren't don't doesn't didn't haven't hasn't hadn't can't couldn't won't
+    wouldn't shouldn't it's that's there's let's
+    """.split()  # noqa: SIM905
+)
+"""Articles, pronouns, auxiliaries, prepositions, conjunctions and adverbs of no subject."""
+
+PREFIXES = frozenset(("re", "co"))
+"""What hyphens cut off ("re-ranking"): of no subject either, but words of other languages."""
+
+
+# --- Plain words ------------------------------------------------------------------------------
+
+
+MARKS = "[\u0300-\u036f]+"
+"""Accents, which NFKD parts from their letters."""
+WORD = "[a-z0-9]+"
+
+_MARKS, _WORD = re.compile(MARKS), re.compile(WORD)
+
+
+def plain_words(text: str) -> list[str]:
+    """The words of a text in their order: runs of ``a`` to ``z`` and digits, after NFKD."""
+    return _WORD.findall(unaccented(text).lower())
+
+
+def unaccented(text: str) -> str:
+    """A text after NFKD, without accents."""
+    return text if text.isascii() else _MARKS.sub("", unicodedata.normalize("NFKD", text))
+
+
+# --- A field's own words ----------------------------------------------------------------------
+
 
 OWN_WORDS = frozenset(
     """

@@ -1,4 +1,6 @@
-"""Zotero's RDF export: items, and the journals, books and series that they are part of."""
+"""Zotero's own exports: RDF, where items name the journals, books and series that they are part of,
+and JSON as Better BibTeX exports it or the Zotero API gives it.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,16 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from citebed.collection.formats.base import MAX_XML_BYTES, Chunk, Format
-from citebed.collection.formats.entry_types import bibtex_type
-from citebed.collection.formats.fields import arxiv_id, cite_keys, made_up_id, one_word, page_range
+from citebed.collection.formats.fields import (
+    arxiv_id,
+    bibtex_type,
+    cite_keys,
+    made_up_id,
+    one_word,
+    page_range,
+)
+from citebed.collection.formats.json_objects import JsonObject, json_format
+from citebed.collection.formats.jsonfiles import json_records
 from citebed.collection.formats.xml import (
     Element,
     attribute,
@@ -29,7 +39,7 @@ from citebed.text.normalise import date_in, filled, unique, year_in
 
 _CONTAINERS = frozenset(("Journal", "Series"))
 _NO_ITEMS = _CONTAINERS | {"Attachment", "Collection", "Memo"}
-_NO_DOCUMENTS = frozenset(("attachment", "note"))
+_RDF_NO_DOCUMENTS = frozenset(("attachment", "note"))
 _TYPES = {
     "Article": "article",
     "Book": "book",
@@ -59,7 +69,7 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
     others = 0
     for item in items:
         kind = text_at(item, "itemType")
-        if kind in _NO_DOCUMENTS or local(item) in _NO_ITEMS:
+        if kind in _RDF_NO_DOCUMENTS or local(item) in _NO_ITEMS:
             others += local(item) not in _CONTAINERS
         elif kind or attribute(item, "about") not in named:
             yield _document(item, kind, known, line_of(item, chunk))
@@ -71,7 +81,7 @@ def _parse(chunk: Chunk) -> Iterator[Record]:
 def _document(item: Element, kind: str, known: Known, line: int) -> Document | Problem:
     within = list(_containers(item, known))
     title, date = text_at(item, "title"), date_in(text_at(item, "date"))
-    authors, ids = _people(item, "authors"), list(_identifiers([item, *within]))
+    authors, ids = _rdf_people(item, "authors"), list(_identifiers([item, *within]))
     doi = next(filter(None, map(normalise_doi, (i.removeprefix("DOI ") for i in ids))), None)
     url = next(filter(looks_like_url, (*ids, attribute(item, "about"))), None)
     key, year = text_at(item, "citationKey"), year_in(date)
@@ -84,7 +94,7 @@ def _document(item: Element, kind: str, known: Known, line: int) -> Document | P
         type=_type(item, kind),
         title=title,
         authors=authors,
-        editors=_people(item, "editors"),
+        editors=_rdf_people(item, "editors"),
         year=year,
         date=date,
         venue=_first(within, "title"),
@@ -120,7 +130,7 @@ def _first(elements: Iterable[Element], name: str) -> str | None:
     return first_text(child for element in elements for child in children(element, name)) or None
 
 
-def _people(item: Element, role: str) -> tuple[str, ...]:
+def _rdf_people(item: Element, role: str) -> tuple[str, ...]:
     return filled(
         name_from_parts(text_at(person, "surname"), text_at(person, "givenName"))
         for person in below(child(item, role), "Person")
@@ -139,3 +149,70 @@ def _value(element: Element) -> str:
 
 
 ZOTERO_RDF = Format("zotero-rdf", "Zotero RDF", _sniff, _parse, limit=MAX_XML_BYTES)
+
+
+# --- JSON -------------------------------------------------------------------------------------
+
+
+_JSON_NO_DOCUMENTS = frozenset(("attachment", "note", "annotation"))
+_AUTHORS = frozenset(
+    ("author", "artist", "inventor", "programmer", "presenter", "director", "podcaster")
+)
+_VENUES = (
+    *("publicationTitle", "proceedingsTitle", "bookTitle", "conferenceName", "websiteTitle"),
+    *("blogTitle", "forumTitle", "encyclopediaTitle", "dictionaryTitle", "repository", "series"),
+)
+
+
+def _record(given: JsonObject) -> Document | Problem:
+    """The document of an item, which the API wraps in ``data``."""
+    item = given.object("data") if given.object("data").values else given
+    kind = item.text("itemType") or ""
+    if kind in _JSON_NO_DOCUMENTS:
+        return Problem(given.line, f"an item of the type {kind} is no document", "ignored")
+    title, date = item.markup("title") or "", date_in(item.text("date"))
+    authors, doi = _json_people(item, authors=True), item.doi("DOI")
+    keys = (item.text("citationKey", "citekey"), item.text("key", "itemKey"))
+    doc_id = keys[0] or doi or keys[1] or made_up_id(authors, date[:4] if date else None, title)
+    if not doc_id:
+        return given.unknown("an item with 'citationKey', 'DOI', 'key', 'title' or 'creators'")
+    return Document(
+        doc_id=one_word(doc_id),
+        type=bibtex_type(kind),
+        title=title,
+        authors=authors,
+        editors=_json_people(item, authors=False),
+        year=int(date[:4]) if date else None,
+        date=date,
+        venue=item.markup(*_VENUES),
+        volume=item.text("volume"),
+        number=item.text("issue", "number"),
+        pages=page_range(item.text("pages")),
+        publisher=item.text("publisher", "university", "institution"),
+        doi=doi,
+        arxiv=arxiv_id(doi, item.text("url"), item.text("archiveID"), item.text("extra")),
+        url=item.text("url"),
+        abstract=item.markup("abstractNote"),
+        keywords=unique(tag.text("tag") or "" for tag in item.objects("tags")),
+        language=item.text("language"),
+        keys=cite_keys(keys[:1], notes=[item.text("extra")]),
+        line=given.line,
+    )
+
+
+def _json_people(item: JsonObject, *, authors: bool) -> tuple[str, ...]:
+    """The creators who count as authors, or the editors."""
+    roles = _AUTHORS if authors else {"editor"}
+    chosen = (c for c in item.objects("creators") if (c.text("creatorType") or "author") in roles)
+    return filled(
+        name_from_parts(c.text("lastName"), c.text("firstName")) or c.text("name") or ""
+        for c in chosen
+    )
+
+
+ZOTERO_JSON = json_format(
+    "zotero-json",
+    "Zotero's JSON (Better BibTeX, API)",
+    partial(json_records, into=frozenset({"items"})),
+    _record,
+)
