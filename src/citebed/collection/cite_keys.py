@@ -74,14 +74,14 @@ def _telling_words(titles: pl.Series) -> pl.Series:
     """
     small = pl.Series(sorted(FUNCTION_WORDS)).implode()
     rest = pl.DataFrame({"row": pl.int_range(len(titles), eager=True), "text": titles})
-    found = [rest.select("row", word=pl.lit(None, dtype=pl.String)).clear()]
+    items = [rest.select("row", word=pl.lit(None, dtype=pl.String)).clear()]
     while rest.height:
         rest = rest.with_columns(word=pl.col("text").str.extract(f"({_WORD})"))
         rest = rest.filter(pl.col("word").is_not_null())
         is_small = pl.col("word").str.to_lowercase().is_in(small)
-        found.append(rest.filter(~is_small).select("row", "word"))
+        items.append(rest.filter(~is_small).select("row", "word"))
         rest = rest.filter(is_small).with_columns(pl.col("text").str.replace(_UP_TO_WORD, ""))
-    first = pl.concat(found)
+    first = pl.concat(items)
     return (
         pl.Series([None], dtype=pl.String)
         .new_from_index(0, len(titles))

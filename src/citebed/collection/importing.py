@@ -227,9 +227,9 @@ class _Import:
         )
         state: Frames = {}
         for name, schema in others.items():
-            kept = earlier[name].filter(~_TOP.is_in(list(dropped)))
+            rows = earlier[name].filter(~_TOP.is_in(list(dropped)))
             new = fresh.get(name)
-            parts = [kept] if new is None else [kept, new.select(list(schema))]
+            parts = [rows] if new is None else [rows, new.select(list(schema))]
             table = pl.concat(parts, rechunk=False)
             ordered = table["source"].is_sorted()
             state[name] = table if ordered else table.sort("source", maintain_order=True)
@@ -272,9 +272,9 @@ class _Import:
         sets = citing.query_sets(cited, ours, self.rules)
         more, found = given_sets(state["topics"], state["judgements"], self.rules)
         self.reader.problems += [*found, *decided.problems]
-        kept = self.known.filter(~pl.col("source").is_in(list(dropped)))
+        rows = self.known.filter(~pl.col("source").is_in(list(dropped)))
         read_now = pl.DataFrame(self.reader.sources, schema=dict(tables.SOURCES))
-        sources = pl.concat([kept, read_now]).sort("source")
+        sources = pl.concat([rows, read_now]).sort("source")
         problems = pl.concat([state["problems"], _problem_frame(self.reader.problems)])
         fates = Fates.of(decided)
         prepared = _Prepared(

@@ -3,6 +3,8 @@
 A document is known by its id, its DOI, its ids elsewhere, and its arXiv id, which people write in
 many ways (an address, ``arXiv:…``, the DOI that arXiv gives): all of these are one name,
 ``arxiv:…``. Names are in lower case.
+
+Which series an event or a volume of a journal belongs to.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 markdown-it-py tells the blocks apart. What stands within a block is read in ``markdown_inline``:
 the library knows nothing of pandoc's citations and notes, and takes twice the time for the rest.
+
+Markdown within a paragraph: links, emphasis, code, notes, and pandoc's citations.
 """
 
 from __future__ import annotations
@@ -336,15 +338,15 @@ def _read_title_block(lines: Sequence[str], findings: Findings) -> int:
 
 def _fields(lines: Sequence[str]) -> list[tuple[str, list[str], int]]:
     """Name, values and line of each field at the left margin."""
-    found: list[tuple[str, list[str], int]] = []
+    items: list[tuple[str, list[str], int]] = []
     for number, line in enumerate(lines, start=1):
         match = _FIELD.match(line)
         if match is not None:
             values = _values(match[2] or "")
-            found.append((match[1].lower(), values, number if values else number + 1))
-        elif found and line.strip():
-            found[-1][1].append(_nested(line))
-    return found
+            items.append((match[1].lower(), values, number if values else number + 1))
+        elif items and line.strip():
+            items[-1][1].append(_nested(line))
+    return items
 
 
 def _nested(line: str) -> str:

@@ -143,10 +143,10 @@ def _whole(draft: Draft) -> Passage:
 
 
 def _sentences(draft: Draft) -> list[Passage]:
-    found: list[Passage] = []
+    items: list[Passage] = []
     for passage in draft.passages:
         parts = zip(passage.sentences, passage.sentence_cites, passage.places, strict=True)
-        found += [
+        items += [
             Passage(
                 text,
                 place.line,
@@ -159,8 +159,8 @@ def _sentences(draft: Draft) -> list[Passage]:
                 column=place.column,
                 places=(place,),
                 silent=passage.silent,
-                wanted=(0,) if number - len(found) - 1 in passage.wanted else (),
+                wanted=(0,) if number - len(items) - 1 in passage.wanted else (),
             )
-            for number, (text, cites, place) in enumerate(parts, len(found) + 1)
+            for number, (text, cites, place) in enumerate(parts, len(items) + 1)
         ]
-    return found
+    return items

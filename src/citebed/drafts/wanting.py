@@ -1,4 +1,7 @@
-"""Places that want a citation: ``\\cite{}``, ``[?]`` and what else authors put there for now."""
+"""Places that want a citation: ``\\cite{}``, ``[?]`` and what else authors put there for now.
+
+What asks for no citations: captions, headings, stubs of lists, keywords, thanks.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,11 @@ A folder may come from a stranger, with links at any depth. Every folder below i
 part of its name from the one above it, and never through a link; what is moved or removed is named
 by its folder's handle. So nothing outside is reached, whatever lies there, also if it is exchanged
 meanwhile.
+
+A secret of the user's, kept outside of all collections: it tells what this user wrote.
+
+A file that is to be acted upon later (a journal) carries a seal made with it. What came from
+somebody else, or was changed, has no seal that fits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What a file is whose first bytes say that it is no text, so that a refusal can name it."""
+"""What a file is whose first bytes say that it is no text, so that a refusal can name it.
+
+Why a file is not read that holds no records: what it is, and how records come out of it.
+"""
 
 from __future__ import annotations
 

@@ -33,10 +33,10 @@ def limit(default: int) -> int:
     given = os.environ.get(VARIABLE, "").strip()
     if not given:
         return default
-    found = _SIZE.fullmatch(given)
-    if found is None:
+    match = _SIZE.fullmatch(given)
+    if match is None:
         raise CitebedError(f"{VARIABLE} is '{given}'; expected a number of bytes, like 20G.")
-    return max(default, int(found[1]) * _UNITS[found[2].upper()])
+    return max(default, int(match[1]) * _UNITS[match[2].upper()])
 
 
 def check_size(path: Path, most: int) -> None:

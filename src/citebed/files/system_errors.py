@@ -28,9 +28,9 @@ def system_error(error: BaseException) -> OSError | None:
     """
     if isinstance(error, OSError) and error.errno is not None:
         return error
-    found = re.search(r"\(os error (\d{1,4})\)|\[Errno (\d{1,4})\]", str(error))
-    if found:
-        number = int(found[1] or found[2])
+    match = re.search(r"\(os error (\d{1,4})\)|\[Errno (\d{1,4})\]", str(error))
+    if match:
+        number = int(match[1] or match[2])
         return OSError(number, os.strerror(number))
     return OSError(None, str(error)) if isinstance(error, OSError) else None
 

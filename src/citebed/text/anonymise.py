@@ -133,12 +133,12 @@ def _named(text: str, mask: str | None) -> Iterator[Span]:
             continue
         by_year = LONE_YEARS.fullmatch(text, marker.start, marker.end) is not None
         if by_year:
-            found = _AUTHORS.search(before)
+            match = _AUTHORS.search(before)
         else:
-            found = _cited_person(before, text[marker.end : marker.end + 40])
-        if found is not None:
+            match = _cited_person(before, text[marker.end : marker.end + 40])
+        if match is not None:
             end = marker.end if by_year and mask is not None else marker.start
-            yield far + skip_starters(before, *found.span()), end
+            yield far + skip_starters(before, *match.span()), end
 
 
 def _far(text: str, at: int) -> int:

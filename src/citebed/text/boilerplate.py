@@ -1,7 +1,7 @@
 """Sentences that papers have about themselves, in whatever words: thanks, funding, outlines.
 
-``own_words`` knows them by having no other words; here they are known by their phrases, so that a
-sentence asks for nothing though it names its subject ("Table 3 shows the results of the ablation").
+``speaks_of_itself`` knows them by having no other words; here they are known by their phrases, so
+that one asks for nothing though it names its subject ("Table 3 shows the results of the ablation").
 """
 
 from __future__ import annotations

@@ -226,7 +226,7 @@ _INTERVAL = re.compile(
 
 
 def _square(text: str) -> list[Marker]:
-    found: list[Marker] = []
+    items: list[Marker] = []
     no_marker = -1
     for match in _BRACKET.finditer(text):
         cites = _cites_in_text(text, match) if match.start() != no_marker else None
@@ -234,9 +234,9 @@ def _square(text: str) -> list[Marker]:
             no_marker = match.end()  # what touches it is none either: ``m[2][3]``
             continue
         marker = Marker(match.start(), match.end(), cites)
-        last = found.pop() if found else None
-        found += [marker] if last is None else _joined(text, last, marker)
-    return found
+        last = items.pop() if items else None
+        items += [marker] if last is None else _joined(text, last, marker)
+    return items
 
 
 def _cites_in_text(text: str, match: re.Match[str]) -> tuple[str, ...] | None:
@@ -321,14 +321,14 @@ def remove_markers(text: str) -> str:
 
 def _stretches(text: str) -> list[tuple[int, int]]:
     """Where the markers are, those that only an "and" or a comma parts taken together."""
-    found: list[tuple[int, int]] = []
+    items: list[tuple[int, int]] = []
     for marker in markers(text):
-        start, end = found[-1] if found else (0, -9)
+        start, end = items[-1] if items else (0, -9)
         if marker.start - end < 9 and _BETWEEN.fullmatch(text, end, marker.start):
-            found[-1] = (start, marker.end)
+            items[-1] = (start, marker.end)
         else:
-            found.append((marker.start, marker.end))
-    return found
+            items.append((marker.start, marker.end))
+    return items
 
 
 def _mended(left: str, right: str) -> tuple[str, str]:

@@ -1,4 +1,15 @@
-"""English words that hold a sentence together and say nothing of its subject."""
+"""English words that hold a sentence together and say nothing of its subject.
+
+The words of a text as word vectors know them: lower case, without accents, not stemmed.
+
+The same rule makes the vocabulary when vectors are trained and finds the vectors when they are
+used; the patterns stand here for whoever applies it to many texts at once.
+
+Words with which a paper speaks of itself: its parts, its course, its thanks.
+
+A sentence that has no others ("The rest of the paper is organised as follows.") says nothing that
+a citation could support.
+"""
 
 from __future__ import annotations
 

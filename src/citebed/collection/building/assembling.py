@@ -198,9 +198,9 @@ def _renamed(table: pl.DataFrame) -> pl.DataFrame:
     )
     ids = FreeIds([*numbered["doc_id"], *names])
     fresh = [ids.take(name, owner=name) for name in twice["doc_id"]]
-    found = twice.select("row", fresh=pl.Series(fresh, dtype=pl.String))
+    rows = twice.select("row", fresh=pl.Series(fresh, dtype=pl.String))
     return (
-        table.join(found, on="row", how="left", maintain_order="left")
+        table.join(rows, on="row", how="left", maintain_order="left")
         .with_columns(doc_id=pl.coalesce("fresh", "doc_id"))
         .drop("fresh")
     )

@@ -1,4 +1,10 @@
-"""What an import must come to: one that gives nothing is an error, and says why."""
+"""What an import must come to: one that gives nothing is an error, and says why.
+
+Texts of documents in which the name of a LaTeX command seems to be left.
+
+A command that is not known leaves its name behind (``\\foo bar`` is ``foo bar``), and a reader
+that goes wrong leaves more. This looks at what came out, beside what was read.
+"""
 
 from __future__ import annotations
 
@@ -65,12 +71,12 @@ def check_yield(report: ImportReport, frames: Frames, named: Collection[str]) ->
 def _nothing(report: ImportReport, named: Collection[str]) -> str:
     """Why there is nothing in any of the files that were named, as far as it is known."""
     top = pl.col("source").str.split("!").list.first()
-    found = report.problems.filter(top.is_in(list(named)))
-    if not named or found.is_empty():
+    rows = report.problems.filter(top.is_in(list(named)))
+    if not named or rows.is_empty():
         return "" if not named else "nothing was imported: no record is in what was named."
-    first = found.row(0, named=True)
+    first = rows.row(0, named=True)
     place = first["source"] if first["kind"] == "ignored" else f"{first['source']}:{first['line']}"
-    more = f" (and {found.height - 1:,} more)" if found.height > 1 else ""
+    more = f" (and {rows.height - 1:,} more)" if rows.height > 1 else ""
     reads = "citebed reads BibTeX, RIS, CSL-JSON and more, see its page on formats"
     return f"nothing was imported: {place}: {first['what']}{more}. {reads}."
 
@@ -131,8 +137,8 @@ def _left_in(row: dict[str, Any]) -> list[dict[str, Any]]:
     words = "|".join([*TELLTALES, *(row["names"] or ())])
     pattern = re.compile(words)
     place = {name: row[name] for name in ("doc_id", "source", "line")}
-    found = ((field, pattern.search(row[field] or "")) for field in FIELDS)
-    return [{**place, "field": field, "text": _around(match)} for field, match in found if match]
+    values = ((field, pattern.search(row[field] or "")) for field in FIELDS)
+    return [{**place, "field": field, "text": _around(match)} for field, match in values if match]
 
 
 def _around(match: re.Match[str]) -> str:

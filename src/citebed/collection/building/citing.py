@@ -4,6 +4,8 @@ A query is a paragraph or a sentence that cites at least one document of the col
 relevant documents are those it cites. The citing paper itself is never an answer. Queries are made
 as those of ACM-CR were (Boudin 2021): paragraphs of the sections that a rule names, and
 citations that reveal their author without the names.
+
+Links and sections of records, under the ids of the documents that these became.
 """
 
 from __future__ import annotations
@@ -49,10 +51,10 @@ def resolve(read: Citing, records: pl.DataFrame, rules: Rules) -> Citing:
     ``records`` are all documents and those set aside, with ``kept`` telling which: a citing
     paper that was excluded still lends its year.
     """
-    kept = records.filter("kept")
-    references = _resolve_references(_with_lists(read), document_names(kept))
+    rows = records.filter("kept")
+    references = _resolve_references(_with_lists(read), document_names(rows))
     if rules.references != "exact":
-        references = _resolve_titles(_resolve_preprints(references, kept), kept)
+        references = _resolve_titles(_resolve_preprints(references, rows), rows)
     else:
         to_the_letter = (
             pl.col("raw").is_null()
@@ -101,13 +103,13 @@ def _resolve_references(references: pl.DataFrame, names: pl.DataFrame) -> pl.Dat
         "id": pl.col("target").str.to_lowercase(),
     }
     unknown = pl.lit(None, dtype=pl.String)  # what an earlier import found is looked up anew
-    found = references.with_columns(
+    rows = references.with_columns(
         *(name.alias(f"as_{by}") for by, name in asked.items()), doc_id=unknown, resolved_by=unknown
     )
     for by in asked:
         known = names.select(pl.col("name").alias(f"as_{by}"), pl.col("doc_id").alias(f"by_{by}"))
-        found = found.join(known, on=f"as_{by}", how="left", maintain_order="left")
-    return _as_found(found, [f"by_{by}" for by in asked])
+        rows = rows.join(known, on=f"as_{by}", how="left", maintain_order="left")
+    return _as_found(rows, [f"by_{by}" for by in asked])
 
 
 def _arxiv_name() -> pl.Expr:
@@ -176,8 +178,8 @@ def _resolve_preprints(references: pl.DataFrame, documents: pl.DataFrame) -> pl.
     )
     joined = lost.join(works, on="work", how="left", maintain_order="left")
     either = pl.col("preprint") | pl.col("on_arxiv")
-    kept = joined.with_columns(by_preprint=pl.when(either).then("by_preprint"))
-    return _as_found(kept, ["by_preprint"])
+    rows = joined.with_columns(by_preprint=pl.when(either).then("by_preprint"))
+    return _as_found(rows, ["by_preprint"])
 
 
 def _resolve_papers(
@@ -210,11 +212,11 @@ def _resolve_papers(
 
 def _resolve_contexts(contexts: pl.DataFrame, references: pl.DataFrame) -> pl.DataFrame:
     numbered = contexts.drop("cited", "sentence_id").with_row_index("row")
-    found = references.select("paper_id", "ref_id", "doc_id").drop_nulls()
+    rows = references.select("paper_id", "ref_id", "doc_id").drop_nulls()
     cited = (
         numbered.select("row", "paper_id", ref_id="cites")
         .explode("ref_id")
-        .join(found, on=["paper_id", "ref_id"], how="inner", maintain_order="left")
+        .join(rows, on=["paper_id", "ref_id"], how="inner", maintain_order="left")
         .group_by("row", maintain_order=True)
         .agg(cited=pl.col("doc_id").unique(maintain_order=True))
     )
@@ -347,7 +349,7 @@ def with_ids(table: pl.DataFrame, documents: pl.DataFrame, names: pl.DataFrame) 
         here="doc_id",
         name=pl.concat_list("doc_id", "aliases").list.eval(pl.element().str.to_lowercase()),
     ).explode("name")
-    found = (
+    rows = (
         table.drop("doc_id", "target_id", strict=False)
         .with_columns(name=pl.col("record").str.replace_all(r"\s+", "_").str.to_lowercase())
         .join(names, on="name", how="left", maintain_order="left")
@@ -362,9 +364,9 @@ def with_ids(table: pl.DataFrame, documents: pl.DataFrame, names: pl.DataFrame) 
     )
     if "target" in table.columns:
         targets = names.select(name="name", target_id="doc_id")
-        found = (
-            found.with_columns(name=name_in(pl.col("target")))
+        rows = (
+            rows.with_columns(name=name_in(pl.col("target")))
             .join(targets, on="name", how="left", maintain_order="left")
             .drop("name")
         )
-    return found.select(table.columns)
+    return rows.select(table.columns)

@@ -1,4 +1,9 @@
-"""One document made of several records: the richest, its gaps filled from the others."""
+"""One document made of several records: the richest, its gaps filled from the others.
+
+What a paper takes from the entry of its proceedings: BibTeX's ``crossref``.
+
+The cite keys of an import's documents: those that they had before, and new ones.
+"""
 
 from __future__ import annotations
 
@@ -52,13 +57,13 @@ def combine_bucket(bucket: Bucket) -> list[tuple[int, Path]]:
     """Make the documents of a bucket; gives the number of each span and its file."""
     records = pl.concat([read_part(path) for path in bucket.files], rechunk=False)
     made = combine(records).with_columns(span=pl.col("row") // bucket.span)
-    found = []
+    items = []
     for part in made.partition_by("span", maintain_order=True):
         number = int(part["span"][0])
         path = bucket.folder / f"made-{number}-{bucket.number}.arrow"
         write_part(path, part.drop("span"))
-        found.append((number, path))
-    return found
+        items.append((number, path))
+    return items
 
 
 def combine(records: pl.DataFrame) -> pl.DataFrame:
@@ -269,8 +274,8 @@ def with_cite_keys(
     first = records.filter(merged).group_by("owner").agg(pl.all().drop_nulls().first())
     documents = pl.concat([records.filter(~merged), first.select(records.columns)]).sort("owner")
     documents = documents.with_columns(made=pl.coalesce("made", "poorer"))
-    told = pl.concat([_told(piece) for piece in (empty(BEFORE), *before)])
-    documents = documents.join(_kept(records, told), on="owner", how="left", maintain_order="left")
+    rows = pl.concat([_told(piece) for piece in (empty(BEFORE), *before)])
+    documents = documents.join(_kept(records, rows), on="owner", how="left", maintain_order="left")
     keys = cite_keys_of(documents.select("kept", "given", "made"))
     return table.join(
         documents.select("owner", cite_key=keys), on="owner", how="left", maintain_order="left"
@@ -298,12 +303,12 @@ _WANTED = Keys(("doi", *MADE_OF), _wanted)
 
 def _kept(records: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
     """The keys of before (``kept``) by the first records (``owner``) of the documents of now."""
-    found = [records.select("owner", kept=pl.lit(None, dtype=pl.String)).clear()]
+    items = [records.select("owner", kept=pl.lit(None, dtype=pl.String)).clear()]
     for names in _SAME if before.height else ():
         theirs = before.unique(names, keep="none").select(*names, kept="cite_key")
         pairs = records.join(theirs, on=names).select("owner", "kept").unique()
         sure = ~pl.col("owner").is_duplicated() & ~pl.col("kept").is_duplicated()
-        found.append(pairs.filter(sure))
-        records = records.join(found[-1], on="owner", how="anti")
-        before = before.join(found[-1], left_on="cite_key", right_on="kept", how="anti")
-    return pl.concat(found)
+        items.append(pairs.filter(sure))
+        records = records.join(items[-1], on="owner", how="anti")
+        before = before.join(items[-1], left_on="cite_key", right_on="kept", how="anti")
+    return pl.concat(items)

@@ -56,11 +56,11 @@ class Fates:
 
         ``read`` are the files that were read, ``copies`` those that are equal to another.
         """
-        found = [(name, f"the same as {other}, which was read") for name, other in copies]
+        items = [(name, f"the same as {other}, which was read") for name, other in copies]
         for row in read:
             form = f" ({row['format']})" if row["format"] else ""
-            found.append((str(row["source"]), self._told([row], "its") + form))
-        return sorted(found)
+            items.append((str(row["source"]), self._told([row], "its") + form))
+        return sorted(items)
 
     def together(self, read: list[dict[str, object]]) -> str:
         """What became of the files that were read, in words; nothing where there are no others."""

@@ -98,8 +98,8 @@ def _qrels(judgements: pl.DataFrame, rules: Rules) -> tuple[pl.DataFrame, list[P
     if repeated := table.height - unique.height:
         what = f"{repeated} judgements repeat a query and document; the highest relevance is kept"
         problems.append(Problem(1, what, "mended"))
-    kept = table.join(unique, on=list(QRELS), how="semi", maintain_order="left")
-    return kept.unique(maintain_order=True), problems
+    rows = table.join(unique, on=list(QRELS), how="semi", maintain_order="left")
+    return rows.unique(maintain_order=True), problems
 
 
 def _partners(

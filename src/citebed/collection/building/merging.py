@@ -8,6 +8,11 @@ key, title and all surnames must be the same; failing that, or where the author 
 abstract. Two different DOIs are two documents, however alike they look; so are two ids in one file
 of a curated collection (anything but a BibTeX file, where the same paper under two keys is an
 everyday slip).
+
+When titles agree, and when two places of publication cannot be the same.
+
+A DOI, or a title with its author and year, makes two records likely to be one document. Titles that
+have nothing in common, or another issue and other pages, say that they are not.
 """
 
 from __future__ import annotations
@@ -296,12 +301,12 @@ def _undated_settled(keys: pl.DataFrame) -> pl.Series:
         .sort("undated", maintain_order=True)
     )
     first = named.unique(["who", "key"], keep="first", maintain_order=True)
-    found = (
+    rows = (
         named.filter("undated")
         .join(first.select("who", "key", other="same"), on=["who", "key"], maintain_order="right")
         .unique("row", keep="first", maintain_order=True)
     )
-    return _changed(keys["same"], found["row"], found["other"])
+    return _changed(keys["same"], rows["row"], rows["other"])
 
 
 def _told_by_file(keys: pl.DataFrame) -> pl.Series:

@@ -1,4 +1,11 @@
-"""Records on disk, in parts: what an import reads is more than there may be memory for."""
+"""Records on disk, in parts: what an import reads is more than there may be memory for.
+
+What tells one record from another, in few bytes: hashes of what must be the same.
+
+Records stay on disk. Which of them are one document is found with these, of which there is room
+for ten million in memory; what only some records need is made for these alone. A hash has 64 bits,
+so two that differ are the same about once in a million collections of that size.
+"""
 
 from __future__ import annotations
 
@@ -196,11 +203,11 @@ class Parts:
         what is made of them."""
         wanted = places.select("part", "at").with_row_index("order")
         schema = {name: RECORD[name] for name in what.columns}
-        found, order = [what.of(pl.DataFrame(schema=schema))], [wanted["order"].clear()]
+        items, order = [what.of(pl.DataFrame(schema=schema))], [wanted["order"].clear()]
         for part in wanted.partition_by("part", maintain_order=True):
             records = self.read(int(part["part"][0]), what.columns)
-            found.append(what.of(records[part["at"]]))
+            items.append(what.of(records[part["at"]]))
             order.append(part["order"])
-        records, asked = pl.concat(found, rechunk=False), pl.concat(order)
+        records, asked = pl.concat(items, rechunk=False), pl.concat(order)
         # In one chunk rows are taken out ten times as quickly.
         return records if asked.is_sorted() else records.rechunk()[asked.arg_sort()]

@@ -1,4 +1,10 @@
-"""The collection's tables as files: Parquet as they are, or CSV for spreadsheets."""
+"""The collection's tables as files: Parquet as they are, or CSV for spreadsheets.
+
+citebed's own JSON Lines: read back, it is the same collection.
+
+The query sets ``paragraphs`` and ``sentences`` are made from ``papers.jsonl`` when it is
+imported again, so they are written only where the user asks for them.
+"""
 
 from __future__ import annotations
 

@@ -234,10 +234,10 @@ def _extent(headers: Message, *, whole: bool) -> tuple[int, int | None]:
         length = str(headers.get("Content-Length", ""))
         return 0, int(length) if re.fullmatch(r"[0-9]{1,18}", length) else None
     range_ = str(headers.get("Content-Range", ""))
-    found = re.fullmatch(r"bytes (?:([0-9]{1,18})-[0-9]+|\*)/([0-9]{1,18}|\*)", range_)
-    total = int(found[2]) if found and found[2] != "*" else None
-    if found and found[1]:
-        return int(found[1]), total
+    match = re.fullmatch(r"bytes (?:([0-9]{1,18})-[0-9]+|\*)/([0-9]{1,18}|\*)", range_)
+    total = int(match[2]) if match and match[2] != "*" else None
+    if match and match[1]:
+        return int(match[1]), total
     return -1 if total is None else total, total
 
 

@@ -2,6 +2,11 @@
 
 A file takes its own name only when it is complete and its checksum is right, so a file that is
 there is whole. ``fetched.json`` beside the files keeps the checksums of what was fetched.
+
+The public collections that ``citebed fetch`` knows, and where each one comes from.
+
+Nothing is kept here but addresses: no data comes with citebed. A checksum stands here only
+where it is known for certain; archives of a moving branch have none by nature.
 """
 
 from __future__ import annotations
@@ -254,9 +259,9 @@ def _mirror_sums(mirror: str) -> dict[str, str]:
         return {}
     sums = {}
     for number, line in enumerate(text.splitlines(), 1):
-        found = re.fullmatch(r"([0-9a-fA-F]{64}) [ *](?:\./)?(.+)", line.rstrip())
-        if found:
-            sums[found[2]] = found[1]
+        match = re.fullmatch(r"([0-9a-fA-F]{64}) [ *](?:\./)?(.+)", line.rstrip())
+        if match:
+            sums[match[2]] = match[1]
         elif line.strip() and not line.startswith("#"):
             raise FormatError(url, number, f"expected 'sha256  path', found {line[:80]!r}")
     return sums

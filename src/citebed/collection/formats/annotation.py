@@ -1,4 +1,10 @@
-"""ACM-CR's annotated citing papers: paragraphs by sentence, with the references each cites."""
+"""ACM-CR's annotated citing papers: paragraphs by sentence, with the references each cites.
+
+ACM-CR's ``.dois`` lists: a numbered line for each reference of a citing paper.
+
+A line is ``[n]``, a DOI, an address or ``None``, and a venue that is not kept, with tabs or
+blanks between; a ``-`` in front marks a reference outside the ACM's library.
+"""
 
 from __future__ import annotations
 

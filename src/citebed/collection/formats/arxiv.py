@@ -107,8 +107,8 @@ def _record(paper: JsonObject) -> Document | Problem:
 def _date(paper: JsonObject) -> str | None:
     """When the first version was submitted, else when the record was last changed."""
     first = next(iter(paper.objects("versions")), paper).text("created") or ""
-    if (found := _CREATED.search(first)) is not None:
-        return iso_date(int(found[3]), month_in(found[2]), int(found[1]))
+    if (match := _CREATED.search(first)) is not None:
+        return iso_date(int(match[3]), month_in(match[2]), int(match[1]))
     return date_in(paper.text("update_date"))
 
 

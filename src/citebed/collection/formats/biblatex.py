@@ -1,4 +1,7 @@
-"""What BibLaTeX adds to BibTeX: entries that are no documents, and data lent by ``@xdata``."""
+"""What BibLaTeX adds to BibTeX: entries that are no documents, and data lent by ``@xdata``.
+
+Where BibTeX can be cut into pieces, and what a piece must know of those before it.
+"""
 
 from __future__ import annotations
 

@@ -288,10 +288,10 @@ def entry_of(document: Document) -> str:
 
 def lone_entry(bibtex: str | None) -> RawEntry | None:
     """The entry that a text is, if it is one and nothing else."""
-    found = list(scan(bibtex.strip(), 1, {})) if bibtex else []
-    if len(found) != 1 or not isinstance(found[0], RawEntry) or found[0].broken:
+    items = list(scan(bibtex.strip(), 1, {})) if bibtex else []
+    if len(items) != 1 or not isinstance(items[0], RawEntry) or items[0].broken:
         return None
-    return found[0] if found[0].text == (bibtex or "").strip() else None
+    return items[0] if items[0].text == (bibtex or "").strip() else None
 
 
 def write_entry(document: Document) -> str:

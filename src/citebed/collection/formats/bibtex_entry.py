@@ -1,4 +1,9 @@
-"""An entry of BibTeX as it stands, and the strings that its values may name."""
+"""An entry of BibTeX as it stands, and the strings that its values may name.
+
+An entry of BibTeX as programs write it: fields in braces, each on lines of its own.
+
+Cut with plain string methods, several times as fast as any pattern.
+"""
 
 from __future__ import annotations
 

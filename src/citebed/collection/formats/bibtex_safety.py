@@ -61,7 +61,7 @@ def _is_strange(found: re.Match[str]) -> bool:
 def strange_commands(entry: str) -> tuple[str, ...]:
     """What ``harmless_entry`` writes as text: commands with their backslash, and ``^^``."""
     every = (
-        found[0] for found in _COMMAND.finditer(entry) if found[0] == "^^" or _is_strange(found)
+        match[0] for match in _COMMAND.finditer(entry) if match[0] == "^^" or _is_strange(match)
     )
     return tuple(dict.fromkeys(every))
 

@@ -2,7 +2,7 @@
 
 There are three readers, each exact in what it accepts, tried in this order:
 
-1. ``read_export``: an entry as programs write it (``bibtex_quick``).
+1. ``read_export``: an entry as programs write it (``bibtex_entry``).
 2. ``_read_pattern``: one regular expression for any entry with braces or quotes, a few levels deep.
 3. ``_scan_carefully``: everything else (parentheses, ``#``, deep nesting, broken braces, and
    ``%`` comments, which biber allows); it finds the place to go on from when an entry never ends.

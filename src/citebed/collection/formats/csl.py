@@ -3,6 +3,12 @@
 Arrays of items, ``{"items": […]}``, a single work, ``{"message": {"items": […]}}``, JSON Lines
 and items under their ids (``{"muster2010": {…}}``) are all understood.
 See https://docs.citationstyles.org/ and https://api.crossref.org/.
+
+CSL-YAML, as Pandoc and Better BibTeX write it: a list of items, often under ``references``.
+
+Each item is parsed by itself, so that a broken one costs no other; only where some stand for others
+(``&name``, ``*name``) they are read together. All scalars are read as text: no tag makes anything
+else of them, and a page ``1-10`` or a country ``NO`` stays what it is.
 """
 
 from __future__ import annotations
@@ -240,7 +246,7 @@ def _affordable(items: list[tuple[int, Any]], line: int, size: int) -> list[Json
     """Items, each with its line from ``line`` on, of a text of this size; those whose aliases
     (``*name``) stand for more than such a text may borrow are left out."""
     allowance, known = Allowance(size), dict[int, int]()
-    found: list[JsonObject | Problem] = []
+    values: list[JsonObject | Problem] = []
     for at, item in items:
         try:
             covered = allowance.covers(_length(item, known))
@@ -248,8 +254,8 @@ def _affordable(items: list[tuple[int, Any]], line: int, size: int) -> list[Json
             covered = False
         what = "its aliases (*name) stand for more than a file of this size may borrow"
         whole = _item(_without_nothing(item), line + at) if covered else Problem(line + at, what)
-        found.append(whole)
-    return found
+        values.append(whole)
+    return values
 
 
 def _length(value: Any, known: dict[int, int]) -> int:

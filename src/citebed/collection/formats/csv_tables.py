@@ -2,6 +2,11 @@
 metadata, citebed's own, or anybody's with a column of titles.
 
 Columns go by their names, in lower case; those that no field is made of are not kept.
+
+Rows of a CSV file: where they end, what separates their fields, which of them are broken.
+
+A quotation mark that never closes would swallow all rows behind it: a row that spans lines and
+does not fit the header is read again as the one line that it starts with.
 """
 
 from __future__ import annotations
@@ -125,8 +130,8 @@ def _with_ends(lines: list[str]) -> list[str]:
 
 def _row(fields: list[str] | None, header: Header, line: int, text: str) -> Row | Problem:
     if fields is None:
-        found, expected = len(_fields(text, header.separator)), len(header.names)
-        return Problem(line, f"a row of {found} fields: expected {expected}, as in the header")
+        number, expected = len(_fields(text, header.separator)), len(header.names)
+        return Problem(line, f"a row of {number} fields: expected {expected}, as in the header")
     pairs = zip(header.names, map(_unguarded, map(fold, fields)), strict=True)
     named: dict[str, str] = {}
     for name, value in pairs:

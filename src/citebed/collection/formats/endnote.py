@@ -1,4 +1,9 @@
-"""EndNote's exports: its XML, and tagged lines (``.enw``), which is refer's format."""
+"""EndNote's exports: its XML, and tagged lines (``.enw``), which is refer's format.
+
+EndNote's tagged export (``.enw``), which is refer's format: lines of ``%A``, ``%T``, ``%D`` …
+
+A record begins with ``%0``; in files that have none, after a blank line.
+"""
 
 from __future__ import annotations
 
@@ -101,8 +106,8 @@ def _date(record: Element) -> str | None:
 def _urls(record: Element) -> Iterator[str]:
     """The addresses of a record, without those of files on its owner's disk."""
     places = children(child(record, "urls"), "related-urls", "web-urls")
-    found = (inner_text(url).partition(" ")[0] for place in places for url in below(place, "url"))
-    return filter(None, found)
+    values = (inner_text(url).partition(" ")[0] for place in places for url in below(place, "url"))
+    return filter(None, values)
 
 
 def _doi(record: Element) -> str | None:

@@ -1,6 +1,11 @@
 """A JSON object with getters that never raise, whatever type is found.
 
 All text they give is folded and holds no lone surrogates, so that it encodes as UTF-8.
+
+Telling the JSON formats apart by the keys in the first kilobytes of a file.
+
+One table, first match wins, so the formats exclude each other. The head may end anywhere: only
+keys are looked at, never a parsed document.
 """
 
 from __future__ import annotations
@@ -81,14 +86,14 @@ class JsonObject(NamedTuple):
 
     def keywords(self, *names: str) -> tuple[str, ...]:
         """Keywords from lists, or from strings with semicolons or else commas between them."""
-        found: list[str] = []
+        items: list[str] = []
         for name in names:
             value = self.values.get(name)
             if isinstance(value, str):
-                found += map(fold, value.split(";" if ";" in value else ","))
+                items += map(fold, value.split(";" if ";" in value else ","))
             else:
-                found += self.texts(name)
-        return unique(found)
+                items += self.texts(name)
+        return unique(items)
 
     def object(self, name: str) -> JsonObject:
         """The object under ``name``, empty where there is none."""

@@ -6,6 +6,15 @@ one ``CitingPaper``, in which every text that differs is a context of its own.
 
 ``year`` and ``date`` are each derived from the other, and ``doi`` from an id that is one, where
 they are left out; a member that is there as ``null`` stays unknown.
+
+Local citation recommendation sets in the form of Gu et al., ECIR 2022
+(https://doi.org/10.1007/978-3-030-99736-6_19): ACL-200, FullTextPeerRead, RefSeer, arXiv.
+
+``contexts.json`` names contexts (``masked_text``, ``citing_id``, ``refid``), ``papers.json``
+names papers (``title``, ``abstract``). All contexts of one citing paper become one
+``CitingPaper`` with a context of one sentence each. The masked citation, ``TARGETCIT``, is
+written ``[CIT]``, as in our other sources; ``OTHERCIT``, which stands for citations of papers
+that are not asked for, is written ``[OTHERCIT]``.
 """
 
 from __future__ import annotations
@@ -268,10 +277,10 @@ def _cut(buffer: bytes) -> int:
     last: bytes | None = None
     while start > 0:
         previous = buffer.rfind(b"\n", 0, start - 1) + 1
-        found = _CITING.search(buffer, previous, start)
-        if found is None or (last is not None and found[1] != last):
+        match = _CITING.search(buffer, previous, start)
+        if match is None or (last is not None and match[1] != last):
             return start
-        last, start = found[1], previous
+        last, start = match[1], previous
     return end if end > MAX_RECORD_BYTES // 2 else 0
 
 

@@ -50,12 +50,12 @@ def _author(value: Any) -> str:
 def _keywords(work: JsonObject) -> tuple[str, ...]:
     """The keywords' names, or where there are none those of the concepts."""
     for name in ("keywords", "concepts"):
-        found = unique(
+        items = unique(
             as_text(item) or as_object(item).text("display_name", "keyword") or ""
             for item in work.elements(name)
         )
-        if found:
-            return found
+        if items:
+            return items
     return ()
 
 

@@ -56,8 +56,8 @@ def pubmed_title(title: str) -> str:
 
 def pubmed_type(names: list[str], in_book: bool) -> str:
     """The BibTeX entry type of PubMed's publication types."""
-    found = (_TYPES[name.lower()] for name in names if name.lower() in _TYPES)
-    return next(found, "incollection" if in_book else "article")
+    values = (_TYPES[name.lower()] for name in names if name.lower() in _TYPES)
+    return next(values, "incollection" if in_book else "article")
 
 
 def _parse(chunk: Chunk) -> Iterator[Record]:
@@ -125,8 +125,8 @@ def _short_name(name: str) -> str:
 
 
 def _nbib_doi(entry: Entry) -> str | None:
-    found = (_DOI.search(value) for value in entry.all("LID", "AID", "SO"))
-    return next(filter(None, (normalise_doi(match[1]) for match in found if match)), None)
+    values = (_DOI.search(value) for value in entry.all("LID", "AID", "SO"))
+    return next(filter(None, (normalise_doi(match[1]) for match in values if match)), None)
 
 
 def _nbib_keywords(entry: Entry) -> tuple[str, ...]:

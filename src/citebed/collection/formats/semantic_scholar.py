@@ -4,6 +4,12 @@ and S2ORC metadata.
 The sources differ in the capitals of their names (``externalIds``, ``externalids``), so names
 are compared in lower case. See https://api.semanticscholar.org/api-docs/ and
 https://github.com/allenai/s2orc.
+
+Full texts of S2ORC, of CORD-19 and of s2orc-doc2json: documents that cite.
+
+Text stands by paragraph, with the places of its citations (``cite_spans``) and a list of
+references (``bib_entries``), bare or under ``pdf_parse``; or as one text with annotations, as
+the datasets of the Semantic Scholar API have it. See https://github.com/allenai/s2orc.
 """
 
 from __future__ import annotations
@@ -254,7 +260,7 @@ class _Annotated(NamedTuple):
 
     def paragraphs(self) -> list[_Paragraph]:
         """The paragraphs, each under the heading before it, with the citations inside it."""
-        found = []
+        items = []
         headings = self.marked["sectionheader"]
         ends = [end for _, end, _ in headings]
         for start, end, _ in self.marked["paragraph"]:
@@ -263,8 +269,8 @@ class _Annotated(NamedTuple):
             inside = self.inside("bibref", start, end)
             marks = ((place[0] - start, place[2].text("ref_id") or "") for place in inside)
             text = self.text[start:end]
-            found.append(_Paragraph(heading, text, tuple(_in(text, marks))))
-        return [paragraph for paragraph in found if fold(paragraph.text)]
+            items.append(_Paragraph(heading, text, tuple(_in(text, marks))))
+        return [paragraph for paragraph in items if fold(paragraph.text)]
 
     def references(self) -> Iterator[Reference]:
         """The entries of the bibliography, each with the title that is marked in it."""
@@ -297,13 +303,13 @@ def _places(value: Any, length: int) -> list[tuple[int, int, JsonObject]]:
             value = json.loads(value)
         except (ValueError, RecursionError):
             return []
-    found = []
+    items = []
     for item in value if isinstance(value, list) else ():
         place = as_object(item)
         start, end = as_int(place.values.get("start")), as_int(place.values.get("end"))
         if start is not None and end is not None and 0 <= start <= end <= length:
-            found.append((start, end, place.object("attributes")))
-    return sorted(found, key=lambda place: place[:2])
+            items.append((start, end, place.object("attributes")))
+    return sorted(items, key=lambda place: place[:2])
 
 
 S2ORC = Format(

@@ -1,4 +1,14 @@
-"""Texts under ids: BEIR's corpus, queries and judgements, and tables of ``id<TAB>text``."""
+"""Texts under ids: BEIR's corpus, queries and judgements, and tables of ``id<TAB>text``.
+
+BEIR's three files: ``corpus.jsonl``, ``queries.jsonl`` and the ``qrels`` tables.
+
+A query line has no ``title``, and a corpus may have none either: then the file's name decides.
+See https://github.com/beir-cellar/beir.
+
+Texts with an id, ``id<TAB>text`` a line: queries as MS MARCO and others have them, and passages.
+
+Nothing in such a file says which of the two it holds, so that its name decides.
+"""
 
 from __future__ import annotations
 
@@ -107,11 +117,11 @@ def _texts_in(head: str) -> list[str]:
     rows = [
         (name.strip(), text.strip()) for name, _, text in (row.partition("\t") for row in lines)
     ]
-    found = [row for row in rows if _fits(*row)]
-    ids, texts = {name for name, _ in found}, [text for _, text in found]
-    many = len(found) >= 0.9 * len(rows) and len(ids) >= 0.9 * len(found)
+    items = [row for row in rows if _fits(*row)]
+    ids, texts = {name for name, _ in items}, [text for _, text in items]
+    many = len(items) >= 0.9 * len(rows) and len(ids) >= 0.9 * len(items)
     worded = sum(" " in text for text in texts) >= 0.6 * len(texts)
-    return texts if many and worded and rows[:1] == found[:1] else []
+    return texts if many and worded and rows[:1] == items[:1] else []
 
 
 def _fits(name: str, text: str) -> bool:

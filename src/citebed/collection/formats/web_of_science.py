@@ -108,8 +108,8 @@ def _type(entry: Entry) -> str:
 def _cited(entry: Entry) -> Iterator[str | None]:
     """The DOIs of the cited references; those that have none are not kept."""
     for reference in entry.all("CR"):
-        if (found := _CITED_DOI.search(reference)) is not None:
-            yield normalise_doi(found[1])
+        if (match := _CITED_DOI.search(reference)) is not None:
+            yield normalise_doi(match[1])
 
 
 WEB_OF_SCIENCE = Format(

@@ -88,8 +88,8 @@ def _parse(text: bytes) -> tuple[Element | None, list[Any]]:
         root = etree.fromstring(text, parser)
     except (etree.LxmlError, ValueError, LookupError):
         root = None
-    found = (error for error in parser.error_log if error.level_name != "WARNING")
-    return root, [error for error in found if error.domain_name not in _HARMLESS]
+    values = (error for error in parser.error_log if error.level_name != "WARNING")
+    return root, [error for error in values if error.domain_name not in _HARMLESS]
 
 
 def _as_number(match: re.Match[bytes]) -> bytes:

@@ -34,13 +34,13 @@ class KnownSources:
 
     def named(self, given: Iterable[str | Path]) -> list[str]:
         """The sources that a user names, by their names or paths; an unknown one is an error."""
-        found: list[str] = []
+        items: list[str] = []
         for source in given:
             under = self.under(str(source).rstrip("/")) or self.under(self.names.of(source))
             if not under:
                 raise UnknownName("source", printable(source), self._listed())
-            found += under
-        return found
+            items += under
+        return items
 
     def _listed(self) -> Iterable[str]:
         """All sources or, where they are many, the folders and files at the top."""

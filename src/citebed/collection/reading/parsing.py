@@ -269,9 +269,9 @@ def _tables(job: Job, given: list[Records]) -> Parsed:
     parts = [(piece.chunk.source, part) for piece, part in zip(job.pieces, given, strict=True)]
     counts, problems = dict.fromkeys((source for source, _ in parts), 0), 0
     for source, part in parts:
-        told = sum(isinstance(record, Problem) for record in part.records)
-        counts[source] += len(part.records) - told
-        problems += told
+        number = sum(isinstance(record, Problem) for record in part.records)
+        counts[source] += len(part.records) - number
+        problems += number
     files = {}
     tables = frames_of((source, part.records) for source, part in parts)
     if RECORDS in tables:

@@ -1,4 +1,7 @@
-"""Reading the files of an import: which are new, what is in them, and what went wrong."""
+"""Reading the files of an import: which are new, what is in them, and what went wrong.
+
+What one BibTeX file lends another (``\\bibliography{strings,refs}``): strings and ``@xdata``.
+"""
 
 from __future__ import annotations
 

@@ -340,13 +340,13 @@ def _overlapping(infos: list[zipfile.ZipInfo]) -> set[zipfile.ZipInfo]:
     def end(info: zipfile.ZipInfo) -> int:
         return info.header_offset + _ZIP_HEADER_BYTES + info.compress_size
 
-    found: set[zipfile.ZipInfo] = set()
+    items: set[zipfile.ZipInfo] = set()
     longest: zipfile.ZipInfo | None = None
     for info in sorted(infos, key=lambda info: info.header_offset):
         if longest and info.header_offset < end(longest):
-            found |= {longest, info}
+            items |= {longest, info}
         longest = max(longest or info, info, key=end)
-    return found
+    return items
 
 
 def _zip_members(

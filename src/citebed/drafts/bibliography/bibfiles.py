@@ -114,8 +114,8 @@ _IDS = re.compile(r"[\s,]ids\s*=\s*[{\"]([^{}\"]*)", re.IGNORECASE)
 
 
 def _aliases(part: str) -> list[str]:
-    found = _IDS.search(part) if "ids" in part else None
-    return found[1].replace(",", " ").split() if found else []
+    match = _IDS.search(part) if "ids" in part else None
+    return match[1].replace(",", " ").split() if match else []
 
 
 def parts_of(text: str) -> Iterator[tuple[str, str]]:

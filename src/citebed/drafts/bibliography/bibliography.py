@@ -1,4 +1,7 @@
-"""An author's .bib files: reading what stands in them, and adding what is new."""
+"""An author's .bib files: reading what stands in them, and adding what is new.
+
+The BibTeX entry of a document for an author's own file: under the author's key, and short.
+"""
 
 from __future__ import annotations
 

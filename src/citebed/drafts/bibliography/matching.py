@@ -1,4 +1,7 @@
-"""Which documents of a collection a draft cites already, and which are the draft itself."""
+"""Which documents of a collection a draft cites already, and which are the draft itself.
+
+The keys that an author types in a ``\\cite``: those of entries that are there, and new ones.
+"""
 
 from __future__ import annotations
 
@@ -104,14 +107,14 @@ def _by_arxiv(ids: Iterable[str], documents: pl.DataFrame) -> set[str]:
         return set()
     starts = ("", "arxiv:", "arXiv:", "arxiv.", "arXiv.")
     listed = [start + number for number in wanted for start in starts]
-    found = set(_named(listed, documents)["doc_id"])
+    items = set(_named(listed, documents)["doc_id"])
     if "arxiv" in documents.columns:
-        found |= set(documents.filter(pl.col("arxiv").is_in(_listed(wanted)))["doc_id"])
+        items |= set(documents.filter(pl.col("arxiv").is_in(_listed(wanted)))["doc_id"])
     if "url" in documents.columns:
         address = pl.col("url").str.extract(ARXIV_ADDRESS).str.to_lowercase()
         on_arxiv = documents.filter(pl.col("url").str.contains("arxiv.org", literal=True))
-        found |= set(on_arxiv.filter(address.is_in(_listed(wanted)))["doc_id"])
-    return found
+        items |= set(on_arxiv.filter(address.is_in(_listed(wanted)))["doc_id"])
+    return items
 
 
 # --- Titles ---------------------------------------------------------------------------------

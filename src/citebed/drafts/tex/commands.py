@@ -1,4 +1,7 @@
-"""The citation commands of LaTeX, natbib, biblatex and apacite, wherever they are met."""
+"""The citation commands of LaTeX, natbib, biblatex and apacite, wherever they are met.
+
+What LaTeX commands and environments mean for someone who reads only the prose.
+"""
 
 from __future__ import annotations
 
