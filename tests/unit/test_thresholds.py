@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from citebed.collection.building.agreeing import Title, titles_agree
+from citebed.collection.building.merging import Title, titles_agree
 from citebed.retrieval.learned.signals import Signals
 from citebed.retrieval.recommending.foreign import Languages
 
