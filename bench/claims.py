@@ -16,7 +16,7 @@ from acm_cr import QUERY_SETS, imported, rankings, relevances
 from citebed.collection import Collection
 from citebed.evaluation import Design, Evaluation, Resampling, compare, evaluate
 from citebed.report.evaluation.table import DAGGER, p_text
-from citebed.report.grid import Grid
+from citebed.report.tables import text_table
 from citebed.retrieval.index.building import build_index
 from citebed.retrieval.index.index import open_index
 from common import write_between
@@ -36,7 +36,7 @@ def main() -> None:
         rows = list(table_rows(Collection(folder), arguments.encoder))
     head = ["queries", "measure", "run", "bm25", "run", "difference by query", "p",
             "difference by paper", "p", "alike"]  # fmt: skip
-    table = Grid(head, rows, frozenset({0, 1, 2})).markdown()
+    table = text_table(head, rows, range(3)).markdown()
     print(table)
     if arguments.write:
         write_between("compare.md", "claims", table)

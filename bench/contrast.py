@@ -28,13 +28,13 @@ from citebed.evaluation.contrasts.contrasting import CONTRASTED, Contrast, contr
 from citebed.evaluation.scoring.evaluating import evaluate
 from citebed.report.contrast.figures import draw_contrast
 from citebed.report.contrast.table import (
-    agreements_grid,
-    changes_grid,
-    digests_grid,
-    fates_grid,
-    sets_grid,
+    AGREEMENTS,
+    DIGESTS,
+    SETS,
+    changes_table,
+    fates_table,
 )
-from citebed.report.grid import Grid
+from citebed.report.tables import Table, table_of, text_table
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.running.runner import RunOptions, run_queries
@@ -273,7 +273,7 @@ def _means(judgements: Judgements, runs: Iterable[Run]) -> list[float]:
     return means["value"].to_list()
 
 
-def causes(first: Judgements, both: Judgements, runs: Sequence[Run]) -> Grid:
+def causes(first: Judgements, both: Judgements, runs: Sequence[Run]) -> Table:
     """What the relevant and the other documents of phase two do, each alone."""
     sets = {
         "J1": first,
@@ -284,10 +284,10 @@ def causes(first: Judgements, both: Judgements, runs: Sequence[Run]) -> Grid:
     rows = [
         [name, *(f"{value:.4f}" for value in _means(judged, runs))] for name, judged in sets.items()
     ]
-    return Grid(["judgements", *CONTRASTED], rows)
+    return text_table(["judgements", *CONTRASTED], rows)
 
 
-def moves(found: Contrast, run: str) -> Grid:
+def moves(found: Contrast, run: str) -> Table:
     """Of one run: how many queries rose and fell, and those from the ends of the scale."""
     head = ["", "rose", "same", "fell", "fell from 1", "with one relevant in J1", "rose from 0"]
     rows = []
@@ -300,10 +300,10 @@ def moves(found: Contrast, run: str) -> Grid:
             sum(x.before_relevant == 1 for x in best), sum(x.move == "from 0" for x in own),
         ]  # fmt: skip
         rows.append([measure, *map(str, numbers)])
-    return Grid(head, rows)
+    return text_table(head, rows)
 
 
-def ranks(data: Cranfield, first: Judgements, both: Judgements) -> Grid:
+def ranks(data: Cranfield, first: Judgements, both: Judgements) -> Table:
     """Where the pooled systems have the judged documents of both phases."""
     rows = []
     for grade, what in ((1, "relevant"), (0, "not relevant")):
@@ -318,10 +318,12 @@ def ranks(data: Cranfield, first: Judgements, both: Judgements) -> Grid:
             rows.append(
                 [f"phase {phase}, {what}", str(len(best)), f"{median(best):.0f}", f"{missed:.0%}"]
             )
-    return Grid(["documents", "number", "median of their best rank", "not in the top 100"], rows)
+    return text_table(
+        ["documents", "number", "median of their best rank", "not in the top 100"], rows
+    )
 
 
-def splits_grid(data: Cranfield, runs: Sequence[Run]) -> Grid:
+def splits_table(data: Cranfield, runs: Sequence[Run]) -> Table:
     """Every split: the means over the runs, with how many of the seeds agree in direction."""
     rows = []
     for kind in (*SPLITS, SAME_NUMBERS, SAME_SHARES):
@@ -334,7 +336,7 @@ def splits_grid(data: Cranfield, runs: Sequence[Run]) -> Grid:
             rose = sum(y[at] > x[at] for x, y in means)
             cells.append(f"{before:.3f} → {after:.3f} {_word(rose)}")
         rows.append([kind, *cells])
-    return Grid(["cited are", *CONTRASTED], rows)
+    return text_table(["cited are", *CONTRASTED], rows)
 
 
 def _word(rose: int) -> str:
@@ -354,15 +356,15 @@ def tables(
     """The page's tables by the names of their marks."""
     systems = [x for x in found.agreements if x.of == "systems" or x.run == "kl"]
     return {
-        "sets": sets_grid(found.sets.facts).markdown(),
-        "table 5": changes_grid(found.changes).markdown(),
-        "summary": digests_grid(found.summary).markdown(),
-        "correlations": agreements_grid(systems).markdown(),
-        "fates": fates_grid(found.conclusions).markdown(),
+        "sets": table_of(SETS, found.sets.facts).markdown(),
+        "table 5": changes_table(found.changes).markdown(),
+        "summary": table_of(DIGESTS, found.summary).markdown(),
+        "correlations": table_of(AGREEMENTS, systems).markdown(),
+        "fates": fates_table(found.conclusions).markdown(),
         "moves": moves(found, "kl").markdown(),
         "ranks": ranks(data, *sides).markdown(),
         "causes": causes(*sides, runs).markdown(),
-        "splits": splits_grid(data, runs).markdown(),
+        "splits": splits_table(data, runs).markdown(),
     }
 
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from citebed.collection import import_sources, open_collection
-from citebed.report.grid import Grid
+from citebed.report.tables import text_table
 from citebed.retrieval.index.building import build_index
 from citebed.retrieval.index.index import open_index
 from citebed.retrieval.pipeline import SEEN, pipeline_of
@@ -257,7 +257,7 @@ def main() -> None:
     head = ["libraries", "sentences", "asked", *(f"{each}: right" for each in STRENGTHS),
             "with a strong match", "silent"]  # fmt: skip
     rows = [row for name, found in groups.items() for row in rows_of(name, found)]
-    table = Grid(head, rows, frozenset({0, 1})).markdown()
+    table = text_table(head, rows, range(2)).markdown()
     print(table)
     for name, found in groups.items():
         known = [_by_words(each) for each in found]

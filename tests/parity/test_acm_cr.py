@@ -96,13 +96,13 @@ def test_findings_are_formatted_though_they_come_from_a_table_in_many_chunks(acm
 def test_table_1_as_printed(acm_cr: Path) -> None:
     """Boudin (2021): 341 paragraphs, 269 of them usable, 837 sentences, 552 usable (551 without the
     two files that are missing here); 809.1 characters and 5.10 citations a paragraph."""
-    grid = table1(statistics(open_collection(acm_cr)))
-    assert grid.head == ["contexts", "#", "tokens", "characters", "citations"]
-    assert [row[:2] for row in grid.rows] == [
+    table = table1(statistics(open_collection(acm_cr)))
+    assert table.head == ["contexts", "#", "tokens", "characters", "citations"]
+    assert [row[:2] for row in table.lines] == [
         ["paragraphs, citing", "341"], ["paragraphs, usable as queries", "269"],
         ["sentences, citing", "837"], ["sentences, usable as queries", "551"],
     ]  # fmt: skip
-    assert grid.rows[0][3:] == ["809.1", "5.10"]
+    assert table.lines[0][3:] == ["809.1", "5.10"]
 
 
 def test_reference_lists(acm_cr: Path) -> None:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
 from citebed.report.progress_bar import progress_bar
 from citebed.wording import printable
-
-if TYPE_CHECKING:
-    from citebed.report.collection.stats import CollectionStats
 
 ENCODER = "encoder"
 CollectionFolder = Annotated[
@@ -54,26 +51,21 @@ def stats(
     if first_table:
         from citebed.report.collection.table import table1
 
-        grid = table1(found.collection)
+        table = table1(found.collection)
         if as_json or as_csv:
-            rows = [dict(zip(grid.head, row, strict=True)) for row in grid.rows]
+            rows = [dict(zip(table.head, row, strict=True)) for row in table.lines]
             (print_json if as_json else print_csv)(rows)
         else:
-            typer.echo(grid.text(), nl=False)
+            typer.echo(table.text(), nl=False)
     elif as_json or as_csv:
         (print_json if as_json else print_csv)(found.rows)
     else:
-        _print_tables(found)
+        from citebed.report.collection.table import statistics_tables
+        from citebed.report.terminal import console
 
-
-def _print_tables(found: CollectionStats) -> None:
-    from citebed.report.collection.table import index_table, statistics_tables
-    from citebed.report.terminal import console
-
-    printer = console()
-    of_index = [index_table(found.index)] if found.index else []
-    for table in (*statistics_tables(found.collection), *of_index):
-        printer.print(table)
+        printer = console()
+        for each in statistics_tables(found.collection, found.index):
+            printer.print(each)
 
 
 def lint(

@@ -16,9 +16,8 @@ from citebed.wording import count, printable
 if TYPE_CHECKING:
     from citebed.evaluation.contrasts.contrasting import Contrast
     from citebed.frames import Parts
-    from citebed.report.grid import Grid
+    from citebed.report.tables import Table
 
-Grids = Iterable[tuple[str, "Grid"]]
 ContrastPart = Literal[
     "judgements", "summary", "changes", "correlations", "conclusions", "movers", "queries"
 ]  # fmt: skip
@@ -91,7 +90,7 @@ def contrast(
     from citebed.evaluation.contrasts import contrasting
     from citebed.evaluation.scoring.comparing import Design
     from citebed.evaluation.scoring.run_scores import resampling_of
-    from citebed.report.contrast.table import contrast_grids, contrast_lines
+    from citebed.report.contrast.table import contrast_lines, contrast_tables
 
     style = options.style_of(format, as_json, as_csv)
     if pair and plots is None:
@@ -113,7 +112,7 @@ def contrast(
     chosen = measures or contrasting.CONTRASTED
     found = contrasting.contrast(before, after, runs, chosen, how)
     drawn = _draw(found, plots, two, drawn_runs, full)
-    _print(found, part, style, contrast_grids(found, part, full=full))
+    _print(found, part, style, contrast_tables(found, part, full=full))
     options.say_all(contrast_lines(found, part, full=full), style)
     judged = count(len(found.sets.query_ids), "query")
     runs_said = count(len(found.before.runs), "run")
@@ -143,7 +142,7 @@ def _say_more(part: str | None, full: bool, style: str, what: str) -> None:
         typer.echo(f"--full prints the rest: {what}; --part NAME one table")
 
 
-def _print(found: Parts, wanted: str | None, style: str, grids: Grids) -> None:
+def _print(found: Parts, wanted: str | None, style: str, tables: Iterable[Table]) -> None:
     """One part, or all: rows with the name of their part (every query's own apart), or tables."""
     if style in ("json", "csv"):
         if wanted is not None:
@@ -155,9 +154,9 @@ def _print(found: Parts, wanted: str | None, style: str, grids: Grids) -> None:
         )
         return
     marks = {"table": "{}\n", "markdown": "**{}**\n\n", "latex": "% {}\n"}
-    for number, (title, grid) in enumerate(grids):
-        gap = "\n" if number else ""
-        typer.echo(gap + marks[style].format(title) + grid.written(style), nl=False)
+    for at, table in enumerate(tables):
+        gap = "\n" if at else ""
+        typer.echo(gap + marks[style].format(table.caption) + table.written(style), nl=False)
 
 
 def pool_bias(
@@ -202,7 +201,7 @@ def pool_bias(
     from citebed.evaluation.contrasts.pool import CUTOFFS, PoolOptions, read_teams
     from citebed.evaluation.scoring.comparing import Design
     from citebed.evaluation.scoring.run_scores import resampling_of
-    from citebed.report.contrast.table import bias_grids, bias_lines
+    from citebed.report.contrast.table import bias_lines, bias_tables
 
     style = options.style_of(format, as_json, as_csv)
     how = PoolOptions(
@@ -214,6 +213,6 @@ def pool_bias(
         resampling=resampling_of(cluster, qrels, queries, samples, seed),
     )
     found = bias.pool_bias(qrels, runs, measures or bias.MEASURES, how)
-    _print(found, part, style, bias_grids(found, part, full=full))
+    _print(found, part, style, bias_tables(found, part, full=full))
     options.say_all(bias_lines(found, full=full), style)
     _say_more(part, full, style, "every difference that rests on unjudged documents")

@@ -131,17 +131,20 @@ def _print_rows(
 def _print_table(
     found: Evaluation, resampling: Resampling | None, style: str, per_query: bool
 ) -> None:
-    from citebed.report.evaluation.table import ledger_grid, queries_grid, scores_grid
+    from citebed.report.evaluation.table import queries_table, scores_table, unjudged_table
 
-    grids = [queries_grid(scores).written(style) for scores in found.runs] if per_query else []
-    if grids:
-        typer.echo("\n\n".join(grids))
-    grid = scores_grid(found, resampling).written(style)
+    if per_query:
+        each = (
+            queries_table(of.run, of.query_ids, map(str, of.measures), of.values)
+            for of in found.runs
+        )
+        typer.echo("\n\n".join(table.written(style) for table in each))
+    table = scores_table(found, found.summaries(resampling)).written(style)
     if style != "table":
-        sys.stdout.write(grid)
+        sys.stdout.write(table)
         return
-    typer.echo(grid)
-    typer.echo(ledger_grid([scores.ledger for scores in found.runs]).text(), nl=False)
+    typer.echo(table)
+    typer.echo(unjudged_table([scores.ledger for scores in found.runs]).text(), nl=False)
 
 
 def _say_notes(found: Evaluation, style: str) -> None:
@@ -184,7 +187,7 @@ def compare(
     from citebed.evaluation.scoring.comparing import compare as compare_runs
     from citebed.evaluation.scoring.evaluating import evaluate as evaluate_runs
     from citebed.evaluation.scoring.run_scores import resampling_of
-    from citebed.report.evaluation.table import comparison_grid, comparison_notes
+    from citebed.report.evaluation.table import comparison_notes, comparison_table
 
     style = options.style_of(format, as_json, as_csv)
     named = None if baseline is None else options.run_named(baseline, runs)
@@ -196,7 +199,7 @@ def compare(
     if style in ("json", "csv"):
         options.print_rows([comparison.row() for comparison in found], style)
     else:
-        typer.echo(comparison_grid(found).written(style), nl=False)
+        typer.echo(comparison_table(found).written(style), nl=False)
     options.say_all(comparison_notes(found, design.alpha), style)
     _say_notes(evaluation, style)
 
@@ -215,8 +218,8 @@ def measures_(
     from citebed.evaluation.measures import MEASURES
     from citebed.evaluation.measures.names import kind_of
     from citebed.evaluation.measures.trec_names import from_trec_name
-    from citebed.report.grid import Grid
     from citebed.report.measure_help import as_written, in_full, trec_eval_name
+    from citebed.report.tables import text_table
 
     if name is not None:
         known = from_trec_name(name)
@@ -226,6 +229,4 @@ def measures_(
             typer.echo("\n" + fill(part, 88))
         return
     rows = [[kind.NAME, trec_eval_name(kind), in_full(kind)[0]] for kind in MEASURES.values()]
-    typer.echo(
-        Grid(["measure", "trec_eval", "what it is"], rows, frozenset({0, 1, 2})).text(), nl=False
-    )
+    typer.echo(text_table(["measure", "trec_eval", "what it is"], rows, range(3)).text(), nl=False)

@@ -92,17 +92,18 @@ def robustness(
         rows = [each.row() for each in summed] if part == "measures" else found.rows()
         print_rows(rows, style)
     else:
-        _print_grid(found, summed, part, style)
+        _print_table(found, summed, part, style)
     _say(found, summed if part is None else (), plot, err=style != "table")
 
 
-def _print_grid(
+def _print_table(
     found: Simulation, summed: Sequence[Robustness], part: Part | None, style: str
 ) -> None:
-    from citebed.report.robustness.table import means_grid, robustness_grid
+    from citebed.report.robustness.table import MEASURES, means_table
+    from citebed.report.tables import table_of
 
-    grid = means_grid(found) if part == "means" else robustness_grid(summed)
-    typer.echo(grid.written(style), nl=style == "table")
+    table = means_table(found) if part == "means" else table_of(MEASURES, summed)
+    typer.echo(table.written(style), nl=style == "table")
 
 
 def _say(found: Simulation, summed: Sequence[Robustness], plot: Path | None, err: bool) -> None:

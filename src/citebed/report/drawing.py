@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from citebed.errors import UnknownName
 from citebed.files.writing import several_files
-from citebed.report.grid import text_width
+from citebed.report.tables import text_width
 from citebed.text.identifiers import FreeIds
 
 INK, MARK, LIGHT, RULE = "#222222", "#27415f", "#b4c3d3", "#9a9a9a"

@@ -18,6 +18,9 @@ from citebed.wording import for_terminal
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table as Ruled
+
+    from citebed.report.tables import Table
 
 
 class ForPeople:
@@ -80,3 +83,27 @@ def console(*, err: bool = False) -> Console:
                 yield part if text == part.text else part._replace(text=text)
 
     return Harmless(file=exact(sys.stderr if err else sys.stdout), stderr=err, highlight=False)
+
+
+def ruled(table: Table) -> Ruled:
+    """A table under its title, with a rule below its head, that keeps to the terminal's width."""
+    from rich import box
+    from rich.table import Table as Ruled
+    from rich.text import Text
+
+    made = Ruled(
+        title=Text(f"\n{table.caption}", style="bold"),
+        title_justify="left",
+        caption=table.note or None,
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+    )
+    first, *others = table.head
+    made.add_column(first, min_width=18, overflow="fold")
+    for head in others:
+        made.add_column(head, justify="right", no_wrap=True)
+    for name, *cells in table.lines:
+        made.add_row(Text(name), *cells)  # Text, not str: a name with brackets is not markup
+    return made

@@ -14,12 +14,13 @@ from citebed.errors import CitebedError, UnknownName
 from citebed.report.robustness import figure as module
 from citebed.report.robustness.figure import draw_robustness, robustness_figure
 from citebed.report.robustness.table import (
-    means_grid,
+    MEASURES,
+    means_table,
     move_sentence,
-    robustness_grid,
     study_sentence,
     verdict_lines,
 )
+from citebed.report.tables import table_of
 from citebed.timeline.robustness import (
     Robustness,
     Simulation,
@@ -166,16 +167,16 @@ def test_one_level_says_nothing_of_size() -> None:
 
 
 def test_a_row_a_measure() -> None:
-    (row,) = robustness_grid([NDCG]).rows
+    (row,) = table_of(MEASURES, [NDCG]).lines
     assert row == [
         "nDCG", "-0.766", "0.324", "0.215", "0.9", "0.100", "0.050", "–", "0.200", "50%",
     ]  # fmt: skip
 
 
 def test_the_means_have_a_row_a_measure_and_size(found: Simulation) -> None:
-    grid = means_grid(found)
-    assert grid.head == ["measure", "D", "R", "θ=0", "θ=0.5", "θ=1"]
-    assert [row[:4] for row in grid.rows[:5]] == [
+    table = means_table(found)
+    assert table.head == ["measure", "D", "R", "θ=0", "θ=0.5", "θ=1"]
+    assert [row[:4] for row in table.lines[:5]] == [
         ["AP", "10", "5", "1.000"],
         ["AP", "10", "1", "1.000"],
         ["AP", "20", "10", "1.000"],

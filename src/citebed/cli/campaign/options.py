@@ -34,16 +34,14 @@ def open_folder(folder: Path, database: str | None = None) -> Campaign:
 
 def print_table(table: pl.DataFrame, as_json: bool, as_csv: bool) -> None:
     """A table for people, or its rows for programs."""
-    from citebed.report.grid import Grid
+    from citebed.report.tables import frame_table
 
     style = style_of(None, as_json, as_csv)
     if style != "table":
         rows = table.with_columns(_times(table)).to_dicts()
         print_rows(rows, style)
         return
-    cells = [["" if cell is None else _cell(cell) for cell in row] for row in table.iter_rows()]
-    left = frozenset(range(table.width))
-    typer.echo(Grid(table.columns, cells, left).text(), nl=False)
+    typer.echo(frame_table(table, _cell, left=range(table.width)).text(), nl=False)
 
 
 def _times(table: pl.DataFrame) -> list[pl.Expr]:

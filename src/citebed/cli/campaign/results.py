@@ -132,7 +132,7 @@ def print_tables(
 ) -> None:
     """Some or all tables, each under its title."""
     from citebed.judging.results.tables import TITLES
-    from citebed.report.grid import Grid
+    from citebed.report.tables import frame_table
 
     names = only or list(tables)
     for name in names:
@@ -144,14 +144,10 @@ def print_tables(
         return
     for name in names:
         table = tables[name].drop("simulated", strict=False)  # the title says so
-        rows = [
-            ["" if cell is None else _figure(cell) for cell in row] for row in table.iter_rows()
-        ]
-        texts = (at for at, kind in enumerate(table.dtypes) if not kind.is_numeric())
         mark = "% " if style == "latex" else ""
         label = " (SIMULATED)" if simulated else ""
         typer.echo(f"{mark}{TITLES.get(name, name)}{label}")
-        typer.echo(Grid(table.columns, rows, frozenset(texts)).written(style))
+        typer.echo(frame_table(table, _figure).written(style))
 
 
 def _figure(value: Any) -> str:

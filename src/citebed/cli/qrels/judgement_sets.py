@@ -245,11 +245,10 @@ def _list_conflicts(found: Merged, style: str) -> None:
         return
     if not found.conflicts.height:
         return
-    from citebed.report.grid import Grid
+    from citebed.report.tables import frame_table
 
-    shown = found.conflicts.head(LISTED)
-    cells = [["-" if x is None else str(x) for x in row] for row in shown.rows()]
-    typer.echo(Grid(shown.columns, cells).text(), nl=False)
+    shown = frame_table(found.conflicts.head(LISTED), none="-", left=[0])
+    typer.echo(shown.text(), nl=False)
     if found.conflicts.height > LISTED:
         more = count(found.conflicts.height - LISTED, "more conflict")
         say(f"… and {more}; --csv prints all")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from citebed.evaluation.judgements.describing import JudgementStatistics
-    from citebed.report.grid import Grid
+    from citebed.report.tables import Table
 
 
 def stats(
@@ -55,9 +55,9 @@ def stats(
     if style != "table":
         print_rows([row for one in found for row in one.rows()], style)
         return
-    typer.echo(_figures_grid(found).text(), nl=False)
+    typer.echo(_figures_table(found).text(), nl=False)
     if any(one.sources for one in found):
-        typer.echo("\n" + _sources_grid(found).text(), nl=False)
+        typer.echo("\n" + _sources_table(found).text(), nl=False)
 
 
 def _documents(given: str | None, qrels: Path) -> int | None:
@@ -79,9 +79,9 @@ def _documents(given: str | None, qrels: Path) -> int | None:
     return int(open_collection(folder).scan_documents().select(pl.len()).collect().item())
 
 
-def _figures_grid(found: Sequence[JudgementStatistics]) -> Grid:
+def _figures_table(found: Sequence[JudgementStatistics]) -> Table:
     """Figures down, sets across."""
-    from citebed.report.grid import Grid
+    from citebed.report.tables import text_table
 
     by_source = {f"{source}:" for one in found for source in one.sources}
     values = [{row["figure"]: row["value"] for row in one.rows()} for one in found]
@@ -91,12 +91,12 @@ def _figures_grid(found: Sequence[JudgementStatistics]) -> Grid:
         if not any(name.startswith(source) for source in by_source)
     ]
     rows = [[name, *(_number(value.get(name)) for value in values)] for name in figures]
-    return Grid(["", *(one.name for one in found)], rows)
+    return text_table(["", *(one.name for one in found)], rows)
 
 
-def _sources_grid(found: Sequence[JudgementStatistics]) -> Grid:
+def _sources_table(found: Sequence[JudgementStatistics]) -> Table:
     """Sources down, as in the paper's Table 3: means a query."""
-    from citebed.report.grid import Grid
+    from citebed.report.tables import text_table
 
     head = ["judgements a query", "from", "judged", "relevant", "not relevant"]
     rows = [
@@ -109,7 +109,7 @@ def _sources_grid(found: Sequence[JudgementStatistics]) -> Grid:
         for source, tally in {"all": one.total, **one.sources}.items()
         if one.sources
     ]
-    return Grid(head, rows, frozenset({0, 1}))
+    return text_table(head, rows, (0, 1))
 
 
 def _number(value: float | None) -> str:

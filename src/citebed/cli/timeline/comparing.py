@@ -50,11 +50,9 @@ def design_of(
 
 def print_compared(found: StreamComparisons, design: Design, style: str) -> None:
     """The paired tests as a table, for people, and what there is to know of them."""
-    from citebed.report.timeline.comparisons import (
-        stream_comparison_grid,
-        stream_comparison_notes,
-    )
+    from citebed.report.evaluation.table import comparison_table
+    from citebed.report.timeline.table import stream_comparison_notes
 
     if style not in ("json", "csv"):
-        typer.echo(stream_comparison_grid(found).written(style), nl=False)
+        typer.echo(comparison_table([of.named for of in found]).written(style), nl=False)
     say_all(stream_comparison_notes(found, design.alpha), style)

@@ -13,18 +13,19 @@ from citebed.wording import count
 if TYPE_CHECKING:
     import polars as pl
 
-    from citebed.report.grid import Grid
+    from citebed.report.tables import Table
     from citebed.timeline.scoring.official import OfficialTimeline
 
 
-def best_once(found: OfficialTimeline) -> dict[str, Grid]:
+def best_once(found: OfficialTimeline) -> list[Table]:
     """The best cut-offs for people, who need not be told twice."""
-    from citebed.report.timeline.table import official_grid, with_teams
+    from citebed.report.timeline.table import official_table
 
-    return {
-        by: with_teams(official_grid(found.once(table)), _teams(found))
+    caption = "Official scores, best cut-offs by {}"
+    return [
+        official_table(found.once(table), _teams(found), caption=caption.format(by))
         for by, table in found.best.items()
-    }
+    ]
 
 
 def _teams(found: OfficialTimeline) -> dict[str, str]:
@@ -33,7 +34,7 @@ def _teams(found: OfficialTimeline) -> dict[str, str]:
 
 def print_official(found: OfficialTimeline, style: str, all_cutoffs: bool, per_query: bool) -> None:
     """Print the scores at the best cut-offs, or at all; with ``per_query`` of every entity too."""
-    from citebed.report.timeline.table import entities_grid, official_grid, with_teams
+    from citebed.report.timeline.table import ENTITIES, official_table
 
     whole = {"": found.table} if all_cutoffs else found.best
     entities = {by: found.entities(by) for by in whole} if per_query else {}
@@ -44,9 +45,9 @@ def print_official(found: OfficialTimeline, style: str, all_cutoffs: bool, per_q
         for by, table in whole.items():
             if by and style == "table":
                 typer.echo(f"Best cut-offs by {by}:")
-            grids = [entities_grid(entities[by])] if per_query else []
-            for grid in (*grids, official_grid(found.once(table))):
-                typer.echo(with_teams(grid, teams).written(style))
+            if per_query:
+                typer.echo(official_table(entities[by], teams, ENTITIES).written(style))
+            typer.echo(official_table(found.once(table), teams).written(style))
     for note in found.notes():
         typer.echo(f"note: {note}", err=style != "table")
     for scores in found.runs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -18,7 +18,7 @@ from citebed.wording import count, printable
 
 if TYPE_CHECKING:
     from citebed.cli.timeline.comparing import Compared
-    from citebed.report.grid import Grid
+    from citebed.report.tables import Table
     from citebed.report.timeline.figures import Picture
     from citebed.timeline.timelines import Timeline
 
@@ -112,7 +112,7 @@ def _pair(pair: tuple[str, str], runs: Sequence[Path]) -> tuple[str, str]:
 def write_look(
     look: Look,
     found: Timeline,
-    official: Mapping[str, Grid],
+    official: Sequence[Table],
     compared: Compared | None = None,
 ) -> None:
     """Draw and write; notes of what was written go to standard error."""

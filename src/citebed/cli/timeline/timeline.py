@@ -254,7 +254,7 @@ def timeline(
     else:
         _print(found, shown, tests)
     if look:
-        best = best_once(scored) if official else {}
+        best = best_once(scored) if official else []
         write_look(look, found[0], best, tests[0] if tests else None)
 
 
@@ -318,11 +318,11 @@ def _print(timelines: Sequence[Timeline], shown: _Shown, tests: Sequence[Compare
     if shown.machine:
         print_rows(_rows(timelines, shown, tests), shown.style)
     else:
-        from citebed.report.timeline.table import systems_grid
+        from citebed.report.timeline.table import systems_table
 
         for found in timelines:
             _print_details(found, shown)
-        typer.echo(systems_grid(timelines).written(shown.style), nl=shown.style == "table")
+        typer.echo(systems_table(timelines).written(shown.style), nl=shown.style == "table")
     for at, found in enumerate(timelines):
         err = shown.style != "table"
         if len(timelines) > 1 and not shown.machine:
@@ -366,15 +366,16 @@ def _score_rows(found: Timeline, shown: _Shown) -> list[dict[str, Any]]:
 
 
 def _print_details(found: Timeline, shown: _Shown) -> None:
-    from citebed.report.timeline.table import kinds_grid, queries_grid, slices_grid
+    from citebed.report.timeline.table import kinds_table, queries_table, slices_table
 
     for scores in found.runs:
         if shown.per_query:
-            typer.echo(queries_grid(scores, found.weights).written(shown.style))
+            typer.echo(queries_table(scores, found.weights).written(shown.style))
         if shown.per_slice:
-            typer.echo(slices_grid(scores).written(shown.style))
+            by_slice = {str(measure): scores.by_slice(measure) for measure in scores.measures}
+            typer.echo(slices_table(scores.cells, by_slice, scores.run).written(shown.style))
     if shown.by_kind:
-        typer.echo(kinds_grid(found).written(shown.style))
+        typer.echo(kinds_table(found).written(shown.style))
 
 
 def _say_trends(found: Timeline, err: bool) -> None:

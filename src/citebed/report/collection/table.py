@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from rich import box
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from citebed.collection.statistics import (
@@ -17,11 +18,14 @@ from citebed.collection.statistics import (
     References,
     Spread,
 )
-from citebed.report.grid import Grid
+from citebed.report.tables import Table, text_table
+from citebed.report.terminal import ruled
 from citebed.retrieval.index.statistics import FREQUENT, IndexStatistics
 from citebed.wording import count as counted
 
 _NAME_WIDTH = 58
+_SHARES = ("number", "share")
+_SPREADS = ("number", "mean", "least", "most", "share")
 _SHORTER = (
     ("International", "Intl."),
     ("Conference", "Conf."),
@@ -48,22 +52,24 @@ def short_name(name: str, width: int) -> str:
     return re.sub(r"(?: (?:and|for|in|of|on|the))+$", "", words) + "…"
 
 
-def statistics_tables(statistics: CollectionStatistics) -> list[Table]:
+def statistics_tables(
+    statistics: CollectionStatistics, index: IndexStatistics | None = None
+) -> list[RichTable]:
     """One table for each thing there is to say; a table that would be empty is left out."""
     references = statistics.references
     made = [
-        _header(statistics),
-        _passages(statistics.passages),
+        _passages(statistics.passages) if statistics.passages else None,
         _documents(statistics),
         _references(references) if references else None,
-        _venues(statistics),
+        _venues(statistics) if statistics.documents.venues else None,
         *(_given(given) for given in statistics.query_sets),
         _import(statistics),
+        index_table(index) if index else None,
     ]
-    return [table for table in made if table is not None]
+    return [_header(statistics), *(ruled(table) for table in made if table is not None)]
 
 
-def table1(statistics: CollectionStatistics) -> Grid:
+def table1(statistics: CollectionStatistics) -> Table:
     """Table 1 of ACM-CR (Boudin 2021): contexts, those usable as queries, and what one has on
     average: tokens, characters (without blanks between sentences) and citations, each as often
     as it stands there. Sentences are those that cite.
@@ -75,7 +81,7 @@ def table1(statistics: CollectionStatistics) -> Grid:
             averages = (means.tokens, means.characters)
             cells = [_count(means.count), *map(_mean, averages), _mean(means.mentions, 2)]
             rows.append([f"{passages.name}, {name}", *cells])
-    return Grid(["contexts", "#", "tokens", "characters", "citations"], rows)
+    return text_table(["contexts", "#", "tokens", "characters", "citations"], rows)
 
 
 # --- cells ---
@@ -101,37 +107,34 @@ def _share(part: int, whole: int) -> str:
     return f"{percent:.1f} %"
 
 
-def _table(title: str, *columns: str, caption: str | None = None) -> Table:
-    table = Table(
-        title=Text(f"\n{title}", style="bold"),
-        title_justify="left",
-        caption=caption,
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-    )
-    table.add_column("", min_width=18, overflow="fold")
-    for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
-    return table
-
-
-def _add(table: Table, name: str, *cells: str | int, indent: int = 0) -> None:
-    # Text, not str: a name with square brackets is not markup.
+def _row(name: str, *cells: str | int, indent: int = 0) -> list[str]:
     shown = (cell if isinstance(cell, str) else _count(cell) for cell in cells)
-    table.add_row(Text(" " * indent + name), *shown)
+    return [" " * indent + name, *shown]
 
 
-def _add_counts(table: Table, counts: Counts, whole: int, indent: int = 0) -> None:
-    for name, count in counts:
-        _add(table, short_name(name, _NAME_WIDTH), count, _share(count, whole), indent=indent)
+def _count_rows(counts: Counts, whole: int, indent: int = 0) -> list[list[str]]:
+    return [
+        _row(short_name(name, _NAME_WIDTH), count, _share(count, whole), indent=indent)
+        for name, count in counts
+    ]
+
+
+def _table(
+    title: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    note: str = "",
+    corner: str = "",
+) -> Table:
+    """Names down; rows may end before the last column."""
+    whole = ([*row, *[""] * (len(heads) + 1 - len(row))] for row in rows)
+    return replace(text_table([corner, *heads], whole, caption=title), note=note)
 
 
 # --- tables ---
 
 
-def _header(statistics: CollectionStatistics) -> Table:
+def _header(statistics: CollectionStatistics) -> RichTable:
     parts = [(statistics.documents.count, "document")]
     if statistics.references:
         parts.append((statistics.references.papers, "citing paper"))
@@ -139,26 +142,28 @@ def _header(statistics: CollectionStatistics) -> Table:
     queries = sum(p.usable.count for p in statistics.passages)
     queries += sum(given.queries for given in statistics.query_sets)
     line.append(counted(queries, "query"))
-    table = Table.grid(padding=(0, 2))
-    table.add_row(Text(statistics.name, style="bold"), Text(", ".join(line)))
-    return table
+    header = RichTable.grid(padding=(0, 2))
+    header.add_row(Text(statistics.name, style="bold"), Text(", ".join(line)))
+    return header
 
 
-def _passages(passages: tuple[Passages, ...]) -> Table | None:
-    if not passages:
-        return None
-    names = ("number", "tokens", "characters", "citations", "mentions")
-    caption = (
+def _passages(passages: tuple[Passages, ...]) -> Table:
+    heads = ("number", "tokens", "characters", "citations", "mentions")
+    note = (
         "Means per passage. Tokens are words and marks; citations are distinct references, "
         "mentions count each time. Usable: cites something in the collection."
     )
-    table = _table("Paragraphs and sentences", *names, caption=caption)
-    for part in passages:
-        _add(table, part.name.capitalize(), *_mean_cells(part.all))
-        _add(table, "citing", *_mean_cells(part.citing), indent=2)
-        _add(table, "usable as queries", *_mean_cells(part.usable), indent=2)
-        _add(table, "pairs with documents", part.pairs, indent=2)
-    return table
+    rows = [
+        row
+        for part in passages
+        for row in (
+            _row(part.name.capitalize(), *_mean_cells(part.all)),
+            _row("citing", *_mean_cells(part.citing), indent=2),
+            _row("usable as queries", *_mean_cells(part.usable), indent=2),
+            _row("pairs with documents", part.pairs, indent=2),
+        )
+    ]
+    return _table("Paragraphs and sentences", heads, rows, note)
 
 
 def _mean_cells(means: Means) -> list[str]:
@@ -168,72 +173,72 @@ def _mean_cells(means: Means) -> list[str]:
 
 def _documents(statistics: CollectionStatistics) -> Table:
     documents = statistics.documents
-    table = _table("Documents", "number", "share")
-    _add(table, "All", documents.count)
+    rows = [_row("All", documents.count)]
     for word, group in (("with", "having"), ("of type", "types"), ("in language", "languages")):
         counts = tuple((f"{word} {name}", count) for name, count in getattr(documents, group))
-        _add_counts(table, counts, documents.count, indent=2)
-    _add(table, "Words per abstract", _mean(documents.words))
+        rows += _count_rows(counts, documents.count, indent=2)
+    rows.append(_row("Words per abstract", _mean(documents.words)))
     if documents.years:
-        _add(table, "Years", f"{documents.years[0][0]}–{documents.years[-1][0]}")
-    for name, count in statistics.links:
-        _add(table, f"Links: {name}", count)
-    return table
+        rows.append(_row("Years", f"{documents.years[0][0]}–{documents.years[-1][0]}"))
+    rows += [_row(f"Links: {name}", count) for name, count in statistics.links]
+    return _table("Documents", _SHARES, rows)
 
 
 def _references(references: References) -> Table:
-    table = _table("Reference lists", "number", "mean", "least", "most", "share")
     total, found = (sum(counts) for counts in zip(*references.per_paper, strict=True))
-    _add(table, "Citing papers", references.papers)
-    _add(table, "References", total, *_spread_cells(references.references))
-    spread = _spread_cells(references.found)
-    _add(table, "found in the collection", found, *spread, _share(found, total), indent=2)
-    for name, count in references.unfound:
-        _add(table, name, count, "", "", "", _share(count, total), indent=2)
-    if references.paper_coverage is not None:
-        table.caption = f"A paper's own share found is {references.paper_coverage:.1%} on average."
-    return table
+    spread, share = _spread_cells(references.found), _share(found, total)
+    rows = [
+        _row("Citing papers", references.papers),
+        _row("References", total, *_spread_cells(references.references)),
+        _row("found in the collection", found, *spread, share, indent=2),
+        *(
+            _row(name, count, "", "", "", _share(count, total), indent=2)
+            for name, count in references.unfound
+        ),
+    ]
+    mean = references.paper_coverage
+    note = "" if mean is None else f"A paper's own share found is {mean:.1%} on average."
+    return _table("Reference lists", _SPREADS, rows, note)
 
 
 def _spread_cells(spread: Spread) -> list[str]:
     return [_mean(spread.mean, 2), _count(spread.least), _count(spread.most)]
 
 
-def _venues(statistics: CollectionStatistics) -> Table | None:
+def _venues(statistics: CollectionStatistics) -> Table:
     documents = statistics.documents
-    if not documents.venues:
-        return None
     shown, all_venues = len(documents.venues), documents.all_venues
     title = "Venues" if shown == all_venues else f"The {shown} largest of {all_venues:,} venues"
-    table = _table(title, "number", "share")
-    _add_counts(table, documents.venues, documents.count)
-    return table
+    return _table(title, _SHARES, _count_rows(documents.venues, documents.count))
 
 
 def _given(given: GivenSet) -> Table:
-    table = _table(f"Query set {given.name}", "number", "mean", "least", "most", "share")
-    _add(table, "Queries", given.queries)
-    _add(table, "judged", given.judged_queries, indent=2)
-    _add(table, "Judged pairs", given.judged)
     share = _share(given.relevant, given.judged)
-    _add(table, "relevant", given.relevant, *_spread_cells(given.per_query), share, indent=2)
-    for grade, count in given.grades:
-        _add(table, f"grade {grade}", count, "", "", "", _share(count, given.judged), indent=2)
-    return table
+    rows = [
+        _row("Queries", given.queries),
+        _row("judged", given.judged_queries, indent=2),
+        _row("Judged pairs", given.judged),
+        _row("relevant", given.relevant, *_spread_cells(given.per_query), share, indent=2),
+        *(
+            _row(f"grade {grade}", count, "", "", "", _share(count, given.judged), indent=2)
+            for grade, count in given.grades
+        ),
+    ]
+    return _table(f"Query set {given.name}", _SPREADS, rows)
 
 
 def _import(statistics: CollectionStatistics) -> Table:
     made = statistics.imported
-    table = _table("Import", "number", "share")
-    _add(table, "Files", made.files)
-    _add_counts(table, made.formats, made.files, indent=2)
-    _add(table, "Bibliographic records", made.records)
     kept = ("kept as documents", statistics.documents.count), ("merged into another", made.merged)
     aside = tuple((f"left out: {reason}", count) for reason, count in made.set_aside)
-    _add_counts(table, (*kept, *aside), made.records, indent=2)
-    for kind, count in made.problems:
-        _add(table, f"Problems: {kind}", count)
-    return table
+    rows = [
+        _row("Files", made.files),
+        *_count_rows(made.formats, made.files, indent=2),
+        _row("Bibliographic records", made.records),
+        *_count_rows((*kept, *aside), made.records, indent=2),
+        *(_row(f"Problems: {kind}", count) for kind, count in made.problems),
+    ]
+    return _table("Import", _SHARES, rows)
 
 
 # --- its index ---
@@ -243,14 +248,10 @@ def index_table(found: IndexStatistics) -> Table:
     """The index: each field, and all of the documents' own text."""
     state = "" if found.current else ", the collection has changed since"
     title = f"Index ({found.analyser}, {found.bytes / 1e6:.1f} MB{state})"
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("field")
-    for name in ("documents", "tokens", "unique terms", f"in > {FREQUENT:,} documents"):
-        table.add_column(name, justify="right")
-    for field in found.fields:
-        numbers = (field.documents, field.tokens, field.terms)
-        table.add_row(field.name, *(f"{number:,}" for number in numbers), "")
-    own = (found.documents, found.tokens, found.terms, found.frequent)
+    heads = ["documents", "tokens", "unique terms", f"in > {FREQUENT:,} documents"]
     label = "all but citing" if any(f.name == "citing" for f in found.fields) else "all"
-    table.add_row(label, *(f"{number:,}" for number in own))
-    return table
+    rows = [
+        *(_row(field.name, field.documents, field.tokens, field.terms) for field in found.fields),
+        _row(label, found.documents, found.tokens, found.terms, found.frequent),
+    ]
+    return _table(title, heads, rows, corner="field")

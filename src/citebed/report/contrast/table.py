@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 
 from citebed.evaluation.contrasts.changes import (
     FATES,
     SYSTEMS,
-    Agreement,
     Change,
     Conclusion,
     Digest,
@@ -19,9 +18,17 @@ from citebed.evaluation.contrasts.changes import (
 )
 from citebed.evaluation.contrasts.contrasting import Contrast
 from citebed.evaluation.contrasts.pool import VERDICTS, Bound
-from citebed.evaluation.contrasts.pool_bias import Fall, Order, PoolBias, UnjudgedShare
-from citebed.evaluation.contrasts.sets import JudgementSet
-from citebed.report.grid import Grid, number, p_text
+from citebed.evaluation.contrasts.pool_bias import Order, PoolBias, UnjudgedShare
+from citebed.report.tables import (
+    Cell,
+    Column,
+    Table,
+    across,
+    number,
+    p_text,
+    table_of,
+    text_table,
+)
 from citebed.wording import count
 
 SHORT = ("judgements", "changes", "summary")
@@ -35,46 +42,145 @@ _FATE_HEADS = {
 }  # fmt: skip
 
 
-def contrast_grids(
+# --- columns --------------------------------------------------------------------------------
+
+SETS = (
+    Column("judgements", "name", left=True),
+    Column("queries", "queries"),
+    Column("judged a query", lambda of: of.judged / of.queries, ".2f"),
+    Column("relevant", lambda of: of.relevant / of.queries, ".2f"),
+    Column("not relevant", lambda of: (of.judged - of.relevant) / of.queries, ".2f"),
+    Column("one relevant", "single"),
+)
+"""What each judgement set holds, by query."""
+
+DIGESTS = (
+    Column("measure", "measure", left=True),
+    Column("change", "change", "+z.4f"),
+    Column("runs +/-", lambda of: f"{of.rose}/{of.fell}"),
+    Column(
+        "queries +/-", lambda of: _if_by_query(of, f"{of.queries_rose:.0%}/{of.queries_fell:.0%}")
+    ),
+    Column("from best/0", lambda of: _if_by_query(of, f"{of.from_best}/{of.from_0}")),
+    Column("τ runs", "systems_kendall", ".3f"),
+    Column("τ queries", "queries_kendall", ".3f"),
+    Column("survive", "survive"),
+    Column("vanish", "vanish"),
+    Column("appear", "appear"),
+    Column("turn", "turn_round"),
+)
+"""A row a measure: means, queries, orders, and what becomes of significant differences.
+
+``+/-`` are runs, and queries of all runs, that rose and that fell.
+"""
+
+AGREEMENTS = (
+    Column("measure", "measure", left=True),
+    Column(
+        "correlation of",
+        lambda of: "systems" if of.of == SYSTEMS else f"queries, {of.run}",
+        left=True,
+    ),
+    Column("n", "n"),
+    Column("Kendall τ", "kendall", ".3f"),
+    Column("τ_AP", "tau_ap", ".3f"),
+    Column("Spearman", "spearman", ".3f"),
+    Column("Pearson", "pearson", ".3f"),
+)
+"""A row for the systems and one for each run's queries, per measure."""
+
+CONCLUSIONS = (
+    Column("measure", "measure", left=True),
+    Column("base", "base", left=True),
+    Column("run", "run", left=True),
+    Column("before", "before_difference", "+z.4f"),
+    Column("p", "before_p", p_text),
+    Column("after", "after_difference", "+z.4f"),
+    Column("p", "after_p", p_text),
+    Column("what becomes of it", "fate", left=True),
+    Column("shift", "shift", "+z.4f"),
+    Column("p", "shift_p", p_text),
+)
+
+MOVERS = (
+    Column("measure", "measure", left=True),
+    Column("run", "run", left=True),
+    Column("query", "query_id", left=True),
+    Column("before", "before", ".4f"),
+    Column("after", "after", ".4f"),
+    Column("change", "change", "+z.4f"),
+    Column("relevant", lambda of: f"{of.before_relevant} → {of.after_relevant}"),
+    Column("", lambda of: _MOVES.get(of.move, ""), left=True),
+)
+
+FALLS = (
+    Column("left out", "team", left=True),
+    Column("run", "run", left=True),
+    Column("only its", "unique"),
+    Column("relevant", "unique_relevant"),
+    Column("measure", "measure", left=True),
+    Column("with", "before", ".4f"),
+    Column("without", "after", ".4f"),
+    Column(
+        "change",
+        lambda of: Cell(f"{of.change:+z.4f}", f"({number(100 * of.share, '+.1f')}%)", of.change),
+    ),
+    Column("rank", lambda of: f"{of.before_rank} → {of.after_rank}"),
+)
+"""Runs and measures down: the score with and without the team's own judgements."""
+
+BOUNDS = (
+    Column("measure", "measure", left=True),
+    Column("better", "winner", left=True),
+    Column("worse", "loser", left=True),
+    Column("unjudged", lambda of: f"{of.winner_unjudged}/{of.loser_unjudged}"),
+    Column("lead", "difference", "+z.4f"),
+    Column("p", "p", p_text),
+    Column("worst case", "worst", "+z.4f"),
+    Column("p", "worst_p", p_text),
+    Column("verdict", "verdict", left=True),
+)
+"""The significant differences, each as judged and in its worst case."""
+
+
+def _if_by_query(of: Digest, text: str) -> str:
+    return "–" if math.isnan(of.queries_rose) else text
+
+
+# --- contrasts ------------------------------------------------------------------------------
+
+
+def contrast_tables(
     found: Contrast, part: str | None = None, *, full: bool = False
-) -> Iterator[tuple[str, Grid]]:
-    """The tables of a contrast, each with its title: in short, in ``full``, or of one part."""
+) -> Iterator[Table]:
+    """The tables of a contrast: in short, in ``full``, or of one part."""
 
     def wanted(name: str) -> bool:
         return part == name or (part is None and (full or name in SHORT))
 
     first, second = found.sets.before.name, found.sets.after.name
     if wanted("judgements"):
-        yield "Judgements", sets_grid(found.sets.facts)
+        yield table_of(SETS, found.sets.facts, "Judgements")
     if wanted("changes"):
         long = full or part is not None
-        yield f"Means under {first} → under {second}", changes_grid(found.changes, long)
+        yield changes_table(found.changes, f"Means under {first} → under {second}", long)
         if long:
-            yield "Queries that rose, stayed, fell", directions_grid(found.changes)
+            yield directions_table(found.changes)
     if wanted("summary"):
-        yield f"In short, from {first} to {second}", digests_grid(found.summary)
+        yield table_of(DIGESTS, found.summary, f"In short, from {first} to {second}")
     if wanted("correlations"):
-        yield f"Correlations of {first} with {second}", agreements_grid(found.agreements)
+        yield table_of(AGREEMENTS, found.agreements, f"Correlations of {first} with {second}")
     if wanted("conclusions") and found.conclusions:
-        yield "Significant differences", fates_grid(found.conclusions)
-        changed = conclusions_grid(found.conclusions, every=part is not None)
-        if changed.rows:
-            yield f"Differences under {first}, then {second}", changed
-    yield from _query_grids(found, part, wanted("movers"))
-
-
-def _query_grids(found: Contrast, part: str | None, moving: bool) -> Iterator[tuple[str, Grid]]:
-    """The queries that move, and every query where it is asked for."""
-    moved = movers_grid(found.movers, 3 if part is None else None)
-    if moving and moved.rows:
-        yield "Queries that move most", moved
+        yield fates_table(found.conclusions)
+        changed = changed_conclusions(found.conclusions, every=part is not None)
+        if changed:
+            yield table_of(CONCLUSIONS, changed, f"Differences under {first}, then {second}")
+    moved = found.movers if part is not None else largest_moves(found.movers, 3)
+    if wanted("movers") and moved:
+        yield table_of(MOVERS, moved, "Queries that move most")
     if part == "queries":
-        rows = [
-            [r["measure"], r["run"], r["query_id"], f"{r['before']:.4f}", f"{r['after']:.4f}"]
-            for r in found.query_rows()
-        ]
-        head = ["measure", "run", "query", found.sets.before.name, found.sets.after.name]
-        yield "Every query", Grid(head, rows, frozenset({0, 1, 2}))
+        scores = (Column(first, "before", ".4f"), Column(second, "after", ".4f"))
+        yield table_of((*MOVERS[:3], *scores), found.query_rows(), "Every query")
 
 
 def contrast_lines(found: Contrast, part: str | None = None, *, full: bool = False) -> list[str]:
@@ -83,31 +189,7 @@ def contrast_lines(found: Contrast, part: str | None = None, *, full: bool = Fal
     return lines + [f"note: {note}" for note in found.notes()]
 
 
-def sets_grid(facts: Sequence[JudgementSet]) -> Grid:
-    """What each judgement set holds, by query."""
-    head = ["judgements", "queries", "judged a query", "relevant", "not relevant", "one relevant"]
-    rows = [
-        [
-            of.name, str(of.queries), f"{of.judged / of.queries:.2f}",
-            f"{of.relevant / of.queries:.2f}", f"{(of.judged - of.relevant) / of.queries:.2f}",
-            str(of.single),
-        ]
-        for of in facts
-    ]  # fmt: skip
-    return Grid(head, rows)
-
-
-def _across(corner: str, cells: Iterable[tuple[str, str, str]]) -> Grid:
-    """Cells of (row, column, text), rows and columns in the order in which they come."""
-    rows: dict[str, list[str]] = {}
-    heads: dict[str, None] = {}
-    for row, column, text in cells:
-        rows.setdefault(row, [row]).append(text)
-        heads[column] = None
-    return Grid([corner, *heads], list(rows.values()))
-
-
-def changes_grid(changes: Sequence[Change], with_change: bool = True) -> Grid:
+def changes_table(changes: Sequence[Change], caption: str = "", with_change: bool = True) -> Table:
     """Runs down, measures across: ``0.1182 → 0.1592 +0.0410``, under both sets, and the change."""
     cells = (
         (
@@ -116,100 +198,36 @@ def changes_grid(changes: Sequence[Change], with_change: bool = True) -> Grid:
         )
         for of in changes
     )  # fmt: skip
-    return _across("run", cells)
+    return across("run", cells, caption)
 
 
-def digests_grid(found: Sequence[Digest]) -> Grid:
-    """A row a measure: means, queries, orders, and what becomes of significant differences.
-
-    ``+/-`` are runs, and queries of all runs, that rose and that fell.
-    """
-    head = [
-        "measure", "change", "runs +/-", "queries +/-", "from best/0", "τ runs", "τ queries",
-        "survive", "vanish", "appear", "turn",
-    ]  # fmt: skip
-    rows = [
-        [
-            of.measure, f"{of.change:+z.4f}", f"{of.rose}/{of.fell}",
-            *_by_query(of),
-            number(of.systems_kendall, ".3f"), number(of.queries_kendall, ".3f"),
-            *map(str, (of.survive, of.vanish, of.appear, of.turn_round)),
-        ]
-        for of in found
-    ]  # fmt: skip
-    return Grid(head, rows)
-
-
-def _by_query(of: Digest) -> tuple[str, str]:
-    if math.isnan(of.queries_rose):
-        return "–", "–"
-    return f"{of.queries_rose:.0%}/{of.queries_fell:.0%}", f"{of.from_best}/{of.from_0}"
-
-
-def directions_grid(changes: Sequence[Change]) -> Grid:
+def directions_table(changes: Sequence[Change]) -> Table:
     """Runs down, measures across: how many queries rose, stayed the same and fell."""
     cells = ((of.run, of.measure, f"{of.rose}/{of.same}/{of.fell}") for of in changes)
-    return _across("rose/same/fell", cells)
+    return across("rose/same/fell", cells, "Queries that rose, stayed, fell")
 
 
-def agreements_grid(found: Sequence[Agreement]) -> Grid:
-    """A row for the systems and one for each run's queries, per measure."""
-    head = ["measure", "correlation of", "n", "Kendall τ", "τ_AP", "Spearman", "Pearson"]
-    rows = [
-        [
-            of.measure, "systems" if of.of == SYSTEMS else f"queries, {of.run}", str(of.n),
-            *(number(x, ".3f") for x in (of.kendall, of.tau_ap, of.spearman, of.pearson)),
-        ]
-        for of in found
-    ]  # fmt: skip
-    return Grid(head, rows, frozenset({0, 1}))
-
-
-def fates_grid(found: Sequence[Conclusion]) -> Grid:
+def fates_table(found: Sequence[Conclusion]) -> Table:
     """Per measure, what became of the significant differences."""
     rows = [
         [measure, *(str(counts[fate]) for fate in FATES)]
         for measure, counts in fates(found).items()
     ]
-    return Grid(["differences", *(_FATE_HEADS[fate] for fate in FATES)], rows)
+    head = ["differences", *(_FATE_HEADS[fate] for fate in FATES)]
+    return text_table(head, rows, caption="Significant differences")
 
 
-def conclusions_grid(found: Sequence[Conclusion], every: bool = False) -> Grid:
+def changed_conclusions(found: Sequence[Conclusion], every: bool = False) -> list[Conclusion]:
     """The differences whose significance changed; or every one."""
-    head = [
-        "measure", "base", "run", "before", "p", "after", "p", "what becomes of it", "shift", "p",
-    ]  # fmt: skip
-    rows = [
-        [
-            of.measure, of.base, of.run,
-            f"{of.before_difference:+z.4f}", p_text(of.before_p),
-            f"{of.after_difference:+z.4f}", p_text(of.after_p),
-            of.fate, number(of.shift, "+z.4f"), p_text(of.shift_p),
-        ]
-        for of in found
-        if every or of.fate not in ("survives", "none")
-    ]  # fmt: skip
-    return Grid(head, rows, frozenset({0, 1, 2, 7}))
+    return [of for of in found if every or of.fate not in ("survives", "none")]
 
 
-def movers_grid(found: Sequence[Mover], shown: int | None = None) -> Grid:
-    """The queries that moved, as they come; or the ``shown`` largest moves of each measure."""
-    head = ["measure", "run", "query", "before", "after", "change", "relevant", ""]
-    if shown is not None:
-        measures = list(dict.fromkeys(of.measure for of in found))
-        ordered = sorted(found, key=lambda of: (measures.index(of.measure), -abs(of.change)))
-        groups = groupby(ordered, key=lambda of: of.measure)
-        found = [of for _, group in groups for of in islice(group, shown)]
-    rows = [
-        [
-            of.measure, of.run, of.query_id,
-            f"{of.before:.4f}", f"{of.after:.4f}", f"{of.change:+z.4f}",
-            f"{of.before_relevant} → {of.after_relevant}",
-            _MOVES.get(of.move, ""),
-        ]
-        for of in found
-    ]  # fmt: skip
-    return Grid(head, rows, frozenset({0, 1, 2, 7}))
+def largest_moves(found: Sequence[Mover], shown: int) -> list[Mover]:
+    """The ``shown`` largest moves of each measure."""
+    measures = list(dict.fromkeys(of.measure for of in found))
+    ordered = sorted(found, key=lambda of: (measures.index(of.measure), -abs(of.change)))
+    groups = groupby(ordered, key=lambda of: of.measure)
+    return [of for _, group in groups for of in islice(group, shown)]
 
 
 def extremes_lines(contrast: Contrast, shown: int = 8) -> list[str]:
@@ -235,66 +253,31 @@ def extremes_lines(contrast: Contrast, shown: int = 8) -> list[str]:
 # --- pool bias ------------------------------------------------------------------------------
 
 
-def bias_grids(
-    found: PoolBias, part: str | None = None, *, full: bool = False
-) -> Iterator[tuple[str, Grid]]:
-    """The tables of a pool bias, each with its title, or one; all conclusions only if asked for."""
+def bias_tables(found: PoolBias, part: str | None = None, *, full: bool = False) -> Iterator[Table]:
+    """The tables of a pool bias, or one; all conclusions only if asked for."""
     bounds = found.bounds if full or part else _doubtful(found)[:DOUBTS]
     made = {
-        "falls": ("Left out of the pool", falls_grid(found.falls)),
-        "orders": ("Order of all runs, with and without", orders_grid(found.orders)),
-        "unjudged": ("Unjudged documents, with → without", shares_grid(found.shares)),
-        "conclusions": ("What rests on unjudged documents", bounds_grid(bounds)),
+        "falls": table_of(FALLS, found.falls, "Left out of the pool"),
+        "orders": orders_table(found.orders),
+        "unjudged": shares_table(found.shares),
+        "conclusions": table_of(BOUNDS, bounds, "What rests on unjudged documents"),
     }
-    return (titled for name, titled in made.items() if part in (None, name) and titled[1].rows)
+    return (table for name, table in made.items() if part in (None, name) and table.rows)
 
 
-def falls_grid(found: Sequence[Fall]) -> Grid:
-    """Runs and measures down: the score with and without the team's own judgements."""
-    head = [
-        "left out", "run", "only its", "relevant", "measure", "with", "without", "change", "rank",
-    ]  # fmt: skip
-    rows = [
-        [
-            of.team, of.run, str(of.unique), str(of.unique_relevant), of.measure,
-            f"{of.before:.4f}", f"{of.after:.4f}",
-            f"{of.change:+z.4f} ({number(100 * of.share, '+.1f')}%)",
-            f"{of.before_rank} → {of.after_rank}",
-        ]
-        for of in found
-    ]  # fmt: skip
-    return Grid(head, rows, frozenset({0, 1, 4}))
-
-
-def orders_grid(found: Sequence[Order]) -> Grid:
+def orders_table(found: Sequence[Order]) -> Table:
     """Teams down, measures across: τ and τ_AP of the order of all runs with and without."""
     cells = (
         (of.team, of.measure, f"{number(of.kendall, '.3f')} / {number(of.tau_ap, '.3f')}")
         for of in found
     )
-    return _across("τ / τ_AP without", cells)
+    return across("τ / τ_AP without", cells, "Order of all runs, with and without")
 
 
-def shares_grid(found: Sequence[UnjudgedShare]) -> Grid:
+def shares_table(found: Sequence[UnjudgedShare]) -> Table:
     """Runs down, cut-offs across: the unjudged share with and without."""
     cells = ((of.run, f"@{of.cutoff}", f"{of.before:.1%} → {of.after:.1%}") for of in found)
-    return _across("unjudged", cells)
-
-
-def bounds_grid(found: Sequence[Bound]) -> Grid:
-    """The significant differences, each as judged and in its worst case."""
-    head = [
-        "measure", "better", "worse", "unjudged", "lead", "p", "worst case", "p", "verdict",
-    ]  # fmt: skip
-    rows = [
-        [
-            of.measure, of.winner, of.loser, f"{of.winner_unjudged}/{of.loser_unjudged}",
-            f"{of.difference:+z.4f}", p_text(of.p), f"{of.worst:+z.4f}", p_text(of.worst_p),
-            of.verdict,
-        ]
-        for of in found
-    ]  # fmt: skip
-    return Grid(head, rows, frozenset({0, 1, 2, 8}))
+    return across("unjudged", cells, "Unjudged documents, with → without")
 
 
 def _doubtful(found: PoolBias) -> list[Bound]:

@@ -8,10 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring.comparing import Comparison, Design
-from citebed.evaluation.scoring.ledger import Ledger, MeasureLedger
-from citebed.evaluation.scoring.run_scores import Summary
+from citebed.evaluation.scoring.ledger import Ledger
 from citebed.evaluation.scoring.study import Study
 from citebed.report.drawing import FileNames
 from citebed.report.evaluation.figures import by_query, interval_svg, measure_means, numbers
@@ -23,19 +20,17 @@ from citebed.report.evaluation.queries import (
     no_titles,
     query_data,
 )
-from citebed.report.evaluation.table import DAGGER, comparison_notes
-from citebed.report.grid import p_text
-from citebed.report.html.inline_svg import Figure, figure_of
-from citebed.report.html.page import (
-    Cell,
-    Column,
-    Table,
-    counts_table,
-    known,
-    limits_text,
-    number_cell,
-    render,
+from citebed.report.evaluation.table import (
+    COUNTS,
+    comparison_notes,
+    comparison_table,
+    scores_table,
+    ties_table,
+    unjudged_table,
 )
+from citebed.report.html.inline_svg import Figure, figure_of
+from citebed.report.html.page import render
+from citebed.report.tables import Table, table_of
 from citebed.wording import count
 
 
@@ -101,16 +96,9 @@ def _facts(study: Study) -> list[str]:
 
 
 def _scores(study: Study) -> dict[str, Any]:
-    columns = [Column("run", number=False), Column("queries")]
-    columns += [Column(str(m), _about(m)) for m in study.evaluation.measures]
-    rows = [
-        [Cell(scores.run), Cell(str(scores.ledger.measured), value=scores.ledger.measured)]
-        + [_summary_cell(summary) for summary in summaries]
-        for scores, summaries in zip(study.evaluation.runs, study.summaries, strict=True)
-    ]
     resampling = study.plan.resampling
     return {
-        "scores": Table("Means of the runs, with their intervals", columns, rows),
+        "scores": scores_table(study.evaluation, study.summaries),
         "averaged": (
             "Means are over all judged queries; one that a run lacks counts 0."
             if study.plan.settings.complete
@@ -121,17 +109,6 @@ def _scores(study: Study) -> dict[str, Any]:
         "drawn": "queries" if resampling.clusters is None else "whole clusters of queries",
         "plots": _interval_plots(study),
     }
-
-
-def _about(measure: Measure) -> str:
-    first = (type(measure).__doc__ or "").strip().split("\n")[0]
-    return first if measure.SUMMARY == "mean" else f"{first} ({measure.SUMMARY} over queries)"
-
-
-def _summary_cell(summary: Summary) -> Cell:
-    if summary.measure.SUMMARY == "sum":
-        return number_cell(summary.value, ".0f")
-    return number_cell(summary.value, ".4f", limits_text(summary.low, summary.high, ".4f"))
 
 
 def _interval_plots(study: Study) -> list[Figure]:
@@ -147,48 +124,6 @@ def _interval_plots(study: Study) -> list[Figure]:
         file = names("intervals", str(measure))
         plots.append(figure_of(drawn, f"plot{at}", says, str(measure), file))
     return plots
-
-
-# --- comparison -----------------------------------------------------------------------------
-
-
-def comparison_table(comparisons: Sequence[Comparison], design: Design) -> Table:
-    """Runs compared, a row a comparison."""
-    against = "" if design.baseline is None else f" with {design.baseline}"
-    caption = f"Runs compared{against}, query by query; {DAGGER} marks significant differences"
-    rows = [_comparison_row(comparison, design) for comparison in comparisons]
-    return Table(caption, _comparison_columns(design), rows)
-
-
-def _comparison_columns(design: Design) -> list[Column]:
-    """What is the same in all rows, the base or a correction that is none, has no column."""
-    base = [] if design.baseline else [Column("base", number=False)]
-    adjusted = [] if design.correction == "none" else [Column("p adjusted")]
-    return [
-        Column("measure", number=False), *base, Column("run", number=False),
-        Column("base's"), Column("run's"),
-        Column("difference", "run less base, with its interval"),
-        Column("d", "standardised difference"),
-        Column("w/t/l", "queries won, tied, lost"), Column("p"), *adjusted,
-        Column("can show", "the smallest difference so many queries show with 80% power"),
-    ]  # fmt: skip
-
-
-def _comparison_row(of: Comparison, design: Design) -> list[Cell]:
-    adjusted = Cell(p_text(of.p_adjusted), value=known(of.p_adjusted))
-    return [
-        Cell(of.measure),
-        *([] if design.baseline else [Cell(of.base, kind="name")]),
-        Cell(of.run, kind="name"),
-        number_cell(of.base_value, ".4f"),
-        number_cell(of.value, ".4f", mark=DAGGER if of.significant else ""),
-        number_cell(of.difference, "+.4f", limits_text(of.low, of.high)),
-        number_cell(of.effect, "+.2f"),
-        Cell(f"{of.wins}/{of.ties}/{of.losses}", value=of.wins - of.losses),
-        Cell(p_text(of.p), value=known(of.p)),
-        *([] if design.correction == "none" else [adjusted]),
-        number_cell(of.smallest, ".4f"),
-    ]
 
 
 # --- query by query -------------------------------------------------------------------------
@@ -221,34 +156,5 @@ def _notes(ledgers: Sequence[Ledger]) -> list[str]:
 
 def _ledger(ledgers: Sequence[Ledger]) -> list[Table]:
     """What was counted, and what nobody judged; where there are ties, how far they reach."""
-    columns = [Column("run", number=False), *(Column(m.measure) for m in ledgers[0].measures)]
-    unjudged = [[Cell(of.run), *map(_unjudged_cell, of.measures)] for of in ledgers]
-    tied = [[Cell(of.run), *map(_tie_cell, of.measures)] for of in ledgers]
-    what = "Documents that nobody judged, among those each measure looks at"
-    spans = Table("Means if ties were put in the worst and in the best order", columns, tied)
-    counted = counts_table("Queries, documents and ties", _COUNTS, ledgers)
-    found = [counted, Table(what, columns, unjudged)]
-    return [*found, spans] if any(of.ties for of in ledgers) else found
-
-
-def _unjudged_cell(of: MeasureLedger) -> Cell:
-    share = of.unjudged / max(of.looked_at, 1)
-    return Cell(f"{share:.0%}", f"{of.unjudged:,} of {of.looked_at:,}", share)
-
-
-def _tie_cell(of: MeasureLedger) -> Cell:
-    return Cell(f"{of.lowest:.4f} to {of.highest:.4f}", value=of.highest - of.lowest)
-
-
-_COUNTS = {
-    "judged": ("judged", "queries with judgements"),
-    "in_run": ("in run", "queries in the run"),
-    "measured": ("measured", "queries that the means are over"),
-    "missing": ("missing", "judged queries that the run lacks"),
-    "unjudged": ("not judged", "queries of the run without judgements"),
-    "without_relevant": ("none relevant", "measured queries to which no document is relevant"),
-    "retrieved": ("documents", "retrieved for judged queries"),
-    "ties": ("ties", "groups of equal scores whose documents differ in relevance"),
-    "tied": ("documents tied", None),
-}
-"""What is counted of a run, with its column's head and meaning."""
+    tables = [table_of(COUNTS, ledgers, "Queries, documents and ties"), unjudged_table(ledgers)]
+    return [*tables, ties_table(ledgers)] if any(of.ties for of in ledgers) else tables

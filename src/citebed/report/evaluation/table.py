@@ -3,55 +3,131 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.trec_names import line_text, trec_name
 from citebed.evaluation.scoring.evaluating import Evaluation
-from citebed.evaluation.scoring.ledger import Ledger
-from citebed.evaluation.scoring.run_scores import Resampling, RunScores
-from citebed.report.grid import Grid, number, p_text
+from citebed.evaluation.scoring.ledger import Ledger, MeasureLedger
+from citebed.evaluation.scoring.run_scores import RunScores, Summary
+from citebed.report.tables import (
+    DAGGER,
+    Cell,
+    Column,
+    Table,
+    interval,
+    legend,
+    number,
+    p_text,
+    table_of,
+    text_table,
+)
 from citebed.wording import count
 
 if TYPE_CHECKING:  # who prints no comparison does without them
-    from citebed.evaluation.scoring.comparing import Comparison
-
-DAGGER = "†"
+    from citebed.evaluation.scoring.comparing import Comparison, Design
 
 
-def scores_grid(found: Evaluation, resampling: Resampling | None) -> Grid:
+def scores_table(found: Evaluation, summaries: Sequence[Sequence[Summary]]) -> Table:
     """Runs down, measures across, each with its interval."""
-    rows = [
-        [scores.run, str(scores.ledger.measured), *map(str, summaries)]
-        for scores, summaries in zip(found.runs, found.summaries(resampling), strict=True)
+    columns = [
+        Column("run", lambda of: of[0].run, left=True),
+        Column("queries", lambda of: of[0].ledger.measured),
+        *(
+            Column(str(measure), partial(_summary, at), title=about(measure))
+            for at, measure in enumerate(found.measures)
+        ),
     ]
-    return Grid(["run", "queries", *map(str, found.measures)], rows)
+    runs = zip(found.runs, summaries, strict=True)
+    return table_of(columns, runs, "Means of the runs, with their intervals")
 
 
-def queries_grid(scores: RunScores) -> Grid:
-    """A run's scores: queries down, measures across."""
-    head = [f"{scores.run}, query", *map(str, scores.measures)]
-    rows = [
-        [query, *(f"{value:.4f}" for value in scores.values[:, at])]
-        for at, query in enumerate(scores.query_ids.to_list())
-    ]
-    return Grid(head, rows)
+def _summary(at: int, of: tuple[RunScores, Sequence[Summary]]) -> Cell:
+    summary = of[1][at]
+    how = ".0f" if summary.measure.SUMMARY == "sum" else ".4f"
+    return interval(summary.value, summary.low, summary.high, how)
 
 
-def ledger_grid(ledgers: Sequence[Ledger]) -> Grid:
+def about(measure: Measure) -> str:
+    """What a measure is, in a line, and how it is summed up if not by its mean."""
+    first = (type(measure).__doc__ or "").strip().split("\n")[0]
+    return first if measure.SUMMARY == "mean" else f"{first} ({measure.SUMMARY} over queries)"
+
+
+def queries_table(
+    run: str, query_ids: Iterable[str], heads: Iterable[str], scores: Iterable[Iterable[float]]
+) -> Table:
+    """A run's scores: queries down, measures (and weightings) across, a column of scores each."""
+    columns = ([f"{value:.4f}" for value in values] for values in scores)
+    return text_table([f"{run}, query", *heads], zip(query_ids, *columns, strict=True))
+
+
+# --- what scores rest on --------------------------------------------------------------------
+
+COUNTS = (
+    Column("run", "run", left=True),
+    Column("judged", "judged", ",", "queries with judgements"),
+    Column("in run", "in_run", ",", "queries in the run"),
+    Column("measured", "measured", ",", "queries that the means are over"),
+    Column("missing", "missing", ",", "judged queries that the run lacks"),
+    Column("not judged", "unjudged", ",", "queries of the run without judgements"),
+    Column(
+        "none relevant", "without_relevant", ",",
+        "measured queries to which no document is relevant",
+    ),
+    Column("documents", "retrieved", ",", "retrieved for judged queries"),
+    Column(
+        "ties", "ties", ",", "groups of equal scores whose documents differ in relevance"
+    ),
+    Column("documents tied", "tied", ","),
+)  # fmt: skip
+
+
+def unjudged_table(ledgers: Sequence[Ledger]) -> Table:
     """Of the documents each measure looks at, how many nobody judged."""
-    head = ["unjudged documents", *(m.measure for m in ledgers[0].measures)]
-    rows = [
-        [
-            ledger.run,
-            *(
-                f"{m.unjudged} of {m.looked_at} ({m.unjudged / max(m.looked_at, 1):.0%})"
-                for m in ledger.measures
-            ),
-        ]
-        for ledger in ledgers
+    what = "Documents that nobody judged, among those each measure looks at"
+    return _by_measure(ledgers, _unjudged, what, "unjudged documents")
+
+
+def ties_table(ledgers: Sequence[Ledger]) -> Table:
+    """How far ties reach under each measure."""
+    what = "Means if ties were put in the worst and in the best order"
+    return _by_measure(ledgers, _tie, what)
+
+
+def _by_measure(
+    ledgers: Sequence[Ledger],
+    cell: Callable[[MeasureLedger], Cell],
+    caption: str,
+    short: str | None = None,
+) -> Table:
+    columns = [
+        Column("run", "run", left=True, short=short),
+        *(
+            Column(each.measure, partial(_under_measure, cell, at))
+            for at, each in enumerate(ledgers[0].measures)
+        ),
     ]
-    return Grid(head, rows)
+    return table_of(columns, ledgers, caption)
+
+
+def _under_measure(cell: Callable[[MeasureLedger], Cell], at: int, of: Ledger) -> Cell:
+    return cell(of.measures[at])
+
+
+def _unjudged(of: MeasureLedger) -> Cell:
+    share = of.unjudged / max(of.looked_at, 1)
+    line = f"{of.unjudged} of {of.looked_at} ({share:.0%})"
+    return Cell(f"{share:.0%}", f"{of.unjudged:,} of {of.looked_at:,}", share, line=line)
+
+
+def _tie(of: MeasureLedger) -> Cell:
+    return Cell(f"{of.lowest:.4f} to {of.highest:.4f}", value=of.highest - of.lowest)
+
+
+# --- as trec_eval ---------------------------------------------------------------------------
 
 
 def trec_eval_text(
@@ -80,32 +156,51 @@ def trec_eval_text(
 
 # --- comparisons ----------------------------------------------------------------------------
 
+COMPARISON = (
+    Column("measure", "measure", left=True),
+    Column("base", "base", left=True, kind="name"),
+    Column("run", "run", left=True, kind="name"),
+    Column("base's", "base_value", ".4f", short="base"),
+    Column(
+        "run's",
+        lambda of: Cell(number(of.value, ".4f"), "", of.value, DAGGER if of.significant else " "),
+        short="run",
+    ),
+    Column(
+        "difference",
+        lambda of: interval(of.difference, of.low, of.high, "+.4f"),
+        title="run less base, with its interval",
+    ),
+    Column("d", "effect", "+.2f", "standardised difference"),
+    Column(
+        "w/t/l",
+        lambda of: Cell(f"{of.wins}/{of.ties}/{of.losses}", value=of.wins - of.losses),
+        title="queries won, tied, lost",
+    ),
+    Column("p", "p", p_text),
+    Column("p adjusted", "p_adjusted", p_text),
+    Column(
+        "can show", "smallest", ".4f",
+        "the smallest difference that so many queries show with 80% power",
+    ),
+)  # fmt: skip
 
-def comparison_grid(found: Sequence[Comparison]) -> Grid:
-    """A row a comparison; † where the difference is significant."""
-    head = [
-        "measure", "base", "run", "base", "run", "difference", "d", "w/t/l", "p", "p adjusted",
-        "can show",
-    ]  # fmt: skip
-    return Grid(head, [_comparison_row(of) for of in found], frozenset({0, 1, 2}))
 
+def comparison_table(found: Sequence[Comparison], design: Design | None = None) -> Table:
+    """A row a comparison; † where the difference is significant.
 
-def _comparison_row(of: Comparison) -> list[str]:
-    mark = DAGGER if of.significant else " "
-    limits = "" if math.isnan(of.low) else f" [{of.low:+.4f}, {of.high:+.4f}]"
-    return [
-        of.measure,
-        of.base,
-        of.run,
-        f"{of.base_value:.4f}",
-        f"{of.value:.4f}{mark}",
-        f"{of.difference:+.4f}{limits}",
-        number(of.effect, "+.2f"),
-        f"{of.wins}/{of.ties}/{of.losses}",
-        p_text(of.p),
-        p_text(of.p_adjusted),
-        number(of.smallest, ".4f"),
-    ]
+    Where the ``design`` is known, what is the same in all rows has no column: the base, or a
+    correction that is none.
+    """
+    same = set()
+    against = ""
+    if design and design.baseline:
+        same.add("base")
+        against = f" with {design.baseline}"
+    if design and design.correction == "none":
+        same.add("p adjusted")
+    caption = f"Runs compared{against}, query by query; {DAGGER} marks significant differences"
+    return table_of([column for column in COMPARISON if column.head not in same], found, caption)
 
 
 def comparison_notes(found: Sequence[Comparison], alpha: float) -> list[str]:
@@ -125,8 +220,7 @@ def comparison_notes(found: Sequence[Comparison], alpha: float) -> list[str]:
         how = f"corrected by {first.correction} over the comparisons under one measure"
     lines = [
         f"{DAGGER} p < {alpha:g}; {first.test} test, paired by query, {how}; {over}",
-        "d: standardised difference; w/t/l: queries won, tied, lost; can show: the smallest "
-        "difference that so many queries show with 80% power",
+        legend(COMPARISON, "d", "w/t/l", "can show"),
     ]
     effects = [of.design_effect for of in found if not math.isnan(of.design_effect)]
     if effects:

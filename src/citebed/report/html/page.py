@@ -9,85 +9,22 @@ two scripts of this file (the first of them all pages have), which it knows by t
 from __future__ import annotations
 
 import json
-import math
 import platform
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import metadata, resources
-from typing import Any, NamedTuple
+from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from citebed._version import __version__
 from citebed.pages import policy_hash, ready_script
-from citebed.report.grid import number
+from citebed.report.tables import Column
 from citebed.wording import for_page
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
-
-
-class Column(NamedTuple):
-    """A column: its head, what it means (shown on demand), and whether it holds numbers."""
-
-    head: str
-    title: str | None = None
-    number: bool = True
-
-
-class Cell(NamedTuple):
-    """A cell: its text, a smaller text beside it, and the number to sort by (else the text).
-
-    ``mark`` is set apart behind the text, a dagger for example; ``kind`` is a class of its own.
-    """
-
-    text: str
-    small: str = ""
-    value: float | None = None
-    mark: str = ""
-    kind: str = ""
-
-
-class Table(NamedTuple):
-    """A table with its caption; the first cell of a row names it."""
-
-    caption: str
-    columns: Sequence[Column]
-    rows: Sequence[Sequence[Cell]]
-
-
-def number_cell(value: float, how: str, small: str = "", mark: str = "") -> Cell:
-    """A number in a format, with a real minus sign; a dash where there is none."""
-    return Cell(number_text(value, how), small, known(value), mark)
-
-
-def known(value: float) -> float | None:
-    """The number to sort by; none for nan."""
-    return None if math.isnan(value) else value
-
-
-def number_text(value: float, how: str) -> str:
-    """As in a cell: ``−0.0123``, or a dash for nan."""
-    return number(value, how).replace("-", "−")
-
-
-def limits_text(low: float, high: float, how: str = "+.4f") -> str:
-    """The limits of an interval, ``[−0.0123, +0.0045]``; nothing where it has none."""
-    known = not (math.isnan(low) or math.isnan(high))
-    return f"[{number_text(low, how)}, {number_text(high, how)}]" if known else ""
-
-
-def count_cells(numbers: Sequence[int]) -> list[Cell]:
-    """Whole numbers, a cell each."""
-    return [Cell(f"{number:,}", value=number) for number in numbers]
-
-
-def counts_table(caption: str, counts: Mapping[str, Sequence[Any]], runs: Sequence[Any]) -> Table:
-    """What was counted of each run: ``counts`` are heads and meanings of columns, by attribute."""
-    columns = [Column("run", number=False), *(Column(*about) for about in counts.values())]
-    rows = [[Cell(of.run), *count_cells([getattr(of, name) for name in counts])] for of in runs]
-    return Table(caption, columns, rows)
 
 
 def render(
@@ -118,6 +55,7 @@ def environment() -> Environment:
         autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(_file),
         finalize=plain, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
+    made.filters["signs"] = _signs
     made.policies.update({"json.dumps_function": _json, "json.dumps_kwargs": {}})
     return made
 
@@ -126,6 +64,11 @@ def plain(value: Any) -> Any:
     """Control characters, which no page may hold, become U+FFFD."""
     is_text = isinstance(value, str) and not isinstance(value, Markup)
     return for_page(value) if is_text else value
+
+
+def _signs(text: str, column: Column) -> str:
+    """Numbers with a real minus sign; names as they are."""
+    return text if column.left else text.replace("-", "−")
 
 
 def _json(data: Any) -> str:

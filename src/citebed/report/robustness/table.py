@@ -5,39 +5,42 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from citebed.report.grid import Grid, number
+from citebed.report.tables import Column, Table, number, text_table
 from citebed.timeline.robustness import Robustness, Simulation
 from citebed.timeline.robustness.study import NEAR
 from citebed.wording import count
 
 
-def robustness_grid(found: Sequence[Robustness]) -> Grid:
-    """Measures down: correlation with θ, distance from 1 − θ, and the moves with D and R."""
-    head = [
-        "measure", "r with θ", "from 1 − θ", "largest move", "at θ", "mean move", "with D",
-        "with R", "fall", "of fall",
-    ]  # fmt: skip
-    rows = [
-        [
-            of.measure, *map(_number, (of.correlation, of.distance, of.largest_move)),
-            f"{of.theta:g}",
-            *map(_number, (of.mean_move, of.move_with_D, of.move_with_R, of.fall)),
-            _number(of.share, ".0%"),
-        ]
-        for of in found
-    ]  # fmt: skip
-    return Grid(head, rows)
+def _plain(value: float) -> str:
+    """To three places; what rounds to nothing has no sign."""
+    text = number(value, ".3f")
+    return text.removeprefix("-") if text.strip("-0.") == "" else text
 
 
-def means_grid(simulation: Simulation) -> Grid:
+MEASURES = (
+    Column("measure", "measure", left=True),
+    Column("r with θ", "correlation", _plain),
+    Column("from 1 − θ", "distance", _plain),
+    Column("largest move", "largest_move", _plain),
+    Column("at θ", "theta", "g"),
+    Column("mean move", "mean_move", _plain),
+    Column("with D", "move_with_D", _plain),
+    Column("with R", "move_with_R", _plain),
+    Column("fall", "fall", _plain),
+    Column("of fall", "share", ".0%"),
+)
+"""Measures down: correlation with θ, distance from 1 − θ, and the moves with D and R."""
+
+
+def means_table(simulation: Simulation) -> Table:
     """Measures and sizes down, levels across: the means."""
     head = ["measure", "D", "R", *(f"θ={level:g}" for level in simulation.options.levels)]
     rows = [
-        [str(measure), str(setting.D), str(setting.R), *map(_number, means)]
+        [str(measure), str(setting.D), str(setting.R), *map(_plain, means)]
         for measure, of_measure in zip(simulation.measures, simulation.mean, strict=True)
         for setting, means in zip(simulation.options.settings, of_measure, strict=True)
     ]
-    return Grid(head, rows)
+    return text_table(head, rows)
 
 
 def move_sentence(of: Robustness) -> str:
@@ -131,8 +134,3 @@ def _chance(simulation: Simulation) -> float:
     """The widest interval's half, rounded up to three places at most."""
     half = float((simulation.high - simulation.low).max()) / 2
     return math.ceil(half * 1000) / 1000
-
-
-def _number(value: float, how: str = ".3f") -> str:
-    text = number(value, how)
-    return text.removeprefix("-") if text.strip("-0.") == "" else text

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from citebed.report.drawing import INK, LIGHT, MARK, RULE, lines_of
-from citebed.report.grid import text_width
+from citebed.report.tables import text_width
 from citebed.report.timeline.series import WINDOW, Cut, Volume
 from citebed.runs.tables import Floats
 from citebed.runs.times import DAY

@@ -3,36 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.scoring.comparing import Design
-from citebed.report.evaluation.page import comparison_table
-from citebed.report.grid import Grid, p_text
+from citebed.report.evaluation.table import comparison_table
 from citebed.report.html.inline_svg import Figure, figure_of
-from citebed.report.html.page import (
-    Cell,
-    Column,
-    Table,
-    count_cells,
-    counts_table,
-    known,
-    limits_text,
-    number_cell,
-    render,
-)
-from citebed.report.timeline.comparisons import stream_comparison_notes
+from citebed.report.html.page import render
+from citebed.report.tables import Table, table_of
 from citebed.report.timeline.figures import Picture
 from citebed.report.timeline.series import Over
-from citebed.report.timeline.table import stability_sentences, trend_sentence
+from citebed.report.timeline.table import (
+    COUNTS,
+    slices_table,
+    stability_sentences,
+    stream_comparison_notes,
+    systems_table,
+    trend_sentence,
+    trends_table,
+)
 from citebed.runs.times import format_time
 from citebed.timeline.scoring.ledger import judged_ledger
 from citebed.timeline.scoring.stream_scores import StreamScores
-from citebed.timeline.scoring.uncertainty import UNITS_DRAWN, StreamComparison
+from citebed.timeline.scoring.uncertainty import StreamComparison
 from citebed.timeline.scoring.weights import WEIGHTINGS
 from citebed.timeline.timelines import Timeline
 
@@ -42,28 +37,14 @@ MOST_SLICES = 1000
 MOST_SENTENCES = 12
 
 
-_COUNTS = {
-    "lines": ("documents", "lines of the run"),
-    "measured": ("measured", "documents in scored pairs of query and slice"),
-    "judged": ("judged", "how many of these are judged"),
-    "elsewhere": ("elsewhere", "in slices without relevant documents for their query"),
-    "outside": ("outside", "in no slice"),
-    "unjudged": ("no judgements", "documents of queries that nobody judged"),
-    "untimed": ("untimed", "documents without a time"),
-    "cells": ("pairs", "of query and slice that are scored"),
-    "silent": ("silent", "such pairs in which the run returned nothing, which score 0"),
-}
-"""What is counted of a run, with its column's head and meaning."""
-
-
 class Extras(NamedTuple):
     """What stands in a page when it was asked for.
 
-    ``official`` are tables of official scores by what their cut-offs are best for, ``compared`` the
+    ``official`` are tables of official scores, ``compared`` the
     paired tests by ``design``; slices in pictures of two systems are as wide as ``over`` says.
     """
 
-    official: Mapping[str, Grid] = MappingProxyType({})
+    official: Sequence[Table] = ()
     compared: Sequence[StreamComparison] = ()
     design: Design = Design()
     over: Over = "time"
@@ -85,7 +66,7 @@ def timeline_page(
         "timeline.html.j2", kept, ("tables.js",), title=title, command=command,
         libraries=("numpy", "polars"), facts=_facts(of), pictures=pictures,
         measure=str(of.runs[0].measures[0]), over=extras.over, **_scores(of, extras),
-        **_trends(of), **_slices(of.runs), official=_official(extras.official), **_ledger(of),
+        **_trends(of), **_slices(of.runs), official=extras.official, **_ledger(of),
     )  # fmt: skip
 
 
@@ -118,39 +99,12 @@ def _facts(of: Timeline) -> list[str]:
 
 
 def _scores(of: Timeline, extras: Extras) -> dict[str, Any]:
-    teams = any(scores.team for scores in of.runs)
-    columns = [Column("team", number=False)] * teams + [
-        Column("run", number=False),
-        Column("queries"),
-    ]
-    columns += [
-        Column(f"{each}, {weight}", f"{_first_line(type(each).__doc__)} Slices weighted: {weight}.")
-        for each in of.runs[0].measures
-        for weight in of.weights
-    ]
-    rows = [
-        [
-            *[Cell(scores.team)] * teams,
-            Cell(scores.run, kind="name"),
-            *count_cells([len(scores.cells.queries)]),
-            *_means(of, scores.run),
-        ]
-        for scores in of.runs
-    ]
-    caption = "Means over queries of the weighted means over slices"
-    if of.units:
-        caption += f", with {of.level:.0%} intervals {UNITS_DRAWN[of.units]}"
     names = dict.fromkeys(weight.partition(":")[0] for weight in of.weights)
     return {
-        "scores": Table(caption, columns, rows),
+        "scores": systems_table([of]),
         "weightings": [f"{name}: {_first_line(WEIGHTINGS[name].__doc__)}" for name in names],
         **_tests(extras),
     }
-
-
-def _means(of: Timeline, run: str) -> list[Cell]:
-    rows = of.table.filter(run=run).select("value", "low", "high").fill_null(math.nan).rows()
-    return [number_cell(mean, ".4f", limits_text(low, high, ".4f")) for mean, low, high in rows]
 
 
 def _tests(extras: Extras) -> dict[str, Any]:
@@ -162,14 +116,6 @@ def _tests(extras: Extras) -> dict[str, Any]:
         "tests": comparison_table(named, extras.design),
         "test_notes": stream_comparison_notes(extras.compared, extras.design.alpha),
     }
-
-
-def _number_rows(rows: Sequence[Sequence[str]], left: frozenset[int]) -> list[list[Cell]]:
-    """The cells of a table of text; those that are not set to the left sort as numbers."""
-    return [
-        [Cell(text, value=None if at in left else float(text)) for at, text in enumerate(row)]
-        for row in rows
-    ]
 
 
 def _first_line(text: str | None) -> str:
@@ -193,37 +139,8 @@ def _trends(of: Timeline) -> dict[str, Any]:
     return {
         "told_of": "" if few else lead,
         "sentences": [f"{sentence}." for sentence in sentences],
-        "trend_table": _trend_table(of) if enough else None,
+        "trend_table": trends_table(of) if enough else None,
     }
-
-
-def _trend_table(of: Timeline) -> Table:
-    unit = of.trends_found[0][2].unit
-    columns = [
-        Column("run", number=False), Column("measure", number=False),
-        Column(f"change per {unit}", "Theil-Sen slope of the slice scores, with its interval"),
-        Column("p", "Mann-Kendall test, corrected for neighbouring slices being alike"),
-        Column("at first", "where the line of that slope starts"),
-        Column("at last", "where it ends"),
-        Column("change", "from the one to the other, as a share of the first"),
-    ]  # fmt: skip
-    rows = [
-        [
-            Cell(run),
-            Cell(measure, kind="name"),
-            number_cell(
-                found.slope, "+.4f", limits_text(found.low, found.high),
-                "†" if found.significant(of.alpha) else "",
-            ),
-            Cell(p_text(found.test.p), value=known(found.test.p)),
-            number_cell(found.first, ".3f"),
-            number_cell(found.last, ".3f"),
-            number_cell(-found.drop, "+.0%"),
-        ]
-        for run, measure, found in of.trends_found
-    ]  # fmt: skip
-    caption = f"Trends of the slice scores; † marks those with p below {of.alpha:g}"
-    return Table(caption, columns, rows)
 
 
 # --- slices ---------------------------------------------------------------------------------
@@ -237,42 +154,17 @@ def _slices(runs: Sequence[StreamScores]) -> dict[str, Any]:
 
 
 def _slice_table(runs: Sequence[StreamScores], measure: Measure) -> Table:
-    cells = runs[0].cells
-    queries = np.bincount(cells.slice, minlength=len(cells.slices))
-    relevant = np.bincount(cells.slice, cells.relevant, len(cells.slices)).astype(np.int64)
-    values = np.stack([scores.by_slice(measure) for scores in runs], axis=1)
-    columns = [
-        Column("slice", "its start, UTC", number=False),
-        Column("queries", "with relevant documents in it"),
-        Column("relevant", "documents"),
-        *(Column(scores.run) for scores in runs),
-    ]
-    rows = [
-        [
-            Cell(label, "partial" if cells.slices.partial[at] else "", kind="number"),
-            *count_cells((queries[at], relevant[at])),
-            *(number_cell(float(value), ".4f") for value in values[at]),
-        ]
-        for at, label in enumerate(cells.slices.labels)
-    ]
-    return Table(f"{measure}, means over queries in each slice", columns, rows)
+    scores = {each.run: each.by_slice(measure) for each in runs}
+    table = slices_table(runs[0].cells, scores)
+    return replace(table, caption=f"{measure}, means over queries in each slice")
 
 
-# --- official scores and ledger -------------------------------------------------------------
-
-
-def _official(tables: Mapping[str, Grid]) -> list[Table]:
-    found = []
-    for name, grid in tables.items():
-        columns = [Column(head, number=at not in grid.left) for at, head in enumerate(grid.head)]
-        caption = f"Official scores, best cut-offs by {name}"
-        found.append(Table(caption, columns, _number_rows(grid.rows, grid.left)))
-    return found
+# --- ledger ---------------------------------------------------------------------------------
 
 
 def _ledger(of: Timeline) -> dict[str, Any]:
     notes = [f"{note[:1].upper()}{note[1:]}." for note in of.notes()]
     notes += [f"{note}." for note in of.run_notes()]
     ledgers = [scores.ledger for scores in of.runs]
-    table = counts_table("What the runs gave, and where it is", _COUNTS, ledgers)
+    table = table_of(COUNTS, ledgers, "What the runs gave, and where it is")
     return {"notes": notes, "ledger": table}

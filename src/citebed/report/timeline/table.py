@@ -3,53 +3,98 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import product
 
+import numpy as np
 import polars as pl
 
-from citebed.report.grid import Grid
+from citebed.report.evaluation.table import about, comparison_notes
+from citebed.report.evaluation.table import queries_table as scores_by_query
+from citebed.report.tables import (
+    DAGGER,
+    Cell,
+    Column,
+    Table,
+    interval,
+    p_text,
+    table_of,
+    text_table,
+)
+from citebed.runs.tables import Floats
 from citebed.timeline.scoring.kinds import KINDS
+from citebed.timeline.scoring.query_slices import Cells
 from citebed.timeline.scoring.stream_scores import StreamScores
 from citebed.timeline.scoring.trends import Stability, Trend, stability
-from citebed.timeline.scoring.uncertainty import mean_texts
+from citebed.timeline.scoring.uncertainty import UNITS_DRAWN, StreamComparison
 from citebed.timeline.timelines import Timeline
 from citebed.wording import count
 
+COUNTS = (
+    Column("run", "run", left=True),
+    Column("documents", "lines", ",", "lines of the run"),
+    Column("measured", "measured", ",", "documents in scored pairs of query and slice"),
+    Column("judged", "judged", ",", "how many of these are judged"),
+    Column("elsewhere", "elsewhere", ",", "in slices without relevant documents for their query"),
+    Column("outside", "outside", ",", "in no slice"),
+    Column("no judgements", "unjudged", ",", "documents of queries that nobody judged"),
+    Column("untimed", "untimed", ",", "documents without a time"),
+    Column("pairs", "cells", ",", "of query and slice that are scored"),
+    Column("silent", "silent", ",", "such pairs in which the run returned nothing, which score 0"),
+)
+"""What is counted of a run."""
 
-def systems_grid(timelines: Sequence[Timeline]) -> Grid:
+
+def systems_table(timelines: Sequence[Timeline]) -> Table:
     """Runs down, behind their teams if some have one; measures and weightings across.
 
     Of one stream cut in several ways the slicings stand side by side, as weeks and days do in
     tables 2 and 3 of Dietz, Dalton & Balog (2013).
     """
     first = timelines[0]
-    heads = _beside([_heads(each.runs[0], each.weights) for each in timelines])
-    if len(timelines) > 1:
-        kinds = [each.cells.slices.kind for each in timelines] * (len(heads) // len(timelines))
-        heads = [f"{head}, {kind}" for head, kind in zip(heads, kinds, strict=True)]
-    rows = [
-        [
-            scores.run,
-            str(len(scores.cells.queries)),
-            *_beside([mean_texts(each.table.filter(run=scores.run)) for each in timelines]),
-        ]
-        for scores in first.runs
+    columns = [
+        Column("run", "run", left=True, kind="name"),
+        Column("queries", lambda of: _queries(len(of.cells.queries))),
     ]
+    means = [dict(_means(each)) for each in timelines]
+    pairs = product(first.runs[0].measures, first.weights)
+    for at, (measure, weight) in enumerate(pairs):
+        title = f"{about(measure)} Slices weighted: {weight}."
+        for each, of_runs in zip(timelines, means, strict=True):
+            head, alone = f"{measure}, {weight}", len(each.cells.slices) == len(each.weights) == 1
+            short = str(measure) if alone else head
+            if len(timelines) > 1:
+                short += f", {each.cells.slices.kind}"
+            columns.append(Column(head, partial(_mean, of_runs, at), "", title, short=short))
+    caption = "Means over queries of the weighted means over slices"
+    if first.units:
+        caption += f", with {first.level:.0%} intervals {UNITS_DRAWN[first.units]}"
     teams = {scores.run: scores.team for scores in first.runs}
-    return with_teams(Grid(["run", "queries", *heads], rows), teams)
+    return table_of(with_teams(columns, teams), first.runs, caption)
 
 
-def _beside(columns: Sequence[Sequence[str]]) -> list[str]:
-    """The first of each, then the second of each, and so on."""
-    return [text for texts in zip(*columns, strict=True) for text in texts]
+def _mean(means: Mapping[str, Sequence[Cell]], at: int, of: StreamScores) -> Cell:
+    return means[of.run][at]
 
 
-def with_teams(grid: Grid, teams: Mapping[str, str]) -> Grid:
-    """A table whose first column is runs, with their teams in front if there are any."""
+def _queries(number: int) -> Cell:
+    return Cell(f"{number:,}", value=number, line=str(number))
+
+
+def _means(of: Timeline) -> Iterator[tuple[str, list[Cell]]]:
+    """Each run's means, measure by measure and weighting by weighting."""
+    for scores in of.runs:
+        rows = of.table.filter(run=scores.run).select("value", "low", "high").fill_null(math.nan)
+        yield scores.run, [interval(*row) for row in rows.iter_rows()]
+
+
+def with_teams(columns: Sequence[Column], teams: Mapping[str, str]) -> Sequence[Column]:
+    """The columns of a table of runs, with their teams in front if there are any."""
     if not any(teams.values()):
-        return grid
-    rows = [[teams[row[0]], *row] for row in grid.rows]
-    return Grid(["team", *grid.head], rows, frozenset({0, *(at + 1 for at in grid.left)}))
+        return columns
+    run = columns[0]
+    return [Column("team", lambda of: teams[str(run.cell(of))], left=True), *columns]
 
 
 def _heads(scores: StreamScores, weights: Sequence[str]) -> list[str]:
@@ -59,41 +104,58 @@ def _heads(scores: StreamScores, weights: Sequence[str]) -> list[str]:
     return [f"{measure}, {weight}" for measure in scores.measures for weight in weights]
 
 
-def queries_grid(scores: StreamScores, weights: Sequence[str]) -> Grid:
+def queries_table(scores: StreamScores, weights: Sequence[str]) -> Table:
     """A run's scores query by query, measures and weightings across."""
-    pairs = [(measure, weight) for measure in scores.measures for weight in weights]
-    columns = [map(_score, scores.by_query(measure, weight)) for measure, weight in pairs]
-    rows = [list(row) for row in zip(scores.cells.query_ids, *columns, strict=True)]
-    return Grid([f"{scores.run}, query", *_heads(scores, weights)], rows)
+    columns = (scores.by_query(*pair) for pair in product(scores.measures, weights))
+    return scores_by_query(scores.run, scores.cells.query_ids, _heads(scores, weights), columns)
 
 
-def _score(value: float) -> str:
-    return f"{value:.4f}"
-
-
-def kinds_grid(timeline: Timeline) -> Grid:
+def kinds_table(timeline: Timeline) -> Table:
     """The scores of each kind of query in time, with how many queries are of it."""
     counts = dict(timeline.by_kind.select("kind", "queries").unique().iter_rows())
     kinds = [kind for kind in KINDS if kind in counts]
     head = ["run", "measure", "weight", *(f"{kind} ({counts[kind]})" for kind in kinds)]
     rows: dict[tuple[str, ...], list[str]] = {}
     for run, measure, weight, _, _, value in timeline.by_kind.iter_rows():
-        rows.setdefault((run, measure, weight), []).append(_score(value))
-    return Grid(head, [[*names, *values] for names, values in rows.items()], frozenset((0, 1, 2)))
+        rows.setdefault((run, measure, weight), []).append(f"{value:.4f}")
+    return text_table(head, [[*names, *values] for names, values in rows.items()], range(3))
 
 
-def slices_grid(scores: StreamScores) -> Grid:
-    """A run's scores slice by slice, with the queries and relevant documents in it."""
-    cells = scores.cells
-    head = [f"{scores.run}, slice", "queries", "relevant", *map(str, scores.measures)]
-    columns = [scores.by_slice(measure) for measure in scores.measures]
-    rows = []
-    for at, label in enumerate(cells.slices.labels):
-        inside = cells.slice == at
-        named = f"{label} (partial)" if cells.slices.partial[at] else label
-        values = [f"{column[at]:.4f}" if inside.any() else "–" for column in columns]
-        rows.append([named, str(inside.sum()), str(cells.relevant[inside].sum()), *values])
-    return Grid(head, rows)
+def slices_table(cells: Cells, scores: Mapping[str, Floats], of: str = "") -> Table:
+    """Slices down, with the queries and relevant documents in each; scores across, by name."""
+    queries = np.bincount(cells.slice, minlength=len(cells.slices))
+    relevant = np.bincount(cells.slice, cells.relevant, len(cells.slices)).astype(np.int64)
+    columns = [
+        Column(
+            "slice", lambda at: _slice(cells, at), "", "its start, UTC", left=True,
+            short=f"{of}, slice", kind="number",
+        ),
+        Column("queries", lambda at: _queries(queries[at]), "", "with relevant documents in it"),
+        Column("relevant", lambda at: _queries(relevant[at]), "", "documents"),
+        *(Column(name, values.tolist().__getitem__, ".4f") for name, values in scores.items()),
+    ]  # fmt: skip
+    return table_of(columns, range(len(cells.slices)))
+
+
+def _slice(cells: Cells, at: int) -> Cell:
+    label = cells.slices.labels[at]
+    if not cells.slices.partial[at]:
+        return Cell(label)
+    return Cell(label, "partial", line=f"{label} (partial)")
+
+
+def stream_comparison_notes(found: Sequence[StreamComparison], alpha: float) -> list[str]:
+    """How the table of paired tests was made, and what its columns say."""
+    notes = comparison_notes(found, alpha)
+    if found[0].units == "both":
+        slices = count(
+            found[0].slices, "slice with relevant documents", "slices with relevant documents"
+        )
+        notes.append(
+            f"intervals and tests are over queries and slices, both drawn: {slices}; d and w/t/l "
+            "are over queries"
+        )
+    return notes
 
 
 # --- trends ---------------------------------------------------------------------------------
@@ -177,6 +239,38 @@ def _ends(found: Trend) -> str:
     return f"{said}, {'down' if found.drop > 0 else 'up'} {abs(found.drop):.0%}"
 
 
+def trends_table(of: Timeline) -> Table:
+    """All trends, a row each."""
+    unit = of.trends_found[0][2].unit
+    columns = [
+        Column("run", lambda each: each[0], left=True),
+        Column("measure", lambda each: each[1], left=True, kind="name"),
+        Column(
+            f"change per {unit}", lambda each: _slope(each[2], of.alpha),
+            title="Theil-Sen slope of the slice scores, with its interval",
+        ),
+        Column(
+            "p", lambda each: each[2].test.p, p_text,
+            "Mann-Kendall test, corrected for neighbouring slices being alike",
+        ),
+        Column(
+            "at first", lambda each: each[2].first, ".3f", "where the line of that slope starts"
+        ),
+        Column("at last", lambda each: each[2].last, ".3f", "where it ends"),
+        Column(
+            "change", lambda each: -each[2].drop, "+.0%",
+            "from the one to the other, as a share of the first",
+        ),
+    ]  # fmt: skip
+    caption = f"Trends of the slice scores; {DAGGER} marks those with p below {of.alpha:g}"
+    return table_of(columns, of.trends_found, caption)
+
+
+def _slope(found: Trend, alpha: float) -> Cell:
+    mark = DAGGER if found.significant(alpha) else " "
+    return interval(found.slope, found.low, found.high, "+.4f", mark)
+
+
 def stability_sentences(runs: Sequence[StreamScores]) -> list[str]:
     """For each measure how alike systems are ranked from slice to slice; two are no ranking.
 
@@ -206,37 +300,41 @@ def stability_sentence(measure: str, found: Stability) -> str:
 
 # --- official scores ------------------------------------------------------------------------
 
-_OFFICIAL = {
-    "precision": "P",
-    "recall": "R",
-    "f1_of_means": "F1 of means",
-    "mean_f1": "mean F1",
-    "su": "SU",
-    "su_of_nothing": "SU of nothing",
-}
+
+def _scores(**heads: str) -> list[Column]:
+    """Columns of scores by their fields, to four places, which they are sorted by too."""
+    return [Column(head, partial(_rounded, name), ".4f") for name, head in heads.items()]
 
 
-def official_grid(scores: pl.DataFrame) -> Grid:
+def _rounded(name: str, row: Mapping[str, float]) -> float:
+    return round(row[name], 4)
+
+
+OFFICIAL = (
+    Column("run", "run", left=True),
+    Column("positives", "positives", left=True),
+    Column("entities", "entities", left=True),
+    Column("average", "average", left=True),
+    Column("cutoff", "cutoff"),
+    *_scores(
+        precision="P", recall="R", f1_of_means="F1 of means", mean_f1="mean F1", su="SU",
+        su_of_nothing="SU of nothing",
+    ),
+)  # fmt: skip
+ENTITIES = (
+    *OFFICIAL[:2],
+    Column("entity", "query_id", left=True),
+    Column("cutoff", "cutoff"),
+    *_scores(precision="P", recall="R", f1="F1", su="SU"),
+)
+"""Official scores entity by entity."""
+
+
+def official_table(
+    scores: pl.DataFrame,
+    teams: Mapping[str, str],
+    columns: Sequence[Column] = OFFICIAL,
+    caption: str = "",
+) -> Table:
     """Official scores, a row each."""
-    kinds = ["run", "positives", "entities", "average", "cutoff"]
-    head = [*kinds, *_OFFICIAL.values()]
-    rows = [
-        [
-            *(str(row[name]) for name in kinds),
-            *(f"{row[name]:.4f}" for name in _OFFICIAL),
-        ]
-        for row in scores.iter_rows(named=True)
-    ]
-    return Grid(head, rows, frozenset({0, 1, 2, 3}))
-
-
-def entities_grid(scores: pl.DataFrame) -> Grid:
-    """Official scores entity by entity, a row each."""
-    kinds = ["run", "positives", "query_id", "cutoff"]
-    numbers = {"precision": "P", "recall": "R", "f1": "F1", "su": "SU"}
-    rows = [
-        [*(str(row[name]) for name in kinds), *(_score(row[name]) for name in numbers)]
-        for row in scores.iter_rows(named=True)
-    ]
-    head = ["run", "positives", "entity", "cutoff", *numbers.values()]
-    return Grid(head, rows, frozenset({0, 1, 2}))
+    return table_of(with_teams(columns, teams), scores.iter_rows(named=True), caption)
