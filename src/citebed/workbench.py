@@ -17,7 +17,7 @@ from citebed.collection import (
     import_sources,
 )
 from citebed.errors import CitebedError
-from citebed.report.progress_bar import progress_bar
+from citebed.report.terminal import progress_bar
 from citebed.retrieval.dense.static_model import index_model
 from citebed.retrieval.encoders.encoder import index_encoder
 from citebed.retrieval.index.building import IndexOptions, build_index

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from citebed.cli.output import AsCsv, AsJson, print_csv, print_json
-from citebed.report.progress_bar import progress_bar
+from citebed.cli.output import AsCsv, AsJson, print_json, print_rows
+from citebed.report.terminal import progress_bar
 from citebed.wording import printable
 
 ENCODER = "encoder"
@@ -54,11 +54,11 @@ def stats(
         table = table1(found.collection)
         if as_json or as_csv:
             rows = [dict(zip(table.head, row, strict=True)) for row in table.lines]
-            (print_json if as_json else print_csv)(rows)
+            print_rows(rows, "json" if as_json else "csv")
         else:
             typer.echo(table.text(), nl=False)
     elif as_json or as_csv:
-        (print_json if as_json else print_csv)(found.rows)
+        print_rows(found.rows, "json" if as_json else "csv")
     else:
         from citebed.report.collection.table import statistics_tables
         from citebed.report.terminal import console
@@ -90,7 +90,7 @@ def lint(
 
     findings = linted(open_collection(collection), only or None, examples=examples)
     if as_json or as_csv:
-        (print_json if as_json else print_csv)(findings.rows)
+        print_rows(findings.rows, "json" if as_json else "csv")
     else:
         sys.stdout.write(f"{findings}\n")
     return int(findings.has_errors)

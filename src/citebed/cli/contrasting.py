@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from citebed.cli import scoring_options as options
-from citebed.cli.output import AsCsv, AsJson
+from citebed.cli.output import AsCsv, AsJson, print_rows, say_all, style_of
 from citebed.cli.pairs import check_pair
 from citebed.wording import count, printable
 
@@ -92,7 +92,7 @@ def contrast(
     from citebed.evaluation.scoring.run_scores import resampling_of
     from citebed.report.contrast.table import contrast_lines, contrast_tables
 
-    style = options.style_of(format, as_json, as_csv)
+    style = style_of(format, as_json, as_csv)
     if pair and plots is None:
         raise typer.BadParameter("--pair is drawn with --plots FOLDER.")
     if drawn_runs and plots is None:
@@ -113,10 +113,10 @@ def contrast(
     found = contrasting.contrast(before, after, runs, chosen, how)
     drawn = _draw(found, plots, two, drawn_runs, full)
     _print(found, part, style, contrast_tables(found, part, full=full))
-    options.say_all(contrast_lines(found, part, full=full), style)
+    say_all(contrast_lines(found, part, full=full), style)
     judged = count(len(found.sets.query_ids), "query")
     runs_said = count(len(found.before.runs), "run")
-    options.say_all([*drawn, f"{judged} judged in both sets; {runs_said}"], style)
+    say_all([*drawn, f"{judged} judged in both sets; {runs_said}"], style)
     _say_more(part, full, style, "correlations, differences between runs, queries that move")
 
 
@@ -146,12 +146,10 @@ def _print(found: Parts, wanted: str | None, style: str, tables: Iterable[Table]
     """One part, or all: rows with the name of their part (every query's own apart), or tables."""
     if style in ("json", "csv"):
         if wanted is not None:
-            options.print_rows(found.rows(wanted), style)
+            print_rows(found.rows(wanted), style)
             return
         several = [part for part in found.PARTS if part != "queries"]
-        options.print_rows(
-            [{"part": part, **row} for part in several for row in found.rows(part)], style
-        )
+        print_rows([{"part": part, **row} for part in several for row in found.rows(part)], style)
         return
     marks = {"table": "{}\n", "markdown": "**{}**\n\n", "latex": "% {}\n"}
     for at, table in enumerate(tables):
@@ -203,7 +201,7 @@ def pool_bias(
     from citebed.evaluation.scoring.run_scores import resampling_of
     from citebed.report.contrast.table import bias_lines, bias_tables
 
-    style = options.style_of(format, as_json, as_csv)
+    style = style_of(format, as_json, as_csv)
     how = PoolOptions(
         depth=depth,
         teams=read_teams(teams) if teams is not None else None,
@@ -214,5 +212,5 @@ def pool_bias(
     )
     found = bias.pool_bias(qrels, runs, measures or bias.MEASURES, how)
     _print(found, part, style, bias_tables(found, part, full=full))
-    options.say_all(bias_lines(found, full=full), style)
+    say_all(bias_lines(found, full=full), style)
     _say_more(part, full, style, "every difference that rests on unjudged documents")

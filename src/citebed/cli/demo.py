@@ -11,7 +11,7 @@ import typer
 
 from citebed.cli.collect import CollectionFolder
 from citebed.cli.importing import print_report
-from citebed.report.progress_bar import progress_bar
+from citebed.report.terminal import progress_bar
 from citebed.wording import printable
 
 QUESTION = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from citebed.cli import scoring_options as options
-from citebed.cli.output import AsCsv, AsJson
+from citebed.cli.output import AsCsv, AsJson, print_rows, say_all, style_of
 from citebed.errors import CitebedError
 from citebed.wording import count
 
@@ -69,7 +69,7 @@ def evaluate(
     """
     from citebed.runs.reading import read_runs
 
-    style = options.style_of(format, as_json, as_csv)
+    style = style_of(format, as_json, as_csv)
     begun = read_runs(runs)  # while the rest of the program loads
 
     from citebed.evaluation.scoring.evaluating import evaluate as evaluate_runs
@@ -87,7 +87,7 @@ def evaluate(
         for each in found.runs:
             sys.stdout.write(trec_eval_text(each, per_query, switches))
     elif ledger:
-        options.print_rows([row for scored in found.runs for row in scored.ledger.rows()], style)
+        print_rows([row for scored in found.runs for row in scored.ledger.rows()], style)
     elif style in ("json", "csv"):
         _print_rows(found, drawn if intervals else None, style, per_query)
     else:
@@ -125,7 +125,7 @@ def _print_rows(
         if per_query:
             rows += options.check_queries(scores.table().to_dicts())
         rows += [summary.row(scores.run) for summary in summaries]
-    options.print_rows(rows, style)
+    print_rows(rows, style)
 
 
 def _print_table(
@@ -152,8 +152,8 @@ def _say_notes(found: Evaluation, style: str) -> None:
     ledgers = [scores.ledger for scores in found.runs]
     documents = count(sum(ledger.retrieved for ledger in ledgers), "document")
     judged = count(ledgers[0].judged, "judged query", "judged queries")
-    options.say_all((f"note: {line}" for line in found.notes()), style)
-    options.say_all([f"{judged}; {count(len(ledgers), 'run')} of {documents}"], style)
+    say_all((f"note: {line}" for line in found.notes()), style)
+    say_all([f"{judged}; {count(len(ledgers), 'run')} of {documents}"], style)
 
 
 def compare(
@@ -189,7 +189,7 @@ def compare(
     from citebed.evaluation.scoring.run_scores import resampling_of
     from citebed.report.evaluation.table import comparison_notes, comparison_table
 
-    style = options.style_of(format, as_json, as_csv)
+    style = style_of(format, as_json, as_csv)
     named = None if baseline is None else options.run_named(baseline, runs)
     design = Design(baseline=named, test=test, correction=correct, alpha=alpha)
     drawn = resampling_of(cluster, qrels, queries, samples, seed, level)
@@ -197,10 +197,10 @@ def compare(
     evaluation = evaluate_runs(qrels, runs, chosen, options.settings_of(complete, scores))
     found = compare_runs(evaluation, design, drawn)
     if style in ("json", "csv"):
-        options.print_rows([comparison.row() for comparison in found], style)
+        print_rows([comparison.row() for comparison in found], style)
     else:
         typer.echo(comparison_table(found).written(style), nl=False)
-    options.say_all(comparison_notes(found, design.alpha), style)
+    say_all(comparison_notes(found, design.alpha), style)
     _say_notes(evaluation, style)
 
 

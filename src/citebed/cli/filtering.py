@@ -13,7 +13,7 @@ import typer
 
 from citebed.cli.output import AsJson, a_number, print_json
 from citebed.errors import CitebedError, CollectionError
-from citebed.report.progress_bar import progress_bar
+from citebed.report.terminal import progress_bar
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:

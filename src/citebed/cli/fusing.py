@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from citebed.cli.qrels.judgement_sets import Out, made_of, say
+from citebed.cli.output import say
+from citebed.cli.qrels.judgement_sets import Out, made_of
 from citebed.cli.scoring_options import RunFiles
 from citebed.errors import CitebedError
 from citebed.wording import count, printable

@@ -7,7 +7,7 @@ import math
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -58,6 +58,34 @@ def print_csv(rows: Rows) -> None:
     if changed:
         cells = f"{count(changed, 'cell')} that a spreadsheet would run"
         typer.echo(f"note: {cells} got an apostrophe in front; --json has them as given", err=True)
+
+
+def style_of(format: str | None, as_json: bool, as_csv: bool) -> str:
+    """How to print it: a table unless told; --json and --csv are short for a format."""
+    asked = {"json": "--json"} if as_json else {}
+    if as_csv:
+        asked["csv"] = "--csv"
+    if format is not None:
+        asked.setdefault(format, f"--format {format}")
+    if len(asked) > 1:
+        raise CitebedError(f"{' and '.join(asked.values())} were given. Choose one.")
+    return next(iter(asked), "table")
+
+
+def say_all(lines: Iterable[str], style: str) -> None:
+    """Sentences under the table; on standard error where programs read the output."""
+    for line in lines:
+        typer.echo(line, err=style != "table")
+
+
+def print_rows(rows: Rows, style: str) -> None:
+    """Rows for programs: CSV, else JSON."""
+    (print_csv if style == "csv" else print_json)(rows)
+
+
+def say(text: str) -> None:
+    """A line for people, beside the results."""
+    typer.echo(text, err=True)
 
 
 def tell_of_terminal(what: str) -> None:

@@ -21,7 +21,7 @@ from citebed.cli.output import (
     typed,
 )
 from citebed.errors import UnknownName
-from citebed.report.progress_bar import progress_bar
+from citebed.report.terminal import progress_bar
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from citebed.cli.output import AsCsv, AsJson
-from citebed.cli.scoring_options import Format, Seed, print_rows, style_of
+from citebed.cli.output import AsCsv, AsJson, print_rows, style_of
+from citebed.cli.scoring_options import Format, Seed
 from citebed.wording import printable
 
 if TYPE_CHECKING:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from os.path import abspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from citebed.cli.output import Rows, a_number, print_csv, print_json
+from citebed.cli.output import a_number
 from citebed.errors import CitebedError, UnknownName
 
 if TYPE_CHECKING:
@@ -79,29 +79,6 @@ def settings_of(complete: bool, scores: ScoreType) -> Settings:
     from citebed.evaluation.scoring.run_scores import Settings
 
     return Settings(complete=complete, score_type=scores)
-
-
-def style_of(format: str | None, as_json: bool, as_csv: bool) -> str:
-    """How to print it: a table unless told; --json and --csv are short for a format."""
-    asked = {"json": "--json"} if as_json else {}
-    if as_csv:
-        asked["csv"] = "--csv"
-    if format is not None:
-        asked.setdefault(format, f"--format {format}")
-    if len(asked) > 1:
-        raise CitebedError(f"{' and '.join(asked.values())} were given. Choose one.")
-    return next(iter(asked), "table")
-
-
-def say_all(lines: Iterable[str], style: str) -> None:
-    """Sentences under the table; on standard error where programs read the output."""
-    for line in lines:
-        typer.echo(line, err=style != "table")
-
-
-def print_rows(rows: Rows, style: str) -> None:
-    """Rows for programs: CSV, else JSON."""
-    (print_csv if style == "csv" else print_json)(rows)
 
 
 def check_queries(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from citebed.errors import UnknownName
-from citebed.files.writing import several_files
+from citebed.files.writing import several_files, write_whole
 from citebed.report.tables import text_width
 from citebed.text.identifiers import FreeIds
 
@@ -40,7 +40,12 @@ STYLE: dict[Any, Any] = {
     "svg.hashsalt": "citebed",
     "svg.fonttype": "none",
 }
-
+OPEN: dict[Any, Any] = {
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+}
+"""For figures without a frame around their panels."""
 
 _UNDATED: dict[str, Any] = {
     "svg": {"Date": None, "Creator": "citebed"},
@@ -124,6 +129,14 @@ class FileNames:
         each = (re.sub(r"[^\w.+@=-]+", "-", part).strip("-.") for part in parts)
         plain = "_".join(filter(None, each))[:120] or "figure"
         return self._names.take(plain)
+
+
+def draw_file(
+    make: Callable[[], Figure], path: str | Path, endings: Sequence[str], style: dict[Any, Any]
+) -> None:
+    """Draw a figure to a file by its ending: whole or not at all, and the same each time."""
+    ending = picture_ending(path, endings)
+    write_whole(Path(path), *drawn(make, ending, style=style, dpi=200))
 
 
 def picture_ending(path: str | Path, endings: Sequence[str]) -> str:

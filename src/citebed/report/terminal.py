@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table as Ruled
 
+    from citebed.collection.progress import Progress
     from citebed.report.tables import Table
 
 
@@ -83,6 +84,41 @@ def console(*, err: bool = False) -> Console:
                 yield part if text == part.text else part._replace(text=text)
 
     return Harmless(file=exact(sys.stderr if err else sys.stdout), stderr=err, highlight=False)
+
+
+@contextlib.contextmanager
+def progress_bar(quiet: bool = False, unit: str = "bytes") -> Iterator[Progress]:
+    """A bar on standard error, where somebody sees it."""
+    from citebed.collection.progress import Progress
+
+    if quiet or not (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        yield Progress()
+        return
+    from rich import progress as rich
+
+    amount = (
+        (rich.DownloadColumn(), rich.TransferSpeedColumn())
+        if unit == "bytes"
+        else (rich.MofNCompleteColumn(), rich.TextColumn("{task.fields[unit]}"))
+    )
+    columns = (
+        rich.TextColumn("{task.description:<9}"),
+        rich.BarColumn(),
+        *amount,
+        rich.TextColumn("left"),
+        rich.TimeRemainingColumn(),
+        rich.TimeElapsedColumn(),
+    )
+    with rich.Progress(*columns, console=console(err=True), transient=True) as bar:
+        task = bar.add_task("reading", total=None, unit=unit)
+
+        def step(name: str, total: int) -> None:
+            what, _, counted = name.partition(": ")
+            bar.update(task, description=what, unit=counted or unit)
+            if total:
+                bar.update(task, total=total, completed=0)
+
+        yield Progress(step=step, add=lambda amount: bar.advance(task, amount))
 
 
 def ruled(table: Table) -> Ruled:

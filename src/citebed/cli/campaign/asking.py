@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citebed.cli.campaign.options import Folder, campaign, open_folder
-from citebed.cli.output import AsJson
-from citebed.cli.qrels.judgement_sets import say
-from citebed.cli.scoring_options import print_rows
+from citebed.cli.output import AsJson, print_rows, say
 from citebed.errors import CitebedError
 from citebed.wording import count, printable
 

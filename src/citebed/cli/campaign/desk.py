@@ -8,9 +8,7 @@ from typing import Annotated
 import typer
 
 from citebed.cli.campaign.options import Folder, campaign, open_folder, print_table
-from citebed.cli.output import AsCsv, AsJson
-from citebed.cli.qrels.judgement_sets import say
-from citebed.cli.scoring_options import print_rows
+from citebed.cli.output import AsCsv, AsJson, print_rows, say
 from citebed.errors import CitebedError
 from citebed.wording import count, printable
 

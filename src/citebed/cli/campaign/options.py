@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.scoring_options import print_rows, style_of
+from citebed.cli.output import print_rows, style_of
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from citebed.cli.campaign.options import Folder, campaign, open_folder, print_table
-from citebed.cli.output import AsCsv, AsJson
-from citebed.cli.qrels.judgement_sets import say
-from citebed.cli.scoring_options import print_rows, style_of
+from citebed.cli.output import AsCsv, AsJson, print_rows, say, style_of
 from citebed.errors import UnknownName
 from citebed.wording import count, printable
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from citebed.cli.output import AsCsv, AsJson
+from citebed.cli.output import AsCsv, AsJson, print_rows, say, style_of
 from citebed.cli.qrels.judgement_stats import stats
-from citebed.cli.scoring_options import QrelsFile, Seed, print_rows, style_of
+from citebed.cli.scoring_options import QrelsFile, Seed
 from citebed.errors import CitebedError, FormatError
 from citebed.wording import count, printable
 
@@ -383,8 +383,3 @@ def _name(qrels: Qrels) -> str:
 def _amount(qrels: Qrels) -> str:
     queries = qrels.table["query_id"].n_unique()
     return f"{count(qrels.table.height, 'judgement')} of {count(queries, 'query')}"
-
-
-def say(text: str) -> None:
-    """A line for people, beside the results."""
-    typer.echo(text, err=True)

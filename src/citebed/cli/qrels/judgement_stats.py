@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from citebed.cli.output import AsCsv, AsJson
-from citebed.cli.scoring_options import print_rows, style_of
+from citebed.cli.output import AsCsv, AsJson, print_rows, style_of
 from citebed.errors import CitebedError
 from citebed.wording import printable
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from citebed.cli.output import is_given
-from citebed.cli.scoring_options import run_named, say_all
+from citebed.cli.output import is_given, say_all
+from citebed.cli.scoring_options import run_named
 
 if TYPE_CHECKING:
     from citebed.evaluation.scoring.comparing import Design

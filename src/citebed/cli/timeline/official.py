@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from citebed.cli.scoring_options import print_rows
+from citebed.cli.output import print_rows
 from citebed.wording import count
 
 if TYPE_CHECKING:

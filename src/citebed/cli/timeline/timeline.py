@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.output import AsCsv, AsJson, a_number, is_given
+from citebed.cli.output import AsCsv, AsJson, a_number, is_given, print_rows, style_of
 from citebed.cli.scoring_options import (
     Baseline,
     Correct,
@@ -19,8 +19,6 @@ from citebed.cli.scoring_options import (
     Seed,
     Test,
     check_queries,
-    print_rows,
-    style_of,
 )
 from citebed.cli.timeline.comparing import (
     COMPARING,

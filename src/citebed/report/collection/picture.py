@@ -16,9 +16,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from citebed.collection.lint.documents import EARLIEST
 from citebed.collection.statistics import CollectionStatistics, Passages, References
-from citebed.files.writing import write_whole
 from citebed.report.collection.table import short_name
-from citebed.report.drawing import INK, LIGHT, MARK, drawn, picture_ending
+from citebed.report.drawing import INK, LIGHT, MARK, OPEN, draw_file
 from citebed.wording import count
 
 ENDINGS = ("svg", "png", "pdf")
@@ -29,12 +28,10 @@ _BARS = 120
 """More bars than this are drawn as one outline."""
 
 _STYLE: dict[Any, Any] = {
+    **OPEN,
     "axes.titlepad": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
     "grid.color": _FAINT,
     "grid.linewidth": 0.5,
-    "legend.frameon": False,
     "legend.fontsize": 8,
     "svg.fonttype": "path",
 }
@@ -47,8 +44,7 @@ def draw(statistics: CollectionStatistics, path: str | Path) -> None:
     What the collection does not have is left out of the picture. The file is written whole or
     not at all, and the same statistics give the same file.
     """
-    ending = picture_ending(path, ENDINGS)
-    write_whole(Path(path), *drawn(lambda: _figure(statistics), ending, style=_STYLE, dpi=200))
+    draw_file(lambda: _figure(statistics), path, ENDINGS, _STYLE)
 
 
 def _figure(statistics: CollectionStatistics) -> Figure:

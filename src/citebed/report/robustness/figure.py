@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from citebed.errors import CitebedError
-from citebed.files.writing import write_whole
-from citebed.report.drawing import INK, drawn, panels, picture_ending
+from citebed.report.drawing import INK, OPEN, draw_file, panels, picture_ending
 from citebed.runs.tables import Floats
 from citebed.timeline.robustness import Setting, Simulation
 from citebed.wording import printable
@@ -23,8 +22,6 @@ _DASHES: tuple[Any, ...] = ("solid", (0, (4, 1.5)), (0, (1, 1.5)), (0, (6, 1.5, 
 _MARKS = (("o", INK), ("o", "white"), ("s", INK), ("s", "white"), ("^", INK), ("^", "white"))
 _COLUMNS = 3
 
-_STYLE = {"axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False}
-
 
 def draw_robustness(simulation: Simulation, path: str | Path) -> None:
     """Draw every measure's mean against θ to a file, SVG or PNG by its ending.
@@ -33,12 +30,12 @@ def draw_robustness(simulation: Simulation, path: str | Path) -> None:
     the lines of a panel lie upon each other, the measure does not depend on the size. The file
     is written whole or not at all, and the same study gives the same file.
     """
-    path, ending = Path(path), picture_ending(path, ENDINGS)
+    path = Path(path)
+    picture_ending(path, ENDINGS)
     if not path.parent.is_dir():
         where, what = printable(path.parent), printable(path.name)
         raise CitebedError(f"there is no folder '{where}' to draw '{what}' into.")
-    how: dict[str, Any] = {"style": _STYLE, "dpi": 200}
-    write_whole(path, *drawn(lambda: robustness_figure(simulation), ending, **how))
+    draw_file(lambda: robustness_figure(simulation), path, ENDINGS, OPEN)
 
 
 def robustness_figure(simulation: Simulation) -> Figure:

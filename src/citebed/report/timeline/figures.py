@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -61,19 +62,32 @@ _TOGETHER = 4
 """Up to so many systems share one panel; more get a panel each."""
 
 _PNG_DPI = 200
-_LINES: tuple[tuple[str, Any, str, str, float], ...] = (
-    (MARK, "solid", "o", MARK, 1.6),
-    (INK, (0, (4, 1.5)), "s", "white", 1.0),
-    (MARK, (0, (1, 1)), "^", MARK, 1.4),
-    (INK, (0, (7, 1.5, 1, 1.5)), "D", "white", 0.8),
-)
-"""For systems in one panel: colour, dashes, mark, its filling, and the line's width."""
 
+
+class Look(NamedTuple):
+    """How one of several systems is drawn, so that each is told apart in black and white."""
+
+    colour: str
+    dashes: Any
+    mark: str
+    filling: str = "white"
+    width: float = 1.3
+
+
+_FEW = (
+    Look(MARK, "solid", "o", MARK, 1.6),
+    Look(INK, (0, (4, 1.5)), "s", "white", 1.0),
+    Look(MARK, (0, (1, 1)), "^", MARK, 1.4),
+    Look(INK, (0, (7, 1.5, 1, 1.5)), "D", "white", 0.8),
+)
 # Colours that people with any colour vision tell apart (Okabe and Ito); each line has its own mark.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00")
-_DASHES: tuple[Any, ...] = ("solid", (0, (4, 1.5)))
-_MARKS = "os^Dv<P>XphH"
-_OVERLAID = len(_MARKS)
+_MANY = tuple(
+    Look(colour, dashes, mark)
+    for (dashes, colour), mark in zip(
+        product(("solid", (0, (4, 1.5))), _COLOURS), "os^Dv<P>XphH", strict=True
+    )
+)
 """Up to so many systems are laid over each other; of more, the best."""
 
 
@@ -191,7 +205,8 @@ def scores_picture(runs: Sequence[StreamScores], measure: Measure, names: FileNa
 
     def make() -> Figure:
         if len(runs) <= _TOGETHER:
-            return _together(title, [scores.run for scores in runs], series, measure)
+            names_of = [scores.run for scores in runs]
+            return _in_one_panel(title, names_of, series, measure, _FEW, 2.9)
         return _apart(title, _with_means(runs, measure), series, measure)
 
     return Picture("scores", names("scores", str(measure)), f"{title}: {said}.", make)
@@ -199,14 +214,15 @@ def scores_picture(runs: Sequence[StreamScores], measure: Measure, names: FileNa
 
 def overlay_picture(runs: Sequence[StreamScores], measure: Measure, names: FileNames) -> Picture:
     """All systems in one panel, as in figure 3 of the paper; of very many the best ones."""
-    shown = best_first(runs, measure)[:_OVERLAID]
+    shown = best_first(runs, measure)[: len(_MANY)]
     series = [steps(scores, measure) for scores in shown]
     labels = _with_means(shown, measure)
     which = "all" if len(shown) == len(runs) else f"the best {len(shown)} of {len(runs)}"
     title = f"{_over_time(measure, series[0])}: {which} systems"
 
     def make() -> Figure:
-        return _overlaid(title, labels, series, measure)
+        height = 3.4 + 0.16 * math.ceil(len(labels) / 2)
+        return _in_one_panel(title, labels, series, measure, _MANY, height)
 
     says = f"{title}, the best first, with their means: {'; '.join(labels)}."
     return Picture("scores", names("overlay", str(measure)), says, make)
@@ -231,47 +247,40 @@ def _step_line(found: Steps) -> tuple[Floats, Floats]:
     return np.repeat(days(found.bounds), 2)[1:-1], np.repeat(found.values, 2)
 
 
-def _together(title: str, runs: Sequence[str], series: Sequence[Steps], measure: Measure) -> Figure:
-    figure = Figure(figsize=(WIDTH, 2.9), layout="constrained")
-    axes = figure.subplots()
-    handles = []
-    for at, (run, found) in enumerate(zip(runs, series, strict=True)):
-        colour, dashes, mark, filling, width = _LINES[at]
-        line: dict[str, Any] = {"color": colour, "linestyle": dashes, "linewidth": width}
-        dots: dict[str, Any] = {"marker": mark, "markersize": 4, "markerfacecolor": filling}
-        axes.plot(*_step_line(found), **line)
-        middles = (days(found.bounds)[:-1] + days(found.bounds)[1:]) / 2
-        shown = _spread(found.values, at)
-        axes.plot(middles[shown], found.values[shown], color=colour, linestyle="", **dots)
-        handles.append(line_key(run, **line, **dots))
-    _score_axis(axes, series, measure)
-    axes.set_ylabel(str(measure))
-    axes.set_title(title)
-    legend_below(figure, handles, handlelength=4)
-    return figure
-
-
-def _overlaid(
-    title: str, labels: Sequence[str], series: Sequence[Steps], measure: Measure
+def _in_one_panel(
+    title: str,
+    labels: Sequence[str],
+    series: Sequence[Steps],
+    measure: Measure,
+    looks: Iterable[Look],
+    height: float,
 ) -> Figure:
-    rows = math.ceil(len(labels) / 2)
-    figure = Figure(figsize=(WIDTH, 3.4 + 0.16 * rows), layout="constrained")
+    """Systems laid over each other, each with the look of its line and marks."""
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
     axes = figure.subplots()
     handles = []
-    for at, (label, found) in enumerate(zip(labels, series, strict=True)):
-        colour, dashes = _COLOURS[at % len(_COLOURS)], _DASHES[at // len(_COLOURS)]
-        line: dict[str, Any] = {"color": colour, "linestyle": dashes, "linewidth": 1.3}
+    for at, (label, found, look) in enumerate(zip(labels, series, looks, strict=False)):
+        line: dict[str, Any] = {
+            "color": look.colour, "linestyle": look.dashes, "linewidth": look.width,
+        }  # fmt: skip
+        dots: dict[str, Any] = {
+            "marker": look.mark, "markersize": 4, "markerfacecolor": look.filling,
+        }  # fmt: skip
         axes.plot(*_step_line(found), **line)
-        middles = (days(found.bounds)[:-1] + days(found.bounds)[1:]) / 2
-        marks: dict[str, Any] = {"marker": _MARKS[at], "markersize": 4, "markerfacecolor": "white"}
         shown = _spread(found.values, at)
-        axes.plot(middles[shown], found.values[shown], color=colour, linestyle="", **marks)
-        handles.append(line_key(label, **line, **marks))
+        middles = _middles(found)[shown]
+        axes.plot(middles, found.values[shown], color=look.colour, linestyle="", **dots)
+        handles.append(line_key(label, **line, **dots))
     _score_axis(axes, series, measure)
     axes.set_ylabel(str(measure))
     axes.set_title(title)
     legend_below(figure, handles, handlelength=4)
     return figure
+
+
+def _middles(found: Steps) -> Floats:
+    bounds = days(found.bounds)
+    return (bounds[:-1] + bounds[1:]) / 2
 
 
 def _spread(values: Floats, at: int) -> list[int]:
@@ -321,10 +330,9 @@ def _panel(axes: Axes, found: Steps, span: tuple[Floats, Floats]) -> None:
     low, high = (np.repeat(end, 2) for end in span)
     axes.fill_between(x, low, high, where=~np.isnan(low), color=LIGHT, linewidth=0)
     axes.plot(x, y, color=INK, linewidth=1.2)
-    middles = (days(found.bounds)[:-1] + days(found.bounds)[1:]) / 2
     known = ~np.isnan(found.values)
     if known.sum() > 2:
-        across, scores = middles[known], found.values[known]
+        across, scores = _middles(found)[known], found.values[known]
         slope = theil_sen(across, scores)
         line = slope * across + np.median(scores - slope * across)
         axes.plot(across[[0, -1]], line[[0, -1]], color=MARK, linewidth=1.6, linestyle=(0, (5, 2)))
