@@ -22,7 +22,11 @@ from citebed.collection.formats.base import Chunk
 from citebed.drafts import Cited, Entry, Form, already_cited, parse_draft, pieces
 from citebed.drafts.references import entries_in
 from citebed.errors import CitebedError
+from citebed.evaluation.measures.grammar import measure
+from citebed.evaluation.measures.trec_names import trec_lines
+from citebed.judging.pooling_methods import read_method
 from citebed.retrieval.analysis.analysers import analyser_of
+from citebed.retrieval.pipeline import pipeline_of
 from citebed.text.anonymise import anonymise
 from citebed.text.hyphens import join_hyphens
 from citebed.text.identifiers import looks_like_url, normalise_doi
@@ -32,9 +36,11 @@ from citebed.text.markers import remove_markers
 from citebed.text.names import name_from_display
 from citebed.text.normalise import date_in, html_to_text, month_in, page_range
 from citebed.text.sentences import split_sentences
+from citebed.timeline.lengths import parse_length
 
 LENGTH = 50_000
 SECONDS = 5
+BEGINNING = "A wo-\nrd "
 
 SIGNS = (
     *"{}[]()$%&#@^_~`*<>|-.,;:!?'\"=+/0aAé漢 \t\n\f",
@@ -79,7 +85,7 @@ NUMBERED = (
 
 def long_texts() -> Iterator[tuple[str, str]]:
     for sign in SIGNS:
-        yield sign, "A wo-\nrd " + sign * (LENGTH // len(sign)) + "a"
+        yield sign, BEGINNING + sign * (LENGTH // len(sign)) + "a"
     for sign in NUMBERED:
         count = LENGTH // (len(sign) + 2)
         yield sign, "".join(sign % number for number in range(count))
@@ -106,6 +112,16 @@ DOCUMENTS = pl.DataFrame(
 
 def cited(text: str) -> object:
     return already_cited(Cited(keys=(text,), entries=(Entry("k", text),)), DOCUMENTS)
+
+
+def name(parse: Callable[[str], object]) -> Callable[[str], object]:
+    """What a text names, if anything: the text without the words that it begins with."""
+
+    def named(text: str) -> None:
+        with contextlib.suppress(CitebedError):
+            parse(text.removeprefix(BEGINNING))
+
+    return named
 
 
 READERS: dict[str, Callable[[str], object]] = {
@@ -137,6 +153,11 @@ READERS: dict[str, Callable[[str], object]] = {
     "SMART": read("smart", ".I 1\n.A\n"),
     "TREC": read("trec-documents", "<DOC><DOCNO>1</DOCNO><TEXT>", "</TEXT></DOC>"),
     "DOIs": read("dois"),
+    "measure": name(measure),
+    "trec_eval's measure": name(trec_lines),
+    "retrieval model": name(pipeline_of),
+    "length of slices": name(parse_length),
+    "pooling method": name(read_method),
 }
 
 

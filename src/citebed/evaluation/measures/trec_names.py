@@ -218,7 +218,7 @@ _BY_NAME = {each.name: each for each in TREC_MEASURES}
 # In any case, but for what would be another measure of ours: RBP is not trec_eval's rbp.
 _OURS = {name.lower() for name in MEASURES}
 _IN_ANY_CASE = {each.name.lower(): each for each in TREC_MEASURES if each.name not in _OURS}
-_FORM = re.compile(r"(?P<name>\w*?[A-Za-z]\w*?)[_.](?P<cutoff>[0-9]{1,18}(?:\.[0-9]{1,18})?)")
+_FORM = re.compile(r"(?P<name>\w+?)[_.](?P<cutoff>[0-9]{1,18}(?:\.[0-9]{1,18})?)")
 
 
 def by_level(name: str) -> bool:
