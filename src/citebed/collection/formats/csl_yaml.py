@@ -67,8 +67,8 @@ def _with_aliases(text: str, line: int) -> list[JsonObject | Problem] | None:
 
     if len(text) > _LONGEST:
         return None
-    loader = yaml.BaseLoader(text)
     try:
+        loader = yaml.BaseLoader(text)
         root = loader.get_single_node()
         listed = [root] if isinstance(root, yaml.SequenceNode) else _under_references(root)
         nodes = listed[0].value if listed else []
