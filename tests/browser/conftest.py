@@ -125,6 +125,8 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=service)
+    # On a machine with thirty things to do for each core a page may take over two minutes.
+    driver.command_executor.client_config.timeout = 600
     downloads = tmp_path_factory.mktemp("downloads")
     allowed = {"behavior": "allow", "downloadPath": str(downloads)}
     driver.execute_cdp_cmd("Browser.setDownloadBehavior", allowed)
