@@ -22,15 +22,17 @@ _MAGIC = bytes.fromhex("d9d505f920a163d7")
 def check_journal(database: Path) -> None:
     """Raise if the journal beside a database would have SQLite touch another file."""
     path = database.with_name(f"{database.name}-journal")
-    if not os.path.lexists(path):
-        return
     if not is_own(path):
         raise _refused(path, "it is not a plain file")
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(0, size - len(_MAGIC)))
-        if file.read() == _MAGIC:
-            raise _refused(path, "it names another file, which opening the database would delete")
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - len(_MAGIC)))
+            tail = file.read()
+    except FileNotFoundError:  # there is none, or another's transaction has ended since
+        return
+    if tail == _MAGIC:
+        raise _refused(path, "it names another file, which opening the database would delete")
 
 
 def _refused(path: Path, why: str) -> CitebedError:

@@ -131,9 +131,8 @@ def at_hand(path: Path) -> Iterator[Path]:
     temporary files are kept, which goes at the end; for a name that is not UTF-8 a link. Errors
     of format speak of what was given.
     """
-    kind = _checked(path)
-    is_file = stat.S_ISREG(kind.st_mode)
-    if is_file and printable(path) == os.fspath(path):
+    is_file = stat.S_ISREG(_checked(path).st_mode)
+    if is_at_hand(path):
         yield path
         return
     import shutil
@@ -152,6 +151,11 @@ def at_hand(path: Path) -> Iterator[Path]:
             if error.path != str(copy):
                 raise
             raise FormatError(path, error.line, error.what) from None
+
+
+def is_at_hand(path: Path) -> bool:
+    """Whether ``at_hand`` gives the file itself, so that nothing is left if reading is cut off."""
+    return path.is_file() and printable(path) == os.fspath(path)
 
 
 def _checked(path: Path) -> os.stat_result:

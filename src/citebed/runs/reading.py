@@ -26,7 +26,7 @@ import polars as pl
 from citebed.errors import CitebedError, FormatError
 from citebed.files.line_blocks import numbered_lines
 from citebed.files.parquet import read_parquet
-from citebed.files.reading import at_hand
+from citebed.files.reading import at_hand, is_at_hand
 from citebed.runs.tables import Qrels, Run, checked_columns, is_parquet
 from citebed.runs.trec_files import (
     DOC_HASH,
@@ -147,13 +147,16 @@ def _read(
 def read_runs(paths: Sequence[Path]) -> Iterator[Run]:
     """Runs one at a time, under names that tell them apart.
 
-    The first is begun at once, while a program that asks early loads what it scores them with.
+    The first is begun at once, while a program that asks early loads what it scores them with;
+    not where it must be copied first, since nobody would be there to remove the copy if it ends.
     """
     names = distinct_names(paths)
-    beside = ThreadPoolExecutor(1)
-    first = beside.submit(read_run, paths[0])
-    beside.shutdown(wait=False)
-    read = chain((each.result() for each in (first,)), map(read_run, paths[1:]))
+    read: Iterator[Run] = map(read_run, paths)
+    if is_at_hand(paths[0]):
+        beside = ThreadPoolExecutor(1)
+        first = beside.submit(read_run, paths[0])
+        beside.shutdown(wait=False)
+        read = chain((each.result() for each in (first,)), map(read_run, paths[1:]))
     return (replace(run, name=name) for run, name in zip(read, names, strict=True))
 
 

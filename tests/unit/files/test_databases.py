@@ -58,3 +58,19 @@ def test_a_journal_of_ones_own_is_taken(tmp_path: Path) -> None:
     again = sqlite3.connect(tmp_path / "b.sqlite")
     assert again.execute("SELECT x FROM t").fetchall() == [("before",)]
     again.close()
+
+
+def test_a_journal_may_go_while_it_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another thread's transaction ends, and its journal with it."""
+    journal = tmp_path / "x.sqlite-journal"
+    journal.write_bytes(b"")
+
+    def is_own(_: Path) -> bool:
+        journal.unlink()
+        return True
+
+    monkeypatch.setattr("citebed.files.databases.is_own", is_own)
+    check_journal(tmp_path / "x.sqlite")
+    assert not journal.exists()

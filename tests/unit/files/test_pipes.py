@@ -53,6 +53,19 @@ def test_a_run_from_a_pipe(text: bytes, pipe: Pipe) -> None:
     assert (run.name, run.source, run.tag) == ("x", path, "mine")
 
 
+def test_a_pipe_is_not_begun_before_the_judgements_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Else a copy would be left where temporary files are kept, by a program that has ended."""
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    (tmp_path / "x.qrels").write_bytes(b"q1 0 a one\n")
+    os.mkfifo(tmp_path / "x.run")  # which nobody writes to
+    assert main(["evaluate", str(tmp_path / "x.qrels"), str(tmp_path / "x.run")]) == 1
+    assert "x.qrels:1: the relevance 'one'" in capsys.readouterr().err
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
 def test_more_than_a_pipe_holds_at_once(pipe: Pipe) -> None:
     lines = b"".join(b"q%d 0 d%d 1\n" % (n, n) for n in range(20_000))
     assert read_qrels(pipe("x.qrels", lines)).table.height == 20_000

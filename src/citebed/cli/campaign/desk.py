@@ -172,9 +172,9 @@ def second(
 
     Example: citebed campaign second cr26 P05-1001-a1q1 "Ben Carr <ben@example.org>"
     """
-    from email.utils import parseaddr
+    from citebed.judging.papers import address_in
 
-    name, address = parseaddr(judge)
+    name, address = address_in(judge)
     if "@" not in address:
         raise CitebedError(f"'{judge}' is no judge: give \"Name <name@host>\".")
     if open_folder(folder).second_judge(query, name or address, address):

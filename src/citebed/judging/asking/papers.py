@@ -42,6 +42,8 @@ from citebed.wording import printable
 
 _ADDRESS = re.compile(r"[^\s@<>,;:\"()\[\]\\]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?")
 _MOST_BYTES = 64 << 20
+_LONGEST_ADDRESS = 320
+"""Characters that a name with its address may have; brackets in it are read by recursion."""
 
 
 class Author(NamedTuple):
@@ -164,10 +166,15 @@ def _paper(path: Path, line: int, row: Mapping[str, str], lookup: Lookup) -> Sou
     )
 
 
+def address_in(text: str) -> tuple[str, str]:
+    """Name and address of ``Name <name@host>``; two empty texts where it has none."""
+    return parseaddr(text) if len(text) <= _LONGEST_ADDRESS else ("", "")
+
+
 def _authors(path: Path, line: int, text: str) -> tuple[Author, ...]:
     authors: dict[str, Author] = {}
     for each in filter(str.strip, text.split(";")):
-        name, mail = parseaddr(each.strip()) if "@" in each else (each, "")
+        name, mail = address_in(each.strip()) if "@" in each else (each, "")
         name = fold(re.sub(r"[\x00-\x1f\x7f]+", " ", name).replace("<>", ""))
         if "@" in each and not _ADDRESS.fullmatch(mail):
             raise FormatError(path, line, f"'{each.strip()[:80]}'; expected Name <name@host>.")

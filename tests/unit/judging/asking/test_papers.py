@@ -76,6 +76,7 @@ def test_bibtex_has_authors_and_addresses_in_one_order(
         ("paper_id,title\nx,T\n", 2, "has no references"),
         ("paper_id,title,online,references\nx,T,soon,a\n", 2, "expected a date"),
         ("paper_id,title,authors,references\nx,T,Ada <ada@@x>,a\n", 2, "expected Name"),
+        (f"paper_id,title,authors,references\nx,T,a@x {'(' * 9999},a\n", 2, "expected Name"),
         (
             "paper_id,title,authors,references\nx,T,A <a@x.org>; B <A@x.org>,a\n",
             2,
