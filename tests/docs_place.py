@@ -95,7 +95,7 @@ def _sources(folder: Path) -> None:
     with resources.as_file(resources.files("citebed") / "demo") as demo:
         shutil.copy(demo / "landmarks.bib", folder / "library.bib")
         shutil.copytree(demo / "papers", folder / "papers")
-    for name in ("export.ris", "references.ris"):
+    for name in ("export.ris", "export.txt", "references.ris"):
         (folder / name).write_text(RIS)
     with zipfile.ZipFile(folder / "downloads.zip", "w") as archive:
         archive.write(folder / "library.bib", "library.bib")

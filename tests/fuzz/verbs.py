@@ -109,6 +109,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "--plot": (">plot.svg", ">plot.png", "!>plot.txt"),
     "--plots": (">plots",),
     "--figures": (">figures",),
+    "--html": (">page.html", "!>page.txt"),
     "--report": (">page.html",),
     "--skipped": (">skipped.txt",),
     "--append": (">refs.bib", ">new/out.bib", "!>out.txt"),
@@ -197,7 +198,7 @@ _CHANCES = {
     "timeline --official": 0.3,
 }
 _REQUIRED, _ARGUMENT, _OPTION, _ODD = 0.99, 0.9, 0.1, 0.15
-_NOT_DRAWN = ("demo", "serve", "campaign")
+_NOT_DRAWN = ("demo", "docs", "serve", "campaign")
 """What takes no files, serves without end, or works on a database; files of campaigns are read by
 targets of their own, and the verbs are run by tests of theirs."""
 
