@@ -101,12 +101,12 @@ def _figures(pictures: Sequence[Picture], kind: str) -> list[Figure]:
 
 
 def _facts(of: Timeline) -> list[str]:
-    cells, ledger = of.runs[0].cells, judged_ledger(of.runs[0].cells)
-    bounds = cells.slices.bounds
+    pairs, ledger = of.runs[0].pairs, judged_ledger(of.runs[0].pairs)
+    bounds = pairs.slices.bounds
     return [
-        f"Judgements {cells.truth.judged.name}: {ledger.queries:,} queries, {ledger.pairs:,} "
-        f"pairs of query and document judged, {int(cells.relevant.sum()):,} relevant in slices.",
-        f"Slices {cells.slices.kind}: {ledger.slices:,} from {format_time(int(bounds[0]))} to "
+        f"Judgements {pairs.qrels.name}: {ledger.queries:,} queries, {ledger.pairs:,} "
+        f"pairs of query and document judged, {int(pairs.relevant.sum()):,} relevant in slices.",
+        f"Slices {pairs.slices.kind}: {ledger.slices:,} from {format_time(int(bounds[0]))} to "
         f"{format_time(int(bounds[-1]))}, {ledger.slices - ledger.empty_slices:,} of them with "
         f"relevant documents; {ledger.cells:,} pairs of query and slice are scored.",
         *(
@@ -132,7 +132,7 @@ def _scores(of: Timeline, extras: Extras) -> dict[str, Any]:
         [
             *[Cell(scores.team)] * teams,
             Cell(scores.run, kind="name"),
-            *count_cells([len(scores.cells.queries)]),
+            *count_cells([len(scores.pairs.queries)]),
             *_means(of, scores.run),
         ]
         for scores in of.runs
@@ -230,16 +230,16 @@ def _trend_table(of: Timeline) -> Table:
 
 
 def _slices(runs: Sequence[StreamScores]) -> dict[str, Any]:
-    number = len(runs[0].cells.slices)
+    number = len(runs[0].pairs.slices)
     measures = runs[0].measures if number <= MOST_SLICES else ()
     tables = [(str(measure), _slice_table(runs, measure)) for measure in measures]
     return {"number_of_slices": number, "slices": tables}
 
 
 def _slice_table(runs: Sequence[StreamScores], measure: Measure) -> Table:
-    cells = runs[0].cells
-    queries = np.bincount(cells.slice, minlength=len(cells.slices))
-    relevant = np.bincount(cells.slice, cells.relevant, len(cells.slices)).astype(np.int64)
+    pairs = runs[0].pairs
+    queries = np.bincount(pairs.slice, minlength=len(pairs.slices))
+    relevant = np.bincount(pairs.slice, pairs.relevant, len(pairs.slices)).astype(np.int64)
     values = np.stack([scores.by_slice(measure) for scores in runs], axis=1)
     columns = [
         Column("slice", "its start, UTC", number=False),
@@ -249,11 +249,11 @@ def _slice_table(runs: Sequence[StreamScores], measure: Measure) -> Table:
     ]
     rows = [
         [
-            Cell(label, "partial" if cells.slices.partial[at] else "", kind="number"),
+            Cell(label, "partial" if pairs.slices.partial[at] else "", kind="number"),
             *count_cells((queries[at], relevant[at])),
             *(number_cell(float(value), ".4f") for value in values[at]),
         ]
-        for at, label in enumerate(cells.slices.labels)
+        for at, label in enumerate(pairs.slices.labels)
     ]
     return Table(f"{measure}, means over queries in each slice", columns, rows)
 

@@ -25,12 +25,12 @@ def systems_grid(timelines: Sequence[Timeline]) -> Grid:
     first = timelines[0]
     heads = _beside([_heads(each.runs[0], each.weights) for each in timelines])
     if len(timelines) > 1:
-        kinds = [each.cells.slices.kind for each in timelines] * (len(heads) // len(timelines))
+        kinds = [each.pairs.slices.kind for each in timelines] * (len(heads) // len(timelines))
         heads = [f"{head}, {kind}" for head, kind in zip(heads, kinds, strict=True)]
     rows = [
         [
             scores.run,
-            str(len(scores.cells.queries)),
+            str(len(scores.pairs.queries)),
             *_beside([mean_texts(each.table.filter(run=scores.run)) for each in timelines]),
         ]
         for scores in first.runs
@@ -54,7 +54,7 @@ def with_teams(grid: Grid, teams: Mapping[str, str]) -> Grid:
 
 def _heads(scores: StreamScores, weights: Sequence[str]) -> list[str]:
     """The columns of measures and weightings; in one slice there is nothing to weigh."""
-    if len(scores.cells.slices) == len(weights) == 1:
+    if len(scores.pairs.slices) == len(weights) == 1:
         return [str(measure) for measure in scores.measures]
     return [f"{measure}, {weight}" for measure in scores.measures for weight in weights]
 
@@ -63,7 +63,7 @@ def queries_grid(scores: StreamScores, weights: Sequence[str]) -> Grid:
     """A run's scores query by query, measures and weightings across."""
     pairs = [(measure, weight) for measure in scores.measures for weight in weights]
     columns = [map(_score, scores.by_query(measure, weight)) for measure, weight in pairs]
-    rows = [list(row) for row in zip(scores.cells.query_ids, *columns, strict=True)]
+    rows = [list(row) for row in zip(scores.pairs.query_ids, *columns, strict=True)]
     return Grid([f"{scores.run}, query", *_heads(scores, weights)], rows)
 
 
@@ -84,15 +84,15 @@ def kinds_grid(timeline: Timeline) -> Grid:
 
 def slices_grid(scores: StreamScores) -> Grid:
     """A run's scores slice by slice, with the queries and relevant documents in it."""
-    cells = scores.cells
+    pairs = scores.pairs
     head = [f"{scores.run}, slice", "queries", "relevant", *map(str, scores.measures)]
     columns = [scores.by_slice(measure) for measure in scores.measures]
     rows = []
-    for at, label in enumerate(cells.slices.labels):
-        inside = cells.slice == at
-        named = f"{label} (partial)" if cells.slices.partial[at] else label
+    for at, label in enumerate(pairs.slices.labels):
+        inside = pairs.slice == at
+        named = f"{label} (partial)" if pairs.slices.partial[at] else label
         values = [f"{column[at]:.4f}" if inside.any() else "–" for column in columns]
-        rows.append([named, str(inside.sum()), str(cells.relevant[inside].sum()), *values])
+        rows.append([named, str(inside.sum()), str(pairs.relevant[inside].sum()), *values])
     return Grid(head, rows)
 
 
@@ -182,7 +182,7 @@ def stability_sentences(runs: Sequence[StreamScores]) -> list[str]:
 
     Nothing is to say of one slice.
     """
-    if len(runs) < 3 or len(runs[0].cells.slices) == 1:
+    if len(runs) < 3 or len(runs[0].pairs.slices) == 1:
         return []
     return [
         stability_sentence(
