@@ -59,9 +59,9 @@ def held(number: int, same: bool, truth: dict[str, float]) -> np.ndarray:
         queries = scores.by_query("AP", weight)
         cells = crossed_cells(
             scores.of("AP"),
-            weights_of(weight, scores.cells),
-            scores.cells.query,
-            scores.cells.slice,
+            weights_of(weight, scores.pairs),
+            scores.pairs.query,
+            scores.pairs.slice,
         )
         how = {"samples": SAMPLES, "seed": number}
         reach = float(stdtrit(cells.fewest - 1, 0.975)) * cells.error

@@ -12,12 +12,13 @@ import numpy as np
 import polars as pl
 
 from citebed.report.timeline.figures import timeline_pictures
+from citebed.runs.reading import as_run
 from citebed.runs.times import DAY
 from citebed.timeline.scoring.measuring import slice_measures
-from citebed.timeline.scoring.stream_scores import StreamScores, measured_cells, score_stream
+from citebed.timeline.scoring.stream_scores import StreamScores, score_stream
+from citebed.timeline.scoring.topic_slices import topic_slices
 from citebed.timeline.slices import slices_of
-from citebed.timeline.streams.stream_runs import run_of
-from citebed.timeline.streams.truth import truth_of
+from citebed.timeline.streams.timed_qrels import timed_qrels
 
 START, DAYS, NOISE, SEED = 1_704_067_200, 112, 3, 11  # from 2024-01-01T00:00:00Z on
 BURST = range(63, 77)
@@ -42,8 +43,8 @@ def scored() -> list[StreamScores]:
                 rows.append((topic, f"{time}-{len(rows)}", time, int(at < number)))
     names = ["query_id", "doc_id", "time", "relevance"]
     table = pl.DataFrame(rows, schema=names, orient="row")
-    truth = truth_of(table, "made-up")
-    cells = measured_cells(truth, slices_of("7d", truth.range()))
+    qrels = timed_qrels(table, "made-up")
+    pairs = topic_slices(qrels, slices_of("7d", qrels.range()))
     day = (table["time"].to_numpy() - START) // DAY
     sights = {
         "steady": np.full(len(day), 1.6),
@@ -52,7 +53,7 @@ def scored() -> list[StreamScores]:
     }
     measures = slice_measures(["AP"])
     return [
-        score_stream(run_of(_seen(table, sight, rng), name), cells, measures)
+        score_stream(as_run(_seen(table, sight, rng), name), pairs, measures)
         for name, sight in sights.items()
     ]
 

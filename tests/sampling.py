@@ -74,7 +74,6 @@ SAMPLED = {
     "tests/unit/timeline/filters/test_leaving.py": 3,
     "tests/unit/timeline/filters/test_repeats.py": 3,
     "tests/unit/timeline/filters/test_restarting.py": 6,
-    "tests/unit/timeline/streams/test_run_readers_agree.py": 5,
 }
 """Files (or folders) of parametrised tests of which one case in so many is enough every time."""
 

@@ -58,10 +58,10 @@ from citebed.timeline.filters.learning import labels_of
 from citebed.timeline.filters.topics import read_topics
 from citebed.timeline.robustness import levels_of, settings_of
 from citebed.timeline.slices import read_boundaries, seconds_of
+from citebed.timeline.streams.run_sources import opened_runs
 from citebed.timeline.streams.stream_files import blocks, decode, file_source
-from citebed.timeline.streams.stream_runs import NotPlain, StreamRun, open_run, tables
+from citebed.timeline.streams.timed_qrels import read_timed_qrels
 from citebed.timeline.streams.times import read_times
-from citebed.timeline.streams.truth import read_truth
 
 
 class Reader(NamedTuple):
@@ -161,30 +161,14 @@ def _kba(read: Callable[..., Any]) -> Callable[[Path], Any]:
 
 
 def _stream_run(path: Path) -> None:
-    """A run as the timeline reads it, quickly where it can, against evaluation's reader."""
-    run = open_run(path)
-    if run.careful is None:
-        list(tables(run))
-        return
-    wanted = outcome(lambda: read_run(path).table.select(RUN.columns))
-    agree(outcome(lambda: _stream_table(run)), wanted, "two rooms")
-
-
-def _stream_table(run: StreamRun) -> pl.DataFrame | None:
-    try:
-        parts = [table.select(RUN.columns) for table in tables(run)]
-        lines = sum(part.height for part in parts)
-        if run.separators is None or run.separators() == RUN.gaps * lines:
-            return pl.concat(parts) if parts else None
-    except NotPlain:
-        pass
-    assert run.careful is not None
-    return pl.concat(run.careful()).select(RUN.columns).collect()
+    """A run as the timeline opens it, begun beside the rest and read again."""
+    with opened_runs(path) as (source,):
+        agree(source.read().table, source.read().table, "once and again")
 
 
 def _judged(path: Path) -> None:
     read_judged(path)
-    read_truth(path)
+    read_timed_qrels(path)
 
 
 # --- collections ----------------------------------------------------------------------------

@@ -186,7 +186,8 @@ def kba_run(path: Path, name: str) -> Run | None:
         what = "these are KBA's judgements, where a run should stand. Are the files in order?"
         raise FormatError(path, None, what)
     run = read_filter_run(path)
-    return Run(run.table.select(RUN.columns), name, tag=run.system or None, team=run.team)
+    rows, times = run.table.select(RUN.columns), run.table["time"]
+    return Run(rows, name, times=times, tag=run.system or None, team=run.team)
 
 
 # --- heads and blocks -----------------------------------------------------------------------

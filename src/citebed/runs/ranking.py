@@ -334,6 +334,15 @@ def codes_of(column: pl.Series, names: pl.Series) -> Ints:
     return joined["code"].fill_null(-1).to_numpy()
 
 
+def query_numbers(of: Qrels | Run, names: pl.Series) -> Ints:
+    """The place of each row's query among the names; -1 where it is none of them."""
+    codes = of.query_codes
+    firsts = _first_rows(codes)
+    place = np.empty(int(codes.max(initial=0)) + 1, np.int64)
+    place[codes[firsts]] = codes_of(of.rows["query_id"].gather(firsts).cast(pl.String), names)
+    return place[codes]
+
+
 # --- pairs of a query and a document as whole numbers ---------------------------------------
 
 

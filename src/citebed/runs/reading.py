@@ -129,11 +129,11 @@ def read_as_trec_eval(qrels: Path, run: Path) -> tuple[Qrels, Run]:
 
 def _read(
     path: Path, layout: Layout, source: Path
-) -> tuple[pl.DataFrame, str, Path, pl.Series | None]:
-    """The columns of a file, its name as a run's, the path that was given, and hashes."""
+) -> tuple[pl.DataFrame, str, Path, pl.Series | None, pl.Series | None]:
+    """The columns of a file, its name as a run's, the path that was given, hashes and times."""
     if not is_parquet(path):
         table = read_coded(path, layout)
-        return table.select(layout.columns), name_of(source), source, table[DOC_HASH]
+        return table.select(layout.columns), name_of(source), source, table[DOC_HASH], None
     table = read_parquet(path)
     try:
         checked = checked_columns(table, layout)
@@ -141,7 +141,13 @@ def _read(
         raise FormatError(path, None, str(error)) from None
     if not checked.height:
         raise FormatError(path, None, "the table has no rows.")
-    return checked, name_of(source), source, None
+    return checked, name_of(source), source, None, _times(table)
+
+
+def _times(table: pl.DataFrame) -> pl.Series | None:
+    """The times of a table that has some, as they are: only who needs them looks whether they are
+    any."""
+    return table["time"] if "time" in table.columns else None
 
 
 def read_runs(paths: Sequence[Path]) -> Iterator[Run]:
@@ -272,7 +278,8 @@ def as_run(data: Any, name: str = "run") -> Run:
         data = data.table
     if hasattr(data, "scoreddocs_iter"):
         data = data.scoreddocs_iter()
-    return Run(_table(data, RUN), name)
+    table = _converted(data, RUN)
+    return Run(checked_columns(table, RUN), name, times=_times(table))
 
 
 def as_runs(data: Any) -> Iterator[Run]:
@@ -323,13 +330,17 @@ def _is_row(data: Any) -> bool:
 
 
 def _table(data: Any, layout: Layout) -> pl.DataFrame:
+    return checked_columns(_converted(data, layout), layout)
+
+
+def _converted(data: Any, layout: Layout) -> pl.DataFrame:
     try:
-        return checked_columns(_converted(data, layout), layout)
+        return _as_frame(data, layout)
     except UnicodeEncodeError as error:
         raise CitebedError(f"{error.object!a} holds half a character; no table can.") from None
 
 
-def _converted(data: Any, layout: Layout) -> pl.DataFrame:
+def _as_frame(data: Any, layout: Layout) -> pl.DataFrame:
     if isinstance(data, pl.LazyFrame):
         return data.collect()
     if isinstance(data, pl.DataFrame):

@@ -6,10 +6,10 @@ Both are values: made once, checked once, never changed. Ids are strings.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import polars as pl
 
@@ -41,13 +41,15 @@ class _Rows:
     """Columns ``query_id``, ``doc_id`` and a number, as they were read or given.
 
     ``source`` is the file they came from, for messages; ``hashes`` those of the documents' ids,
-    where reading gave them.
+    where reading gave them. ``times`` are the documents' as they were given, where they were; a
+    query may be a number, for tables that are made here.
     """
 
     rows: pl.DataFrame
     name: str = ""
     source: Path | None = None
     hashes: pl.Series | None = None
+    times: pl.Series | None = None
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -59,12 +61,23 @@ class _Rows:
     @property
     def query_codes(self) -> Ints:
         """A number for each row's query; the same number is the same query within this table."""
-        return self.rows["query_id"].cast(pl.Categorical).to_physical().to_numpy()
+        queries = self.rows["query_id"]
+        if not queries.dtype.is_integer():
+            queries = queries.cast(pl.Categorical).to_physical()
+        return queries.to_numpy()
 
     @property
     def doc_hashes(self) -> Hashes:
         """The hashes of the documents' ids, row by row."""
         return (self.rows["doc_id"].hash() if self.hashes is None else self.hashes).to_numpy()
+
+    def only(self, chosen: pl.Series) -> Self:
+        """Some of the rows."""
+        hashes, times = (
+            None if column is None else column.filter(chosen)
+            for column in (self.hashes, self.times)
+        )
+        return replace(self, rows=self.rows.filter(chosen), hashes=hashes, times=times)
 
 
 @dataclass(frozen=True, eq=False)

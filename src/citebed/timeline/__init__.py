@@ -1,9 +1,9 @@
 """Timeline: streams cut into slices, scored slice by slice, and filters that run on them.
 
 ``citebed.timeline(judgements, runs, slices="7d")`` does all of it: this package can be called, and
-is then the function `citebed.timeline.timelines.timeline`. ``read_truth`` and ``slices_of`` make
-the cells of query and slice, ``score_stream`` scores a run in them, ``trend`` says whether it
-degrades, ``score_official`` is TREC KBA's own scoring.
+is then the function `citebed.timeline.timelines.timeline`. ``read_timed_qrels`` and ``slices_of``
+make ``topic_slices``, pairs of a topic and a slice, ``score_stream`` scores a run in them,
+``trend`` says whether it degrades, ``score_official`` is TREC KBA's own scoring.
 """
 
 # ruff: isort: skip_file
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     )
     from citebed.timeline.scoring.stream_scores import (
         StreamScores as StreamScores,
-        measured_cells as measured_cells,
         score_stream as score_stream,
+    )
+    from citebed.timeline.scoring.topic_slices import (
+        TopicSlices as TopicSlices,
+        topic_slices as topic_slices,
     )
     from citebed.timeline.scoring.trends import (
         mann_kendall as mann_kendall,
@@ -33,8 +36,10 @@ if TYPE_CHECKING:
     )
     from citebed.timeline.scoring.weights import weights_of as weights_of
     from citebed.timeline.slices import Slices as Slices, slices_of as slices_of
-    from citebed.timeline.streams.stream_runs import open_run as open_run
-    from citebed.timeline.streams.truth import Truth as Truth, read_truth as read_truth
+    from citebed.timeline.streams.timed_qrels import (
+        TimedQrels as TimedQrels,
+        read_timed_qrels as read_timed_qrels,
+    )
     from citebed.timeline.timelines import Timeline as Timeline, timeline as timeline
 
 __getattr__, __dir__ = names_on_first_use(__name__)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +23,13 @@ from citebed.timeline.scoring.ledger import (
     relevance_notes,
 )
 from citebed.timeline.scoring.measuring import DEFAULT_MEASURES, slice_measures
-from citebed.timeline.scoring.query_slices import Cells
-from citebed.timeline.scoring.stream_scores import StreamScores, measured_cells, score_stream
+from citebed.timeline.scoring.stream_scores import StreamScores, score_stream
+from citebed.timeline.scoring.topic_slices import TopicSlices, topic_slices
 from citebed.timeline.scoring.weights import weights_of
 from citebed.timeline.slices import slices_of, usual_slicing
-from citebed.timeline.streams.stream_runs import opened_runs
+from citebed.timeline.streams.run_sources import RunSource, opened_runs
+from citebed.timeline.streams.timed_qrels import Reading, judged_table, timed_qrels
 from citebed.timeline.streams.times import times_of
-from citebed.timeline.streams.truth import Reading, judged_table, truth_of
 
 if TYPE_CHECKING:
     from citebed.evaluation.scoring.run_scores import Resampling
@@ -60,9 +60,9 @@ class Timeline(Shown):
     units: str | None = "queries"
 
     @property
-    def cells(self) -> Cells:
+    def pairs(self) -> TopicSlices:
         """The pairs of query and slice that are scored."""
-        return self.runs[0].cells
+        return self.runs[0].pairs
 
     @cached_property
     def table(self) -> pl.DataFrame:
@@ -122,7 +122,7 @@ class Timeline(Shown):
         """A row a query: atemporal, unambiguous or ambiguous in time (`query_kinds`)."""
         from citebed.timeline.scoring.kinds import query_kinds
 
-        return query_kinds(self.cells)
+        return query_kinds(self.pairs)
 
     @cached_property
     def by_kind(self) -> pl.DataFrame:
@@ -141,7 +141,7 @@ class Timeline(Shown):
     def _trend(self, scores: StreamScores, measure: Measure) -> tuple[str, str, Trend]:
         from citebed.timeline.scoring.trends import trend
 
-        middles, values = scores.cells.slices.middles, scores.by_slice(measure)
+        middles, values = scores.pairs.slices.middles, scores.by_slice(measure)
         how: dict[str, Any] = {
             "level": self.level,
             "samples": self.samples or 1000,
@@ -159,9 +159,9 @@ class Timeline(Shown):
         """What a reader has to know of the judgements and slices, in sentences."""
         return [
             *(self.teams.notes() if self.teams else []),
-            *relevance_notes(self.cells.truth, self.runs[0].measures, self.graded),
-            *self.cells.slices.notes(),
-            *judged_ledger(self.cells).notes(),
+            *relevance_notes(self.pairs.qrels, self.runs[0].measures, self.graded),
+            *self.pairs.slices.notes(),
+            *judged_ledger(self.pairs).notes(),
         ]
 
     def run_notes(self) -> list[str]:
@@ -226,29 +226,38 @@ def timeline(  # noqa: PLR0913 (a notebook completes and checks them by name)
     timeline`` say.
     """
     known = times_of(times, utc=utc)
-    with opened_runs(runs, ahead=known is None) as opened:
-        truth = truth_of(*judged_table(judgements), known, Reading(assessors, rel))
+    with opened_runs(runs) as opened:
+        qrels = timed_qrels(*judged_table(judgements), known, Reading(assessors, rel))
         ends = (None if text is None else parse_time(text, utc=True) for text in (start, end))
-        over = truth.range(*ends)
+        over = qrels.range(*ends)
         usual = "all" if teams else usual_slicing(over)
-        cells = measured_cells(truth, slices_of(slices or usual, over, seed=seed, utc=utc))
+        pairs = topic_slices(qrels, slices_of(slices or usual, over, seed=seed, utc=utc))
         # What is wrong is better known before a long run is read.
         weights = tuple(dict.fromkeys([weight] if isinstance(weight, str) else weight))
         for each in weights:
-            weights_of(each, cells)
+            weights_of(each, pairs)
         if focus is not None:
-            cells.query_number(focus)
+            pairs.query_number(focus)
         if units is not None:
             from citebed.timeline.scoring.uncertainty import check_units
 
             check_units(units)
         chosen = slice_measures(measures)
-        score = partial(score_stream, times=known, threshold=threshold, graded=graded)
-        kept, best = opened, None
-        if teams:
+
+        def score(run: RunSource, pairs: TopicSlices, under: Sequence[Measure]) -> StreamScores:
+            return score_stream(run.read(), pairs, under, known, threshold, graded)
+
+        if not teams:
+            scored = tuple(score(run, pairs, chosen) for run in opened)
+            best = None
+        else:
             from citebed.timeline.scoring.teams import best_of_teams
 
-            batch = measured_cells(truth, slices_of("all", over))
-            kept, best = best_of_teams(opened, teams, lambda run: score(run, batch, chosen[:1]))
-        scored = tuple(score(run, cells, chosen) for run in kept)
+            batch = topic_slices(qrels, slices_of("all", over))
+            of_run, best = best_of_teams(opened, teams, lambda run: score(run, batch, chosen[:1]))
+            sources = {run.name: run for run in opened}
+            scored = tuple(
+                replace(score(sources[run], pairs, chosen), team=team)
+                for run, team in of_run.items()
+            )
     return Timeline(scored, weights, level, samples, seed, alpha, focus, graded, best, units)

@@ -27,12 +27,13 @@ from citebed.report.timeline.series import (
     steps,
     volume,
 )
+from citebed.runs.reading import as_run
 from citebed.runs.times import DAY
 from citebed.timeline.scoring.measuring import slice_measures
-from citebed.timeline.scoring.stream_scores import StreamScores, measured_cells, score_stream
+from citebed.timeline.scoring.stream_scores import StreamScores, score_stream
+from citebed.timeline.scoring.topic_slices import topic_slices
 from citebed.timeline.slices import slices_of
-from citebed.timeline.streams.stream_runs import run_of
-from citebed.timeline.streams.truth import truth_of
+from citebed.timeline.streams.timed_qrels import timed_qrels
 
 START = 1_704_067_200  # 2024-01-01T00:00:00Z
 AP = slice_measures(["AP"])[0]
@@ -55,11 +56,11 @@ def made(
 ) -> list[StreamScores]:
     judged = [(query, doc, time, 1) for query, doc, time, _ in rows(relevant)]
     names = ["query_id", "doc_id", "time"]
-    truth = truth_of(pl.DataFrame(judged, schema=[*names, "relevance"], orient="row"), "made")
-    cells = measured_cells(truth, slices_of(slicing, truth.range()))
+    truth = timed_qrels(pl.DataFrame(judged, schema=[*names, "relevance"], orient="row"), "made")
+    cells = topic_slices(truth, slices_of(slicing, truth.range()))
     return [
         score_stream(
-            run_of(pl.DataFrame(rows(found), schema=[*names, "score"], orient="row"), name),
+            as_run(pl.DataFrame(rows(found), schema=[*names, "score"], orient="row"), name),
             cells,
             [AP],
         )
@@ -82,7 +83,7 @@ def texts(svg: bytes) -> list[str]:
 
 
 def test_documents_are_counted_by_day() -> None:
-    cells = made(RELEVANT, RUNS)[0].cells
+    cells = made(RELEVANT, RUNS)[0].pairs
     assert volume(cells).counts.tolist() == [1, 4, 0, 1]
     assert volume(cells, "r").counts.tolist() == [0, 1, 0, 0]
     assert volume(cells).bounds.tolist() == [START + day * DAY for day in range(5)]
@@ -100,7 +101,7 @@ def test_documents_are_counted_by_day() -> None:
 def test_long_streams_are_counted_in_longer_units(
     days: int, unit: str, second: str, units: int
 ) -> None:
-    cells = made({"q": [("a", 0), ("b", days)]}, RUNS, "all")[0].cells
+    cells = made({"q": [("a", 0), ("b", days)]}, RUNS, "all")[0].pairs
     found = volume(cells)
     assert (found.unit, day_name(found.bounds[1]), len(found.counts)) == (unit, second, units)
     assert found.counts[[0, -1]].tolist() == [1, 1]
@@ -108,7 +109,7 @@ def test_long_streams_are_counted_in_longer_units(
 
 
 def test_days_after_the_last_judged_document_are_not_counted() -> None:
-    assert len(volume(made(RELEVANT, RUNS, "4d")[0].cells).counts) == 4
+    assert len(volume(made(RELEVANT, RUNS, "4d")[0].pairs).counts) == 4
 
 
 def test_a_moving_average_is_over_three_days_on_either_side() -> None:
@@ -119,7 +120,7 @@ def test_a_moving_average_is_over_three_days_on_either_side() -> None:
 
 
 def test_the_query_to_look_at_has_the_most_in_one_slice() -> None:
-    assert burstiest(made(RELEVANT, RUNS)[0].cells) == "q"
+    assert burstiest(made(RELEVANT, RUNS)[0].pairs) == "q"
 
 
 def test_a_slice_without_relevant_documents_is_a_gap() -> None:
@@ -189,7 +190,7 @@ def test_an_area_is_the_score(relevant: dict[str, dict[str, int]], data: st.Data
         whole = areas(scores, AP, weight, over=over)
         assert whole.widths.sum() == pytest.approx(1)
         assert whole.score == pytest.approx(scores.mean(AP, weight))
-        for query, score in zip(scores.cells.query_ids, scores.by_query(AP, weight), strict=True):
+        for query, score in zip(scores.pairs.query_ids, scores.by_query(AP, weight), strict=True):
             assert areas(scores, AP, weight, query, over).score == pytest.approx(score)
 
 
@@ -204,7 +205,7 @@ def test_very_many_slices_are_joined() -> None:
 
 
 def test_the_slices_and_their_relevant_documents() -> None:
-    cells = made(RELEVANT, RUNS)[0].cells
+    cells = made(RELEVANT, RUNS)[0].pairs
     assert cut_of(cells).relevant.tolist() == [1, 4, 0, 1]
     assert cut_of(cells, "r").relevant.tolist() == [0, 1, 0, 0]
     assert cut_of(cells).bounds.tolist() == [START + day * DAY for day in range(5)]
@@ -212,7 +213,7 @@ def test_the_slices_and_their_relevant_documents() -> None:
 
 def test_a_query_without_relevant_documents_is_an_error() -> None:
     with pytest.raises(UnknownName, match="nobody"):
-        volume(made(RELEVANT, RUNS)[0].cells, "nobody")
+        volume(made(RELEVANT, RUNS)[0].pairs, "nobody")
 
 
 # --- pictures -------------------------------------------------------------------------------

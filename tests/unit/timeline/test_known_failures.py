@@ -11,13 +11,14 @@ import pytest
 from tests.reference import timeline as reference
 from tests.reference.timeline import DAY, Judgement, Line
 
+from citebed.runs.reading import as_run
 from citebed.runs.tables import Ints
 from citebed.timeline.scoring.measuring import slice_measures
-from citebed.timeline.scoring.stream_scores import StreamScores, measured_cells, score_stream
+from citebed.timeline.scoring.stream_scores import StreamScores, score_stream
+from citebed.timeline.scoring.topic_slices import topic_slices
 from citebed.timeline.scoring.trends import stability, trend
 from citebed.timeline.slices import slices_of
-from citebed.timeline.streams.stream_runs import run_of
-from citebed.timeline.streams.truth import Truth, read_truth, truth_of
+from citebed.timeline.streams.timed_qrels import TimedQrels, read_timed_qrels, timed_qrels
 
 WEEK = 7 * DAY
 NOISE = 3
@@ -27,14 +28,14 @@ PAGE = (Path(__file__).parents[3] / "docs" / "timeline.md").read_text("utf-8")
 
 
 @pytest.fixture(scope="module", params=["kba 2012", "made up"])
-def truth(request: pytest.FixtureRequest) -> Truth:
+def truth(request: pytest.FixtureRequest) -> TimedQrels:
     """Real judgements with real bursts; and a stream of our own, which is there everywhere."""
     if request.param == "made up":
         return made_up()
-    return read_truth(request.getfixturevalue("kba_2012"))
+    return read_timed_qrels(request.getfixturevalue("kba_2012"))
 
 
-def made_up() -> Truth:
+def made_up() -> TimedQrels:
     """Thirty topics of thirteen weeks with a few relevant documents, and in two weeks many."""
     rng = np.random.default_rng(3)
     rows = []
@@ -46,17 +47,17 @@ def made_up() -> Truth:
             rows += [(f"t{topic:02}", f"{time}-{len(rows) + at}", int(time), 1 + at % 2)
                      for at, time in enumerate(times)]  # fmt: skip
     table = pl.DataFrame(rows, schema=["query_id", "doc_id", "time", "relevance"], orient="row")
-    return truth_of(table, "made-up")
+    return timed_qrels(table, "made-up")
 
 
 @pytest.fixture(scope="module")
-def systems(truth: Truth) -> dict[str, pl.DataFrame]:
+def systems(truth: TimedQrels) -> dict[str, pl.DataFrame]:
     return made_systems(truth)
 
 
-def in_bursts(truth: Truth, query: Ints, times: Ints) -> Any:
+def in_bursts(truth: TimedQrels, query: Ints, times: Ints) -> Any:
     """Whether each document comes in a burst of its entity."""
-    judged, start = truth.judged, int(truth.times.min()) // DAY * DAY
+    judged, start = truth, int(truth.times.min()) // DAY * DAY
     week = (truth.times - start) // WEEK
     counts = np.zeros((len(judged.query_ids), week.max() + 1))
     np.add.at(counts, (judged.query, week), judged.relevance > 0)
@@ -64,7 +65,7 @@ def in_bursts(truth: Truth, query: Ints, times: Ints) -> Any:
     return (counts > 1.2 * average[:, None])[query, (times - start) // WEEK]
 
 
-def made_systems(truth: Truth) -> dict[str, pl.DataFrame]:
+def made_systems(truth: TimedQrels) -> dict[str, pl.DataFrame]:
     """Each judged document comes with three others of its entity and week.
 
     A system sees each document through noise; ``sight`` is by how many standard deviations
@@ -72,7 +73,7 @@ def made_systems(truth: Truth) -> dict[str, pl.DataFrame]:
     documents as the entity's weeks have on average.
     """
     rng = np.random.default_rng(SEED)
-    judged, start = truth.judged, int(truth.times.min()) // DAY * DAY
+    judged, start = truth, int(truth.times.min()) // DAY * DAY
     week = (truth.times - start) // WEEK
     noise_times = start + np.tile(week, NOISE) * WEEK + rng.integers(0, WEEK, NOISE * len(week))
     query = np.tile(judged.query, NOISE + 1)
@@ -103,18 +104,18 @@ def made_systems(truth: Truth) -> dict[str, pl.DataFrame]:
 
 
 def scored(
-    truth: Truth, systems: dict[str, pl.DataFrame], slicing: str, graded: bool | None = None
+    truth: TimedQrels, systems: dict[str, pl.DataFrame], slicing: str, graded: bool | None = None
 ) -> dict[str, StreamScores]:
-    cells = measured_cells(truth, slices_of(slicing, truth.range()))
+    cells = topic_slices(truth, slices_of(slicing, truth.range()))
     measures = slice_measures(MEASURES)
     return {
-        name: score_stream(run_of(table, name), cells, measures, graded=graded)
+        name: score_stream(as_run(table, name), cells, measures, graded=graded)
         for name, table in systems.items()
     }
 
 
-def judgements_of(truth: Truth) -> list[Judgement]:
-    judged = truth.judged
+def judgements_of(truth: TimedQrels) -> list[Judgement]:
+    judged = truth
     queries = judged.query_ids.gather(judged.query)
     grades = judged.relevance.tolist()
     rows = zip(queries, judged.doc_ids, truth.times.tolist(), grades, strict=True)
@@ -123,12 +124,12 @@ def judgements_of(truth: Truth) -> list[Judgement]:
 
 def test_the_judgements_are_those_of_the_track(kba_2012: Path) -> None:
     """The figures that the data's own description gives."""
-    truth = read_truth(kba_2012)
+    truth = read_timed_qrels(kba_2012)
     assert truth.ledger.lines == 9925
     assert truth.ledger.several == 1401
     # All lines are of positives, so what assessors differ in is central against relevant.
     assert (truth.ledger.pairs, truth.ledger.disagree, truth.ledger.differ) == (8486, 0, 347)
-    assert len(truth.judged.query_ids) == 29
+    assert len(truth.query_ids) == 29
     rows = [line.split() for line in kba_2012.read_text("utf-8").splitlines()]
     lines = [Judgement(q, doc, int(doc.split("-")[0]), int(grade)) for q, doc, _, grade, _ in rows]
     assert sorted(judgements_of(truth)) == sorted(reference.merged(lines, "any-dissent-negative"))
@@ -136,7 +137,7 @@ def test_the_judgements_are_those_of_the_track(kba_2012: Path) -> None:
 
 @pytest.mark.parametrize(("slicing", "graded"), [("7d", None), ("7d", True), ("1d", None)])
 def test_scores_agree_with_plain_loops(
-    truth: Truth, systems: dict[str, pl.DataFrame], slicing: str, graded: bool | None
+    truth: TimedQrels, systems: dict[str, pl.DataFrame], slicing: str, graded: bool | None
 ) -> None:
     judgements = reference.shown_to("nDCG", judgements_of(truth), graded)
     length = {"7d": WEEK, "1d": DAY}[slicing]
@@ -155,7 +156,7 @@ def test_scores_agree_with_plain_loops(
 
 def test_the_scores_that_the_docs_give(kba_2012: Path) -> None:
     """Binary as in the paper, and graded; AP knows no grades."""
-    truth = read_truth(kba_2012)
+    truth = read_timed_qrels(kba_2012)
     systems = made_systems(truth)
     binary, graded = (scored(truth, systems, "7d", how)["noisy"] for how in (None, True))
     for measure, expected in (("nDCG@R", (0.6301, 0.5887)), ("AP", (0.6682, 0.6682))):
@@ -166,14 +167,14 @@ def test_the_scores_that_the_docs_give(kba_2012: Path) -> None:
 
 def test_silence_is_no_order_at_random(kba_2012: Path) -> None:
     """What the page of robustness says of a system that sees well in bursts only."""
-    truth = read_truth(kba_2012)
+    truth = read_timed_qrels(kba_2012)
     whole = made_systems(truth)["bursts only"]
-    query = np.tile(truth.judged.query, NOISE + 1)
+    query = np.tile(truth.query, NOISE + 1)
     silent = whole.filter(pl.Series(in_bursts(truth, query, whole["time"].to_numpy())))
-    cells = measured_cells(truth, slices_of("7d", truth.range()))
+    cells = topic_slices(truth, slices_of("7d", truth.range()))
     measures = slice_measures(["RescaledAUC", "RescaledAUC(empty=0)"])
     found = [
-        round(score_stream(run_of(table, "system"), cells, measures).mean(str(each), "uniform"), 3)
+        round(score_stream(as_run(table, "system"), cells, measures).mean(str(each), "uniform"), 3)
         for table in (whole, silent)
         for each in measures
     ]
@@ -181,7 +182,7 @@ def test_silence_is_no_order_at_random(kba_2012: Path) -> None:
 
 
 def test_weightings_order_the_systems_as_designed(
-    truth: Truth, systems: dict[str, pl.DataFrame]
+    truth: TimedQrels, systems: dict[str, pl.DataFrame]
 ) -> None:
     found = scored(truth, systems, "7d")
     for measure in MEASURES:
@@ -199,11 +200,11 @@ def test_weightings_order_the_systems_as_designed(
 
 @pytest.mark.parametrize("slicing", ["7d", "1d"])
 def test_the_trend_test_flags_the_degrading_system_only(
-    truth: Truth, systems: dict[str, pl.DataFrame], slicing: str
+    truth: TimedQrels, systems: dict[str, pl.DataFrame], slicing: str
 ) -> None:
     for name, scores in scored(truth, systems, slicing).items():
         for measure in MEASURES:
-            found = trend(scores.cells.slices.middles, scores.by_slice(measure), samples=200)
+            found = trend(scores.pairs.slices.middles, scores.by_slice(measure), samples=200)
             assert found.significant() == (name == "degrading"), (name, measure, found)
             if name == "degrading":
                 assert found.high < 0
@@ -211,7 +212,7 @@ def test_the_trend_test_flags_the_degrading_system_only(
 
 
 def test_rankings_of_these_systems_are_not_stable(
-    truth: Truth, systems: dict[str, pl.DataFrame]
+    truth: TimedQrels, systems: dict[str, pl.DataFrame]
 ) -> None:
     found = scored(truth, systems, "7d")
     by_slice = {name: scores.by_slice("AP") for name, scores in found.items()}

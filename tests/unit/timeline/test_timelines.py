@@ -99,7 +99,7 @@ def test_one_measure_and_values_of_the_house_are_taken_as_they_are() -> None:
     assert found.table.select("run", "measure", "value").rows() == [
         ("one", "AP", 1.0), ("two", "AP", 0.0),
     ]  # fmt: skip
-    assert found.cells.truth.judged.name == "mine"
+    assert found.pairs.qrels.name == "mine"
 
 
 def test_times_may_be_a_table_of_any_whole_numbers() -> None:

@@ -172,7 +172,7 @@ def second(
 
     Example: citebed campaign second cr26 P05-1001-a1q1 "Ben Carr <ben@example.org>"
     """
-    from citebed.judging.papers import address_in
+    from citebed.judging.asking.papers import address_in
 
     name, address = address_in(judge)
     if "@" not in address:

@@ -127,7 +127,7 @@ def write_look(
     if look.page:
         from citebed.files.writing import write_whole
 
-        judged = found.cells.truth.judged.name
+        judged = found.pairs.qrels.name
         title = f"{judged}: {count(len(found.runs), 'run')} over time"
         tests, design = compared or ((), Design())
         extras = Extras(official, tests, design, look.over)

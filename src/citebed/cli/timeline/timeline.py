@@ -216,7 +216,7 @@ def timeline(
     style = style_of(format, as_json, as_csv)
     _check_options(context, official, drawn=bool(report or plots))
     shown = _shown_of(style, (per_query, per_slice), trends, by_kind)
-    from citebed.timeline.streams.stream_runs import opened_runs
+    from citebed.timeline.streams.run_sources import opened_runs
 
     # Judgements are short, and are read while nothing else keeps the processors busy.
     judged = _judged(qrels)
@@ -226,7 +226,7 @@ def timeline(
     design = design_of(context, runs, baseline, (test, correct), alpha)
     if design:
         _check_rows(shown)
-    with opened_runs(runs, ahead=times is None and not official) as opened:
+    with opened_runs(runs) as opened:
         # The first run is being read while this is loaded.
         from citebed.timeline.timelines import timeline as scored_timeline
 
@@ -324,7 +324,7 @@ def _print(timelines: Sequence[Timeline], shown: _Shown, tests: Sequence[Compare
     for at, found in enumerate(timelines):
         err = shown.style != "table"
         if len(timelines) > 1 and not shown.machine:
-            typer.echo(f"Slices of {found.cells.slices.kind}:", err=err)
+            typer.echo(f"Slices of {found.pairs.slices.kind}:", err=err)
         if tests:
             print_compared(*tests[at], shown.style)
         if shown.trends and not shown.machine:
@@ -338,7 +338,7 @@ def _rows(
     """Rows for programs; where there are several slicings, each row says which it is of."""
     rows = []
     for at, found in enumerate(timelines):
-        slicing = {"slicing": found.cells.slices.kind} if len(timelines) > 1 else {}
+        slicing = {"slicing": found.pairs.slices.kind} if len(timelines) > 1 else {}
         of = [test.row() for test in tests[at][0]] if tests else _machine_rows(found, shown)
         rows += [{**row, **slicing} for row in of]
     return rows
@@ -371,7 +371,7 @@ def _print_details(found: Timeline, shown: _Shown) -> None:
             typer.echo(queries_table(scores, found.weights).written(shown.style))
         if shown.per_slice:
             by_slice = {str(measure): scores.by_slice(measure) for measure in scores.measures}
-            typer.echo(slices_table(scores.cells, by_slice, scores.run).written(shown.style))
+            typer.echo(slices_table(scores.pairs, by_slice, scores.run).written(shown.style))
     if shown.by_kind:
         typer.echo(kinds_table(found).written(shown.style))
 
@@ -379,7 +379,7 @@ def _print_details(found: Timeline, shown: _Shown) -> None:
 def _say_trends(found: Timeline, err: bool) -> None:
     from citebed.report.timeline.table import stability_sentences, trend_sentence
 
-    if len(found.cells.slices) == 1:
+    if len(found.pairs.slices) == 1:
         return  # the evaluation that knows no time
     said = (trend_sentence(*each, found.alpha) for each in found.trends_found)
     for sentence in (*dict.fromkeys(said), *stability_sentences(found.runs)):
@@ -392,9 +392,9 @@ def _say_notes(found: Timeline, err: bool) -> None:
 
     for note in (*found.notes(), *found.run_notes()):
         typer.echo(f"note: {note}", err=err)
-    slices = found.cells.slices
+    slices = found.pairs.slices
     typer.echo(
-        f"{count(len(found.cells.queries), 'query')} in {count(len(slices), 'slice')} from "
+        f"{count(len(found.pairs.queries), 'query')} in {count(len(slices), 'slice')} from "
         f"{format_time(slices.bounds[0])} to {format_time(slices.bounds[-1])}; "
         f"{count(len(found.runs), 'run')} of "
         f"{count(sum(scores.ledger.lines for scores in found.runs), 'document')}",

@@ -21,7 +21,7 @@ from citebed.runs.ranking import (
     spread,
     tie_groups,
 )
-from citebed.runs.tables import Flags, Floats, Ints
+from citebed.runs.tables import Flags, Floats, Hashes, Ints, Run
 
 _BITS, _CELLS = 22, 1 << 17
 _LAST = np.uint64((1 << _BITS) - 1)
@@ -183,7 +183,7 @@ def match(qrels: SortedQrels, ranked: Ranked) -> Rankings:
     retrieved = np.zeros(len(qrels.query_ids), np.int64)
     known = codes >= 0
     retrieved[codes[known]] = ranked.lengths[known]
-    row, judgement = _meet(qrels, ranked, codes)
+    row, judgement = judged_rows(qrels, ranked, codes)
     group = np.searchsorted(ranked.starts, row, "right") - 1
     query = codes[group]
     order = np.lexsort((row, query))
@@ -204,7 +204,7 @@ def match(qrels: SortedQrels, ranked: Ranked) -> Rankings:
     )
 
 
-def _meet(qrels: SortedQrels, ranked: Ranked, codes: Ints) -> tuple[Ints, Ints]:
+def judged_rows(qrels: SortedQrels, ranked: Ranked, codes: Ints) -> tuple[Ints, Ints]:
     """Rows of the run and of the judgements that are the same query and document.
 
     They are found by hash, and then compared letter by letter.
@@ -242,3 +242,102 @@ def _ties(ranked: Ranked, row: Ints) -> tuple[Ints, Ints]:
     some = some[row[some] < (begin + length)[at[some]]]
     first[some], size[some] = begin[at[some]], length[at[some]]
     return first, size
+
+
+# --- of a run that is in no order -------------------------------------------------------------
+
+
+def match_unordered(judged: SortedQrels, run: Run, query: Ints) -> Rankings:
+    """Lay a run beside the judgements without putting it in order.
+
+    ``query`` is the number of each row's query, -1 where nobody judged it. Nothing is sorted but
+    numbers: query and score packed into 64 bits, the score's last bits cut off. A judged
+    document's rank is how many numbers of its query are smaller; where numbers are equal, by a
+    true tie or because of what was cut off, those few documents are put in the one order.
+    """
+    queries = len(judged.query_ids)
+    row, judgement = _judged_unordered(judged, run, query)
+    scores = run.rows["score"].to_numpy()
+    shift = np.uint64((queries + 1).bit_length())
+    packed = _packed(np.where(query < 0, queries, query), scores, shift)
+    retrieved = np.bincount(query + 1, minlength=queries + 1)[1:]
+    rank, first, size = _places(packed, scores, run.rows["doc_id"], row)
+    begin = (np.cumsum(retrieved) - retrieved)[query[row]]
+    order = np.lexsort((rank, query[row]))
+    return Rankings(
+        query_ids=judged.query_ids,
+        in_run=retrieved > 0,
+        retrieved=retrieved,
+        query=query[row][order],
+        rank=(rank - begin)[order],
+        relevance=judged.relevance[judgement[order]],
+        tie_first=(first - begin)[order],
+        tie_size=size[order],
+        judged_query=judged.query,
+        judged_relevance=judged.relevance,
+    )
+
+
+def _judged_unordered(judged: SortedQrels, run: Run, query: Ints) -> tuple[Ints, Ints]:
+    """Rows of the run and of the judgements that are the same: by hash, then letter by letter."""
+    keys = run.doc_hashes ^ np.append(spread(np.arange(len(judged.query_ids))), np.uint64(0))[query]
+    seen = np.zeros(1 << _BITS, bool)
+    seen[judged.keys & _LAST] = True
+    some = np.flatnonzero(seen.take((keys & _LAST).view(np.int64)))
+    known = pl.DataFrame({"key": judged.keys}).with_row_index("judgement")
+    found = pl.DataFrame({"key": keys[some], "row": some}).join(known, on="key")
+    row, judgement = found["row"].to_numpy(), found["judgement"].to_numpy().astype(np.int64)
+    same = run.rows["doc_id"].gather(row) == judged.doc_ids.gather(judgement)
+    real = same.to_numpy() & (judged.query[judgement] == query[row])
+    return row[real], judgement[real]
+
+
+def _packed(query: Ints, score: Floats, shift: np.uint64) -> Hashes:
+    """Numbers that are smaller in earlier queries, and within a query for greater scores.
+
+    The bits of a float that is not negative are in the order of the numbers, those of a negative
+    one in the opposite order, and its highest bit is set. Adding 0 makes -0 and 0 the same.
+    """
+    sign, all_bits = np.uint64(1 << 63), np.uint64((1 << 64) - 1)
+    falling = ~(score + 0.0).view(np.uint64)
+    falling ^= np.where(score < 0, all_bits, sign) if (score < 0).any() else sign
+    falling >>= shift
+    packed = query.astype(np.uint64)
+    packed <<= np.uint64(64) - shift
+    packed |= falling
+    return packed
+
+
+def _places(
+    packed: Hashes, scores: Floats, doc_ids: pl.Series, row: Ints
+) -> tuple[Ints, Ints, Ints]:
+    """Of rows: the place among all in order, from 1, that of the first tied, and how many are."""
+    ordered, key = np.sort(packed), packed[row]
+    sorter = np.argsort(key)  # looked up in order they are found several times as quickly
+    first, after = np.empty((2, len(row)), np.int64)
+    first[sorter] = np.searchsorted(ordered, key[sorter], "left")
+    after[sorter] = np.searchsorted(ordered, key[sorter], "right")
+    rank, tie, size = first + 1, first + 1, np.ones(len(row), np.int64)
+    tied = np.flatnonzero(after - first > 1)
+    if not len(tied):
+        return rank, tie, size
+    wanted = pl.Series(np.unique(key[tied])).implode()
+    members = np.flatnonzero(pl.Series(packed).is_in(wanted).to_numpy())
+    table = pl.DataFrame(
+        {"key": packed[members], "score": scores[members], "doc_id": doc_ids.gather(members)}
+    ).with_columns(row=members)
+    table = table.sort("key", "score", "doc_id", descending=[False, True, True])
+    keys, values, rows = (table[name].to_numpy() for name in ("key", "score", "row"))
+    new_key = np.append(True, keys[1:] != keys[:-1])
+    group, same = _starts(new_key), _starts(new_key | np.append(True, values[1:] != values[:-1]))
+    sorter = np.argsort(rows)
+    at = sorter[np.searchsorted(rows, row[tied], sorter=sorter)]
+    rank[tied] += (np.arange(len(rows)) - group)[at]
+    tie[tied] += (same - group)[at]
+    size[tied] = np.bincount(same)[same[at]]
+    return rank, tie, size
+
+
+def _starts(new: Flags) -> Ints:
+    """For each row, where the stretch of equal rows that it is in starts."""
+    return np.maximum.accumulate(np.where(new, np.arange(len(new)), 0))

@@ -53,8 +53,8 @@ from citebed.report.timeline.series import (
     volume,
 )
 from citebed.runs.tables import Floats
-from citebed.timeline.scoring.query_slices import Cells
 from citebed.timeline.scoring.stream_scores import StreamScores
+from citebed.timeline.scoring.topic_slices import TopicSlices
 from citebed.timeline.scoring.trends import theil_sen
 from citebed.wording import count
 
@@ -131,9 +131,9 @@ def timeline_pictures(
     one slice. ``pairs`` are the runs to lay side by side, by name; else the best with those next
     to it. ``over`` says what slices are as wide as there: as they last, or as they weigh.
     """
-    cells, names = runs[0].cells, FileNames()
-    places = [None] if len(cells.queries) == 1 else [None, focus or burstiest(cells)]
-    found = [volume_picture(cells, place, names) for place in places]
+    topics, names = runs[0].pairs, FileNames()
+    places = [None] if len(topics.queries) == 1 else [None, focus or burstiest(topics)]
+    found = [volume_picture(topics, place, names) for place in places]
     for measure in runs[0].measures:
         found.append(scores_picture(runs, measure, names))
         if len(runs) > _TOGETHER:
@@ -155,9 +155,9 @@ def best_pairs(
 # --- relevant documents by day --------------------------------------------------------------
 
 
-def volume_picture(cells: Cells, query: str | None, names: FileNames) -> Picture:
+def volume_picture(topics: TopicSlices, query: str | None, names: FileNames) -> Picture:
     """Relevant documents per day, their average over seven days, and how time is cut."""
-    found, cut = volume(cells, query), cut_of(cells, query)
+    found, cut = volume(topics, query), cut_of(topics, query)
     top = int(found.counts.argmax())
     whose = "all queries" if query is None else query
     since = "on" if found.unit == "day" else f"in the {found.unit} from"
@@ -167,7 +167,7 @@ def volume_picture(cells: Cells, query: str | None, names: FileNames) -> Picture
         f"{found.counts[top]}, {since} {day_name(found.bounds[top])}. Cut into "
         f"{count(len(cut.relevant), 'slice')}, {int((cut.relevant == 0).sum()):,} of them without "
         "relevant documents"
-        f"{'; the last is partial' if cells.slices.partial[-1] else ''}."
+        f"{'; the last is partial' if topics.slices.partial[-1] else ''}."
     )
 
     def make() -> Figure:
@@ -199,7 +199,7 @@ def scores_picture(runs: Sequence[StreamScores], measure: Measure, names: FileNa
         f"{scores.run} from {of[0]:.3f} in the first slice to {of[-1]:.3f} in the last"
         for scores, of in zip(runs, known, strict=True)
     )
-    if runs[0].cells.slices.partial[-1]:
+    if runs[0].pairs.slices.partial[-1]:
         said += "; the last slice is partial"
     title = _over_time(measure, series[0])
 
@@ -349,7 +349,7 @@ def areas_picture(
     over: Over = "time",
 ) -> Picture:
     """Two systems under each weighting, as areas that are their scores."""
-    measure, cells = runs[0].measures[0], runs[0].cells
+    measure, topics = runs[0].measures[0], runs[0].pairs
     pairs = [
         Pair(weight, *(areas(scores, measure, weight, query, over) for scores in runs))
         for weight in weights
@@ -360,7 +360,7 @@ def areas_picture(
     says = f"{measure} of {first} less that of {second}, {whose}: {said}."
     plot = AreasPlot(
         title=lines_of(f"{measure}: {whose}", 70), runs=(first, second), measure=measure,
-        pairs=pairs, over=over, volume=volume(cells, query), cut=cut_of(cells, query),
+        pairs=pairs, over=over, volume=volume(topics, query), cut=cut_of(topics, query),
     )  # fmt: skip
     name = names("areas", str(measure), f"{first}-{second}", query or "")
     return Picture("areas", name, says, plot.figure)

@@ -82,12 +82,12 @@ def _figures(pictures: Sequence[Picture], kind: str) -> list[Figure]:
 
 
 def _facts(of: Timeline) -> list[str]:
-    cells, ledger = of.runs[0].cells, judged_ledger(of.runs[0].cells)
-    bounds = cells.slices.bounds
+    pairs, ledger = of.runs[0].pairs, judged_ledger(of.runs[0].pairs)
+    bounds = pairs.slices.bounds
     return [
-        f"Judgements {cells.truth.judged.name}: {ledger.queries:,} queries, {ledger.pairs:,} "
-        f"pairs of query and document judged, {int(cells.relevant.sum()):,} relevant in slices.",
-        f"Slices {cells.slices.kind}: {ledger.slices:,} from {format_time(int(bounds[0]))} to "
+        f"Judgements {pairs.qrels.name}: {ledger.queries:,} queries, {ledger.pairs:,} "
+        f"pairs of query and document judged, {int(pairs.relevant.sum()):,} relevant in slices.",
+        f"Slices {pairs.slices.kind}: {ledger.slices:,} from {format_time(int(bounds[0]))} to "
         f"{format_time(int(bounds[-1]))}, {ledger.slices - ledger.empty_slices:,} of them with "
         f"relevant documents; {ledger.cells:,} pairs of query and slice are scored.",
         *(
@@ -147,7 +147,7 @@ def _trends(of: Timeline) -> dict[str, Any]:
 
 
 def _slices(runs: Sequence[StreamScores]) -> dict[str, Any]:
-    number = len(runs[0].cells.slices)
+    number = len(runs[0].pairs.slices)
     measures = runs[0].measures if number <= MOST_SLICES else ()
     tables = [(str(measure), _slice_table(runs, measure)) for measure in measures]
     return {"number_of_slices": number, "slices": tables}
@@ -155,7 +155,7 @@ def _slices(runs: Sequence[StreamScores]) -> dict[str, Any]:
 
 def _slice_table(runs: Sequence[StreamScores], measure: Measure) -> Table:
     scores = {each.run: each.by_slice(measure) for each in runs}
-    table = slices_table(runs[0].cells, scores)
+    table = slices_table(runs[0].pairs, scores)
     return replace(table, caption=f"{measure}, means over queries in each slice")
 
 

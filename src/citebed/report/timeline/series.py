@@ -11,8 +11,8 @@ import numpy as np
 from citebed.evaluation.measures.base import Measure
 from citebed.runs.tables import Flags, Floats, Ints
 from citebed.runs.times import DAY
-from citebed.timeline.scoring.query_slices import Cells
 from citebed.timeline.scoring.stream_scores import StreamScores
+from citebed.timeline.scoring.topic_slices import TopicSlices
 from citebed.timeline.scoring.weights import weights_of
 
 WINDOW = 7
@@ -43,21 +43,21 @@ class Volume(NamedTuple):
     unit: str
 
 
-def volume(cells: Cells, query: str | None = None) -> Volume:
+def volume(pairs: TopicSlices, query: str | None = None) -> Volume:
     """The relevant documents of each UTC day, of one query or of all together.
 
     Days are from the first to the last on which a document in the slices was judged, whatever
     its query.
     """
-    truth = cells.truth
-    inside = cells.slices.of(truth.times) >= 0
-    times = truth.times[inside]
+    qrels = pairs.qrels
+    inside = pairs.slices.of(qrels.times) >= 0
+    times = qrels.times[inside]
     first, last = int(times.min()) // DAY, int(times.max()) // DAY
-    kept = (truth.judged.relevance > 0) & inside
+    kept = (qrels.relevance > 0) & inside
     if query is not None:
-        kept &= truth.judged.query == cells.query_number(query)
+        kept &= qrels.query == pairs.query_number(query)
     unit, bounds = _units(first, last)
-    counts = np.histogram(truth.times[kept] // DAY, bounds)[0]
+    counts = np.histogram(qrels.times[kept] // DAY, bounds)[0]
     return Volume(bounds * DAY, counts, moving_average(counts), unit)
 
 
@@ -81,10 +81,10 @@ def moving_average(counts: Ints, window: int = WINDOW) -> Floats:
     return np.asarray((sums[high] - sums[low]) / (high - low))
 
 
-def burstiest(cells: Cells) -> str:
+def burstiest(pairs: TopicSlices) -> str:
     """The query with the most relevant documents in one slice: the one to look at for bursts."""
-    number = int(cells.query[int(np.argmax(cells.relevant))])
-    return str(cells.truth.judged.query_ids[number])
+    number = int(pairs.query[int(np.argmax(pairs.relevant))])
+    return str(pairs.qrels.query_ids[number])
 
 
 class Cut(NamedTuple):
@@ -94,13 +94,13 @@ class Cut(NamedTuple):
     relevant: Ints
 
 
-def cut_of(cells: Cells, query: str | None = None) -> Cut:
+def cut_of(pairs: TopicSlices, query: str | None = None) -> Cut:
     """The slices with their relevant documents, of one query or of all together."""
-    kept = np.ones(len(cells), bool)
+    kept = np.ones(len(pairs), bool)
     if query is not None:
-        kept = cells.query == cells.query_number(query)
-    relevant = np.bincount(cells.slice[kept], cells.relevant[kept], len(cells.slices))
-    return Cut(cells.slices.filled, relevant.astype(np.int64))
+        kept = pairs.query == pairs.query_number(query)
+    relevant = np.bincount(pairs.slice[kept], pairs.relevant[kept], len(pairs.slices))
+    return Cut(pairs.slices.filled, relevant.astype(np.int64))
 
 
 # --- scores ---------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ class Steps(NamedTuple):
 
 def steps(scores: StreamScores, measure: Measure) -> Steps:
     """A system's mean over queries in each slice, nan in slices without relevant documents."""
-    values, bounds = scores.by_slice(measure), scores.cells.slices.filled
+    values, bounds = scores.by_slice(measure), scores.pairs.slices.filled
     joined = math.ceil(len(values) / _MOST_SLICES)
     starts = np.arange(0, len(values), joined)
     known = ~np.isnan(values)
@@ -172,7 +172,7 @@ def areas(
     means over queries. The area is the score either way, also where many slices are joined.
     """
     weights, parts = _by_slice(scores, measure, weight, query)
-    slices, bounds = scores.cells.slices, scores.cells.slices.filled
+    slices, bounds = scores.pairs.slices, scores.pairs.slices.filled
     if over == "time":
         kept, widths = np.arange(len(weights)), np.diff(bounds) / (bounds[-1] - bounds[0])
     else:
@@ -190,11 +190,11 @@ def _by_slice(
     scores: StreamScores, measure: Measure, weight: str, query: str | None
 ) -> tuple[Floats, Floats]:
     """Each slice's weight and what it contributes, of one query or as means over all."""
-    cells = scores.cells
-    share = weights_of(weight, cells) / (len(cells.queries) if query is None else 1)
+    pairs = scores.pairs
+    share = weights_of(weight, pairs) / (len(pairs.queries) if query is None else 1)
     if query is not None:
-        share = np.where(cells.query == cells.query_number(query), share, 0.0)
-    weights, parts = np.zeros((2, len(cells.slices)))
-    np.add.at(weights, cells.slice, share)
-    np.add.at(parts, cells.slice, share * scores.of(measure))
+        share = np.where(pairs.query == pairs.query_number(query), share, 0.0)
+    weights, parts = np.zeros((2, len(pairs.slices)))
+    np.add.at(weights, pairs.slice, share)
+    np.add.at(parts, pairs.slice, share * scores.of(measure))
     return weights, parts

@@ -24,8 +24,8 @@ from citebed.report.tables import (
 )
 from citebed.runs.tables import Floats
 from citebed.timeline.scoring.kinds import KINDS
-from citebed.timeline.scoring.query_slices import Cells
 from citebed.timeline.scoring.stream_scores import StreamScores
+from citebed.timeline.scoring.topic_slices import TopicSlices
 from citebed.timeline.scoring.trends import Stability, Trend, stability
 from citebed.timeline.scoring.uncertainty import UNITS_DRAWN, StreamComparison
 from citebed.timeline.timelines import Timeline
@@ -55,17 +55,17 @@ def systems_table(timelines: Sequence[Timeline]) -> Table:
     first = timelines[0]
     columns = [
         Column("run", "run", left=True, kind="name"),
-        Column("queries", lambda of: _queries(len(of.cells.queries))),
+        Column("queries", lambda of: _queries(len(of.pairs.queries))),
     ]
     means = [dict(_means(each)) for each in timelines]
     pairs = product(first.runs[0].measures, first.weights)
     for at, (measure, weight) in enumerate(pairs):
         title = f"{about(measure)} Slices weighted: {weight}."
         for each, of_runs in zip(timelines, means, strict=True):
-            head, alone = f"{measure}, {weight}", len(each.cells.slices) == len(each.weights) == 1
+            head, alone = f"{measure}, {weight}", len(each.pairs.slices) == len(each.weights) == 1
             short = str(measure) if alone else head
             if len(timelines) > 1:
-                short += f", {each.cells.slices.kind}"
+                short += f", {each.pairs.slices.kind}"
             columns.append(Column(head, partial(_mean, of_runs, at), "", title, short=short))
     caption = "Means over queries of the weighted means over slices"
     if first.units:
@@ -99,7 +99,7 @@ def with_teams(columns: Sequence[Column], teams: Mapping[str, str]) -> Sequence[
 
 def _heads(scores: StreamScores, weights: Sequence[str]) -> list[str]:
     """The columns of measures and weightings; in one slice there is nothing to weigh."""
-    if len(scores.cells.slices) == len(weights) == 1:
+    if len(scores.pairs.slices) == len(weights) == 1:
         return [str(measure) for measure in scores.measures]
     return [f"{measure}, {weight}" for measure in scores.measures for weight in weights]
 
@@ -107,7 +107,7 @@ def _heads(scores: StreamScores, weights: Sequence[str]) -> list[str]:
 def queries_table(scores: StreamScores, weights: Sequence[str]) -> Table:
     """A run's scores query by query, measures and weightings across."""
     columns = (scores.by_query(*pair) for pair in product(scores.measures, weights))
-    return scores_by_query(scores.run, scores.cells.query_ids, _heads(scores, weights), columns)
+    return scores_by_query(scores.run, scores.pairs.query_ids, _heads(scores, weights), columns)
 
 
 def kinds_table(timeline: Timeline) -> Table:
@@ -121,25 +121,25 @@ def kinds_table(timeline: Timeline) -> Table:
     return text_table(head, [[*names, *values] for names, values in rows.items()], range(3))
 
 
-def slices_table(cells: Cells, scores: Mapping[str, Floats], of: str = "") -> Table:
+def slices_table(pairs: TopicSlices, scores: Mapping[str, Floats], of: str = "") -> Table:
     """Slices down, with the queries and relevant documents in each; scores across, by name."""
-    queries = np.bincount(cells.slice, minlength=len(cells.slices))
-    relevant = np.bincount(cells.slice, cells.relevant, len(cells.slices)).astype(np.int64)
+    queries = np.bincount(pairs.slice, minlength=len(pairs.slices))
+    relevant = np.bincount(pairs.slice, pairs.relevant, len(pairs.slices)).astype(np.int64)
     columns = [
         Column(
-            "slice", lambda at: _slice(cells, at), "", "its start, UTC", left=True,
+            "slice", lambda at: _slice(pairs, at), "", "its start, UTC", left=True,
             short=f"{of}, slice", kind="number",
         ),
         Column("queries", lambda at: _queries(queries[at]), "", "with relevant documents in it"),
         Column("relevant", lambda at: _queries(relevant[at]), "", "documents"),
         *(Column(name, values.tolist().__getitem__, ".4f") for name, values in scores.items()),
     ]  # fmt: skip
-    return table_of(columns, range(len(cells.slices)))
+    return table_of(columns, range(len(pairs.slices)))
 
 
-def _slice(cells: Cells, at: int) -> Cell:
-    label = cells.slices.labels[at]
-    if not cells.slices.partial[at]:
+def _slice(pairs: TopicSlices, at: int) -> Cell:
+    label = pairs.slices.labels[at]
+    if not pairs.slices.partial[at]:
         return Cell(label)
     return Cell(label, "partial", line=f"{label} (partial)")
 
@@ -276,7 +276,7 @@ def stability_sentences(runs: Sequence[StreamScores]) -> list[str]:
 
     Nothing is to say of one slice.
     """
-    if len(runs) < 3 or len(runs[0].cells.slices) == 1:
+    if len(runs) < 3 or len(runs[0].pairs.slices) == 1:
         return []
     return [
         stability_sentence(

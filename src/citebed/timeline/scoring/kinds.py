@@ -15,24 +15,24 @@ import polars as pl
 
 from citebed.runs.tables import Ints
 from citebed.timeline.bursts import bursting
-from citebed.timeline.scoring.query_slices import Cells
 from citebed.timeline.scoring.stream_scores import StreamScores
+from citebed.timeline.scoring.topic_slices import TopicSlices
 
 ATEMPORAL, UNAMBIGUOUS, AMBIGUOUS, FEW = KINDS = ("atemporal", "unambiguous", "ambiguous", "few")
 FEWEST = 5
 """So many relevant documents tell how they come."""
 
 
-def query_kinds(cells: Cells) -> pl.DataFrame:
+def query_kinds(pairs: TopicSlices) -> pl.DataFrame:
     """``query_id``, ``kind``, ``episodes`` and ``relevant`` of each query with relevant documents.
 
     Time goes from the start of the first slice to the end of the stream.
     """
-    judged, times = cells.truth.judged, cells.truth.times
-    kept = (judged.relevance > 0) & (cells.slices.of(times) >= 0)
-    ends = int(cells.slices.bounds[0]), int(cells.slices.filled[-1])
+    judged, times = pairs.qrels, pairs.qrels.times
+    kept = (judged.relevance > 0) & (pairs.slices.of(times) >= 0)
+    ends = int(pairs.slices.bounds[0]), int(pairs.slices.filled[-1])
     rows = []
-    for number, name in zip(cells.queries.tolist(), cells.query_ids, strict=True):
+    for number, name in zip(pairs.queries.tolist(), pairs.query_ids, strict=True):
         of_query = np.sort(times[kept & (judged.query == number)])
         number_of = episodes(of_query, *ends)
         rows.append((name, _kind(len(of_query), number_of), number_of, len(of_query)))

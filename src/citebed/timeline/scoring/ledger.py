@@ -10,11 +10,11 @@ import numpy as np
 from citebed.evaluation.measures import RescaledAUC
 from citebed.evaluation.measures.base import Measure
 from citebed.evaluation.measures.rankings import Rankings
-from citebed.timeline.scoring.judged_ranks import Placing
+from citebed.runs.tables import Ints, Run
 from citebed.timeline.scoring.measuring import uses_grades
-from citebed.timeline.scoring.query_slices import Cells
-from citebed.timeline.streams.tally import Skipped
-from citebed.timeline.streams.truth import Truth
+from citebed.timeline.scoring.topic_slices import TopicSlices
+from citebed.timeline.streams.timed_qrels import TimedQrels
+from citebed.timeline.streams.topic_runs import Skipped
 from citebed.wording import count
 
 
@@ -57,29 +57,31 @@ class JudgedLedger(NamedTuple):
         return [note for note, number in found.items() if number]
 
 
-def judged_ledger(cells: Cells) -> JudgedLedger:
+def judged_ledger(pairs: TopicSlices) -> JudgedLedger:
     """Count what the judgements give."""
-    truth, queries = cells.truth, len(cells.truth.judged.query_ids)
-    with_relevant = len(cells.queries)
+    qrels, slices = pairs.qrels, pairs.slices
+    with_relevant = len(pairs.queries)
     return JudgedLedger(
-        queries=queries,
-        empty_queries=queries - with_relevant,
-        slices=len(cells.slices),
-        empty_slices=len(cells.slices) - len(np.unique(cells.slice)),
-        cells=len(cells),
-        empty_cells=with_relevant * len(cells.slices) - len(cells),
-        pairs=truth.ledger.pairs,
-        outside=int((cells.slices.of(truth.times) < 0).sum()),
-        several=truth.ledger.several,
-        disagree=truth.ledger.disagree,
-        differ=truth.ledger.differ,
-        untimed=truth.ledger.untimed,
+        queries=len(qrels.query_ids),
+        empty_queries=len(qrels.query_ids) - with_relevant,
+        slices=len(slices),
+        empty_slices=len(slices) - len(np.unique(pairs.slice)),
+        cells=len(pairs),
+        empty_cells=with_relevant * len(slices) - len(pairs),
+        pairs=qrels.ledger.pairs,
+        outside=int((slices.of(qrels.times) < 0).sum()),
+        several=qrels.ledger.several,
+        disagree=qrels.ledger.disagree,
+        differ=qrels.ledger.differ,
+        untimed=qrels.ledger.untimed,
     )
 
 
-def relevance_notes(truth: Truth, measures: Sequence[Measure], graded: bool | None) -> list[str]:
+def relevance_notes(
+    qrels: TimedQrels, measures: Sequence[Measure], graded: bool | None
+) -> list[str]:
     """Whether grades count, in a sentence; nothing is to say where all relevant have the same."""
-    relevant = truth.judged.relevance[truth.judged.relevance > 0]
+    relevant = qrels.relevance[qrels.relevance > 0]
     if not len(relevant) or relevant.min() == relevant.max():
         return []
     grades = f"grades {relevant.min()} to {relevant.max()}"
@@ -169,21 +171,23 @@ def none_judged(runs: Sequence[str], documents: int, hint: str) -> str:
     )
 
 
-def run_ledger(run: str, placing: Placing, found: Rankings, skipped: Skipped) -> RunLedger:
-    """Count what a run gave, with the rankings found in it."""
-    left_out = skipped.unjudged + skipped.untimed + placing.early_or_late + placing.elsewhere
+def run_ledger(
+    run: Run, skipped: Skipped, pair: Ints, rankings: Rankings, pairs: TopicSlices
+) -> RunLedger:
+    """Count what a run gave: ``pair`` is that of each of its documents that could be used."""
+    outside, elsewhere = (int((pair == code).sum()) for code in (-2, -1))
     return RunLedger(
-        run=run,
+        run=run.name,
         lines=skipped.lines,
-        measured=skipped.lines - left_out,
-        judged=len(found.rank),
-        elsewhere=placing.elsewhere,
-        outside=placing.early_or_late,
+        measured=len(pair) - outside - elsewhere,
+        judged=len(rankings.rank),
+        elsewhere=elsewhere,
+        outside=outside,
         unjudged=skipped.unjudged,
         unjudged_queries=len(skipped.queries),
         untimed=skipped.untimed,
-        cells=len(placing.cells),
-        silent=int((found.retrieved == 0).sum()),
-        examples=tuple(sorted(skipped.queries)[:3]),
-        alike=(placing.example or "", str(placing.cells.truth.judged.doc_ids[0])),
+        cells=len(pairs),
+        silent=int((rankings.retrieved == 0).sum()),
+        examples=skipped.queries[:3],
+        alike=("".join(run.rows["doc_id"].head(1)), str(pairs.qrels.doc_ids[0])),
     )

@@ -11,22 +11,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any, NamedTuple, Self
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError
+from citebed.evaluation.measures.rankings import judged_rows
 from citebed.runs.assessors import OFFICIAL
 from citebed.runs.kba_files import HIGHEST
-from citebed.runs.tables import Floats, Ints
+from citebed.runs.ranking import Ranked, SortedQrels, check_twice, codes_of, rank
+from citebed.runs.tables import Floats, Ints, Run
 from citebed.timeline.scoring.ledger import none_judged
-from citebed.timeline.scoring.repeated_pairs import RepeatedPairs, check_repeats
-from citebed.timeline.streams.stream_runs import StreamRun, opened_runs, without_times
-from citebed.timeline.streams.tally import RunLines, Skipped, tally
+from citebed.timeline.streams.run_sources import opened_runs
+from citebed.timeline.streams.timed_qrels import Reading, judged_table, timeless_qrels
 from citebed.timeline.streams.times import times_of
-from citebed.timeline.streams.truth import Reading, Truth, judged_table, timeless_truth
+from citebed.timeline.streams.topic_runs import Skipped, known_again, topic_run
 from citebed.wording import count
 
 LEVELS = {"central": 2, "central+relevant": 1}
@@ -109,63 +110,43 @@ def _over(above: Floats | Ints, below: Floats | Ints) -> Floats:
 # --- counting -------------------------------------------------------------------------------
 
 
-class _Counting(RepeatedPairs):
-    """How many positives, negatives and unjudged documents have a confidence above each cut-off.
+class _Counts(NamedTuple):
+    """How many positives of each level, judged documents and documents have so many cut-offs
+    below their confidence: entities down."""
 
-    ``reached`` has a row an entity: how many documents have so many cut-offs below their
-    confidence. Positives of each level come first, then what is judged, then everything.
-    """
+    positive: dict[str, Ints]
+    judged: Ints
+    everything: Ints
 
-    def __init__(self, truth: Truth, cutoffs: Ints) -> None:
-        super().__init__()
-        self.truth = truth
-        self.cutoffs = cutoffs
-        shape = (len(truth.judged.query_ids), len(cutoffs) + 1)
-        self.positive = {name: np.zeros(shape, np.int64) for name in LEVELS}
-        self.judged = np.zeros(shape, np.int64)
-        self.everything = np.zeros(shape, np.int64)
-        self.lowest, self.highest = np.inf, -np.inf
-
-    def add(self, batch: RunLines) -> None:
-        """Count the documents of a batch."""
-        super().add(batch)
-        if not len(batch.score):
-            return
-        self.lowest = min(self.lowest, float(batch.score.min()))
-        self.highest = max(self.highest, float(batch.score.max()))
-        below = np.searchsorted(self.cutoffs, batch.score, "left")
-        self._count(self.everything, batch.query, below)
-        grade = self.truth.judged.relevance[batch.judgement]
-        row = batch.row[grade >= 0]  # below stands, in TREC's form, what nobody judged
-        query, below, grade = batch.query[row], below[row], grade[grade >= 0]
-        self._count(self.judged, query, below)
-        for name, level in LEVELS.items():
-            self._count(self.positive[name], query[grade >= level], below[grade >= level])
-
-    def absorb(self, other: Self) -> None:
-        """Add what another one counted."""
-        super().absorb(other)
-        self.lowest = min(self.lowest, other.lowest)
-        self.highest = max(self.highest, other.highest)
-        self.judged += other.judged
-        self.everything += other.everything
-        for name in LEVELS:
-            self.positive[name] += other.positive[name]
-
-    @staticmethod
-    def _count(into: Ints, query: Ints, below: Ints) -> None:
-        width = into.shape[1]
-        into += np.bincount(query * width + below, minlength=into.size).reshape(into.shape)
-
-    def confusion(self, level: str, unjudged_negative: bool) -> Confusion:
+    def confusion(self, qrels: SortedQrels, level: str, unjudged_negative: bool) -> Confusion:
         """The counts at every cut-off."""
         tp = _accepted(self.positive[level])
         returned = _accepted(self.everything if unjudged_negative else self.judged)
-        judged = self.truth.judged
-        positives = np.bincount(
-            judged.query, judged.relevance >= LEVELS[level], len(judged.query_ids)
-        ).astype(np.int64)
-        return Confusion(tp, returned - tp, positives[:, None] - tp)
+        positives = np.bincount(qrels.query, qrels.relevance >= LEVELS[level], len(qrels.query_ids))
+        return Confusion(tp, returned - tp, positives.astype(np.int64)[:, None] - tp)
+
+
+def _counts(qrels: SortedQrels, ranked: Ranked, cutoffs: Ints) -> _Counts:
+    shape = (len(qrels.query_ids), len(cutoffs) + 1)
+    below = np.searchsorted(cutoffs, ranked.scores, "left")
+
+    def count(query: Ints, below: Ints) -> Ints:
+        numbers = np.bincount(query * shape[1] + below, minlength=shape[0] * shape[1])
+        return numbers.reshape(shape)
+
+    entity = codes_of(ranked.query_ids, qrels.query_ids)
+    row, judgement = judged_rows(qrels, ranked, entity)
+    grade = qrels.relevance[judgement]
+    row, judgement = row[grade >= 0], judgement[grade >= 0]  # below stands what nobody judged
+    query, grade = qrels.query[judgement], grade[grade >= 0]
+    return _Counts(
+        {
+            name: count(query[grade >= level], below[row][grade >= level])
+            for name, level in LEVELS.items()
+        },
+        count(query, below[row]),
+        count(np.repeat(entity, ranked.lengths), below),
+    )
 
 
 def _accepted(reached: Ints) -> Ints:
@@ -259,8 +240,8 @@ def cutoffs_of(step: int) -> Ints:
 
 
 def score_official(
-    run: StreamRun,
-    truth: Truth,
+    run: Run,
+    qrels: SortedQrels,
     *,
     step: int = 1,
     unjudged_negative: bool = False,
@@ -272,19 +253,21 @@ def score_official(
     ``require_positives`` leaves out entities without positives (True) or not (False); as
     published figures differ by it, both are given unless one is asked for. Times play no part.
     """
-    run = without_times(run)
     cutoffs = cutoffs_of(step)
-    counted, skipped = tally(run, truth.judged, None, partial(_Counting, truth, cutoffs))
-    check_repeats(run, truth.judged, None, counted.suspects())
-    if counted.lowest <= 0 or counted.highest > HIGHEST:
+    topics = topic_run(run, qrels)
+    ranked = rank(topics.run)
+    check_twice(ranked)
+    lowest, highest = ranked.scores.min(initial=np.inf), ranked.scores.max(initial=-np.inf)
+    if lowest <= 0 or highest > HIGHEST:
         raise CitebedError(
-            f"{run.name}: scores go from {counted.lowest:g} to {counted.highest:g}; the official "
+            f"{run.name}: scores go from {lowest:g} to {highest:g}; the official "
             f"scoring needs confidences above 0 and up to {HIGHEST}. Rescale them."
         )
+    counted = _counts(qrels, ranked, cutoffs)
     rows, by_entity = [], {}
-    names = truth.judged.query_ids.to_numpy()
+    names = qrels.query_ids.to_numpy()
     for level in LEVELS:
-        counts = counted.confusion(level, unjudged_negative)
+        counts = counted.confusion(qrels, level, unjudged_negative)
         kept = np.flatnonzero((counts.positives > 0) | (not require_positives))
         by_entity[level] = names[kept].tolist(), counts.of(kept)
         for entities, needs in ENTITIES.items():
@@ -292,7 +275,9 @@ def score_official(
             if require_positives in (None, needs) and len(chosen):
                 rows += _rows((run.name, level, entities), counts.of(chosen), cutoffs)
     judged = int(counted.judged.sum())
-    return OfficialScores(run.name, pl.concat(rows), skipped, judged, by_entity, run.team)
+    return OfficialScores(
+        run.name, pl.concat(rows), topics.skipped, judged, by_entity, run.team or ""
+    )
 
 
 def _rows(kind: tuple[str, str, str], counts: Confusion, cutoffs: Ints) -> list[pl.DataFrame]:
@@ -382,11 +367,11 @@ def official_timeline(  # noqa: PLR0913 (a notebook completes and checks them by
     known = times_of(times, utc=utc)
     # For all grades at once, what the rule "any" says is the highest.
     reading = Reading("max" if assessors == "any" else assessors)
-    truth = timeless_truth(*judged_table(judgements), reading, known)
+    qrels = timeless_qrels(*judged_table(judgements), reading, known)
     how: dict[str, Any] = {
         "step": step, "unjudged_negative": unjudged_negative,
         "require_positives": require_positives,
     }  # fmt: skip
     with opened_runs(runs) as opened:
-        scored = (score_official(without_times(run, known), truth, **how) for run in opened)
-        return OfficialTimeline(tuple(scored))
+        read = (run.read() if known is None else known_again(run.read(), known) for run in opened)
+        return OfficialTimeline(tuple(score_official(run, qrels, **how) for run in read))

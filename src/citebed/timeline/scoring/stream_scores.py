@@ -8,9 +8,7 @@ slice i and the relevant ones in it, and P(i|q) a weighting.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,18 +16,14 @@ import polars as pl
 
 from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure
-from citebed.runs.tables import Floats
-from citebed.runs.times import format_time
-from citebed.timeline.scoring.judged_ranks import Placing
+from citebed.evaluation.measures.rankings import match_unordered
+from citebed.runs.ranking import spread
+from citebed.runs.tables import Floats, Hashes, Run, duplicate
 from citebed.timeline.scoring.ledger import RunLedger, run_ledger
-from citebed.timeline.scoring.measuring import slice_measures, slice_values
-from citebed.timeline.scoring.query_slices import Cells, cells_of
-from citebed.timeline.scoring.repeated_pairs import check_repeats
+from citebed.timeline.scoring.measuring import SET_BASED, slice_measures, slice_values
+from citebed.timeline.scoring.topic_slices import TopicSlices
 from citebed.timeline.scoring.weights import weights_of
-from citebed.timeline.slices import Slices
-from citebed.timeline.streams.stream_runs import StreamRun
-from citebed.timeline.streams.tally import tally
-from citebed.timeline.streams.truth import Truth
+from citebed.timeline.streams.topic_runs import TopicRun, timed, topic_run
 
 ALL = "all"
 ROWS = {
@@ -45,20 +39,20 @@ ROWS = {
 
 @dataclass(frozen=True, eq=False)
 class StreamScores:
-    """A run's scores: one row of ``values`` a measure, one column a cell.
+    """A run's scores: one row of ``values`` a measure, one column a pair of topic and slice.
 
     ``team`` is whose run it is, where it says so; its rows say it then.
     """
 
     run: str
     measures: tuple[Measure, ...]
-    cells: Cells
+    pairs: TopicSlices
     values: Floats
     ledger: RunLedger
     team: str = ""
 
     def of(self, measure: Measure | str) -> Floats:
-        """The scores of all cells under a measure."""
+        """The scores of all pairs under a measure."""
         (wanted,) = slice_measures([measure])
         if wanted not in self.measures:
             raise CitebedError(f"{self.run} was not scored under {wanted}.")
@@ -66,11 +60,11 @@ class StreamScores:
 
     def by_query(self, measure: Measure | str, weight: str) -> Floats:
         """Each query's score, in the order of the queries with relevant documents."""
-        return self.cells.per_query(self.of(measure) * weights_of(weight, self.cells))
+        return self.pairs.per_query(self.of(measure) * weights_of(weight, self.pairs))
 
     def by_slice(self, measure: Measure | str) -> Floats:
         """Each slice's mean over the queries with relevant documents in it; nan without."""
-        return self.cells.means_by_slice(self.of(measure))
+        return self.pairs.means_by_slice(self.of(measure))
 
     def mean(self, measure: Measure | str, weight: str) -> float:
         """The mean over the queries with at least one relevant document in a slice."""
@@ -86,7 +80,7 @@ class StreamScores:
 
     def queries(self, weights: Sequence[str]) -> pl.DataFrame:
         """One row a measure, weighting and query."""
-        names = self.cells.query_ids.to_list()
+        names = self.pairs.query_ids.to_list()
         return self._table(
             (str(measure), name, ALL, weight, value)
             for measure in self.measures
@@ -99,7 +93,7 @@ class StreamScores:
 
         ``partial`` is a slice of which the stream has only a part.
         """
-        labels = self.cells.slices.labels
+        labels = self.pairs.slices.labels
         return self._sliced(
             (str(measure), ALL, label, None, value)
             for measure in self.measures
@@ -109,10 +103,10 @@ class StreamScores:
 
     def slice_queries(self) -> pl.DataFrame:
         """One row a measure, query and slice: every score there is."""
-        labels, names = self.cells.slices.labels, self.cells.truth.judged.query_ids.to_list()
+        labels, names = self.pairs.slices.labels, self.pairs.qrels.query_ids.to_list()
         pairs = [
             (names[query], labels[at])
-            for query, at in zip(self.cells.query.tolist(), self.cells.slice.tolist(), strict=True)
+            for query, at in zip(self.pairs.query.tolist(), self.pairs.slice.tolist(), strict=True)
         ]
         return self._sliced(
             (str(measure), *pair, None, value)
@@ -125,48 +119,54 @@ class StreamScores:
         return table.with_columns(team=pl.lit(self.team)) if self.team else table
 
     def _sliced(self, rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
-        slices = self.cells.slices
+        slices = self.pairs.slices
         cut = [label for label, part in zip(slices.labels, slices.partial, strict=True) if part]
         return self._table(rows).with_columns(partial=pl.col("slice").is_in(cut))
 
 
 def score_stream(
-    run: StreamRun,
-    cells: Cells,
+    run: Run,
+    pairs: TopicSlices,
     measures: Sequence[Measure],
     times: pl.DataFrame | None = None,
     threshold: float | None = None,
     graded: bool | None = None,
 ) -> StreamScores:
-    """Score one run, read in batches.
+    """Score one run.
 
     ``times`` are as for the judgements. Measures of sets look at documents with a score above
     ``threshold``; without one, at all. ``graded`` says whether grades count (`uses_grades`).
     """
-    judged = cells.truth.judged
-    placing, skipped = tally(run, judged, times, partial(Placing, cells, threshold))
-    with ThreadPoolExecutor(1) as beside:  # they need not wait for each other
-        suspects = beside.submit(placing.suspects)
-        everything, accepted = placing.rankings()
-    check_repeats(run, judged, times, suspects.result())
+    topics, time = timed(topic_run(run, pairs.qrels), times)
+    pair = pairs.of(topics.query, time)
+    _refuse_twice(topics)
+    everything = accepted = match_unordered(pairs.pair_qrels, topics.run, np.maximum(pair, -1))
+    if threshold is not None and any(isinstance(each, SET_BASED) for each in measures):
+        above = topics.run.rows["score"] > threshold
+        chosen = np.maximum(pair, -1)[above.to_numpy()]
+        accepted = match_unordered(pairs.pair_qrels, topics.run.only(above), chosen)
     values = slice_values(measures, everything, accepted, graded)
-    ledger = run_ledger(run.name, placing, everything, skipped)
-    return StreamScores(run.name, tuple(measures), cells, values, ledger, run.team)
+    ledger = run_ledger(topics.run, topics.skipped, pair, everything, pairs)
+    return StreamScores(run.name, tuple(measures), pairs, values, ledger, run.team or "")
 
 
-def measured_cells(truth: Truth, slices: Slices) -> Cells:
-    """The cells to score, of which there must be one."""
-    cells = cells_of(truth, slices)
-    if not (truth.judged.relevance > 0).any():
-        raise CitebedError(
-            f"{truth.judged.name}: no slice has a relevant document: none is judged to be of the "
-            "lowest grade that is relevant (--rel) or above."
-        )
-    if not len(cells):
-        raise CitebedError(
-            f"{truth.judged.name}: no slice has a relevant document. Judged documents are from "
-            f"{format_time(int(truth.times.min()))} to {format_time(int(truth.times.max()))}, "
-            f"slices from {format_time(int(slices.bounds[0]))} to "
-            f"{format_time(int(slices.bounds[-1]))}."
-        )
-    return cells
+def _refuse_twice(topics: TopicRun) -> None:
+    """A document that stands twice for a topic is an error; hashes tell nearly always."""
+    run = topics.run
+    numbers = np.arange(int(topics.query.max(initial=-1)) + 1)
+    if not _has_doubles(run.doc_hashes ^ spread(numbers)[topics.query]):
+        return
+    rows = run.rows.select("query_id", "doc_id").cast({"query_id": pl.String})
+    twice = rows.filter(rows.is_duplicated()).sort("query_id", "doc_id")
+    if twice.height:
+        duplicate(run, *twice.row(0))
+
+
+def _has_doubles(keys: Hashes) -> bool:
+    """Whether a number stands twice: by half of the bits first, which is twice as quick."""
+    halves = np.sort((keys >> np.uint64(32)).astype(np.uint32))
+    again = halves[1:][halves[1:] == halves[:-1]]
+    alike = np.zeros(1 << 20, bool)
+    alike[again >> np.uint32(12)] = True
+    some = np.sort(keys[alike[(keys >> np.uint64(44)).view(np.int64)]]) if len(again) else keys[:0]
+    return bool((some[1:] == some[:-1]).any())

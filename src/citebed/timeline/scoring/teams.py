@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from citebed.errors import CitebedError
 from citebed.evaluation.contrasts.pool import read_teams, teams_of
 from citebed.timeline.scoring.stream_scores import StreamScores
-from citebed.timeline.streams.stream_runs import StreamRun
+from citebed.timeline.streams.run_sources import RunSource
 from citebed.wording import count
 
 
@@ -37,40 +36,35 @@ class Chosen(NamedTuple):
 
 
 def best_of_teams(
-    runs: Sequence[StreamRun],
+    runs: Sequence[RunSource],
     teams: bool | str | Path | Mapping[str, str],
-    score: Callable[[StreamRun], StreamScores],
-) -> tuple[list[StreamRun], Chosen]:
-    """Each team's best run, best first, and how it was chosen; of equal ones the first given.
+    score: Callable[[RunSource], StreamScores],
+) -> tuple[dict[str, str], Chosen]:
+    """Each team's best run with its team, best first, and how it was chosen; of equal ones the
+    first given.
 
-    ``score`` scores a run as one batch, under the measure that decides.
+    ``score`` scores a run as one batch, under the measure that decides. Teams are as runs say
+    themselves, or by name from a mapping or a file.
     """
-    named = with_teams(runs, teams)
-    batch = [score(run) for run in named]
-    measure = batch[0].measures[0]
-    means = [scores.mean(measure, "uniform") for scores in batch]
-    best: dict[str, int] = {}
-    for at in sorted(range(len(named)), key=lambda at: -means[at]):
-        best.setdefault(named[at].team, at)
-    zero = tuple(team for team, at in best.items() if not means[at])
-    kept = [named[at] for team, at in best.items() if team not in zero]
-    if not kept:
-        raise CitebedError(f"the best run of every team scores 0 {measure}: nothing is left.")
-    return kept, Chosen(str(measure), len(runs), len(best), zero)
-
-
-def with_teams(
-    runs: Sequence[StreamRun], teams: bool | str | Path | Mapping[str, str]
-) -> list[StreamRun]:
-    """Runs with their teams: as they say themselves, or by name from a mapping or a file."""
-    if isinstance(teams, bool):
-        silent = next((run.name for run in runs if not run.team), None)
-        if silent is not None:
+    of_run: dict[str, str] = {}
+    if not isinstance(teams, bool):
+        known = teams if isinstance(teams, Mapping) else read_teams(teams)
+        of_run = teams_of([run.name for run in runs], known)
+    batch = [score(run) for run in runs]
+    for scores in batch:
+        of_run.setdefault(scores.run, scores.team)
+        if not of_run[scores.run]:
             raise CitebedError(
-                f"the run '{silent}' does not say whose it is; KBA's filter runs do, in their "
+                f"the run '{scores.run}' does not say whose it is; KBA's filter runs do, in their "
                 "first field. Give lines 'run team' in a file (--teams-file)."
             )
-        return list(runs)
-    known = teams if isinstance(teams, Mapping) else read_teams(teams)
-    of_run = teams_of([run.name for run in runs], known)
-    return [replace(run, team=of_run[run.name]) for run in runs]
+    measure = batch[0].measures[0]
+    means = {scores.run: scores.mean(measure, "uniform") for scores in batch}
+    best: dict[str, str] = {}
+    for run in sorted(means, key=lambda run: -means[run]):
+        best.setdefault(of_run[run], run)
+    zero = tuple(team for team, run in best.items() if not means[run])
+    chosen = {run: team for team, run in best.items() if team not in zero}
+    if not chosen:
+        raise CitebedError(f"the best run of every team scores 0 {measure}: nothing is left.")
+    return chosen, Chosen(str(measure), len(runs), len(best), zero)

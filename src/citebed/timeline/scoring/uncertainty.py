@@ -36,8 +36,8 @@ from citebed.evaluation.statistics.crossed import (
 from citebed.evaluation.statistics.effects import noncentrality
 from citebed.frames import Shown, frame_of
 from citebed.runs.tables import Floats
-from citebed.timeline.scoring.query_slices import Cells
 from citebed.timeline.scoring.stream_scores import StreamScores
+from citebed.timeline.scoring.topic_slices import TopicSlices
 from citebed.timeline.scoring.weights import weights_of
 
 UNITS_DRAWN = {"queries": "over queries", "both": "over queries and slices"}
@@ -56,7 +56,7 @@ def check_units(units: str) -> None:
 def by_query(scores: StreamScores, weight: str) -> QueryScores:
     """A system's scores query by query under a weighting, as `citebed.evaluation` has them."""
     values = np.stack([scores.by_query(measure, weight) for measure in scores.measures])
-    return QueryScores(scores.run, scores.measures, scores.cells.query_ids, values)
+    return QueryScores(scores.run, scores.measures, scores.pairs.query_ids, values)
 
 
 def stream_summaries(
@@ -68,13 +68,13 @@ def stream_summaries(
     if units == "queries" or resampling is None:
         return summarise(queries, resampling)
     return [
-        _with_limits(of, _crossed(scores.cells, scores.of(of.measure), weight), resampling)
+        _with_limits(of, _crossed(scores.pairs, scores.of(of.measure), weight), resampling)
         for of in summarise(queries, None)
     ]
 
 
-def _crossed(cells: Cells, values: Floats, weight: str) -> Crossed:
-    return crossed_cells(values, weights_of(weight, cells), cells.query, cells.slice)
+def _crossed(pairs: TopicSlices, values: Floats, weight: str) -> Crossed:
+    return crossed_cells(values, weights_of(weight, pairs), pairs.query, pairs.slice)
 
 
 def _with_limits(of: Summary, cells: Crossed, resampling: Resampling) -> Summary:
@@ -165,7 +165,7 @@ def compare_streams(
     design, resampling = design or Design(), resampling or Resampling()
     if units == "both":
         _check_crossed(design)
-    slices = len(np.unique(runs[0].cells.slice))
+    slices = len(np.unique(runs[0].pairs.slice))
     found: list[StreamComparison] = []
     for weight in weights:
         scored = _Weighted(tuple(by_query(scores, weight) for scores in runs))
@@ -213,7 +213,7 @@ def _tested_both(
     resampling: Resampling,
 ) -> Comparison:
     base, run = (run_called(name, runs) for name in (of.base, of.run))
-    cells = _crossed(run.cells, run.of(measure) - base.of(measure), weight)
+    cells = _crossed(run.pairs, run.of(measure) - base.of(measure), weight)
     draws = resampling.draws(max(cells.weights.shape))
     limits = crossed_interval(cells, level=resampling.level, samples=draws, seed=resampling.seed)
     test = crossed_test(of.test, cells, samples=draws, seed=resampling.seed)

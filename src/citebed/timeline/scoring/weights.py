@@ -13,42 +13,42 @@ import numpy as np
 from citebed.errors import CitebedError, UnknownName
 from citebed.runs.tables import Floats
 from citebed.timeline.lengths import seconds_of
-from citebed.timeline.scoring.query_slices import Cells
+from citebed.timeline.scoring.topic_slices import TopicSlices
 
-Weighting = Callable[[Cells, str], Floats]
+Weighting = Callable[[TopicSlices, str], Floats]
 
 
-def _uniform(cells: Cells, _: str) -> Floats:
+def _uniform(pairs: TopicSlices, _: str) -> Floats:
     """1/T each: every slice matters as much (the paper's usage scenario U1)."""
-    return np.ones(len(cells))
+    return np.ones(len(pairs))
 
 
-def _burst(cells: Cells, _: str) -> Floats:
+def _burst(pairs: TopicSlices, _: str) -> Floats:
     """#R(i,q) over their sum: as much as it has relevant documents (U2, equation 2)."""
-    return cells.relevant.astype(np.float64)
+    return pairs.relevant.astype(np.float64)
 
 
-def _recency(cells: Cells, half_life: str) -> Floats:
+def _recency(pairs: TopicSlices, half_life: str) -> Floats:
     """2^(-age/half-life): half as much for each half-life that a slice ended before the last."""
     if not half_life:
         raise CitebedError("recency needs a half-life. Write recency:30d, for example.")
-    ends = cells.slices.ends[cells.slice]
+    ends = pairs.slices.ends[pairs.slice]
     # Only proportions count: ages are those against a query's own last slice, lest all become 0.
-    last = np.zeros(len(cells.truth.judged.query_ids), ends.dtype)
-    np.maximum.at(last, cells.query, ends)
-    return np.asarray(np.exp2((ends - last[cells.query]) / seconds_of(half_life)))
+    last = np.zeros(len(pairs.qrels.query_ids), ends.dtype)
+    np.maximum.at(last, pairs.query, ends)
+    return np.asarray(np.exp2((ends - last[pairs.query]) / seconds_of(half_life)))
 
 
 WEIGHTINGS: dict[str, Weighting] = {"uniform": _uniform, "burst": _burst, "recency": _recency}
 
 
-def weights_of(text: str, cells: Cells) -> Floats:
-    """The weight of each cell, adding up to 1 for each query: uniform, burst or recency:30d."""
+def weights_of(text: str, pairs: TopicSlices) -> Floats:
+    """The weight of each pair, adding up to 1 for each query: uniform, burst or recency:30d."""
     name, colon, parameter = text.partition(":")
     if name not in WEIGHTINGS:
         raise UnknownName("weighting", name, WEIGHTINGS)
     if colon and name != "recency":
         raise CitebedError(f"the weighting {name} takes no parameter; found '{text}'.")
-    raw = WEIGHTINGS[name](cells, parameter)
-    totals = np.bincount(cells.query, raw, len(cells.truth.judged.query_ids))
-    return np.asarray(raw / totals[cells.query])
+    raw = WEIGHTINGS[name](pairs, parameter)
+    totals = np.bincount(pairs.query, raw, len(pairs.qrels.query_ids))
+    return np.asarray(raw / totals[pairs.query])

@@ -13,6 +13,7 @@ from tests.reference.timeline import Judgement, Line
 from tests.unit.timeline.made_streams import START, judgement_table, run_table
 
 from citebed.errors import CitebedError
+from citebed.runs.reading import as_run
 from citebed.timeline.scoring.official import (
     Confusion,
     OfficialScores,
@@ -22,8 +23,7 @@ from citebed.timeline.scoring.official import (
     scaled_utility,
     score_official,
 )
-from citebed.timeline.streams.stream_runs import run_of
-from citebed.timeline.streams.truth import Reading, truth_of
+from citebed.timeline.streams.timed_qrels import Reading, timed_qrels
 
 
 def counts(tp: int, fp: int, fn: int) -> Confusion:
@@ -79,8 +79,8 @@ RUN = [
 def official(
     run: list[Line] = RUN, truth: list[Judgement] = TRUTH, rule: str = "max", **options: object
 ) -> OfficialScores:
-    made = truth_of(judgement_table(truth), reading=Reading(rule=rule))
-    return score_official(run_of(run_table(run)), made, **options)  # type: ignore[arg-type]
+    made = timed_qrels(judgement_table(truth), reading=Reading(rule=rule))
+    return score_official(as_run(run_table(run)), made, **options)  # type: ignore[arg-type]
 
 
 def row(scores: OfficialScores, cutoff: int, average: str, entities: str = "all") -> dict:
@@ -188,7 +188,6 @@ def test_with_one_entity_all_averages_are_the_same() -> None:
 PAIRS = st.tuples(st.sampled_from("efg"), st.sampled_from("abcdxy"))
 
 
-@pytest.mark.usefixtures("batching")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(PAIRS, st.integers(-1, 2)), min_size=1, max_size=20),

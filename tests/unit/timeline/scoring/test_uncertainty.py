@@ -98,7 +98,7 @@ def test_tests_over_both_take_cells(found: Timeline) -> None:
     compared = found.compare(baseline="other", units="both", test="bootstrap")
     for of in compared:
         one, other = (scores.of("AP") for scores in found.runs)
-        cells = found.cells
+        cells = found.pairs
         weights = np.ones(len(cells)) if of.weight == "uniform" else cells.relevant
         totals = np.bincount(cells.query, weights)[cells.query]
         made = crossed_cells(one - other, weights / totals, cells.query, cells.slice)

@@ -37,7 +37,7 @@ class Reading(NamedTuple):
     rel: int = 1
 
 
-class TruthLedger(NamedTuple):
+class QrelsLedger(NamedTuple):
     """What was read: judgements (lines), pairs of query and document, pairs with ``several``
     assessors, those on which they ``disagree`` about relevance, or ``differ`` in the grade alone,
     pairs ``untimed`` and so left out."""
@@ -50,39 +50,38 @@ class TruthLedger(NamedTuple):
     untimed: int
 
 
-@dataclass(frozen=True, eq=False)
-class Truth:
-    """Judgements ready to be met by runs; ``times`` go with ``judged``'s rows.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TimedQrels(SortedQrels):
+    """Judgements ready to be met by runs, with the time of each row's document.
 
     Relevant is what has grade 1 or more: lower grades than asked for have been made 0.
     """
 
-    judged: SortedQrels
     times: Ints
-    ledger: TruthLedger
+    ledger: QrelsLedger
 
     def range(self, start: int | None = None, end: int | None = None) -> Range:
         """The time to be sliced."""
-        relevant = np.sort(self.times[self.judged.relevance > 0])
+        relevant = np.sort(self.times[self.relevance > 0])
         return Range(int(self.times.min()), int(self.times.max()), relevant, start, end)
 
 
-def read_truth(
+def read_timed_qrels(
     path: str | Path, times: pl.DataFrame | None = None, reading: Reading | None = None
-) -> Truth:
+) -> TimedQrels:
     """Judgements from a TREC qrels file (or Parquet) with times, or in KBA's forms.
 
     ``times`` is a table of ``doc_id`` and ``time``; without it ids start with an epoch second.
     """
-    return truth_of(*judged_table(path), times, reading)
+    return timed_qrels(*judged_table(path), times, reading)
 
 
-def truth_of(
+def timed_qrels(
     table: pl.DataFrame,
     name: str = "qrels",
     times: pl.DataFrame | None = None,
     reading: Reading | None = None,
-) -> Truth:
+) -> TimedQrels:
     """Judgements from a table: ``query_id, doc_id, relevance`` and, if it has them, ``time``."""
     reading = reading or Reading()
     timed = with_times(_checked(table, name), times)
@@ -98,7 +97,7 @@ def truth_of(
     kept = merged.drop_nulls("time")
     repeated = merged.height < timed.height
     found = disagreements(timed, reading.rel) if repeated else Disagreement()
-    ledger = TruthLedger(table.height, merged.height, *found, merged.height - kept.height)
+    ledger = QrelsLedger(table.height, merged.height, *found, merged.height - kept.height)
     return _prepared(_graded(kept, reading), name, ledger)
 
 
@@ -112,12 +111,12 @@ def _checked(table: pl.DataFrame, name: str) -> pl.DataFrame:
         raise CitebedError(f"{name}: {error}") from None
 
 
-def timeless_truth(
+def timeless_qrels(
     table: pl.DataFrame,
     name: str,
     reading: Reading | None = None,
     times: pl.DataFrame | None = None,
-) -> Truth:
+) -> TimedQrels:
     """Judgements for a scoring that knows no time: all documents are of the same second.
 
     Of ``times`` only the ids count, which are known again with a time in front.
@@ -125,7 +124,7 @@ def timeless_truth(
     lines = _checked(table.drop("time", strict=False), name).lazy()
     lines = lines if times is None else joined_times(lines, times)
     same = lines.with_columns(pl.lit(0, pl.Int64).alias("time")).collect()
-    return truth_of(same, name, None, reading)
+    return timed_qrels(same, name, None, reading)
 
 
 def with_times(table: pl.DataFrame, times: pl.DataFrame | None) -> pl.DataFrame:
@@ -145,11 +144,11 @@ def _graded(table: pl.DataFrame, reading: Reading) -> pl.DataFrame:
     )
 
 
-def _prepared(table: pl.DataFrame, name: str, ledger: TruthLedger) -> Truth:
+def _prepared(table: pl.DataFrame, name: str, ledger: QrelsLedger) -> TimedQrels:
     # In the order that `prepare` puts judgements in, so that times stay beside them.
     table = table.sort("query_id", "relevance", descending=[False, True], maintain_order=True)
     judged = prepare(Qrels(table.select("query_id", "doc_id", "relevance"), name))
-    return Truth(judged, table["time"].to_numpy(), ledger)
+    return TimedQrels(**vars(judged), times=table["time"].to_numpy(), ledger=ledger)
 
 
 def judged_table(given: Any) -> tuple[pl.DataFrame, str]:

@@ -1,0 +1,74 @@
+"""Runs to be scored, by their names: files, which are read when their turn comes, or tables.
+
+Nothing here waits for numpy: a run can be begun while the rest of a program still loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from citebed.files.reading import at_hand
+from citebed.runs.reading import as_run, as_runs, check_names, distinct_names, read_run
+from citebed.runs.tables import Run
+
+
+class RunSource(NamedTuple):
+    """A run by its name, to be read as often as it is scored: no more than one is held."""
+
+    name: str
+    read: Callable[[], Run]
+
+
+@contextmanager
+def opened_runs(runs: Any) -> Iterator[list[RunSource]]:
+    """Runs under names that tell them apart: files (pipes too), tables, or what `as_runs` takes.
+
+    One, several, or several by name. The first file is read while all else gets ready.
+    """
+    with ExitStack() as held:
+        sources = _sources(runs, held)
+        check_names([source.name for source in sources])
+        yield sources
+
+
+def _sources(runs: Any, held: ExitStack) -> list[RunSource]:
+    named = [*runs] if isinstance(runs, Mapping) else None
+    several = [runs] if isinstance(runs, str | Path) else runs if named is None else runs.values()
+    items = [*several] if isinstance(runs, list | tuple | Mapping | str | Path) else []
+    if isinstance(runs, list | tuple) and all(isinstance(item, RunSource) for item in items):
+        return items
+    paths = [Path(item) for item in items if isinstance(item, str | Path)]
+    if not paths:
+        return [RunSource(run.name, partial(_same, run)) for run in as_runs(runs)]
+    of_files = iter(distinct_names(paths))
+    names = named or [
+        next(of_files) if isinstance(item, str | Path) else f"run{number}"
+        for number, item in enumerate(items, 1)
+    ]
+    sources = [_source(str(name), item, held) for name, item in zip(names, items, strict=True)]
+    return [_begun(sources[0]), *sources[1:]]
+
+
+def _source(name: str, run: Any, held: ExitStack) -> RunSource:
+    if not isinstance(run, str | Path):
+        return RunSource(name, partial(_same, replace(as_run(run), name=name)))
+    file = held.enter_context(at_hand(Path(run)))
+    return RunSource(name, lambda: replace(read_run(file), name=name))
+
+
+def _same(run: Run) -> Run:
+    return run
+
+
+def _begun(source: RunSource) -> RunSource:
+    """The same, read beside whatever else is done until it is first asked for."""
+    beside = ThreadPoolExecutor(1)
+    begun = [beside.submit(source.read)]
+    beside.shutdown(wait=False)
+    return source._replace(read=lambda: begun.pop().result() if begun else source.read())
