@@ -57,6 +57,8 @@ VALUES: dict[str, tuple[str, ...]] = {
     "stream": ("@stream", "@stream", "@stream", "@c"),
     "timeline qrels": ("@stream-qrels", "@kba-short", "@kba-judgements", "@stream-parquet"),
     "timeline runs": (*_STREAM_RUNS, "!@run-parquet"),
+    "timeline official qrels": ("@stream-qrels", "@kba-short", "@kba-judgements"),
+    "timeline official runs": (*_STREAM_RUNS, "!@run-parquet"),
     "evaluate qrels": (*_QRELS, "@kba-short", "@kba-judgements"),
     "evaluate runs": (*_RUNS, *_STREAM_RUNS),
     "measures name": ("nDCG", "AP", "SU", "!no"),
@@ -195,7 +197,6 @@ _CHANCES = {
     "qrels subset runs": 0.1,
     "qrels subset --queries": 0.5,
     "qrels expand --at-least": 0.6,
-    "timeline --official": 0.3,
 }
 _REQUIRED, _ARGUMENT, _OPTION, _ODD = 0.99, 0.9, 0.1, 0.15
 _NOT_DRAWN = ("demo", "docs", "serve", "campaign")

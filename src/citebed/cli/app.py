@@ -92,7 +92,7 @@ def _add(app: typer.Typer, verb: str) -> None:
 
 def _command(module: ModuleType, verb: str) -> Any:
     """What a verb's file has under its name, with ``_`` behind a word that Python knows."""
-    name = verb.replace("-", "_")
+    name = verb.replace("-", "_").replace(" ", "_")
     return getattr(module, name, None) or getattr(module, f"{name}_")
 
 
@@ -107,10 +107,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(arguments)
 
 
+def with_verb(words: list[str]) -> tuple[list[str], str | None]:
+    """The words of a command with its verb as one of them, be it of two; and the verb."""
+    for at, word in enumerate(words):
+        if not word.startswith("-"):
+            verb = " ".join(words[at : at + 2])
+            return ([*words[:at], verb, *words[at + 2 :]], verb) if verb in VERBS else (words, word)
+    return words, None
+
+
 def _run(arguments: Sequence[str] | None) -> int:
-    given = asked_for_help(sys.argv[1:] if arguments is None else list(arguments))
-    verb = next((word for word in given if not word.startswith("-")), None)
-    if arguments is None and verb in WITHOUT_MATRICES:
+    given, verb = with_verb(asked_for_help(sys.argv[1:] if arguments is None else list(arguments)))
+    if arguments is None and (verb or "").partition(" ")[0] in WITHOUT_MATRICES:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         words = in_two_words(given) if verb in PAIRED else given

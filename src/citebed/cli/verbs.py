@@ -28,6 +28,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "fuse": ("fusing", "Fuse runs into one, by scores or by ranks."),
     "report": ("reporting", "Make one page of an evaluation."),
     "timeline": ("timeline.timeline", "Score runs over a stream, slice by slice."),
+    "timeline official": ("timeline.official", "Score runs as TREC KBA did, at cut-offs."),
     "robustness": ("robustness", "Which measures compare slices of any size?"),
     "filter": ("filtering", "Filter a stream for standing topics."),
     "docs": ("docs", "Open the handbook in a browser, offline."),

@@ -32,10 +32,11 @@ from citebed.timeline.streams.timed_qrels import Reading, judged_table, timed_qr
 from citebed.timeline.streams.times import times_of
 
 if TYPE_CHECKING:
+    from citebed.evaluation.scoring.comparing import Comparisons
     from citebed.evaluation.scoring.run_scores import Resampling
     from citebed.timeline.scoring.teams import Chosen
     from citebed.timeline.scoring.trends import Trend
-    from citebed.timeline.scoring.uncertainty import StreamComparisons
+    from citebed.timeline.scoring.uncertainty import StreamComparison
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,7 +90,7 @@ class Timeline(Shown):
         test: str = "t",
         correction: str = "none",
         units: str | None = None,
-    ) -> StreamComparisons:
+    ) -> Comparisons[StreamComparison]:
         """Compare the runs with a baseline, or all pairs, by paired tests under each weighting.
 
         ``test`` and ``correction`` are those of `Design`; over the timeline's own ``units``

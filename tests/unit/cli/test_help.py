@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -18,6 +19,7 @@ from citebed.cli.verbs import VERBS
         (["help"], ["--help"]),
         (["help", "recommend"], ["recommend", "--help"]),
         (["help", "qrels", "stats"], ["qrels", "stats", "--help"]),
+        (["help", "timeline", "official"], ["timeline", "official", "--help"]),
     ],
 )
 def test_help_is_a_word_too(
@@ -40,7 +42,7 @@ def test_every_verb_is_listed_in_whole_words(
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["--help"]) == 0
     listed = capsys.readouterr().out.split("Commands:\n")[1].splitlines()
-    assert [tuple(line.split(maxsplit=1)) for line in listed] == [
+    assert [tuple(re.split("  +", line.strip())) for line in listed] == [
         (verb, what) for verb, (_, what) in VERBS.items()
     ]
 

@@ -180,7 +180,7 @@ def test_teams_are_shown_wherever_runs_are(call: Call) -> None:
     Path("head.txt").write_text('#{"team_id": "east", "system_id": "none"}\n')
     _, out, _ = call("timeline", "kba.txt", "head.txt", "-m", "AP", "--json")
     assert json.loads(out)[0]["team"] == "east"
-    _, out, _ = call("timeline", "kba.txt", "high.txt", "--official", "--json")
+    _, out, _ = call("timeline", "official", "kba.txt", "high.txt", "--json")
     assert {row["team"] for row in json.loads(out)} == {"north"}
 
 
@@ -188,7 +188,7 @@ def test_teams_are_shown_wherever_runs_are(call: Call) -> None:
 
 
 def test_official_scores_entity_by_entity(call: Call) -> None:
-    words = ["timeline", "kba.txt", "other.txt", "--official", "-q"]
+    words = ["timeline", "official", "kba.txt", "other.txt", "-q"]
     _, out, _ = call(*words, "--all-cutoffs", "--cutoff-step", "700", "--csv")
     rows = [row for row in csv.DictReader(io.StringIO(out)) if row["query_id"]]
     found = {
@@ -212,7 +212,7 @@ def test_official_scores_entity_by_entity(call: Call) -> None:
 
 
 def test_entities_stand_at_the_cutoff_that_is_best_for_their_mean(call: Call) -> None:
-    _, out, _ = call("timeline", "kba.txt", "other.txt", "high.txt", "--official", "-q", "--json")
+    _, out, _ = call("timeline", "official", "kba.txt", "other.txt", "high.txt", "-q", "--json")
     rows = json.loads(out)
     means = [row for row in rows if row.get("average") == "macro" and row["entities"] == "all"]
     for mean in means:
@@ -223,18 +223,18 @@ def test_entities_stand_at_the_cutoff_that_is_best_for_their_mean(call: Call) ->
         assert sum(row["precision"] for row in of) / 2 == pytest.approx(mean["precision"])
         assert sum(row["su"] for row in of) / 2 == pytest.approx(mean["su"])
     assert len(means) == 2 * 2 * 2
-    _, out, _ = call("timeline", "kba.txt", "other.txt", "--official", "-q")
+    _, out, _ = call("timeline", "official", "kba.txt", "other.txt", "-q")
     assert re.search(r"^team +run +positives +entity +cutoff +P +R +F1 +SU$", out, re.MULTILINE)
 
 
 def test_what_is_the_same_for_all_entities_is_printed_once(call: Call) -> None:
     """And where it is not, twice; programs get all rows in any case."""
-    words = ["--official", "--cutoff-step", "100"]
-    _, out, _ = call("timeline", "kba.txt", "other.txt", *words)
+    words = ["timeline", "official", "kba.txt", "other.txt", "--cutoff-step", "100"]
+    _, out, _ = call(*words)
     assert out.count("all, each with positives") == 2 * 2 * 3
-    assert len(json.loads(call("timeline", "kba.txt", "other.txt", *words, "--json")[1])) == 24
+    assert len(json.loads(call(*words, "--json")[1])) == 24
     Path("kba.txt").write_text(Path("kba.txt").read_text() + f"z {stream_id('a')} 1000 1 1\n")
-    _, out, _ = call("timeline", "kba.txt", "other.txt", *words)
+    _, out, _ = call(*words)
     assert out.count("all, each with positives") == 2 * 3  # z has nothing central
     assert len(re.findall("central  +with positives", out)) == 2 * 3
 
@@ -254,11 +254,11 @@ def test_official_scores_of_a_page_name_teams(call: Call) -> None:
 # --- the same question once -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("words", [[], ["--official"]], ids=["slices", "official"])
-def test_whether_ids_are_written_alike_is_asked_once(call: Call, words: list[str]) -> None:
+@pytest.mark.parametrize("verb", [[], ["official"]], ids=["slices", "official"])
+def test_whether_ids_are_written_alike_is_asked_once(call: Call, verb: list[str]) -> None:
     for name in ("one", "two"):
         Path(f"{name}.run").write_text(f"e Q0 {START}-other 1 5 tag\n")
-    _, out, _ = call("timeline", "kba.txt", "one.run", "two.run", *words)
+    _, out, _ = call("timeline", *verb, "kba.txt", "one.run", "two.run")
     assert out.count("Are ids written alike?") == 1
     assert "note: one, two: none of their 2 documents is judged." in out
 

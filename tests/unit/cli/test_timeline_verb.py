@@ -162,7 +162,7 @@ def test_trends_for_programs_and_in_words(run: Run) -> None:
 
 
 def test_kba_judgements_and_the_official_scoring(run: Run) -> None:
-    code, out, _ = run("kba.txt", "me.run", "--official", "--cutoff-step", "100", "--json")
+    code, out, _ = run("official", "kba.txt", "me.run", "--cutoff-step", "100", "--json")
     rows = [
         row for row in json.loads(out)
         if (row["positives"], row["entities"], row["average"]) == ("central", "all", "micro")
@@ -176,13 +176,14 @@ def test_kba_judgements_and_the_official_scoring(run: Run) -> None:
 
 
 def test_the_official_scoring_as_tables(run: Run) -> None:
-    _, out, _ = run("kba.txt", "me.run", "--official")
+    _, out, err = run("official", "kba.txt", "me.run")
+    assert err == ""
     assert out.startswith("Best cut-offs by F1 of means:\nrun")
     assert "SU of nothing" in out
     assert "central+relevant  all, each with positives  weighted" in out
     assert len(out.splitlines()) == 2 * (1 + 1 + 2 * 3 + 1) + 1  # not 12 rows a table
     _, out, _ = run(
-        "kba.txt", "me.run", "--official", "--cutoff-step", "500", "--all-cutoffs",
+        "official", "kba.txt", "me.run", "--cutoff-step", "500", "--all-cutoffs",
         "--require-positives", "--csv",
     )  # fmt: skip
     rows = list(csv.DictReader(io.StringIO(out)))
@@ -253,7 +254,7 @@ def test_times_from_a_collection(run: Run) -> None:
         (["far.qrels", "me.run", "--slice", "all"], "no epoch second in the id '999999999999-e'"),
         (["t.qrels", "me.run", "--all-cutoffs"], "--all-cutoffs: for the official scoring only"),
         (["t.qrels", "me.run", "--slice", "cuts", "--to", "2011-10-20"], "give no --from and no"),
-        (["t.qrels", "me.run", "--official", "--cutoff-step", "0"], "expected from 1 to 999"),
+        (["official", "t.qrels", "me.run", "--cutoff-step", "0"], "expected from 1 to 999"),
     ],
 )
 def test_what_a_user_can_fix(run: Run, arguments: list[str], message: str) -> None:
@@ -375,8 +376,8 @@ def test_times_and_seeds_that_cannot_be(run: Run, words: list[str], told: str) -
 def test_official_scores_need_no_times(run: Run) -> None:
     Path("plain.qrels").write_text("q 0 a 1\nq 0 b 1\nq 0 c 0\n")
     Path("plain.run").write_text("q Q0 a 1 900 t\nq Q0 c 2 800 t\n")
-    words = ["--official", "--cutoff-step", "500", "--all-cutoffs", "--all-entities", "--json"]
-    code, out, _ = run("plain.qrels", "plain.run", *words)
+    words = ["--cutoff-step", "500", "--all-cutoffs", "--all-entities", "--json"]
+    code, out, _ = run("official", "plain.qrels", "plain.run", *words)
     rows = [row for row in json.loads(out) if row["positives"] == "central+relevant"]
     assert code == 0
     assert {row["precision"] for row in rows} == {0.5}
@@ -387,11 +388,11 @@ def test_official_scores_know_ids_with_a_time_in_front(run: Run) -> None:
     Path("times").write_text(f"a {START}\nb {START}\n")
     Path("plain.qrels").write_text("q 0 a 1\nq 0 b 1\nq 0 c -1\n")
     Path("filter.run").write_text(f"t s {START}-a q 900 1 1\nt s {START}-c q 800 1 1\n")
-    words = ["--official", "--cutoff-step", "500", "--all-cutoffs", "--all-entities", "--json"]
-    code, out, _ = run("plain.qrels", "filter.run", *words, "--times", "times")
+    words = ["--cutoff-step", "500", "--all-cutoffs", "--all-entities", "--json"]
+    code, out, _ = run("official", "plain.qrels", "filter.run", *words, "--times", "times")
     rows = [row for row in json.loads(out) if row["positives"] == "central+relevant"]
     assert {(row["precision"], row["recall"]) for row in rows} == {(1.0, 0.5)}  # nobody judged c
-    code, _, err = run("plain.qrels", "filter.run", *words)
+    code, _, err = run("official", "plain.qrels", "filter.run", *words)
     assert code == 0
     assert "none of its 2 documents is judged. Are ids written alike?" in err
 
@@ -403,12 +404,30 @@ def test_official_scores_of_tables_with_other_names_and_types(run: Run, times: l
     for doc_id in ("a", datetime(2011, 10, 7)):
         table = pl.DataFrame({"qid": [1], "docno": [doc_id], "label": [2]})
         table.write_parquet("q.parquet")
-        code, _, err = run("q.parquet", "plain.run", "--official", *times)
+        code, _, err = run("official", "q.parquet", "plain.run", *times)
         assert code == 0, err
 
 
+@pytest.mark.parametrize(
+    "words", [["--json", "-q"], ["--all-cutoffs", "--cutoff-step", "500", "--unjudged-negative"]]
+)
+def test_the_option_of_before_still_works_and_says_what_it_is_now(
+    run: Run, words: list[str]
+) -> None:
+    code, out, err = run("official", "kba.txt", "me.run", *words)
+    assert run("kba.txt", "me.run", "--official", *words) == (
+        code, out, f"note: timeline --official is now timeline official\n{err}"
+    )  # fmt: skip
+    assert code == 0
+
+
+def test_judgements_in_a_file_called_as_the_verb_are_named_by_their_place(run: Run) -> None:
+    Path("official").write_text(Path("t.qrels").read_text())
+    assert run("./official", "me.run", "--json")[:2] == run("t.qrels", "me.run", "--json")[:2]
+
+
 def test_nothing_is_weighted_by_positives_where_there_are_none(run: Run) -> None:
-    code, out, _ = run("t.qrels", "me.run", "--official", "--json")  # nothing is central
+    code, out, _ = run("official", "t.qrels", "me.run", "--json")  # nothing is central
     central = {row["average"] for row in json.loads(out) if row["positives"] == "central"}
     assert (code, central) == (0, {"micro", "macro"})
 

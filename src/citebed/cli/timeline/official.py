@@ -1,20 +1,105 @@
-"""How the verb ``timeline`` prints TREC KBA's official scores."""
+"""The verb ``timeline official``: TREC KBA's own scoring of filters."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from citebed.cli.output import print_rows
+from citebed.cli.output import AsCsv, AsJson, print_rows, style_of
+from citebed.cli.scoring_options import Format, QrelsFile, RunFiles
 from citebed.wording import count
 
 if TYPE_CHECKING:
     import polars as pl
 
     from citebed.report.tables import Table
+    from citebed.runs.tables import Qrels
     from citebed.timeline.scoring.official import OfficialTimeline
+
+Times = Annotated[
+    Path | None,
+    typer.Option(
+        "--times", help="Times: lines 'doc_id time', a stream (JSON Lines), or a collection."
+    ),
+]
+Utc = Annotated[bool, typer.Option("--utc", help="Times in files that name no time zone are UTC.")]
+Assessors = Annotated[
+    str,
+    typer.Option(help="Several on one pair: any-dissent-negative, any, majority or max."),
+]
+
+
+def timeline_official(
+    qrels: QrelsFile,
+    runs: RunFiles,
+    times: Times = None,
+    utc: Utc = False,
+    assessors: Assessors = "any-dissent-negative",
+    cutoff_step: Annotated[int, typer.Option(help="Cut-offs: 0 to 999 by this.")] = 1,
+    all_cutoffs: Annotated[
+        bool, typer.Option("--all-cutoffs", help="Every cut-off, not the best ones.")
+    ] = False,
+    unjudged_negative: Annotated[
+        bool, typer.Option("--unjudged-negative", help="Unjudged pairs are negatives.")
+    ] = False,
+    require_positives: Annotated[
+        bool | None,
+        typer.Option(
+            "--require-positives/--all-entities",
+            help="Without entities that have no positives, or with (else both).",
+        ),
+    ] = None,
+    per_query: Annotated[
+        bool, typer.Option("--per-query", "-q", help="Every entity's scores too.")
+    ] = False,
+    format: Format = None,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+) -> None:
+    """Score filter runs as TREC KBA did: precision, recall, F1 and scaled utility at cut-offs.
+
+    A document is accepted if its confidence is above the cut-off. Of --times only the ids count:
+    those with a time in front are known again. A page that has these scores too is written by
+    citebed timeline with --report and --official.
+
+    Example: citebed timeline official kba.qrels *.run.gz -q
+    """
+    style = style_of(format, as_json, as_csv)
+    judged = read_once(qrels)
+    from citebed.timeline.streams.run_sources import opened_runs
+
+    with opened_runs(runs) as opened:
+        from citebed.timeline.scoring.official import official_timeline
+
+        scores = official_timeline(
+            judged, opened, times=times_from(times, utc), assessors=assessors, step=cutoff_step,
+            unjudged_negative=unjudged_negative, require_positives=require_positives,
+        )  # fmt: skip
+    print_official(scores, style, all_cutoffs, per_query)
+
+
+def read_once(path: Path) -> Qrels:
+    """Judgements, which are read while nothing else keeps the processors busy."""
+    from citebed.files.reading import at_hand
+    from citebed.runs.reading import name_of, read_judged
+    from citebed.runs.tables import Qrels
+
+    with at_hand(path) as file:
+        return Qrels(read_judged(file), name_of(path))
+
+
+def times_from(path: Path | None, utc: bool) -> Any:
+    """Times from a file, or from the dates of a collection's documents."""
+    from citebed.timeline.streams.times import times_of
+
+    if path is None or not path.is_dir():
+        return times_of(path, utc=utc)
+    from citebed.collection import open_collection
+
+    return times_of(open_collection(path))
 
 
 def best_once(found: OfficialTimeline) -> list[Table]:

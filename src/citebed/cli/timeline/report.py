@@ -17,7 +17,7 @@ from citebed.errors import CitebedError
 from citebed.wording import count, printable
 
 if TYPE_CHECKING:
-    from citebed.cli.timeline.comparing import Compared
+    from citebed.cli.timeline.printing import Compared
     from citebed.report.tables import Table
     from citebed.report.timeline.figures import Picture
     from citebed.timeline.timelines import Timeline

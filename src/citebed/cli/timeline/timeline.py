@@ -3,42 +3,43 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from citebed.cli.output import AsCsv, AsJson, a_number, is_given, print_rows, style_of
+from citebed.cli.output import AsCsv, AsJson, a_number, is_given, say, style_of
 from citebed.cli.scoring_options import (
     Baseline,
     Correct,
     Format,
     Level,
     Measures,
+    QrelsFile,
+    RunFiles,
     Seed,
     Test,
-    check_queries,
+    run_named,
 )
-from citebed.cli.timeline.comparing import (
-    COMPARING,
-    Intervals,
-    Units,
-    design_of,
-    print_compared,
+from citebed.cli.timeline.official import (
+    Assessors,
+    Times,
+    Utc,
+    best_once,
+    print_official,
+    read_once,
+    timeline_official,
+    times_from,
 )
-from citebed.cli.timeline.official import best_once, print_official
+from citebed.cli.timeline.printing import Shown, print_timelines
 from citebed.cli.timeline.report import Areas, Focus, Pair, Plots, Report, look_of, write_look
 from citebed.errors import CitebedError
-from citebed.wording import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from citebed.cli.timeline.comparing import Compared
-    from citebed.evaluation.scoring.comparing import Design
-    from citebed.runs.tables import Qrels
-    from citebed.timeline.scoring.uncertainty import StreamComparisons
+    from citebed.evaluation.scoring.comparing import Comparisons, Design
+    from citebed.timeline.scoring.uncertainty import StreamComparison
     from citebed.timeline.timelines import Timeline
 
 Weights = Annotated[
@@ -48,27 +49,24 @@ Weights = Annotated[
     ),
 ]
 
+UnitsDrawn = Literal["queries", "both"]
+Units = Annotated[
+    UnitsDrawn,
+    typer.Option("--units", help="What intervals and tests draw: queries, or both with slices."),
+]
+Intervals = Annotated[
+    bool, typer.Option("--intervals/--no-intervals", help="Bootstrap intervals of the means.")
+]
+_COMPARING = {"baseline", "test", "correct"}
+"""The options that ask for paired tests."""
+
+
 _OFFICIAL = {"cutoff_step", "all_cutoffs", "unjudged_negative", "require_positives"}
 _PRINTED_SLICES = {"per_slice", "trends", "by_kind"}
 _SLICES = {
     "slicing", "since", "until", "weights", "measures", "rel", "graded", "threshold", "samples",
-    "alpha", "level", "seed", "teams", "teams_file", "intervals", "units", *COMPARING,
+    "alpha", "level", "seed", "teams", "teams_file", "intervals", "units", *_COMPARING,
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Shown:
-    """What is printed, and how."""
-
-    style: str
-    per_query: bool
-    per_slice: bool
-    trends: bool
-    by_kind: bool
-
-    @property
-    def machine(self) -> bool:
-        return self.style in ("json", "csv")
 
 
 def _a_score(value: float | None) -> float | None:
@@ -79,13 +77,8 @@ def _a_score(value: float | None) -> float | None:
 
 def timeline(
     context: typer.Context,
-    qrels: Annotated[
-        Path, typer.Argument(help="Judgements: TREC qrels, KBA's, or Parquet.", metavar="QRELS")
-    ],
-    runs: Annotated[
-        list[Path],
-        typer.Argument(help="Runs: TREC's or KBA's, gzip or not, or Parquet.", metavar="RUN…"),
-    ],
+    qrels: QrelsFile,
+    runs: RunFiles,
     slicing: Annotated[
         list[str] | None,
         typer.Option(
@@ -104,19 +97,9 @@ def timeline(
     ] = None,
     weights: Weights = None,
     measures: Measures = None,
-    times: Annotated[
-        Path | None,
-        typer.Option(
-            "--times", help="Times: lines 'doc_id time', a stream (JSON Lines), or a collection."
-        ),
-    ] = None,
-    utc: Annotated[
-        bool, typer.Option("--utc", help="Times in files that name no time zone are UTC.")
-    ] = False,
-    assessors: Annotated[
-        str,
-        typer.Option(help="Several on one pair: any-dissent-negative, any, majority or max."),
-    ] = "any-dissent-negative",
+    times: Times = None,
+    utc: Utc = False,
+    assessors: Assessors = "any-dissent-negative",
     rel: Annotated[int, typer.Option(min=1, help="The lowest grade that is relevant.")] = 1,
     graded: Annotated[
         bool | None,
@@ -154,21 +137,17 @@ def timeline(
         ),
     ] = False,
     official: Annotated[
-        bool, typer.Option("--official", help="TREC KBA's scoring at confidence cut-offs instead.")
-    ] = False,
-    cutoff_step: Annotated[int, typer.Option(help="Official cut-offs: 0 to 999 by this.")] = 1,
-    all_cutoffs: Annotated[
-        bool, typer.Option("--all-cutoffs", help="Official: every cut-off, not the best ones.")
-    ] = False,
-    unjudged_negative: Annotated[
-        bool, typer.Option("--unjudged-negative", help="Official: unjudged pairs are negatives.")
-    ] = False,
-    require_positives: Annotated[
-        bool | None,
+        bool,
         typer.Option(
-            "--require-positives/--all-entities",
-            help="Official: without entities that have no positives, or with (else both).",
+            "--official",
+            help="With a page: TREC KBA's scores too. (Without: citebed timeline official.)",
         ),
+    ] = False,
+    cutoff_step: Annotated[int, typer.Option(hidden=True)] = 1,
+    all_cutoffs: Annotated[bool, typer.Option("--all-cutoffs", hidden=True)] = False,
+    unjudged_negative: Annotated[bool, typer.Option("--unjudged-negative", hidden=True)] = False,
+    require_positives: Annotated[
+        bool | None, typer.Option("--require-positives/--all-entities", hidden=True)
     ] = None,
     teams: Annotated[
         bool,
@@ -215,30 +194,36 @@ def timeline(
     """
     style = style_of(format, as_json, as_csv)
     _check_options(context, official, drawn=bool(report or plots))
+    if official and not (report or plots):
+        say("note: timeline --official is now timeline official")
+        timeline_official(
+            qrels, runs, times, utc, assessors, cutoff_step, all_cutoffs, unjudged_negative,
+            require_positives, per_query, format, as_json, as_csv,
+        )  # fmt: skip
+        return
     shown = _shown_of(style, (per_query, per_slice), trends, by_kind)
     from citebed.timeline.streams.run_sources import opened_runs
 
     # Judgements are short, and are read while nothing else keeps the processors busy.
-    judged = _judged(qrels)
+    judged = read_once(qrels)
     slicings, files = _slicings(slicing, drawn=bool(report or plots))
     read = [qrels, *runs, times, *files]
     look = look_of(context, (report, plots), runs, (pair, areas), read)
-    design = design_of(context, runs, baseline, (test, correct), alpha)
+    design = _design_of(context, runs, baseline, (test, correct), alpha)
     if design:
         _check_rows(shown)
     with opened_runs(runs) as opened:
         # The first run is being read while this is loaded.
         from citebed.timeline.timelines import timeline as scored_timeline
 
-        table = _times(times, utc)
-        if not official or look:
-            found = [scored_timeline(
-                judged, opened, slices=each, weight=weights or "uniform",
-                measures=measures or (), start=since, end=until, times=table, utc=utc,
-                assessors=assessors, rel=rel, graded=graded, threshold=threshold,
-                teams=teams_file or teams, seed=seed, level=level, samples=samples, alpha=alpha,
-                units=units if intervals else None, focus=focus,
-            ) for each in slicings]  # fmt: skip
+        table = times_from(times, utc)
+        timelines = [scored_timeline(
+            judged, opened, slices=each, weight=weights or "uniform",
+            measures=measures or (), start=since, end=until, times=table, utc=utc,
+            assessors=assessors, rel=rel, graded=graded, threshold=threshold,
+            teams=teams_file or teams, seed=seed, level=level, samples=samples, alpha=alpha,
+            units=units if intervals else None, focus=focus,
+        ) for each in slicings]  # fmt: skip
         if official:
             from citebed.timeline.scoring.official import official_timeline
 
@@ -246,14 +231,14 @@ def timeline(
                 judged, opened, times=table, assessors=assessors, step=cutoff_step,
                 unjudged_negative=unjudged_negative, require_positives=require_positives,
             )  # fmt: skip
-    tests = [(_compared(each, design, units), design) for each in found] if design else []
+    tests = [(_compared(each, design, units), design) for each in timelines] if design else []
     if official:
         print_official(scored, style, all_cutoffs, per_query)
     else:
-        _print(found, shown, tests)
+        print_timelines(timelines, shown, tests)
     if look:
         best = best_once(scored) if official else []
-        write_look(look, found[0], best, tests[0] if tests else None)
+        write_look(look, timelines[0], best, tests[0] if tests else None)
 
 
 def _slicings(
@@ -268,14 +253,14 @@ def _slicings(
     return slicings, [path for path in map(Path, slicings) if path.is_file()]
 
 
-def _check_rows(shown: _Shown) -> None:
+def _check_rows(shown: Shown) -> None:
     """Paired tests are rows of their own for programs."""
     if shown.machine and (shown.per_query or shown.per_slice or shown.trends or shown.by_kind):
         others = "--per-query, --per-slice, --trend and --by-kind"
         raise CitebedError(f"paired tests are rows of their own: leave out {others}.")
 
 
-def _shown_of(style: str, per: tuple[bool, bool], trends: bool | None, by_kind: bool) -> _Shown:
+def _shown_of(style: str, per: tuple[bool, bool], trends: bool | None, by_kind: bool) -> Shown:
     """What is printed, per query and slice or not: trends are told to people, unless they say
     otherwise."""
     machine = style in ("json", "csv")
@@ -284,122 +269,31 @@ def _shown_of(style: str, per: tuple[bool, bool], trends: bool | None, by_kind: 
         raise CitebedError(f"--trend prints rows of trends: leave out {others}.")
     if by_kind and machine and any(per):
         raise CitebedError("--by-kind prints rows of kinds: leave out --per-query and --per-slice.")
-    return _Shown(style, *per, not machine if trends is None else trends, by_kind)
+    return Shown(style, *per, not machine if trends is None else trends, by_kind)
 
 
-def _judged(path: Path) -> Qrels:
-    from citebed.files.reading import at_hand
-    from citebed.runs.reading import name_of, read_judged
-    from citebed.runs.tables import Qrels
+def _design_of(
+    context: typer.Context,
+    runs: Sequence[Path],
+    baseline: str | None,
+    how: tuple[str, str],
+    alpha: float,
+) -> Design | None:
+    """How runs are compared, where a baseline, a test or a correction asks for it.
 
-    with at_hand(path) as file:
-        return Qrels(read_judged(file), name_of(path))
+    ``how`` are the test and the correction; without a baseline all pairs are compared.
+    """
+    if not any(is_given(context, name) for name in _COMPARING):
+        return None
+    from citebed.evaluation.scoring.comparing import Design
+
+    named = None if baseline is None else run_named(baseline, runs)
+    return Design(baseline=named, test=how[0], correction=how[1], alpha=alpha)
 
 
-def _compared(found: Timeline, design: Design, units: str) -> StreamComparisons:
+def _compared(found: Timeline, design: Design, units: str) -> Comparisons[StreamComparison]:
     how = {"test": design.test, "correction": design.correction, "units": units}
     return found.compare(design.baseline, **how)
-
-
-def _times(path: Path | None, utc: bool) -> Any:
-    """Times from a file, or from the dates of a collection's documents."""
-    from citebed.timeline.streams.times import times_of
-
-    if path is None or not path.is_dir():
-        return times_of(path, utc=utc)
-    from citebed.collection import open_collection
-
-    return times_of(open_collection(path))
-
-
-def _print(timelines: Sequence[Timeline], shown: _Shown, tests: Sequence[Compared]) -> None:
-    if shown.machine:
-        print_rows(_rows(timelines, shown, tests), shown.style)
-    else:
-        from citebed.report.timeline.table import systems_table
-
-        for found in timelines:
-            _print_details(found, shown)
-        typer.echo(systems_table(timelines).written(shown.style), nl=shown.style == "table")
-    for at, found in enumerate(timelines):
-        err = shown.style != "table"
-        if len(timelines) > 1 and not shown.machine:
-            typer.echo(f"Slices of {found.pairs.slices.kind}:", err=err)
-        if tests:
-            print_compared(*tests[at], shown.style)
-        if shown.trends and not shown.machine:
-            _say_trends(found, err)
-        _say_notes(found, err)
-
-
-def _rows(
-    timelines: Sequence[Timeline], shown: _Shown, tests: Sequence[Compared]
-) -> list[dict[str, Any]]:
-    """Rows for programs; where there are several slicings, each row says which it is of."""
-    rows = []
-    for at, found in enumerate(timelines):
-        slicing = {"slicing": found.pairs.slices.kind} if len(timelines) > 1 else {}
-        of = [test.row() for test in tests[at][0]] if tests else _machine_rows(found, shown)
-        rows += [{**row, **slicing} for row in of]
-    return rows
-
-
-def _machine_rows(found: Timeline, shown: _Shown) -> list[dict[str, Any]]:
-    if shown.by_kind:
-        return found.by_kind.to_dicts()
-    return found.trends.to_dicts() if shown.trends else _score_rows(found, shown)
-
-
-def _score_rows(found: Timeline, shown: _Shown) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    for scores in found.runs:
-        if shown.per_query and shown.per_slice:
-            rows += scores.slice_queries().to_dicts()
-        if shown.per_query:
-            rows += check_queries(scores.queries(found.weights).to_dicts())
-        if shown.per_slice:
-            rows += scores.slices().to_dicts()
-        rows += found.table.filter(run=scores.run).to_dicts()
-    return rows
-
-
-def _print_details(found: Timeline, shown: _Shown) -> None:
-    from citebed.report.timeline.table import kinds_table, queries_table, slices_table
-
-    for scores in found.runs:
-        if shown.per_query:
-            typer.echo(queries_table(scores, found.weights).written(shown.style))
-        if shown.per_slice:
-            by_slice = {str(measure): scores.by_slice(measure) for measure in scores.measures}
-            typer.echo(slices_table(scores.pairs, by_slice, scores.run).written(shown.style))
-    if shown.by_kind:
-        typer.echo(kinds_table(found).written(shown.style))
-
-
-def _say_trends(found: Timeline, err: bool) -> None:
-    from citebed.report.timeline.table import stability_sentences, trend_sentence
-
-    if len(found.pairs.slices) == 1:
-        return  # the evaluation that knows no time
-    said = (trend_sentence(*each, found.alpha) for each in found.trends_found)
-    for sentence in (*dict.fromkeys(said), *stability_sentences(found.runs)):
-        typer.echo(sentence, err=err)
-
-
-def _say_notes(found: Timeline, err: bool) -> None:
-    """What the scores rest on; on standard error where programs read the output."""
-    from citebed.runs.times import format_time
-
-    for note in (*found.notes(), *found.run_notes()):
-        typer.echo(f"note: {note}", err=err)
-    slices = found.pairs.slices
-    typer.echo(
-        f"{count(len(found.pairs.queries), 'query')} in {count(len(slices), 'slice')} from "
-        f"{format_time(slices.bounds[0])} to {format_time(slices.bounds[-1])}; "
-        f"{count(len(found.runs), 'run')} of "
-        f"{count(sum(scores.ledger.lines for scores in found.runs), 'document')}",
-        err=err,
-    )
 
 
 # --- TREC KBA's official scoring --------------------------------------------------------------

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.scoring.comparing import Comparison, Design, compare
+from citebed.evaluation.scoring.comparing import Comparison, Design, compare_scores
 from citebed.evaluation.scoring.evaluating import Evaluation
 from citebed.evaluation.scoring.run_scores import Resampling, RunScores
 from citebed.evaluation.statistics import kendall_tau, pearson, spearman, tau_ap
@@ -165,8 +165,8 @@ def conclusions(
     if len(before.runs) < 2:
         return []
     frugal = without_intervals(design, resampling)
-    gains = _Gains([_gained(x, y) for x, y in zip(before.runs, after.runs, strict=True)])
-    sides = (compare(scored, design, frugal) for scored in (before, after, gains))
+    gains = [_gained(x, y) for x, y in zip(before.runs, after.runs, strict=True)]
+    sides = (compare_scores(runs, design, frugal) for runs in (before.runs, after.runs, gains))
     return [
         Conclusion(
             measure=x.measure, base=x.base, run=x.run,
@@ -176,12 +176,6 @@ def conclusions(
         )
         for x, y, gain in zip(*sides, strict=True)
     ]  # fmt: skip
-
-
-class _Gains(NamedTuple):
-    """Runs scored by what each query gains from the first set to the second."""
-
-    runs: Sequence[RunScores]
 
 
 def _gained(before: RunScores, after: RunScores) -> RunScores:

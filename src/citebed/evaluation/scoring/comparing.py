@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -27,6 +27,8 @@ from citebed.evaluation.statistics import (
     smallest_effect,
     tukey,
 )
+from citebed.evaluation.statistics.crossed import CROSSED_TESTS, Crossed, crossed_test
+from citebed.evaluation.statistics.effects import noncentrality
 from citebed.frames import FlatRow, Shown, frame_of
 from citebed.runs.tables import Floats
 
@@ -94,7 +96,10 @@ class Comparison(FlatRow):
     note: str
 
 
-class Comparisons(Shown, tuple[Comparison, ...]):
+_Compared_co = TypeVar("_Compared_co", bound=Comparison, covariant=True)
+
+
+class Comparisons(Shown, tuple[_Compared_co, ...]):
     """Comparisons of runs, measure by measure."""
 
     @property
@@ -110,9 +115,11 @@ class Comparisons(Shown, tuple[Comparison, ...]):
         names = "measure", "base", "run", "base_value", "value", "difference", "low", "high"
         notes = [ON_LOGARITHMS if ON_LOGARITHMS in of.note else "" for of in self]
         said = [pl.Series("note", notes)] if any(notes) else []
-        return self.table.select(*names, "p_adjusted", "significant", *said).with_columns(
+        table = self.table
+        first = table.select(*names, "p_adjusted", "significant", *said).with_columns(
             pl.col(pl.Float64).round(4)
         )
+        return first.insert_column(1, table["weight"]) if "weight" in table.columns else first
 
 
 class Scored(Protocol):
@@ -125,10 +132,21 @@ class Scored(Protocol):
 
 def compare(
     evaluation: Scored, design: Design | None = None, resampling: Resampling | None = None
-) -> Comparisons:
+) -> Comparisons[Comparison]:
     """Compare the runs of an evaluation, measure by measure."""
-    design, resampling = design or Design(), resampling or Resampling()
-    runs = evaluation.runs
+    return compare_scores(evaluation.runs, design or Design(), resampling or Resampling())
+
+
+def compare_scores(
+    runs: Sequence[QueryScores], design: Design, resampling: Resampling
+) -> Comparisons[Comparison]:
+    """The same for runs that were scored under the same measures.
+
+    Differences are paired by query; where scores have ``pairs``, by query and slice, which the
+    tests t and bootstrap can do.
+    """
+    if any(run.pairs for run in runs):
+        _check_crossed(design)
     pairs = _pairs(runs, design)
     found: list[Comparison] = []
     for at, measure in enumerate(runs[0].measures):
@@ -138,10 +156,22 @@ def compare(
         if design.correction == "tukey":
             found += _by_tukey(group, at, runs, design, resampling)
         else:
-            found += corrected(group, design)
+            found += _corrected(group, design)
     if not found:
         raise CitebedError("counts are not compared; name a measure such as nDCG@10.")
     return Comparisons(found)
+
+
+def _check_crossed(design: Design) -> None:
+    if design.test not in CROSSED_TESTS:
+        raise CitebedError(
+            f"the test '{design.test}' pairs queries only. With queries and slices both drawn, "
+            f"take {' or '.join(CROSSED_TESTS)}."
+        )
+    if design.correction == "tukey":
+        raise CitebedError(
+            "Tukey's test draws queries only. With slices drawn too, correct with holm."
+        )
 
 
 def _pairs(runs: Sequence[QueryScores], design: Design) -> list[tuple[QueryScores, QueryScores]]:
@@ -183,47 +213,69 @@ def _compared(
     before, after = base_values[at], values[at]
     labels = resampling.labels(ids)
     differences = measure.scaled(after) - measure.scaled(before)
-    tested, limits = _tested(differences, labels, design, resampling)
+    if run.pairs and base.pairs:
+        cells = run.pairs.crossed(run.pairs.values[at] - base.pairs.values[at])
+        tested = _tested_crossed(cells, design, resampling)
+    else:
+        tested = _tested(differences, labels, design, resampling)
+    test = tested.test
     size = effect(differences, clusters=labels)
     return Comparison(
         measure=str(measure),
         base=base.run,
         run=run.run,
         queries=len(ids),
-        clusters=tested.n_clusters,
+        clusters=tested.units,
         base_value=measure.summary(before),
         value=measure.summary(after),
         difference=size.mean,
-        low=limits.low,
-        high=limits.high,
+        low=tested.limits.low,
+        high=tested.limits.high,
         effect=size.standardised,
         wins=size.wins,
         ties=size.ties,
         losses=size.losses,
-        smallest=smallest_effect(differences, clusters=labels),
+        smallest=tested.smallest,
         design_effect=clustering(differences, labels).design_effect if labels else math.nan,
         test=design.test,
-        statistic=tested.statistic,
-        p=tested.p_value,
+        statistic=test.statistic,
+        p=test.p_value,
         correction=design.correction,
-        p_adjusted=tested.p_value,
-        significant=tested.p_value < design.alpha,
-        note=_note(tested.note, measure),
+        p_adjusted=test.p_value,
+        significant=test.p_value < design.alpha,
+        note=_note(test.note, measure),
     )
+
+
+class _Tested(NamedTuple):
+    """Whether differences are more than chance, the interval of their mean, the smallest mean
+    that so many ``units`` can show."""
+
+    test: TestResult
+    limits: Interval
+    smallest: float
+    units: int
 
 
 def _tested(
     differences: Floats, labels: list[str] | None, design: Design, resampling: Resampling
-) -> tuple[TestResult, Interval]:
-    """Whether differences are more than chance, and the interval of their mean."""
+) -> _Tested:
+    """Over queries, or clusters of them."""
     seed = resampling.seed
     samples, draws = resampling.samples or 10_000, resampling.draws(len(differences))
-    return (
-        paired_test(design.test, differences, clusters=labels, samples=samples, seed=seed),
-        mean_interval(
-            differences, clusters=labels, level=resampling.level, samples=draws, seed=seed
-        ),
+    test = paired_test(design.test, differences, clusters=labels, samples=samples, seed=seed)
+    limits = mean_interval(
+        differences, clusters=labels, level=resampling.level, samples=draws, seed=seed
     )
+    return _Tested(test, limits, smallest_effect(differences, clusters=labels), test.n_clusters)
+
+
+def _tested_crossed(cells: Crossed, design: Design, resampling: Resampling) -> _Tested:
+    """Over queries and slices, both drawn."""
+    draws = resampling.draws(max(cells.weights.shape))
+    test = crossed_test(design.test, cells, samples=draws, seed=resampling.seed)
+    smallest = cells.error * noncentrality(cells.fewest - 1) if cells.fewest > 1 else math.nan
+    return _Tested(test, resampling.crossed_interval(cells), smallest, test.n)
 
 
 def _note(note: str, measure: Measure) -> str:
@@ -232,7 +284,7 @@ def _note(note: str, measure: Measure) -> str:
     return "; ".join(filter(None, (note, ON_LOGARITHMS)))
 
 
-def corrected(group: Sequence[Comparison], design: Design) -> list[Comparison]:
+def _corrected(group: Sequence[Comparison], design: Design) -> list[Comparison]:
     """The comparisons of one measure with their p-values corrected for their number."""
     adjusted = adjust([of.p for of in group], design.correction).tolist()
     return [

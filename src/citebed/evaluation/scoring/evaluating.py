@@ -29,7 +29,7 @@ from citebed.runs.reading import as_qrels, as_runs
 from citebed.runs.tables import Run
 
 if TYPE_CHECKING:
-    from citebed.evaluation.scoring.comparing import Comparisons
+    from citebed.evaluation.scoring.comparing import Comparison, Comparisons
 
 DEFAULT_MEASURES = ("nDCG@10", "R@10", "AP", "RR")
 _SUMMARY = {name: pl.Float64 if name in ("value", "low", "high") else pl.String
@@ -98,7 +98,7 @@ class Evaluation(Shown):
         correction: str = "none",
         alpha: float = 0.05,
         seed: int = 0,
-    ) -> Comparisons:
+    ) -> Comparisons[Comparison]:
         """Compare the runs with a baseline, or all pairs; ``.table`` has the figures.
 
         ``test``, ``correction`` and ``alpha`` are those of `Design`, ``cluster`` as in `summary`.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -17,8 +17,9 @@ from citebed.evaluation.measures.names import measure as parse_measure
 from citebed.evaluation.measures.rankings import Rankings, match
 from citebed.evaluation.scoring.ledger import Ledger, ledger_of
 from citebed.evaluation.statistics import Interval, mean_intervals
+from citebed.evaluation.statistics.crossed import Crossed, crossed_cells, crossed_interval
 from citebed.runs.ranking import Ranked, ScoreType, SortedQrels, check_twice, rank
-from citebed.runs.tables import Flags, Floats, Run
+from citebed.runs.tables import Flags, Floats, Ints, Run
 from citebed.wording import count
 
 _MANY_ROWS = 1_000_000
@@ -41,14 +42,35 @@ class Settings:
 TREC_EVAL = Settings()
 
 
+class PairScores(NamedTuple):
+    """The scores of pairs of a query and a slice, of which a query's is the weighted mean.
+
+    One row of ``values`` a measure, one column a pair; a pair has one of the ``weights`` and the
+    numbers of its ``query`` and ``slice``.
+    """
+
+    values: Floats
+    weights: Floats
+    query: Ints
+    slice: Ints
+
+    def crossed(self, values: Floats) -> Crossed:
+        """Values of the pairs, such as differences, as tables of queries and slices."""
+        return crossed_cells(values, self.weights, self.query, self.slice)
+
+
 @dataclass(frozen=True, eq=False)
 class QueryScores:
-    """A run's scores: one row of ``values`` a measure, one column a query of ``query_ids``."""
+    """A run's scores: one row of ``values`` a measure, one column a query of ``query_ids``.
+
+    With ``pairs`` intervals and tests draw queries and slices both, else queries alone.
+    """
 
     run: str
     measures: tuple[Measure, ...]
     query_ids: pl.Series
     values: Floats
+    pairs: PairScores | None = field(default=None, kw_only=True)
 
 
 class Named(Protocol):
@@ -188,6 +210,11 @@ class Resampling:
         """How many resamples an interval over so many queries takes."""
         return self.samples or (10_000 if queries <= _MANY_QUERIES else 2_000)
 
+    def crossed_interval(self, cells: Crossed) -> Interval:
+        """The interval of a mean over queries and slices, both drawn."""
+        draws = self.draws(max(cells.weights.shape))
+        return crossed_interval(cells, level=self.level, samples=draws, seed=self.seed)
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -239,7 +266,11 @@ def summarise(scores: QueryScores, resampling: Resampling | None) -> list[Summar
     measures, values = scores.measures, scores.values
     intervals = [Interval(math.nan, math.nan, "")] * len(measures)
     averaged = [at for at, measure in enumerate(measures) if measure.SUMMARY != "sum"]
-    if resampling is not None and averaged:
+    if resampling is not None and scores.pairs is not None:
+        for at in averaged:
+            limits = resampling.crossed_interval(scores.pairs.crossed(scores.pairs.values[at]))
+            intervals[at] = _back(measures[at], limits)
+    elif resampling is not None and averaged:
         matrix = np.stack([measures[at].scaled(values[at]) for at in averaged], axis=1)
         drawn = mean_intervals(
             matrix,
