@@ -54,7 +54,7 @@ def postgresql_server() -> Iterator[Path]:
     settings = ["-k", folder, "-c", "listen_addresses=", "-c", "max_connections=200"]
     settings += ["-c", "fsync=off"]  # the machine is not going to fail
     server = subprocess.Popen([programs / "postgres", "-D", data, *settings], **quiet)  # type: ignore[call-overload]
-    ready = [programs / "pg_isready", "-h", folder, "-t", "30", "-q"]
+    ready: list[str | Path] = [programs / "pg_isready", "-h", folder, "-t", "30", "-q"]
     try:
         while subprocess.run(ready, check=False).returncode:
             assert server.poll() is None, "the PostgreSQL server did not start"
@@ -74,5 +74,5 @@ def postgresql(postgresql_server: Path) -> str:
     name = f"test{next(_numbers)}"
     place = f"host={postgresql_server} user={USER}"
     with psycopg.connect(f"{place} dbname=postgres", autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]
+        connection.execute(f"CREATE DATABASE {name}")
     return f"postgresql://{USER}@/{name}?host={postgresql_server}"

@@ -108,7 +108,7 @@ def sampled(items: Sequence[pytest.Item]) -> tuple[list[pytest.Item], list[pytes
     """The tests to run, and those that are left to the full run."""
     seen: Counter[str] = Counter()
     cases = Counter(item.nodeid.partition("[")[0] for item in items)
-    chosen, left = [], []
+    chosen, left = list[pytest.Item](), list[pytest.Item]()
     for item in items:
         name, _, case = item.nodeid.partition("[")
         step = max(_step(name, cases[name]), EVERY) if case else 1

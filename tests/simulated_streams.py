@@ -61,10 +61,9 @@ def stream(rng: np.random.Generator, effects: np.ndarray, queries: int = QUERIES
 
 def scored(of: Stream, units: str = "queries", samples: int = 999, seed: int = 0) -> Timeline:
     """The stream's timeline, week by week."""
-    span = {"start": f"{START}", "end": f"{START + of.weeks * WEEK}"}
     return timeline(
         of.qrels, of.runs, slices="7d", weight=WEIGHTS, measures="AP", units=units,
-        samples=samples, seed=seed, **span,
+        samples=samples, seed=seed, start=f"{START}", end=f"{START + of.weeks * WEEK}",
     )  # fmt: skip
 
 
@@ -103,7 +102,7 @@ def coverage(
     """Draw streams: over queries all in the same weeks, over both each in weeks of its own."""
     fixed = week_effects(np.random.default_rng((SEED, 2)), weeks) if units == "queries" else None
     truth = true_scores(fixed, many, weeks)
-    held: list[dict[str, dict[str, float]]] = []
+    held: list[dict[str, dict[str, bool]]] = []
     for number in range(streams):
         rng = np.random.default_rng((SEED, 3, 0, number))
         effects = week_effects(rng, weeks) if fixed is None else fixed

@@ -95,7 +95,7 @@ def short_files(_: Path, room: int) -> Iterator[Callable[[], None]]:
     def make_room() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 
-    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, hard))
     try:
         yield make_room

@@ -30,11 +30,8 @@ if TYPE_CHECKING:
         UnknownName as UnknownName,
     )
     from citebed.evaluation import compare as compare, contrast as contrast, evaluate as evaluate
-    from citebed.judging import (
-        Campaign as Campaign,
-        new_campaign as new_campaign,
-        open_campaign as campaign,
-    )
+    from citebed.judging import Campaign as Campaign, new_campaign as new_campaign
+    from citebed.judging.campaign import campaign as campaign
     from citebed.retrieval import (
         Recommender as Recommender,
         build_index as build_index,
@@ -54,7 +51,7 @@ if TYPE_CHECKING:
         Workbench as Workbench,
         create as create,
         demo as demo,
-        open_workbench as open,
+        open as open,
     )
 
 __getattr__, __dir__ = names_on_first_use(__name__)

@@ -159,7 +159,7 @@ class Workbench(Collection):
             return run_queries(self, None, given, model, options, progress)
 
 
-def open_workbench(folder: str | Path | Collection) -> Workbench:
+def open(folder: str | Path | Collection) -> Workbench:
     """Open the collection at ``folder``; raises ``CollectionError`` if there is none."""
     if isinstance(folder, Workbench):
         return folder

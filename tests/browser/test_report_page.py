@@ -21,7 +21,7 @@ EVIL = "</script><script>window.hacked=1</script>"
 EVIL_ID = "<img/src=x/onerror=window.hacked=1>"
 RIGHT_TO_LEFT = "\u202eabc \u05d0\u05d1 😀 \"double\" 'single' &amp;"
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2, "e": 1}, EVIL_ID: {EVIL: 1}}
-RUNS = {
+RUNS: dict[str, dict[str, Sequence[str]]] = {
     "base": {"q1": "ba", "q2": "cd", EVIL_ID: "yz"},
     "new<b>": {"q1": "ab", "q2": "dc", EVIL_ID: [EVIL]},
     "third": {"q1": "b", "q2": "d", EVIL_ID: "y"},

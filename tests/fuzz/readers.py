@@ -56,8 +56,9 @@ from citebed.runs.trec_files import QRELS, RUN, Layout, read_trec, run_tag, trec
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.learning import labels_of
 from citebed.timeline.filters.topics import read_topics
+from citebed.timeline.lengths import seconds_of
 from citebed.timeline.robustness import levels_of, settings_of
-from citebed.timeline.slices import read_boundaries, seconds_of
+from citebed.timeline.slices import read_boundaries
 from citebed.timeline.streams.run_sources import opened_runs
 from citebed.timeline.streams.stream_files import blocks, decode, file_source
 from citebed.timeline.streams.timed_qrels import read_timed_qrels

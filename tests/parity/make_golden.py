@@ -129,7 +129,7 @@ def ask_command(command: str, requests: Sequence[dict[str, Any]]) -> list[dict[s
 
 
 def ask_here(requests: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    import pytrec_eval  # type: ignore[import-not-found]
+    import pytrec_eval
 
     return [
         pytrec_eval.RelevanceEvaluator(

@@ -45,7 +45,7 @@ def telling_cases() -> list[dict[str, Any]]:
 
 def main() -> None:
     cases = telling_cases()
-    answers = []
+    answers: list[list[Any]] = []
     for number, case in enumerate(cases):
         with tempfile.TemporaryDirectory() as folder:
             files = write_files(Path(folder), case)

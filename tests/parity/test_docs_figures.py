@@ -24,7 +24,7 @@ def test_co_citations_of_acm_cr(
     qrels = str(acm_cr / "qrels" / "paragraphs.qrels")
     assert main(["qrels", "expand", qrels, *words, "-o", str(tmp_path / "co.qrels")]) == 0
     told = "".join(capsys.readouterr())
-    new, queries = re.search(r"wrote ([\d,]+) judgements of (\d+) queries", told).groups()  # type: ignore[union-attr]
+    new, queries = re.search(r"wrote ([\d,]+) judgements of (\d+) queries", told).groups()
     known = re.search(r"co-citations?, ([\d,]+) judged already, 0 that", told)[1]  # type: ignore[index]
     reached = int(new.replace(",", "")) + int(known)
     assert stated[1] == f"{new} | {queries} | {known} of {reached:,}"

@@ -47,7 +47,7 @@ WITH_PARAMETERS = (
     "ndcg_rel.1=3,2=1", "Rndcg.1=3,2=1", "Rndcg.0=1", "ndcg_rel.0=1", "rbp.p=0.5",
     "rbp.p=0.95,1=2.5", "rbp_resid.p=0.5", "map.3", "num_rel.2",
 )
-SWITCHES = (
+SWITCHES: tuple[list[str], ...] = (
     [], ["-q"], ["-c"], ["-q", "-c"], ["-l", "2"], ["-l0"], ["-J"], ["-M", "5"], ["-M", "0"],
     ["-N", "1000"], ["-q", "-n"], ["-qc", "-l", "3", "-J"], ["-qc", "-J", "-M7"], ["-o"],
     ["--level_for_rel=2", "--query_eval_wanted", "--complete"], ["--Judged_docs_only", "-c"],

@@ -201,13 +201,13 @@ def by_incremental(
                 for w, tf in Counter(terms(doc)).items()
             }
         )
-        m = {topic: x / (x + 1) for topic, x in everything[n - 1].items()}
-        here = [(topic, p(topic, m.get(topic, 0.0), f)) for topic in names]
+        mentions = {topic: x / (x + 1) for topic, x in everything[n - 1].items()}
+        here = [(topic, p(topic, mentions.get(topic, 0.0), f)) for topic in names]
         here = [(topic, sure) for topic, sure in here if sure > least]
         found += [(doc["doc_id"], topic, to_confidence(sure)) for topic, sure in here]
         judged = {t: r for t, r in labels.get(doc["doc_id"], {}).items() if t in names}
         waiting += [
-            (doc["time"], topic, judged[topic], m.get(topic, 0.0), f)
+            (doc["time"], topic, judged[topic], mentions.get(topic, 0.0), f)
             for topic in names
             if topic in judged
         ]

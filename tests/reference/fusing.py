@@ -8,7 +8,7 @@ Montague (2001).
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 Ranking = Mapping[str, float]
@@ -67,7 +67,10 @@ def _score(
     there = [ranking for ranking in rankings if document in ranking]
     if way.method in ("combmin", "combmax", "combmed"):
         scores = [normalised(ranking, way.scale)[document] for ranking in there]
-        return {"combmin": min, "combmax": max, "combmed": statistics.median}[way.method](scores)
+        ways: dict[str, Callable[[list[float]], float]] = {
+            "combmin": min, "combmax": max, "combmed": statistics.median,
+        }  # fmt: skip
+        return ways[way.method](scores)
     total = 0.0
     for ranking, weight in zip(rankings, weights, strict=True):
         if ranking:

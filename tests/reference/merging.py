@@ -141,7 +141,7 @@ def _told_by_place(records: Sequence[Record], same: list[Hashable]) -> list[Hash
 def _place(record: Record) -> Place:
     first, _, last = (record["pages"] or "").partition("–")
     issue = record["number"] if any(c.isdigit() for c in record["number"] or "") else None
-    numbers = [
+    venue, volume, number = (
         hash(plain(text)) if text else None for text in (record["venue"], record["volume"], issue)
-    ]
-    return Place(*numbers, int(first) if first else None, int(last) if last else None)
+    )
+    return Place(venue, volume, number, int(first) if first else None, int(last) if last else None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -74,9 +75,7 @@ SCORERS: dict[str, Scorer] = {
     "okapi(k1=1.2,b=0.75,k3=7)": lambda q, d, c: models.okapi(q, d, c, 1.2, 0.75, 7),
     "okapi(k1=1,b=0,k3=0)": lambda q, d, c: models.okapi(q, d, c, 1, 0, 0),
     **{
-        f"cosine(tf={tf},idf={idf})": lambda q, d, c, tf=tf, idf=idf: models.cosine(
-            q, d, c, tf, idf
-        )
+        f"cosine(tf={tf},idf={idf})": partial(models.cosine, tf=tf, idf=idf)
         for tf in models.TF
         for idf in models.IDF
     },

@@ -26,9 +26,9 @@ def cluster_sums(values: Numbers, clusters: Labels) -> list[Fraction]:
 
 def flipped_share(sums: Sequence[Fraction]) -> Fraction:
     """The share of all sign flips with a total at least as far from zero as the one found."""
-    found = abs(sum(sums))
+    found = abs(sum(sums, Fraction(0)))
     totals = [
-        abs(sum(s * v for s, v in zip(signs, sums, strict=True)))
+        abs(sum((s * v for s, v in zip(signs, sums, strict=True)), Fraction(0)))
         for signs in product((1, -1), repeat=len(sums))
     ]
     return Fraction(sum(total >= found for total in totals), len(totals))

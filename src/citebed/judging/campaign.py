@@ -385,6 +385,9 @@ def open_campaign(folder: str | Path | Campaign, database: str | None = None) ->
     return Campaign(open_database(database or facts["database"]), facts["name"], folder)
 
 
+campaign = open_campaign
+
+
 def campaign_file(folder: Path) -> dict[str, Any]:
     """What stands in a campaign's file."""
     path = folder / FILE

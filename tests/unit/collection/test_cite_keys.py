@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -11,11 +12,18 @@ import pytest
 from citebed.collection import import_sources, open_collection
 from citebed.collection.cite_keys import cite_keys
 
-SCHEMA = {"keys": pl.List(pl.String), "authors": pl.List(pl.String), "year": pl.Int32,
-          "title": pl.String}  # fmt: skip
+SCHEMA: dict[str, Any] = {
+    "keys": pl.List(pl.String),
+    "authors": pl.List(pl.String),
+    "year": pl.Int32,
+    "title": pl.String,
+}
 
 
-def keys_of(*documents: tuple[list[str], list[str], int | None, str]) -> list[str]:
+Record = tuple[list[str], list[str], int | None, str]
+
+
+def keys_of(*documents: Record) -> list[str]:
     return cite_keys(pl.DataFrame(documents, SCHEMA, orient="row")).to_list()
 
 
@@ -43,7 +51,7 @@ def test_the_key_that_a_record_came_with_is_its_own() -> None:
 
 
 def test_no_two_documents_have_one_key_and_who_came_with_it_has_it() -> None:
-    oaks = ([], ["Ash, Ann"], 2001, "Oaks")
+    oaks: Record = ([], ["Ash, Ann"], 2001, "Oaks")
     given = (["Ash2001Oaks"], ["Roe, Bo"], 1999, "Elms")
     numbered = (["ash2001oaks-2"], ["Roe, Bo"], 1999, "Firs")
     assert keys_of(oaks, given, oaks, numbered) == [

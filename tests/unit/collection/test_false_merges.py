@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -134,7 +135,11 @@ def test_a_record_without_a_title_is_of_the_one_paper_of_its_doi(tmp_path: Path)
 
 
 def test_columns_that_recur(tmp_path: Path) -> None:
-    column = {"title": "From the President", "journal": "Sheep Today", "volume": "7"}
+    column: dict[str, Any] = {
+        "title": "From the President",
+        "journal": "Sheep Today",
+        "volume": "7",
+    }
     report, collection = collected(
         tmp_path,
         entry("a", **column, number="1", pages="3")

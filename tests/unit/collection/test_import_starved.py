@@ -10,7 +10,7 @@ import sys
 import tarfile
 import threading
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from tests.sampling import FULL, sized
 from tests.starving import EARLIER, NEW, PAGE, Tried
 
 from citebed.collection import ImportOptions, import_sources, open_collection
+from citebed.collection.formats import FORMATS
 from citebed.collection.formats.base import Chunk
 from citebed.collection.reading import parsing, sources, workers
 from citebed.collection.storing import store
@@ -264,15 +265,15 @@ def test_no_piece_of_a_dead_worker_is_parsed_in_this_process(
 def test_a_reader_that_fails_leaves_its_source_to_be_read_again(
     tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bibtex = parsing.FORMATS["bibtex"]
+    bibtex = FORMATS["bibtex"]
 
-    def parse(chunk: Chunk) -> Iterable[Record]:
+    def parse(chunk: Chunk) -> Iterator[Record]:
         yield from bibtex.parse(chunk)
         if b"special" in chunk.data:
             raise ZeroDivisionError("of ours")
 
     with monkeypatch.context() as patch:
-        patch.setitem(parsing.FORMATS, "bibtex", replace(bibtex, parse=parse))
+        patch.setitem(FORMATS, "bibtex", replace(bibtex, parse=parse))
         report = do_import(tmp_path / "c", source)
     assert "ZeroDivisionError: of ours" in report.problems["what"][0]
     report = do_import(tmp_path / "c", source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import itertools
 import shutil
 import subprocess
@@ -162,7 +163,7 @@ def test_a_lock_that_was_taken_away_is_not_held(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who opened it before its maker removed it locks a file that nobody finds."""
-    original, gone = store.fcntl.flock, list[int]()
+    original, gone = fcntl.flock, list[int]()
 
     def flock(handle: int, how: int) -> None:
         original(handle, how)
@@ -170,7 +171,7 @@ def test_a_lock_that_was_taken_away_is_not_held(
             gone.append(handle)
             (folder / "c/.lock").unlink()
 
-    monkeypatch.setattr(store.fcntl, "flock", flock)
+    monkeypatch.setattr(fcntl, "flock", flock)
     with store.locked(folder / "c"):
         assert (folder / "c/.lock").exists()
         with pytest.raises(CollectionError, match="being changed by another"):

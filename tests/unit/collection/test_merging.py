@@ -27,7 +27,7 @@ def entry(key: str, year: int | None = None, **fields: str) -> str:
 
 def merged(folder: Path, *files: str) -> list[list[str]]:
     """The keys of each document, of files imported in this order and in the other."""
-    found = []
+    found: list[list[list[str]]] = []
     for order in (files, files[::-1]):
         place = folder / f"in{len(found)}"
         place.mkdir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -20,10 +21,10 @@ from citebed.errors import CitebedError, FormatError, UnknownName
 from citebed.text.languages import language_code, language_of
 
 
-def reasons_for(rules: Rules, *records: dict[str, object]) -> list[str | None]:
+def reasons_for(rules: Rules, *records: Mapping[str, object]) -> list[str | None]:
     names = ("doc_id", "type", "title", "abstract", "doi", "language")
     base: dict[str, object] = {"doc_id": "x", "type": "article", "title": "T"}
-    rows = [base | record for record in records]
+    rows = [{**base, **record} for record in records]
     columns = {name: [row.get(name) for row in rows] for name in names}
     return reasons(frame(RECORD, columns, len(rows)), rules).to_list()
 

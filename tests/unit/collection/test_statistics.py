@@ -6,6 +6,7 @@ import json
 import re
 import tarfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.retrieval.index.making import write_collection
@@ -68,7 +69,13 @@ def collect(tmp_path: Path, options: ImportOptions = OPTIONS, **files: str) -> C
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> CollectionStatistics:
     folder = tmp_path_factory.mktemp("small")
-    files = {"x_bib": BIB, "y_bib": AGAIN, "one_xml": PAPER, "two_xml": SHORT, "z_dat": "\0\1"}
+    files: dict[str, Any] = {
+        "x_bib": BIB,
+        "y_bib": AGAIN,
+        "one_xml": PAPER,
+        "two_xml": SHORT,
+        "z_dat": "\0\1",
+    }
     return statistics(collect(folder, **files))
 
 

@@ -126,7 +126,7 @@ def test_bibtex_comes_back(small: Collection, tmp_path: Path, imported: Imported
     assert again.problems.is_empty()
     same(small.documents, again.documents, *FIELDS)
     text = (tmp_path / "out.bib").read_text("utf-8")
-    keys = [entry.key for entry in scan(text, 1, {})]  # type: ignore[union-attr]
+    keys = [entry.key for entry in scan(text, 1, {})]
     assert len(keys) == len(set(keys)) == small.documents.height
     assert "an extra field" in text
     assert "full text of 1 document is not part of BibTeX" in report.notes

@@ -79,9 +79,8 @@ def test_parts_of_the_documents(folder: Path) -> None:
     data = load(folder)
     ids = [doc.doc_id for doc in data.docs_iter()]
     for part in (slice(2), slice(1, 7, 2), slice(-3, None), slice(0.25, 0.75), slice(1 / 3, 1.0)):
-        whole = slice(
-            *(int(v * 8) if isinstance(v, float) else v for v in (part.start, part.stop)), part.step
-        )
+        start, stop = (int(v * 8) if isinstance(v, float) else v for v in (part.start, part.stop))
+        whole = slice(start, stop, part.step)
         assert [doc.doc_id for doc in data.docs_iter()[part]] == ids[whole]
     assert data.docs_iter()[-1].doc_id == ids[-1]
     assert data.docs_iter()[2:6][1:][1].doc_id == ids[4]

@@ -164,7 +164,7 @@ class TestRealPapers:
         sentences = [sentence for context in contexts for sentence in context.sentences]
         assert (len(papers), len(contexts), len(sentences)) == (50, 341, 1800)
         assert sum(bool(sentence.cites) for sentence in sentences) == 837
-        assert sum(sentence.anonymised for sentence in sentences) == 229
+        assert sum(bool(sentence.anonymised) for sentence in sentences) == 229
         assert sum(len(paper.references) for paper in papers) == 1591
         assert all(paper.paper_id == paper.doi for paper in papers)
 

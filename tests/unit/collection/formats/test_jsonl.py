@@ -271,7 +271,9 @@ def test_flat_contexts_become_citing_papers() -> None:
 
 
 def test_cuts_never_part_the_flat_contexts_of_a_paper() -> None:
-    lines = [json.dumps(flat(p, t, "d")) + "\n" for p, t in ["aa", "ab", "ba", "bb", "bc"]]
+    lines = [
+        json.dumps(flat(p, t, "d")) + "\n" for p, t in map(tuple, ["aa", "ab", "ba", "bb", "bc"])
+    ]
     assert JSONL.cut is not None
     whole = "".join(lines).encode()
     border = len("".join(lines[:2]))

@@ -36,7 +36,11 @@ PUBMED = APPLES._replace(
     keywords=("apples", "Malus"),
     language="eng",
 )
-ON_ARXIV = {"arxiv": "1008.1234", "url": "https://arxiv.org/abs/1008.1234", "venue": "J. Fruit 12"}
+ON_ARXIV: dict[str, Any] = {
+    "arxiv": "1008.1234",
+    "url": "https://arxiv.org/abs/1008.1234",
+    "venue": "J. Fruit 12",
+}
 FIRST: dict[str, Document] = {
     "pubmed-xml": PUBMED._replace(
         title="Sorting apples & péches",
@@ -272,7 +276,8 @@ BROKEN = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_record_is_told_and_costs_no_other(name: str) -> None:
-    good, broken = SAMPLES[name], SAMPLES[name].replace(*map(str.encode, BROKEN[name]))
+    right, wrong = map(str.encode, BROKEN[name])
+    good, broken = SAMPLES[name], SAMPLES[name].replace(right, wrong)
     assert good != broken
     whole, damaged = read(name, good), read(name, broken)
     around = [r for r in kept(whole) if "Pears" not in r.title and "On pears" not in r.title]

@@ -11,7 +11,7 @@ from citebed.collection.formats.base import Chunk
 from citebed.collection.formats.jsonl import LOCAL_CITATION_JSON
 from citebed.records import CitingPaper, Context, Document, Problem, Reference, Sentence
 
-CONTEXTS = {
+CONTEXTS: dict[str, dict[str, Any]] = {
     "A_B_0": {
         "masked_text": " gears turn ( TARGETCIT ; OTHERCIT) and\nstop",
         "context_id": "A_B_0",

@@ -27,7 +27,7 @@ EXPECTED = {
 
 def read(name: str, data: bytes) -> list[Record]:
     """All that a file gives, if it is taken for BibTeX."""
-    found = list(pieces(Member(name, io.BufferedReader(io.BytesIO(data)))))  # type: ignore[arg-type]
+    found = list(pieces(Member(name, io.BufferedReader(io.BytesIO(data)))))
     assert {piece.format for piece in found if isinstance(piece, Piece)} <= {"bibtex"}
     return [r for p in found for r in (parse_piece(p).records if isinstance(p, Piece) else [p])]
 

@@ -86,7 +86,9 @@ def test_a_citation_that_the_list_does_not_have_is_told() -> None:
     assert isinstance(citing, CitingPaper)
 
 
-ODD = st.none() | st.booleans() | st.integers() | st.text(max_size=3) | st.just([]) | st.just({})
+ODD: st.SearchStrategy[Any] = (
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3) | st.just([]) | st.just({})
+)
 SPAN = st.fixed_dictionaries({"start": ODD, "end": ODD, "ref_id": ODD})
 
 

@@ -96,7 +96,12 @@ def test_s2orc_metadata_in_full() -> None:
 
 
 def test_the_open_research_corpus() -> None:
-    paper = {"id": "f0", "title": "T", "paperAbstract": "A.", "outCitations": ["e1"]}
+    paper: dict[str, Any] = {
+        "id": "f0",
+        "title": "T",
+        "paperAbstract": "A.",
+        "outCitations": ["e1"],
+    }
     paper |= {"authors": [{"name": "A B", "ids": []}], "journalName": "J", "journalPages": "3-4"}
     (doc,) = read(paper)
     assert (doc.doc_id, doc.abstract, doc.venue, doc.pages) == ("f0", "A.", "J", "3–4")

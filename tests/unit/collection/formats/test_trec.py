@@ -468,8 +468,8 @@ def test_qrels_of_cisi_list_relevant_documents() -> None:
 def test_tipster_topics_51_to_100(shared_data: Path) -> None:
     queries = load(TREC_TOPICS, shared_data / "formats" / "topics.adhoc.51-100.txt")
     assert all(isinstance(query, Query) for query in queries)
-    assert [query.query_id for query in queries] == [*map(str, range(51, 101))]  # type: ignore[union-attr]
-    titles = [queries[place].title for place in (0, 25, 49)]  # type: ignore[union-attr]
+    assert [query.query_id for query in queries] == [*map(str, range(51, 101))]
+    titles = [queries[place].title for place in (0, 25, 49)]
     assert titles == [
         "Airbus Subsidies",
         "U.S. Constitution - Original Intent",
@@ -481,4 +481,4 @@ def test_a_record_whose_own_tag_is_missing_is_not_lost() -> None:
     text = "<DOC>\n<DOCNO>1</DOCNO>\n</DOC>\n<DO>\n<DOCNO>2</DOCNO>\n<TITLE>T</TITLE>\n</DOC>\n"
     assert read(TREC_DOCUMENTS, text) == [Document("1", line=1), Document("2", title="T", line=5)]
     topics = "<top>\n<num> 1\n<title> A\n</top>\n<num> 2\n<title> B\n</top>\n"
-    assert [query.query_id for query in read(TREC_TOPICS, topics)] == ["1", "2"]  # type: ignore[union-attr]
+    assert [query.query_id for query in read(TREC_TOPICS, topics)] == ["1", "2"]

@@ -32,7 +32,7 @@ def test_lxml_finds_the_same_records_in_the_whole() -> None:
     assert [d.doc_id for d in documents("pubmed-xml", SAMPLES["pubmed-xml"])] == numbers
     keys = [e.get("key") for e in whole("dblp-xml") if e.tag != "www"]
     assert [d.doc_id for d in documents("dblp-xml", SAMPLES["dblp-xml"])] == keys
-    titles = [fold("".join(e.itertext())) for e in whole("endnote-xml").iter("title")]
+    titles = [fold("".join(map(str, e.itertext()))) for e in whole("endnote-xml").iter("title")]
     assert [d.title for d in documents("endnote-xml", SAMPLES["endnote-xml"])] == titles
     ids = [str(e.text) for e in whole("arxiv-atom").iterfind("{*}entry/{*}id")]
     found = documents("arxiv-atom", SAMPLES["arxiv-atom"])

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
+from tests.unit.collection.lint.kinds import Altered, Collect, Found
 
 from citebed.collection import Collection, ImportOptions, Rules, import_sources
 from citebed.collection.lint import CHECKS, Subject
 from citebed.collection.storing.table_files import write_table
 from citebed.collection.tables import Schema
-
-Collect = Callable[..., Collection]
 
 
 @pytest.fixture
@@ -32,7 +30,7 @@ def collect(tmp_path: Path) -> Collect:
 
 
 @pytest.fixture
-def altered() -> Callable[..., Collection]:
+def altered() -> Altered:
     """The collection with a table that an import would not have written."""
 
     def changed(
@@ -46,7 +44,7 @@ def altered() -> Callable[..., Collection]:
 
 
 @pytest.fixture
-def found() -> Callable[..., list[tuple[str, str]]]:
+def found() -> Found:
     """Run one check; gives id and what of each finding."""
 
     def run(collection: Collection, name: str, **options: object) -> list[tuple[str, str]]:

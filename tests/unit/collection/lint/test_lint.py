@@ -6,6 +6,7 @@ import datetime
 import re
 
 import pytest
+from tests.unit.collection.lint.kinds import Collect
 
 from citebed.collection.lint import CHECKS, lint
 from citebed.errors import UnknownName
@@ -31,28 +32,28 @@ def test_every_check_is_described() -> None:
         assert check.mend.endswith(".")
 
 
-def test_a_clean_collection_passes_everything(collect) -> None:
+def test_a_clean_collection_passes_everything(collect: Collect) -> None:
     findings = lint(collect({"a.bib": CLEAN, "paper.xml": PAPER}), today=TODAY)
     assert [finding.check.name for finding in findings] == list(CHECKS)
     assert [finding.check.name for finding in findings if not finding.passed] == []
 
 
-def test_a_collection_of_documents_alone_passes(collect) -> None:
+def test_a_collection_of_documents_alone_passes(collect: Collect) -> None:
     assert all(finding.count == 0 for finding in lint(collect({"a.bib": CLEAN}), today=TODAY))
 
 
-def test_only_what_is_asked_in_the_order_of_the_table(collect) -> None:
+def test_only_what_is_asked_in_the_order_of_the_table(collect: Collect) -> None:
     names = ["markup-remains", "absent-documents"]
     findings = lint(collect({"a.bib": CLEAN}), names)
     assert [finding.check.name for finding in findings] == names[::-1]
 
 
-def test_an_unknown_check_is_refused(collect) -> None:
+def test_an_unknown_check_is_refused(collect: Collect) -> None:
     with pytest.raises(UnknownName, match="Did you mean 'absent-queries'"):
         lint(collect({"a.bib": CLEAN}), ["absent-querys"])
 
 
-def test_examples_are_cut_and_the_count_is_not(collect) -> None:
+def test_examples_are_cut_and_the_count_is_not(collect: Collect) -> None:
     entries = "".join(f"@misc{{k{n}, author={{A, B}}, year=2000}}\n" for n in range(7))
     collection = collect({"a.bib": entries})
     (finding,) = lint(collection, ["documents-without-title"])

@@ -6,6 +6,7 @@ import datetime
 
 import polars as pl
 import pytest
+from tests.unit.collection.lint.kinds import Altered, Collect, Found
 
 from citebed.collection import import_sources
 from citebed.collection.storing.table_files import write_table
@@ -18,21 +19,21 @@ def entry(key: str, **fields: object) -> str:
     return f"@article{{{key},{''.join(f'{n} = {{{v}}},' for n, v in fields.items())}}}\n"
 
 
-def test_documents_without_title_and_without_text(collect, found) -> None:
+def test_documents_without_title_and_without_text(collect: Collect, found: Found) -> None:
     text = entry("a", year=2000) + entry("b", abstract="Words.") + entry("c", title="A title")
     collection = collect({"a.bib": text})
     assert [name for name, _ in found(collection, "documents-without-title")] == ["a", "b"]
     assert [name for name, _ in found(collection, "documents-without-text")] == ["a"]
 
 
-def test_a_document_with_full_text_is_not_empty(collect, found) -> None:
+def test_a_document_with_full_text_is_not_empty(collect: Collect, found: Found) -> None:
     collection = collect({"a.bib": entry("a", year=2000)})
     sections = frame(SECTIONS, {"doc_id": ["a"], "text": ["All of it."]}, 1)
     write_table(collection.folder / "sections.parquet", sections, SECTIONS)
     assert found(collection, "documents-without-text") == []
 
 
-def test_dates_in_future_leave_room_for_next_year(collect, found) -> None:
+def test_dates_in_future_leave_room_for_next_year(collect: Collect, found: Found) -> None:
     years = (2023, 2024, 2025, 2026)
     collection = collect({"a.bib": "".join(entry(f"y{y}", title=f"T {y}", year=y) for y in years)})
     assert found(collection, "dates-in-future", today=TODAY) == [
@@ -40,7 +41,7 @@ def test_dates_in_future_leave_room_for_next_year(collect, found) -> None:
     ]
 
 
-def test_a_citing_paper_of_the_future(collect, found) -> None:
+def test_a_citing_paper_of_the_future(collect: Collect, found: Found) -> None:
     paper = "<doc><doi>10.1145/9.9</doi><year>2050</year><contexts/><references/></doc>"
     collection = collect({"p.xml": paper})
     assert [name for name, _ in found(collection, "dates-in-future", today=TODAY)] == [
@@ -48,7 +49,7 @@ def test_a_citing_paper_of_the_future(collect, found) -> None:
     ]
 
 
-def test_implausible_years(collect, altered, found) -> None:
+def test_implausible_years(collect: Collect, altered: Altered, found: Found) -> None:
     text = "".join(entry(f"y{y}", title=f"T {y}", year=y) for y in (1600, 1665, 2000))
     collection = collect({"a.bib": text + entry("none", title="Undated")})
     assert [name for name, _ in found(collection, "implausible-years")] == ["y1600"]
@@ -58,7 +59,7 @@ def test_implausible_years(collect, altered, found) -> None:
     ] == [("y2000", "year 2000, but date 2001-05")]
 
 
-def test_a_doi_field_that_disagrees_with_the_key(collect, found) -> None:
+def test_a_doi_field_that_disagrees_with_the_key(collect: Collect, found: Found) -> None:
     text = (
         entry("10.1145/1.1", title="One", doi="10.1145/1.2")
         + entry("10.1145/3.A_b", title="Two", doi=r"https://doi.org/10.1145/3.a\_B")
@@ -71,7 +72,7 @@ def test_a_doi_field_that_disagrees_with_the_key(collect, found) -> None:
     ]
 
 
-def test_different_documents_under_one_key(collect, found) -> None:
+def test_different_documents_under_one_key(collect: Collect, found: Found) -> None:
     one, two = entry("key", title="One of them"), entry("key", title="Another one")
     own = entry("key-7", title="Seven of nine", year=1990)
     assert found(collect({"a.bib": one, "b.bib": two + own}), "numbered-ids") == [
@@ -94,7 +95,9 @@ def test_different_documents_under_one_key(collect, found) -> None:
         ("Plain words, 10\\% of them", False),
     ],
 )
-def test_markup_remains(collect, altered, found, text, seen) -> None:
+def test_markup_remains(
+    collect: Collect, altered: Altered, found: Found, text: str, seen: bool
+) -> None:
     collection = collect({"a.bib": entry("a", title="T", abstract="x")})
     collection = altered(collection, "documents", DOCUMENTS, abstract=pl.lit(text))
     assert [name for name, _ in found(collection, "markup-remains")] == ["a"] * seen
@@ -114,7 +117,9 @@ def test_markup_remains(collect, altered, found, text, seen) -> None:
         ("a surface of 5 Å², “resolved to 3 Å”", False),
     ],
 )
-def test_encoding_remains(collect, altered, found, text, seen) -> None:
+def test_encoding_remains(
+    collect: Collect, altered: Altered, found: Found, text: str, seen: bool
+) -> None:
     collection = collect({"a.bib": entry("a", title="T", author="Doe, Jane")})
     titled = altered(collection, "documents", DOCUMENTS, title=pl.lit(text))
     assert [name for name, _ in found(titled, "encoding-remains")] == ["a"] * seen
@@ -123,7 +128,7 @@ def test_encoding_remains(collect, altered, found, text, seen) -> None:
     assert [name for name, _ in found(signed, "encoding-remains")] == ["a"] * seen
 
 
-def test_a_finding_shows_the_text_around(collect, altered, found) -> None:
+def test_a_finding_shows_the_text_around(collect: Collect, altered: Altered, found: Found) -> None:
     long = f"{'before ' * 20}the &thetas; function{' after' * 20}"
     collection = altered(
         collect({"a.bib": entry("a", title="T")}), "documents", DOCUMENTS, abstract=pl.lit(long)
@@ -132,7 +137,7 @@ def test_a_finding_shows_the_text_around(collect, altered, found) -> None:
     assert what == "abstract: …e before before the &thetas; function after afte…"
 
 
-def test_the_name_of_a_command_that_is_left(collect, found) -> None:
+def test_the_name_of_a_command_that_is_left(collect: Collect, found: Found) -> None:
     """Of a command that is not known, or one that no text has otherwise; paths are no commands."""
     collection = collect(
         {

@@ -7,6 +7,7 @@ import random
 import polars as pl
 import pytest
 from tests.reference import near_duplicates
+from tests.unit.collection.lint.kinds import Altered, Collect, Found
 
 from citebed.collection.building.merging import alike, numbers
 from citebed.collection.lint.duplicates import near_pairs
@@ -18,7 +19,7 @@ def entry(key: str, title: str, author: str = "Doe, Jane", year: int = 2000, **m
     return f"@article{{{key}, title={{{title}}}, author={{{author}}}, year={year}{rest}}}\n"
 
 
-def test_one_doi_under_two_ids(collect, altered, found) -> None:
+def test_one_doi_under_two_ids(collect: Collect, altered: Altered, found: Found) -> None:
     text = entry("a", "First things") + entry("b", "Last things") + entry("c", "Other things")
     collection = collect({"a.bib": text})
     assert found(collection, "duplicate-dois") == []
@@ -28,7 +29,7 @@ def test_one_doi_under_two_ids(collect, altered, found) -> None:
     ]
 
 
-def test_same_title_author_and_year_with_different_dois(collect, found) -> None:
+def test_same_title_author_and_year_with_different_dois(collect: Collect, found: Found) -> None:
     title = "Infomaster: An Information Integration System"
     text = (
         entry("10.1145/1.1", title)
@@ -45,12 +46,12 @@ def test_same_title_author_and_year_with_different_dois(collect, found) -> None:
     ]
 
 
-def near(collect, found, *entries: str) -> list[str]:
+def near(collect: Collect, found: Found, *entries: str) -> list[str]:
     rows = found(collect({"a.bib": "".join(entries)}), "near-duplicate-titles")
     return [name for name, _ in rows]
 
 
-def test_a_typing_error_and_an_added_word(collect, found) -> None:
+def test_a_typing_error_and_an_added_word(collect: Collect, found: Found) -> None:
     assert near(
         collect,
         found,
@@ -82,18 +83,20 @@ def test_a_typing_error_and_an_added_word(collect, found) -> None:
         ("Exactly the same title, twice over", "Exactly the Same Title Twice Over"),
     ],
 )
-def test_series_and_different_papers_are_no_duplicates(collect, found, left, right) -> None:
+def test_series_and_different_papers_are_no_duplicates(
+    collect: Collect, found: Found, left: str, right: str
+) -> None:
     text = entry("10.1145/1.1", left), entry("10.1145/1.2", right)
     assert near(collect, found, *text) == []
 
 
-def test_titles_of_different_authors_are_not_compared(collect, found) -> None:
+def test_titles_of_different_authors_are_not_compared(collect: Collect, found: Found) -> None:
     one = entry("a", "Query Expansion Using Local and Global Analysis")
     two = entry("b", "Query Expansion Using Local and Global Analyses", "Doe, Richard")
     assert near(collect, found, one, two) == []
 
 
-def test_a_heading_that_recurs_is_no_paper(collect, found) -> None:
+def test_a_heading_that_recurs_is_no_paper(collect: Collect, found: Found) -> None:
     same = [entry(f"10.1/{n}", "Abstracts of Selected Articles", year=2000 + n) for n in range(3)]
     assert near(collect, found, *same, entry("10.1/9", "Abstracts of Slected Articles")) == []
 

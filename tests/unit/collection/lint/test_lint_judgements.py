@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+from tests.unit.collection.lint.kinds import Altered, Collect, Found
 
 from citebed.collection import Rules
 from citebed.collection.tables import CONTEXTS
@@ -33,14 +34,14 @@ def qrels(*rows: tuple[str, str, int]) -> str:
 ASKED = topics(q1="how to cite", q2="how to search", q3="how to read")
 
 
-def test_judgements_and_queries_that_fit(collect, found) -> None:
+def test_judgements_and_queries_that_fit(collect: Collect, found: Found) -> None:
     judged = qrels(("q1", "d1", 1), ("q2", "d2", 2), ("q2", "d1", 0), ("q3", "d3", 1))
     collection = collect({"a.bib": BIB, "t.topics": ASKED, "t.qrels": judged})
     for name in ("absent-documents", "absent-queries", "queries-without-relevant"):
         assert found(collection, name) == []
 
 
-def test_absent_documents_and_what_became_of_them(collect, found) -> None:
+def test_absent_documents_and_what_became_of_them(collect: Collect, found: Found) -> None:
     judged = qrels(
         ("q1", "d1", 1), ("q1", "gone", 1), ("q2", "gone", 0), ("q2", "D2", 1), ("q3", "d3", 1)
     )  # fmt: skip
@@ -53,7 +54,7 @@ def test_absent_documents_and_what_became_of_them(collect, found) -> None:
     ]
 
 
-def test_absent_queries(collect, found) -> None:
+def test_absent_queries(collect: Collect, found: Found) -> None:
     judged = qrels(("q1", "d1", 1), ("q2", "d1", 1), ("q9", "d1", 1), ("q9", "d2", 0))
     collection = collect({"a.bib": BIB, "t.topics": ASKED, "t.qrels": judged})
     assert found(collection, "absent-queries") == [
@@ -61,12 +62,12 @@ def test_absent_queries(collect, found) -> None:
     ]
 
 
-def test_judgements_without_any_query_are_one_finding(collect, found) -> None:
+def test_judgements_without_any_query_are_one_finding(collect: Collect, found: Found) -> None:
     collection = collect({"a.bib": BIB, "t.qrels": qrels(("q1", "d1", 1), ("q2", "d1", 1))})
     assert found(collection, "absent-queries") == [("t", "2 queries are judged, and none is here")]
 
 
-def test_queries_without_relevant_documents(collect, found) -> None:
+def test_queries_without_relevant_documents(collect: Collect, found: Found) -> None:
     judged = qrels(("q1", "d1", 1), ("q2", "d1", 0))
     collection = collect({"a.bib": BIB, "t.topics": ASKED, "t.qrels": judged})
     assert found(collection, "queries-without-relevant") == [
@@ -75,12 +76,12 @@ def test_queries_without_relevant_documents(collect, found) -> None:
     ]
 
 
-def test_queries_that_nobody_judged_are_one_finding(collect, found) -> None:
+def test_queries_that_nobody_judged_are_one_finding(collect: Collect, found: Found) -> None:
     collection = collect({"a.bib": BIB, "t.topics": ASKED})
     assert found(collection, "queries-without-relevant") == [("t", "none of 3 queries is judged")]
 
 
-def test_queries_without_text(collect, altered, found) -> None:
+def test_queries_without_text(collect: Collect, altered: Altered, found: Found) -> None:
     paper = """<doc><doi>10.1/p</doi><title>P</title><contexts><context id="01">
     <s cites="1 2"></s><s>Text.</s></context></contexts>
     <references><reference id="1">d1</reference><reference id="2">d2</reference></references>
@@ -96,7 +97,7 @@ def test_queries_without_text(collect, altered, found) -> None:
     assert found(filled, "queries-without-text") == []
 
 
-def test_queries_that_are_a_title_or_an_abstract(collect, found) -> None:
+def test_queries_that_are_a_title_or_an_abstract(collect: Collect, found: Found) -> None:
     collection = collect(
         {
             "a.bib": BIB,

@@ -69,7 +69,7 @@ def journal(collection: Path, **entries: object) -> None:
     (collection / ".commit.json").write_text(json.dumps(whole))
 
 
-FORGED: dict[str, Callable[[Path], None]] = {
+FORGED: dict[str, Callable[[Path], object]] = {
     "moves out": lambda c: journal(c, files=["../victim/over.txt"]),
     "removes outside": lambda c: journal(c, remove=["../victim/precious.txt"]),
     "takes from elsewhere": lambda c: journal(c, **{"from": "stage", "files": ["citebed.toml"]}),
@@ -79,11 +79,11 @@ FORGED: dict[str, Callable[[Path], None]] = {
     "a file that is not ours": lambda c: journal(c, remove=["notes.txt"]),
     "no names": lambda c: journal(c, files=[1, None, {"a": 2}]),
     "no lists": lambda c: journal(c, files="citebed.toml"),
-    "a list": lambda c: (c / ".commit.json").write_text("[]") and None,
-    "no JSON": lambda c: (c / ".commit.json").write_text("{") and None,
-    "nested": lambda c: (c / ".commit.json").write_text("[" * 100_000) and None,
-    "no text": lambda c: (c / ".commit.json").write_bytes(b"\xff\xfe\0") and None,
-    "empty": lambda c: (c / ".commit.json").write_text("") and None,
+    "a list": lambda c: (c / ".commit.json").write_text("[]"),
+    "no JSON": lambda c: (c / ".commit.json").write_text("{"),
+    "nested": lambda c: (c / ".commit.json").write_text("[" * 100_000),
+    "no text": lambda c: (c / ".commit.json").write_bytes(b"\xff\xfe\0"),
+    "empty": lambda c: (c / ".commit.json").write_text(""),
     "a link": lambda c: (c / ".commit.json").symlink_to(c.parent / "victim" / "over.txt"),
     "a link to nothing": lambda c: (c / ".commit.json").symlink_to(c.parent / "victim" / "new"),
     "a folder": lambda c: (c / ".commit.json").mkdir(),

@@ -25,7 +25,7 @@ CELLS: list[reference.Cell] = [
 
 def of(cells: list[reference.Cell]) -> tuple[list[float], list[float], list[str], list[int]]:
     values, weights, rows, columns = (list(column) for column in zip(*cells, strict=True))
-    return values, weights, rows, columns  # type: ignore[return-value]
+    return values, weights, rows, columns
 
 
 def test_the_mean_and_its_error_by_plain_loops() -> None:

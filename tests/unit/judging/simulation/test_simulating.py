@@ -229,7 +229,7 @@ def test_what_cannot_be_played_is_told(demo: citebed.Workbench, tmp_path: Path) 
         {"method": "magic"},
     ):
         with pytest.raises(CitebedError):
-            SimulationOptions(**wrong)  # type: ignore[arg-type]
+            SimulationOptions(**wrong)
 
 
 def _rows(demo: citebed.Workbench, hashes: int) -> list[dict[str, object]]:

@@ -141,7 +141,7 @@ REPOSITORY = [
 
 def test_only_what_is_needed_is_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hub = Hub(REPOSITORY, None, tmp_path)
-    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
     assert find_model("owner/model") == tmp_path
     wanted = ["1_Pooling/config.json", "config.json", "tokenizer.json", "vocab.txt"]
     assert hub.asked == [*wanted, "model.safetensors"]
@@ -153,7 +153,7 @@ def test_a_download_is_told_before_anything_is_sent(
     hub = Hub(REPOSITORY, None, tmp_path)
     told: list[str] = []
     monkeypatch.setattr(hub, "HfApi", lambda: told.extend(caplog.messages) or hub)
-    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
     find_model("owner/model")
     said = "the model 'owner/model' is not on this machine; fetching it from the Hugging Face hub"
     assert told == [f"note: {said}"]
@@ -166,7 +166,7 @@ def test_what_is_in_the_cache_is_told_to_nobody(
     (tmp_path / "config.json").write_text("{}")
     (tmp_path / "pytorch_model.bin").write_bytes(b"")
     hub = Hub(REPOSITORY, tmp_path, tmp_path / "downloaded")
-    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
     monkeypatch.setenv("CITEBED_OFFLINE", "1")
     assert find_model("owner/model") == tmp_path
     assert caplog.messages == []
@@ -176,7 +176,7 @@ def test_what_is_in_the_cache_is_not_downloaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hub = Hub(REPOSITORY, tmp_path, tmp_path / "downloaded")
-    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
     assert find_model("owner/model") == tmp_path / "downloaded", "half a model is not a model"
     (tmp_path / "config.json").write_text("{}")
     (tmp_path / "pytorch_model.bin").write_bytes(b"")
@@ -185,7 +185,7 @@ def test_what_is_in_the_cache_is_not_downloaded(
 
 def test_a_repository_without_weights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hub = Hub(["config.json", "tf_model.h5"], None, tmp_path)
-    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
     with pytest.raises(CitebedError, match=r"it has none of model\.onnx, "):
         find_model("owner/model")
 
