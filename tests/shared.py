@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-Once = Callable[[str, Callable[[Path], None]], Path]
+Once = Callable[[str, Callable[[Path], object]], Path]
 
 
 def once_for_all(factory: pytest.TempPathFactory) -> Once:
@@ -22,7 +22,7 @@ def once_for_all(factory: pytest.TempPathFactory) -> Once:
     if os.environ.get("PYTEST_XDIST_WORKER"):
         root = root.parent
 
-    def once(name: str, make: Callable[[Path], None]) -> Path:
+    def once(name: str, make: Callable[[Path], object]) -> Path:
         folder, made = root / name, root / f"{name}.made"
         with (root / f"{name}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

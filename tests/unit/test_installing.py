@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import venv
@@ -102,8 +104,8 @@ def test_without_any_record_of_an_installation(monkeypatch: pytest.MonkeyPatch) 
 def test_an_environment_without_pip_is_installed_into_by_uv(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(installing.importlib.util, "find_spec", lambda _: None)
-    monkeypatch.setattr(installing.shutil, "which", lambda _: "/usr/bin/uv")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(shutil, "which", lambda _: "/usr/bin/uv")
     assert pip_install("torch") == f"uv pip install --python {sys.executable} torch"
 
 

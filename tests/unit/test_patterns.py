@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from re import _compiler, _parser
+from re import _compiler, _parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest

@@ -407,7 +407,10 @@ def campaign_file(folder: Path) -> dict[str, Any]:
 
 
 def restore_campaign(
-    path: str | Path, folder: str | Path, collection: str | Path, database: str | None = None
+    path: str | Path,
+    folder: str | Path,
+    collection: str | Path | Collection,
+    database: str | None = None,
 ) -> Campaign:
     """Make a campaign of a backup, in a new folder and an empty database."""
     folder = Path(folder)

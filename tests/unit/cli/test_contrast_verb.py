@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ from citebed.errors import CitebedError
 Invoke = Callable[..., tuple[int, str, str]]
 
 
-def write_run(path: Path, rankings: dict[str, Sequence[str]]) -> None:
+def write_run(path: Path, rankings: Mapping[str, Sequence[str]]) -> None:
     lines = [
         f"{query} Q0 {document} {rank} {-rank} tag\n"
         for query, documents in rankings.items()

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from citebed.cli.app import main
 from citebed.runs.kba_files import read_filter_run
 from citebed.timeline.filters import checkpoint
 
-STREAM = [
+STREAM: list[dict[str, Any]] = [
     {"doc_id": "a", "time": "2011-12-09T12:00:00Z", "text": "Oaks are planted."},
     {"doc_id": "b", "time": "2011-12-09T14:00:00+02:00", "title": "Ann Oak plants an oak"},
     {"doc_id": "c", "time": 1323432060, "text": "Bo Elm paints; Ann Oak plants."},
@@ -327,9 +328,9 @@ COMMAND = ("filter", "s.jsonl", "-t", "t.jsonl", "-o", "out.run", "--checkpoint-
 
 def interrupting(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
     """Ctrl-C instead of the checkpoint of this number; the first is made after three documents."""
-    real, saves = checkpoint.save, []
+    real, saves = checkpoint.save, list[int]()
 
-    def save(*arguments: object) -> None:
+    def save(*arguments: Any) -> None:
         saves.append(1)
         if len(saves) == at:
             raise KeyboardInterrupt

@@ -215,7 +215,7 @@ def test_a_name_that_is_not_utf_8_is_read_and_told(verb: str, place: Path) -> No
     with Path(os.fsdecode(odd + b".parquet")).open("wb") as handle:
         pl.DataFrame({"query_id": ["q1"], "doc_id": ["a"], "score": [1.0]}).write_parquet(handle)
     words = [word.encode().replace(b"X", b"caf\xe9") for word in verb.split()]
-    command = [sys.executable, "-m", "citebed", *words]
+    command: list[str | bytes] = [sys.executable, "-m", "citebed", *words]
     done = subprocess.run(command, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     done.stdout.decode()

@@ -7,6 +7,7 @@ import io
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ FORMULA = "=HYPERLINK(x)"
 
 
 def test_no_cell_is_run_by_a_spreadsheet(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"run": FORMULA, "@name": "-1", "value": -0.5},
         {"run": "plain", "@name": None, "value": -1e-9},
     ]

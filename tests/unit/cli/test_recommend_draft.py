@@ -355,7 +355,7 @@ def test_a_page_of_answers(run: Run, tmp_path: Path) -> None:
     assert code == 0
     assert out.startswith("answers.html: 5 passages, 4 answered with 4 papers")
     assert "note: no answer for 1 caption (line 10)" in err
-    page = lxml_html.fromstring((tmp_path / "answers.html").read_text("utf-8"))
+    page: Any = lxml_html.fromstring((tmp_path / "answers.html").read_text("utf-8"))
     assert page.findtext(".//h1/bdi") == "What paper.tex should cite"
     heads = [head.text_content() for head in page.iter("h3")]
     rows = answers(run, "paper.tex")

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lxml import html
@@ -244,7 +245,7 @@ def test_official_scores_of_a_page_name_teams(call: Call) -> None:
     runs = ["high.txt", "low.txt", "other.txt"]
     words = ["--official", "--cutoff-step", "500", "--teams", "--report", "out.html"]
     assert call("timeline", "kba.txt", *runs, *words)[0] == 0
-    page = html.document_fromstring(Path("out.html").read_text())
+    page: Any = html.document_fromstring(Path("out.html").read_text())
     (table, *_) = page.xpath("//section[@id='official']//table")
     assert [cell.text_content() for cell in table.xpath("./thead/tr/*")][:2] == ["team", "run"]
     named = {(row[0].text_content(), row[1].text_content()) for row in table.xpath("./tbody/tr")}

@@ -32,7 +32,7 @@ def _ids(folder: Path) -> list[str]:
 def test_what_is_piped_is_added_once(tmp_path: Path, piped: object) -> None:
     folder = tmp_path / "c"
     for data in (ONE, gzip.compress(TWO.encode()), ONE):
-        piped(data)  # type: ignore[operator]
+        piped(data)
         assert main(["import", str(folder), "-", "-q"]) == 0
     assert _ids(folder) == ["one", "two"]
     names = open_collection(folder).files["source"].to_list()
@@ -49,13 +49,13 @@ def _is_of(folder: Path, source: str, doc_id: str) -> bool:
 
 def test_files_are_read_beside_it_and_python_has_it_too(tmp_path: Path, piped: object) -> None:
     (tmp_path / "two.ris").write_text(TWO)
-    piped(ONE)  # type: ignore[operator]
+    piped(ONE)
     mine = citebed.create(tmp_path / "c", ["-", tmp_path / "two.ris"])
     assert sorted(mine.documents["doc_id"]) == ["one", "two"]
 
 
 def test_whole_paths_do_not_make_a_path_of_it(tmp_path: Path, piped: object) -> None:
-    piped(ONE)  # type: ignore[operator]
+    piped(ONE)
     assert main(["import", str(tmp_path / "c"), "-", "--absolute-paths", "-q"]) == 0
     (name,) = open_collection(tmp_path / "c").files["source"]
     assert name.startswith("standard-input-")
@@ -67,7 +67,7 @@ def test_nothing_and_a_closed_input_are_refused(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    piped("")  # type: ignore[operator]
+    piped("")
     assert main(["import", str(tmp_path / "c"), "-"]) == 1
     assert "an empty file" in capsys.readouterr().err
     monkeypatch.setattr(sys, "stdin", None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,7 +80,7 @@ def test_a_list_is_split_and_each_is_kept_once() -> None:
 
 @given(kind=st.sampled_from(list(MEASURES.values())), data=st.data())
 def test_every_measure_reads_back(kind: type[Measure], data: st.DataObject) -> None:
-    cutoffs = {
+    cutoffs: dict[str, st.SearchStrategy[Any]] = {
         "none": st.none(),
         "rank": st.integers(1, 5000),
         "rank or R": st.one_of(st.none(), st.just("R"), st.integers(1, 5000)),

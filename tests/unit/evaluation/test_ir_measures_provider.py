@@ -209,7 +209,7 @@ def test_the_same_numbers_as_our_own_door(
     if not qrels.keys() & run.keys():
         assert set(found.values()) == {0}
         return
-    names = {theirs: plug.from_ir_measures(theirs) for theirs in measures}
+    names: dict[Any, Any] = {theirs: plug.from_ir_measures(theirs) for theirs in measures}
     scores = evaluate(qrels, run, names.values(), Settings(complete=True)).runs[0].summaries
     for theirs, ours in names.items():
         if not theirs.NAME.startswith("Num"):

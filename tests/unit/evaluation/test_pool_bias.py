@@ -12,13 +12,14 @@ from tests.reference import contrast as slow
 
 from citebed.errors import CitebedError, FormatError
 from citebed.evaluation.contrasts.pool import (
+    PoolOptions,
     read_teams,
     top,
     unclaimed,
     unique_judgements,
     worst_case,
 )
-from citebed.evaluation.contrasts.pool_bias import PoolOptions, pool_bias
+from citebed.evaluation.contrasts.pool_bias import pool_bias
 from citebed.evaluation.scoring.comparing import Design
 from citebed.runs.ranking import Ranked, rank
 from citebed.runs.reading import as_qrels, as_run

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from citebed.collection.rules import load_profile
@@ -12,7 +13,7 @@ from citebed.errors import CitebedError
 from citebed.evaluation.judgements.clusters import clusters_of
 from citebed.files.places import names_file, names_folder
 from citebed.retrieval.pipeline import pipeline_of
-from citebed.timeline.slices import slices_of
+from citebed.timeline.slices import Range, slices_of
 
 LONG = "a" * 5000
 
@@ -35,10 +36,10 @@ def test_files_pipes_and_folders(tmp_path: Path) -> None:
     [
         lambda: pipeline_of(f"bm25+{LONG}"),
         lambda: load_profile(LONG),
-        lambda: slices_of(LONG, (0, 1)),
+        lambda: slices_of(LONG, Range(0, 1, np.zeros(0, np.int64))),
         lambda: clusters_of(LONG),
     ],
 )
 def test_names_that_are_too_long_are_told(call: object) -> None:
     with pytest.raises(CitebedError):
-        call()  # type: ignore[operator]
+        call()

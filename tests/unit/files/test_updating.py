@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from citebed.errors import CitebedError
-from citebed.files import updating
+from citebed.files import updating, writing
 from citebed.files.updating import update
 from citebed.files.writing import write_whole
 
@@ -46,7 +46,7 @@ def test_what_an_editor_saves_in_between_is_kept(
 ) -> None:
     path = tmp_path / "a.bib"
     path.write_bytes(b"mine\n")
-    real, saves = updating.exchange, [b"mine\nedited\n", b"mine\nedited twice\n"]
+    real, saves = writing.exchange, [b"mine\nedited\n", b"mine\nedited twice\n"]
 
     def exchange(one: Path, other: Path) -> bool:
         if saves:

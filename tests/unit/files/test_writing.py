@@ -18,6 +18,7 @@ import pytest
 
 from citebed.errors import CitebedError
 from citebed.files import writing
+from citebed.files.system_errors import system_error
 from citebed.files.writing import (
     DRAFT,
     FORMER,
@@ -25,7 +26,6 @@ from citebed.files.writing import (
     exchange,
     several_files,
     sweep,
-    system_error,
     whole_files,
     whole_folder,
     write_own,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 from tests.unit.judging.conftest import TODAY, form_row
@@ -38,7 +39,7 @@ def _judging(
         verdict = Verdict(known[number % len(known)], 1 + number % 4, f"{number}")
         at = Source(form.person_id, form.id, "web", now())
         saved = in_turn(
-            campaign.database, lambda c, v=verdict, s=at: judge(campaign, c, form, v, s)
+            campaign.database, partial(judge, campaign, form=form, verdict=verdict, source=at)
         )
         acknowledged.append(saved.judgement_id)
         number += 1

@@ -93,7 +93,7 @@ def test_every_figure_is_there_as_svg_and_png(files: list[Path]) -> None:
 
 def test_text_stays_text_and_names_both_sets(files: list[Path]) -> None:
     folder = files[0].parent
-    text = "".join(etree.parse(folder / "one_AP.svg").getroot().itertext())
+    text = "".join(map(str, etree.parse(folder / "one_AP.svg").getroot().itertext()))
     for words in (
         "under J1",
         "under J1+2",
@@ -102,7 +102,7 @@ def test_text_stays_text_and_names_both_sets(files: list[Path]) -> None:
         "below the diagonal: higher under J1+2",
     ):
         assert words in text
-    systems = "".join(etree.parse(folder / "systems.svg").getroot().itertext())
+    systems = "".join(map(str, etree.parse(folder / "systems.svg").getroot().itertext()))
     for words in ("AP", "P@5", "GMAP", "one", "runs/two $x$ & <b>"):
         assert words in systems
 
@@ -196,7 +196,8 @@ def test_long_names_of_runs_are_whole(tmp_path: Path) -> None:
     runs = {name: {"q1": {"a": 3.0, "b": 1.0}} for name in long.values()}
     for path in draw_contrast(contrast(*sets, runs, ["AP"]), tmp_path, list(runs)):
         if path.suffix == ".svg":
-            drawn = "".join(etree.parse(path).xpath("//*[local-name()='text']//text()"))
+            texts: Any = etree.parse(path).xpath("//*[local-name()='text']//text()")
+            drawn = "".join(texts)
             letters = "".join(drawn.split())
             wanted = {"systems": [*runs, "d" * 50, "e" * 50]}.get(path.stem, ["d" * 50, "e" * 50])
             assert all(name in letters for name in wanted), path.stem

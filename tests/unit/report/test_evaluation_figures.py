@@ -114,9 +114,11 @@ def test_files_are_placed_together(tmp_path: Path) -> None:
 
 
 def test_long_names_of_runs_are_whole() -> None:
-    names = [f"{'bm25+rm3(docs=10,terms=20)-' * 3}{end}" for end in ("first", "second")]
+    first, second = names = [
+        f"{'bm25+rm3(docs=10,terms=20)-' * 3}{end}" for end in ("first", "second")
+    ]
     means = [Mean(name, 0.5, 0.4, 0.6) for name in names]
     shown = "".join(texts(interval_svg("AP", means)))
     assert [name in shown for name in names] == [True, True]
-    title = "".join(texts(differences_svg("AP", *names, ["q"], np.array([0.1]))))
-    assert f"{names[1]} less {names[0]}" in title
+    title = "".join(texts(differences_svg("AP", first, second, ["q"], np.array([0.1]))))
+    assert f"{second} less {first}" in title

@@ -19,7 +19,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 @pytest.fixture(scope="module")
 def site(once: Once) -> Path:
-    return once("handbook", lambda folder: build_handbook(folder, REPOSITORY) and None)
+    return once("handbook", lambda folder: build_handbook(folder, REPOSITORY))
 
 
 def test_every_page_of_the_documentation_is_there_and_listed(site: Path) -> None:

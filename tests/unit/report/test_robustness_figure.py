@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 
 import matplotlib as mpl
+import numpy as np
 import pytest
 from lxml import etree
 from matplotlib.figure import Figure
@@ -58,8 +59,8 @@ def test_a_panel_a_measure_and_a_line_a_size(found: Simulation) -> None:
     for axes, means in zip(shown, found.mean, strict=True):
         diagonal, *lines = axes.lines
         assert diagonal.get_xydata().tolist() == [[0, 1], [1, 0]]
-        assert [list(line.get_ydata()) for line in lines] == means.tolist()
-        assert all(list(line.get_xdata()) == [0.0, 0.5, 1.0] for line in lines)
+        assert [np.asarray(line.get_ydata()).tolist() for line in lines] == means.tolist()
+        assert all(np.asarray(line.get_xdata()).tolist() == [0.0, 0.5, 1.0] for line in lines)
         low, high = axes.get_ylim()
         assert low <= means.min()
         assert high >= means.max()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import product
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -186,7 +187,8 @@ def test_an_area_is_the_score(relevant: dict[str, dict[str, int]], data: st.Data
     judged = {query: list(found.items()) for query, found in relevant.items()}
     run = {query: found[: data.draw(st.integers(0, 8))] for query, found in judged.items()}
     (scores,) = made(judged, {"run": run})
-    for weight, over in product(("uniform", "burst", "recency:30d"), ("time", "weight")):
+    ways: tuple[Literal["time", "weight"], ...] = ("time", "weight")
+    for weight, over in product(("uniform", "burst", "recency:30d"), ways):
         whole = areas(scores, AP, weight, over=over)
         assert whole.widths.sum() == pytest.approx(1)
         assert whole.score == pytest.approx(scores.mean(AP, weight))
@@ -292,7 +294,7 @@ def test_the_area_that_is_drawn_is_the_score() -> None:
     _, *panels = picture.make().axes
     for axes, weight in zip(panels, ("uniform", "burst"), strict=True):
         for line, scores in zip([axes.lines[1], axes.lines[2]], (bursts, quiet), strict=True):
-            x, y = line.get_data()
+            x, y = map(np.asarray, line.get_data())
             area = np.nansum(np.diff(x)[::2] * y[::2]) / (x[-1] - x[0])
             assert area == pytest.approx(scores.by_query(AP, weight)[0])
 

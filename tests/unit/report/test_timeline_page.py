@@ -79,7 +79,7 @@ def test_trends_are_told_in_words(page: html.HtmlElement) -> None:
 
 def test_where_slices_are_too_few_for_a_trend_that_is_said(tmp_path: Path) -> None:
     call(*write(tmp_path), "--slice", "all", "--report", str(tmp_path / "out.html"))
-    page = html.document_fromstring((tmp_path / "out.html").read_text())
+    page: Any = html.document_fromstring((tmp_path / "out.html").read_text())
     told = [item.text_content() for item in page.xpath("//section[@id='over-time']//li")]
     assert told == ["No trends: only 1 slice with relevant documents."]
     assert page.xpath("//section[@id='over-time']//table") == []
@@ -158,7 +158,7 @@ def test_intervals_and_paired_tests_stand_in_the_page(tmp_path: Path) -> None:
     to = ["--report", str(tmp_path / "out.html"), "--baseline", "best", "--units", "both"]
     result = call(*two_queries(tmp_path), *to)
     assert result.exit_code == 0, result.exception
-    page = html.document_fromstring((tmp_path / "out.html").read_text())
+    page: Any = html.document_fromstring((tmp_path / "out.html").read_text())
     scores, tests = page.xpath("//section[@id='scores']//table")
     assert "95% intervals over queries and slices" in scores.xpath("./caption")[0].text_content()
     assert re.fullmatch(
@@ -181,7 +181,7 @@ def test_any_pair_is_pictured(tmp_path: Path) -> None:
         "areas_AP_next-last",
         "areas_AP_next-last_q",
     }
-    page = html.document_fromstring((tmp_path / "o.html").read_text())
+    page: Any = html.document_fromstring((tmp_path / "o.html").read_text())
     assert "--pair next last.run" in page.xpath("//pre")[0].text_content()
     assert "lies where it is in time" in page.xpath("//section[@id='compared']/p")[0].text_content()
 

@@ -8,6 +8,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -90,7 +91,7 @@ def test_nothing_is_kept_where_others_could_put_something(
     if why == "another's":
         monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
         folder.rename(temporary / f"citebed-{os.geteuid()}")
-    monkeypatch.setattr(compiling.tempfile, "gettempdir", lambda: str(temporary))
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(temporary))
     assert compiling._private_folder.__wrapped__() is None
 
 
@@ -101,12 +102,12 @@ def test_without_any_place_all_is_compiled_anew(package: Path, temporary: Path) 
 
 
 def test_damage_to_what_was_kept_is_mended(package: Path, tmp_path: Path, temporary: Path) -> None:
-    own = {"NUMBA_CACHE_DIR": str(tmp_path / "kept")}
-    assert run(package, temporary, **own).startswith(own["NUMBA_CACHE_DIR"])
+    own = str(tmp_path / "kept")
+    assert run(package, temporary, NUMBA_CACHE_DIR=own).startswith(own)
     sizes = {path: path.stat().st_size for path in kept(tmp_path / "kept")}
     for path in sizes:
         path.write_bytes(path.read_bytes()[: sizes[path] // 2])
-    run(package, temporary, **own)
+    run(package, temporary, NUMBA_CACHE_DIR=own)
     assert {path: path.stat().st_size for path in kept(tmp_path / "kept")} == sizes
 
 
@@ -119,6 +120,7 @@ def test_a_full_disk_keeps_nothing_and_harms_nothing(
 
 COMPILED_BEFORE = """
 import sys
+import tempfile
 import citebed
 from citebed.retrieval import kernels
 from citebed.retrieval.models import model_of

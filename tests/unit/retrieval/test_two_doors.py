@@ -110,7 +110,11 @@ def test_a_text_through_both_doors(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_several_texts_are_numbered_through() -> None:
-    texts = ["Stemming conflates words.", Path("notes.txt"), "Pooling samples judgements."]
+    texts: list[str | Path] = [
+        "Stemming conflates words.",
+        Path("notes.txt"),
+        "Pooling samples judgements.",
+    ]
     found = citebed.recommend("mine", texts, 2)
     assert [each.passage for each in found] == [1, 1, 2, 2, 3, 3, 4, 4]
     alone = citebed.recommend("mine", texts[0], 2)

@@ -38,7 +38,7 @@ def truth(request: pytest.FixtureRequest) -> TimedQrels:
 def made_up() -> TimedQrels:
     """Thirty topics of thirteen weeks with a few relevant documents, and in two weeks many."""
     rng = np.random.default_rng(3)
-    rows = []
+    rows: list[tuple[str, str, int, int]] = []
     for topic in range(30):
         counts = rng.poisson(3, 13) + 1
         counts[rng.choice(13, 2, replace=False)] += 30

@@ -12,7 +12,13 @@ from tests.tiny_models import CONFIG, random_weights, write_model
 
 from citebed.training.prepared import CitingText, DocumentText, TrainingTexts
 
-SMALL = {"batch": 24, "hard_batch": 12, "text_tokens": 16, "document_tokens": 24, "group": 8}
+SMALL: dict[str, Any] = {
+    "batch": 24,
+    "hard_batch": 12,
+    "text_tokens": 16,
+    "document_tokens": 24,
+    "group": 8,
+}
 """Settings of an encoder's run of seconds."""
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +16,11 @@ def test_weights_in_parts_are_those_of_the_folder(tiny: Path, tmp_path: Path) ->
     names = sorted(whole.weights)
     parts = [tmp_path / "w1.npz", tmp_path / "w2.npz"]
     for path, some in zip(parts, (names[:9], names[9:]), strict=True):
-        np.savez(path, **{name: whole.weights[name] for name in some})
+        arrays: dict[str, Any] = {name: whole.weights[name] for name in some}
+        np.savez(path, **arrays)
     found = read_start(tiny, parts)
     assert found.fingerprint == whole.fingerprint
-    half = {name: each.astype(np.float16) for name, each in whole.weights.items()}
+    half: dict[str, Any] = {name: each.astype(np.float16) for name, each in whole.weights.items()}
     np.savez(parts[0], **half)
     rounded = read_start(tiny, parts[:1]).weights
     for name, array in whole.weights.items():

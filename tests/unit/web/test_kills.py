@@ -16,6 +16,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -52,7 +53,7 @@ class Clicking:
         number = 0
         while not self.stopped:
             number += 1
-            act = {
+            act: dict[str, Any] = {
                 "item": chance.choice(self.items),
                 "value": chance.choice([0, 1, None]),
                 "comment": f"{number}",

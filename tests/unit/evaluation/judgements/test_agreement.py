@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, get_args
 
@@ -76,7 +76,7 @@ OBSERVERS = {
     "C": [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
     "D": [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
 }
-PUBLISHED = {
+PUBLISHED: dict[str, Sequence[Any]] = {
     "item": [unit for _ in OBSERVERS for unit in range(1, 13)],
     "judge": [observer for observer in OBSERVERS for _ in range(12)],
     "value": [value for values in OBSERVERS.values() for value in values],
@@ -181,7 +181,11 @@ def test_order_and_names_do_not_matter(judged: Judged, other: Sequence[int], cha
 
 @given(JUDGED)
 def test_ordinal_keeps_to_order_and_interval_to_distances(judged: Judged) -> None:
-    for metric, change in (("ordinal", lambda v: 10**v), ("interval", lambda v: 7 - 3 * v)):
+    changes: dict[Metric, Callable[[int], int]] = {
+        "ordinal": lambda v: 10**v,
+        "interval": lambda v: 7 - 3 * v,
+    }
+    for metric, change in changes.items():
         other = {d: {j: change(v) for j, v in said.items()} for d, said in judged.items()}
         values = [krippendorffs_alpha(columns(j), metric=metric, bootstrap=FEW).value
                   for j in (judged, other)]  # fmt: skip
@@ -192,7 +196,9 @@ def test_ordinal_keeps_to_order_and_interval_to_distances(judged: Judged) -> Non
 def test_values_and_limits_are_in_range(judged: Judged) -> None:
     table = columns(judged)
     found = [raw_agreement(table, bootstrap=FEW), cohens_kappa(table, bootstrap=FEW)]
-    found += [krippendorffs_alpha(table, metric=metric, bootstrap=FEW) for metric in METRICS]
+    found += [
+        krippendorffs_alpha(table, metric=metric, bootstrap=FEW) for metric in get_args(Metric)
+    ]
     for row in found:
         assert row.note or None not in (row.value, row.low, row.high)
         numbers = [v for v in (row.value, row.low, row.high) if v is not None]
@@ -237,7 +243,7 @@ def test_intervals_of_many_items_are_those_of_drawing_one_by_one() -> None:
     table["value"][1::3] = table["value"][0::3]
     found = krippendorffs_alpha(pl.DataFrame(table), metric="ordinal")
     values = table["value"].reshape(-1, 3)
-    drawn = []
+    drawn: list[Any] = []
     for _ in range(120):
         some = values[rng.integers(0, 2000, 2000)]
         again = {**table, "value": some.ravel()}
@@ -283,8 +289,12 @@ def all_of(table: Any) -> list[Agreement]:
 
 def test_where_no_item_was_judged_twice_there_is_no_value() -> None:
     alone = columns({"d1": {"a": 1}, "d2": {"b": 0}, "d3": {"c": 1}})
-    gone = {"item": ["d1", "d1"], "judge": ["a", "b"], "value": [1.0, math.nan]}
-    nothing = {"item": [], "judge": [], "value": []}
+    gone: dict[str, list[Any]] = {
+        "item": ["d1", "d1"],
+        "judge": ["a", "b"],
+        "value": [1.0, math.nan],
+    }
+    nothing: dict[str, list[Any]] = {"item": [], "judge": [], "value": []}
     for table in (alone, gone, nothing):
         for found in all_of(table):
             assert (found.value, found.low, found.high, found.items) == (None, None, None, 0)
@@ -388,9 +398,9 @@ def test_tables_that_are_none_are_refused(table: Any, message: str) -> None:
 
 def test_unknown_options_are_refused() -> None:
     with pytest.raises(UnknownName, match="unknown metric 'ratio'"):
-        krippendorffs_alpha(PUBLISHED, metric="ratio")
+        krippendorffs_alpha(PUBLISHED, metric="ratio")  # type: ignore[arg-type]
     with pytest.raises(UnknownName, match="unknown weights 'cubic'"):
-        cohens_kappa(PUBLISHED, weights="cubic")
+        cohens_kappa(PUBLISHED, weights="cubic")  # type: ignore[arg-type]
     with pytest.raises(CitebedError, match="found level=1"):
         Bootstrap(level=1)
     with pytest.raises(CitebedError, match="found samples=0"):

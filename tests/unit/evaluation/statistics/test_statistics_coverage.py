@@ -18,7 +18,7 @@ SIZES = np.array([1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 25, 30
 PAPERS = np.repeat(np.arange(len(SIZES)), SIZES)
 
 
-def within_chance(share: float, nominal: float) -> bool:
+def within_chance(share: float | np.floating, nominal: float) -> bool:
     return abs(share - nominal) <= 3.3 * sqrt(nominal * (1 - nominal) / REPEATS)
 
 

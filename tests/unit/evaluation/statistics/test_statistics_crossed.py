@@ -43,7 +43,9 @@ def test_the_mean_and_its_error_by_plain_loops() -> None:
     ).filter(lambda cells: all(len(set(of_kind)) > 1 for of_kind in zip(*cells, strict=True)))
 )
 def test_the_error_of_any_cells(cells: dict[tuple[str, int], tuple[float, int]]) -> None:
-    given_ = [(value, float(weight), *at) for at, (value, weight) in cells.items()]
+    given_: list[reference.Cell] = [
+        (value, float(weight), *at) for at, (value, weight) in cells.items()
+    ]
     rows, columns = (len(set(of_kind)) for of_kind in zip(*cells, strict=True))
     slow = reference.crossed_variance(given_, rows, columns, len(given_))
     assert crossed_cells(*of(given_)).error ** 2 == pytest.approx(slow, abs=1e-12)

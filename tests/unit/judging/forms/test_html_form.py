@@ -178,7 +178,7 @@ def test_the_page_escapes_everything_and_loads_nothing() -> None:
                         for each in sheet.queries),
         )  # fmt: skip
         page = html_form.write(sheet)
-        tree = html.document_fromstring(page)
+        tree: Any = html.document_fromstring(page)
         assert len(tree.findall(".//script")) == 3  # what runs first, the data, the page's own
         assert not tree.findall(".//img")
         assert not tree.xpath("//@src | //*[starts-with(@href, 'javascript')] | //link | //@style")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import time
+from collections.abc import Mapping
 from functools import cache
 from random import Random
 from typing import Any
@@ -85,7 +86,12 @@ def mark_as(rng: Random, widget: DictionaryObject, is_on: bool, ways: tuple[str,
         widget[NameObject("/AS")] = NameObject("/Off") if how == "value" else state
 
 
-def fill(content: bytes, values: dict[str, str | bool], seed: int | None = None) -> bytes:
+def parts_of(page: Any) -> Any:
+    """The fields and links of a page."""
+    return page["/Annots"]
+
+
+def fill(content: bytes, values: Mapping[str, str | bool], seed: int | None = None) -> bytes:
     """A form with values in its fields, written in one way or (with a seed) in many."""
     writer = PdfWriter(clone_from=io.BytesIO(content))
     rng = Random(seed or 0)
@@ -195,7 +201,7 @@ def asking() -> bytes:
 
 def test_a_box_that_looks_marked_but_has_the_value_off_is_in_doubt() -> None:
     writer = PdfWriter(clone_from=io.BytesIO(asking()))
-    for each in writer.pages[0]["/Annots"]:
+    for each in parts_of(writer.pages[0]):
         if each.get_object().get("/T") == "relevant.1.1":
             each.get_object()[NameObject("/V")] = NameObject("/Off")
             each.get_object()[NameObject("/AS")] = NameObject("/Yes")
@@ -208,7 +214,7 @@ def test_a_box_that_looks_marked_but_has_the_value_off_is_in_doubt() -> None:
 
 def test_fields_below_a_parent_are_read() -> None:
     writer = PdfWriter(clone_from=io.BytesIO(fill(asking(), {"relevant.1.1": True})))
-    for each in writer.pages[0]["/Annots"]:
+    for each in parts_of(writer.pages[0]):
         widget = each.get_object()
         if widget.get("/T") == "relevant.1.1":
             parent = DictionaryObject({NameObject("/T"): TextStringObject("relevant.1")})
@@ -262,8 +268,8 @@ def test_damaged_files_give_one_error_or_what_is_left() -> None:
 
 def test_a_loop_in_the_file_ends() -> None:
     writer = PdfWriter(clone_from=io.BytesIO(asking()))
-    widget = writer.pages[0]["/Annots"][0].get_object()
-    widget[NameObject("/Parent")] = writer.pages[0]["/Annots"][0]
+    widget = parts_of(writer.pages[0])[0].get_object()
+    widget[NameObject("/Parent")] = parts_of(writer.pages[0])[0]
     out = io.BytesIO()
     writer.write(out)
     with contextlib.suppress(FormatError):
@@ -293,7 +299,7 @@ def test_every_letter_is_on_the_page_and_entries_stay_together(questions: int) -
             if str(widget.get("/T")).startswith("grade.1."):
                 assert f"[{str(widget['/T']).split('.')[2]}]" in pages[number]
     links = [each.get_object()["/A"]["/URI"] for page in reader.pages
-             for each in page["/Annots"] if "/A" in each.get_object()]  # fmt: skip
+             for each in parts_of(page) if "/A" in each.get_object()]  # fmt: skip
     assert sheet.link in links
     assert all(str(link).startswith("https://") for link in links)
 
@@ -304,5 +310,5 @@ def test_the_last_page_is_never_the_end_of_the_form_alone() -> None:
         entries = tuple(random_entry(rng, number) for number in range(1, count + 1))
         sheet = random_sheet(rng, 2)._replace(queries=(ListedQuery(1, "q", entries),))
         last = PdfReader(io.BytesIO(pdf_form.write(sheet))).pages[-1]
-        names = {str(each.get_object().get("/T")) for each in last["/Annots"]}
+        names = {str(each.get_object().get("/T")) for each in parts_of(last)}
         assert {"opt_out", f"relevant.1.{count}"} <= names

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -338,7 +339,7 @@ def test_names_parse_and_print_back(text: str, printed: str) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS.values())
-def test_every_method_explains_itself(method: type) -> None:
+def test_every_method_explains_itself(method: type[Any]) -> None:
     assert read_method(method.example).describe().startswith(f"{method.name}: ")
 
 

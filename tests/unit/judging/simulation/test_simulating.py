@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -36,8 +37,8 @@ from citebed.retrieval import build_index, run_queries
 from citebed.runs.reading import read_qrels
 from citebed.runs.writing import write_run
 
-CAREFUL = {"noise": 0.0, "laziness": 0.0, "skill": 1.0}
-ALL_ANSWER = {"response": 1.0, "response_two": 1.0}
+CAREFUL: dict[str, Any] = {"noise": 0.0, "laziness": 0.0, "skill": 1.0}
+ALL_ANSWER: dict[str, Any] = {"response": 1.0, "response_two": 1.0}
 TABLES = ["returns", "reformulations", "comparison", "sources", "cranfield", "expected", "drawn"]
 
 
@@ -88,7 +89,7 @@ def test_judges_who_are_always_wrong_turn_everything(demo: citebed.Workbench) ->
     first = played.tables["comparison"].row(0, named=True)
     assert (first["collection"], first["queries"], first["relevant"]) == ("All Phase One", 8, 3)
     assert played.queries.select("found_one", "found_two").sum().row(0) == (0, 0)
-    assert played.queries["wrong"].min() >= 3  # type: ignore[operator]
+    assert played.queries["wrong"].min() >= 3
 
 
 def test_lazy_judges_leave_the_end_of_a_list(demo: citebed.Workbench) -> None:
@@ -350,4 +351,4 @@ def test_the_tables_of_a_campaign_on_cranfield_are_recounted(
     assert played.queries["judged"].sum() == counted.counts["judged", "all"][0]
     # Every list has 15 documents or more (all that were marked), of which some are left.
     assert counted.judgements[2] == played.queries["judged_two"].sum()
-    assert played.queries["judged_two"].max() >= 14  # type: ignore[operator]
+    assert played.queries["judged_two"].max() >= 14

@@ -18,7 +18,10 @@ from citebed.files.reading import file_hash
 from citebed.retrieval.dense import model_files
 from citebed.retrieval.dense.model_files import read_model, write_model
 
-ARRAYS = {"vectors": np.arange(12, dtype=np.int8).reshape(3, 4), "scales": np.ones(3, np.float16)}
+ARRAYS: dict[str, np.ndarray] = {
+    "vectors": np.arange(12, dtype=np.int8).reshape(3, 4),
+    "scales": np.ones(3, np.float16),
+}
 
 
 @pytest.fixture

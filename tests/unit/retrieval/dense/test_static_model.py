@@ -135,7 +135,7 @@ def test_a_model_is_written_alike_in_any_order_of_its_words(tmp_path: Path) -> N
     np.testing.assert_allclose(word_vectors(model)["b"], vectors[0], rtol=0.02, atol=0.01)
 
 
-GOOD = {
+GOOD: dict[str, np.ndarray] = {
     "words": np.frombuffer(b"a\nb", np.uint8),
     "vectors": np.ones((2, 3), np.int8),
     "scales": np.ones(2, np.float16),

@@ -258,7 +258,7 @@ def test_what_was_made_before_an_interruption_is_kept(
     collection: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vector_cache, "_AT_ONCE", 4)
-    whole, asked = Encoder.encode, []
+    whole, asked = Encoder.encode, list[str]()
 
     def interrupted(self: Encoder, texts: Sequence[str], **how: Any) -> Any:
         asked.extend(texts)

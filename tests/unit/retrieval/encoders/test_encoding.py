@@ -109,7 +109,7 @@ def test_pooling_reads_real_tokens_only(kind: str, expected: list[list[float]]) 
 
 def test_rows_of_length_one() -> None:
     rows = unit_rows(np.array([[3, 4], [0, 0]], np.float32))
-    np.testing.assert_allclose(rows, [[0.6, 0.8], [0, 0]], rtol=1e-6)
+    np.testing.assert_allclose(rows, np.array([[0.6, 0.8], [0, 0]]), rtol=1e-6)
 
 
 MODULES = [

@@ -26,7 +26,7 @@ from tests.hot_journals import forge_journal
 
 from citebed.errors import CitebedError
 from citebed.retrieval.encoders import vector_cache
-from citebed.retrieval.encoders.encoding import Progress
+from citebed.retrieval.encoders.encoding import Encoder, Progress
 from citebed.retrieval.rerank import VectorCache
 
 WIDTH = 5
@@ -38,7 +38,7 @@ def vector(text: str, mark: str = "m") -> NDArray[np.float32]:
     return np.frombuffer(digest[: 4 * WIDTH], "<i4").astype(np.float32)
 
 
-class FakeEncoder:
+class FakeEncoder(Encoder):
     """Counts what it was asked for."""
 
     name = "some/fake model"
@@ -183,7 +183,7 @@ def test_a_changed_byte_is_never_returned(
     folder = tmp_path_factory.mktemp("cache")
     VectorCache(folder).vectors(FakeEncoder(), TEXTS)
     content = bytearray(database(folder).read_bytes())
-    content[data.draw(st.sampled_from(used_bytes(content)))] ^= change
+    content[data.draw(st.sampled_from(used_bytes(bytes(content))))] ^= change
     database(folder).write_bytes(content)
     right_or_refused(folder)
 
@@ -370,7 +370,7 @@ def test_a_folder_that_is_read_only_lends_what_it_has(
     cache, encoder = VectorCache(tmp_path / "v"), FakeEncoder()
     cache.vectors(encoder, ["a", "b"])
     before = database(tmp_path / "v").read_bytes()
-    monkeypatch.setattr(vector_cache.os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda *_: False)
     vector_cache._tell_read_only.cache_clear()
     for _ in range(2):
         again = FakeEncoder()

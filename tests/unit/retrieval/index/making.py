@@ -15,8 +15,9 @@ from citebed.collection import tables
 from citebed.collection.storing import table_files
 from citebed.collection.storing.store import Manifest
 from citebed.collection.tables import QUERIES
-from citebed.retrieval.index.building import IndexOptions, IndexReport, build_index
+from citebed.retrieval.index.building import IndexOptions, build_index
 from citebed.retrieval.index.index import Index, open_index
+from citebed.retrieval.index.reporting import IndexReport
 
 Row = Mapping[str, Any]
 
@@ -55,7 +56,9 @@ def write_collection(
 
 
 def _write(path: Path, rows: Iterable[Row], schema: tables.Schema) -> None:
-    unnamed = {name: [] if isinstance(kind, pl.List) else None for name, kind in schema.items()}
+    unnamed: Row = {
+        name: [] if isinstance(kind, pl.List) else None for name, kind in schema.items()
+    }
     full = [{name: row.get(name, unnamed[name]) for name in schema} for row in rows]
     table_files.write_table(path, pl.DataFrame(full, schema=dict(schema)), schema)
 

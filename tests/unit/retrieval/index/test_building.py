@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from tests.reference import search as twin
 from tests.sampling import examples, sized
 from tests.unit.retrieval.index.making import (
+    Row,
     arrays_of,
     assert_same_arrays,
     build,
@@ -155,7 +157,11 @@ def test_only_what_changed_is_counted(tmp_path: Path) -> None:
     folder = write_collection(tmp_path, DOCUMENTS)
     assert build(folder).counted == 3
     assert build(folder).unchanged
-    more = [*DOCUMENTS[:2], {"doc_id": "c", "title": "New"}, {"doc_id": "é", "title": "Now"}]
+    more: list[Row] = [
+        *DOCUMENTS[:2],
+        {"doc_id": "c", "title": "New"},
+        {"doc_id": "é", "title": "Now"},
+    ]
     write_collection(folder, more)
     assert not open_index(folder).is_current()
     assert build(folder)[:3] == (4, 2, 8)
@@ -297,7 +303,7 @@ def test_a_thread_that_fails_leaves_the_old_index(
     before = arrays_of(large)
     original = counting.count
 
-    def count(job: counting.Rows, *given: object, **options: bool) -> counting.Counts:
+    def count(job: counting.Rows, *given: Any, **options: Any) -> counting.Counts:
         if job.start >= 300:
             raise MemoryError
         return original(job, *given, **options)

@@ -7,6 +7,7 @@ import json
 import lzma
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pytest
@@ -213,7 +214,7 @@ def assert_same_view(everything: Searcher, paper: str, expected: Searcher) -> No
             np.testing.assert_array_equal(getattr(fed, part), getattr(other_fed, part))
 
 
-def terms_of(view: object) -> dict[str, tuple[int, float]]:
+def terms_of(view: Any) -> dict[str, tuple[int, float]]:
     """df and cf of the terms that some document has."""
     df, cf = view.all_frequencies
     names = list(view.index.terms)

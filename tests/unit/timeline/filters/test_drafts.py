@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.timeline.filters.bursts import stream, write
@@ -69,7 +71,7 @@ def test_a_draft_of_another_user_is_not_gone_on_from(
 ) -> None:
     with pytest.raises(Killed):
         run_filter(task._replace(source=breaking(task.source, 15)), tmp_path / "out", OPTIONS)
-    monkeypatch.setattr(drafts.os, "geteuid", lambda: os.getuid() + 1)
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(CitebedError, match=r"out\.partial is a file of another user"):
         run_filter(task, tmp_path / "out", OPTIONS)
 
@@ -82,7 +84,7 @@ def test_a_link_put_there_while_a_run_goes_is_replaced(
     link = tmp_path / "link"
     link.symlink_to(victim)
 
-    def planting() -> object:
+    def planting() -> Iterator[bytes]:
         for number, piece in enumerate(pieces()):
             if number == 15:
                 link.replace(tmp_path / "out.checkpoint")  # at once: it is being written meanwhile
@@ -140,14 +142,14 @@ def test_a_draft_that_was_just_put_in_place_is_not_written_to(
     """Another process may end between the opening of its draft and the locking."""
     path, out = tmp_path / "out.partial", tmp_path / "out"
     path.write_text(MINE)
-    real = drafts.fcntl.flock
+    real = fcntl.flock
 
-    def ending(file: object, how: int) -> None:
+    def ending(file: Any, how: int) -> None:
         if not out.exists():
             path.rename(out)
         real(file, how)
 
-    monkeypatch.setattr(drafts.fcntl, "flock", ending)
+    monkeypatch.setattr(fcntl, "flock", ending)
     with drafts.locked_draft(path) as draft:
         draft.write(b"new")
     assert (out.read_text(), path.read_text()) == (MINE, "new")

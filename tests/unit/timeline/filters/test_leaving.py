@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from tests.unit.timeline.filters.bursts import TOPICS, filtered, stream, write
 from tests.unit.timeline.filters.test_restarting import MODELS, OPTIONS, Killed, breaking, task_of
@@ -56,9 +58,9 @@ def test_a_model_that_cannot_begin_makes_no_folder(tmp_path: Path, task: FilterT
 def test_what_can_be_gone_on_with_is_kept_and_told(
     tmp_path: Path, task: FilterTask, cause: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, saves = checkpoint.save, []
+    real, saves = checkpoint.save, list[int]()
 
-    def save(*arguments: object) -> None:
+    def save(*arguments: Any) -> None:
         if len(saves) == 3:
             raise cause
         real(*arguments)
@@ -94,16 +96,16 @@ def test_a_line_out_of_order_late_in_a_stream_can_be_mended(tmp_path: Path) -> N
 def test_a_full_disk_leaves_the_checkpoint_before(
     tmp_path: Path, task: FilterTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, calls = checkpoint.np.savez, []
+    real, calls = np.savez, list[int]()
 
-    def savez(handle: object, **arrays: object) -> None:
+    def savez(handle: Any, **arrays: Any) -> None:
         calls.append(1)
         if len(calls) == 3:
             handle.write(b"half of i")
             raise OSError(errno.ENOSPC, "No space left on device")
         real(handle, **arrays)
 
-    monkeypatch.setattr(checkpoint.np, "savez", savez)
+    monkeypatch.setattr(np, "savez", savez)
     with pytest.raises(CitebedError, match="No space left"):
         run_filter(task, tmp_path / "out", OPTIONS)
     assert names(tmp_path) == ["out.checkpoint", "out.partial", "s"]

@@ -30,7 +30,7 @@ def found(
     texts: list[str],
     tools: Tools | None = None,
     gap: int = 1,
-) -> list[tuple[int, int]]:
+) -> list[tuple[int, float]]:
     """What a filter finds in texts that come ``gap`` seconds apart: (place, confidence)."""
     tools = tools or Tools(str.split)
     lines = "".join(

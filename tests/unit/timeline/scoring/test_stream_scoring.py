@@ -253,7 +253,7 @@ def score_files(qrels: Path, run: Path, times: pl.DataFrame | None = None) -> St
 @pytest.mark.parametrize("change", [str, lambda t: t.replace(" ", "  "), lambda t: f"# me\n{t}"])
 def test_trec_files(qrels: Path, tmp_path: Path, change: object) -> None:
     run = tmp_path / "me.run"
-    run.write_text(change(trec_run(WORKED_RUN)))  # type: ignore[operator]
+    run.write_text(change(trec_run(WORKED_RUN)))
     assert score_files(qrels, run).of("AP") == pytest.approx([5 / 6, 1 / 2, 1, 0])
 
 

@@ -65,7 +65,7 @@ def test_s_is_kendalls(values: list[float]) -> None:
 
 @given(VALUES)
 def test_theil_sen_is_scipys(values: list[float]) -> None:
-    x = np.arange(len(values)) ** 1.5
+    x = np.arange(len(values), dtype=np.float64) ** 1.5
     expected = reference.theil_sen(x.tolist(), values)
     assert theil_sen(x, np.array(values)) == pytest.approx(expected, abs=1e-12)
     assert stats.theilslopes(values, x).slope == pytest.approx(expected, abs=1e-12)

@@ -17,11 +17,11 @@ from tests.unit.timeline.filters.bursts import TOPICS, filtered, stream
 
 from citebed.errors import FormatError
 from citebed.files import reading
+from citebed.files.line_blocks import Block
 from citebed.timeline.filters import filter_of
 from citebed.timeline.filters.base import Tools
 from citebed.timeline.filters.running import FilterTask, RunOptions, run_filter
 from citebed.timeline.streams.stream_files import (
-    Block,
     Source,
     blocks,
     checksum,
