@@ -18,8 +18,8 @@ from citebed.collection import (
 )
 from citebed.errors import CitebedError
 from citebed.report.terminal import progress_bar
+from citebed.retrieval import encoders
 from citebed.retrieval.dense.static_model import index_model
-from citebed.retrieval.encoders.encoder import index_encoder
 from citebed.retrieval.index.building import IndexOptions, build_index
 from citebed.retrieval.index.reporting import IndexReport
 from citebed.retrieval.recommending.recommender import DEFAULT_MODEL, Recommender
@@ -74,7 +74,7 @@ class Workbench(Collection):
         ``neural`` also makes the vectors of the encoder that was fetched, or of the one named;
         ``static`` are word vectors of one's own, or ``shipped`` for those of citebed again.
         """
-        encoder = index_encoder(neural)
+        encoder = encoders.index_encoder(neural) if neural else None
         words = index_model(static)
         options = IndexOptions(
             analyser, tuple(map(Path, citing)), rebuild=rebuild, neural=encoder, static=words

@@ -87,12 +87,12 @@ def index(
     Example: citebed index acm-cr/
     """
     from citebed.collection import open_collection
+    from citebed.retrieval import encoders
     from citebed.retrieval.dense.static_model import index_model
-    from citebed.retrieval.encoders.encoder import index_encoder
     from citebed.retrieval.index.building import IndexOptions, build_index
 
     opened = open_collection(collection)  # what is wrong with it is told before a model is loaded
-    model = index_encoder(encoder or neural)
+    model = encoders.index_encoder(encoder or neural) if encoder or neural else None
     words = index_model(static)
     options = IndexOptions(analyser, tuple(citing or ()), workers, rebuild, model, words)
     with progress_bar(quiet or as_json, unit="documents") as progress:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from citebed.retrieval.encoders.encoder import (
         DenseEncoder as DenseEncoder,
         find_encoder as find_encoder,
+        index_encoder as index_encoder,
         load_dense_encoder as load_dense_encoder,
     )
     from citebed.retrieval.encoders.fetching.fetching import fetch_encoder as fetch_encoder

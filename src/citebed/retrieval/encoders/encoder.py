@@ -83,14 +83,14 @@ def load_dense_encoder(
     return DenseEncoder(load_encoder(name), cache)
 
 
-def index_encoder(neural: bool | str | Path | None) -> DenseEncoder | None:
-    """The encoder for a collection's index: the fetched one, one by name or folder, or none.
+def index_encoder(neural: bool | str | Path = True) -> DenseEncoder:
+    """The encoder for a collection's index: the fetched one, or one by name or folder.
 
     What it makes is kept in the user's cache folder too.
     """
-    if not neural:
-        return None
-    encoder = load_dense_encoder(FETCHED if neural is True else neural, cache=VectorCache())
+    encoder = load_dense_encoder(
+        FETCHED if isinstance(neural, bool) else neural, cache=VectorCache()
+    )
     _remember(encoder)
     return encoder
 

@@ -141,14 +141,11 @@ class _Builder:
             if compiling is not None and not compiling.done():
                 self.progress.step("compiling the search, once on this machine", 0)
                 compiling.result()
-        embedded = self._embedding(documents).embed()
-        self.progress.step("writing", 0)
-        arrays, final = assembling.assemble(gathered)
-        arrays |= self._shares(final, arrays)
-        arrays["ids"], arrays["ids.offsets"] = Strings.packed(documents["doc_id"])
-        arrays["hashes"] = documents["hash"].to_numpy()
-        arrays |= embedded.arrays
-        arrays |= records.arrays_of(self.collection, documents["row"].to_numpy())
+            assembled = beside.submit(self._arrays, documents, gathered)
+            known = beside.submit(records.arrays_of, self.collection, documents["row"].to_numpy())
+            embedded = self._embedding(documents).embed()
+            self.progress.step("writing", 0)
+            arrays = assembled.result() | embedded.arrays | known.result()
         self.collection.check_unchanged()
         description = layout.write(
             folder / FOLDER, self._describe(documents.height, arrays, states, embedded), arrays
@@ -157,6 +154,14 @@ class _Builder:
         before, now = _static_of(self.old), description.vectors["static"]["fingerprint"]
         gone = self.options.static is None and before not in ("", now)
         return report._replace(vectors_gone=gone)
+
+    def _arrays(self, documents: pl.DataFrame, gathered: Gathered) -> dict[str, NDArray[Any]]:
+        """The arrays of the postings, the citing text and the documents' ids."""
+        arrays, final = assembling.assemble(gathered)
+        arrays |= self._shares(final, arrays)
+        arrays["ids"], arrays["ids.offsets"] = Strings.packed(documents["doc_id"])
+        arrays["hashes"] = documents["hash"].to_numpy()
+        return arrays
 
     def _embedding(self, documents: pl.DataFrame) -> Embedding:
         return Embedding(
@@ -355,7 +360,7 @@ def _compile_search() -> None:
     from citebed.retrieval import kernels
     from citebed.retrieval.compiling import is_to_compile
     from citebed.retrieval.dense import compiled
-    from citebed.retrieval.index.compiled_words import words_of_all
+    from citebed.retrieval.index.compiled import words_of_all
 
     words_of_all(pl.Series(["a"]))
     if is_to_compile(kernels.search_many):

@@ -91,10 +91,10 @@ def count(job: Rows, numbers: TermNumbers, *, compiled: bool) -> Counts:
     where = np.repeat(places << np.uint64(FIELD_SHIFT), height)
     where |= np.tile(np.arange(height, dtype=np.uint64) << np.uint64(ROW_SHIFT), len(fields))
     if compiled:
-        from citebed.retrieval.index import compiled_counts
+        from citebed.retrieval.index.compiled import counted as counted_quickly
 
         tokens = _compiled_tokens(texts, numbers)
-        keys, lengths = compiled_counts.counted(*tokens, where, TERM_SHIFT, MOST_TIMES)
+        keys, lengths = counted_quickly(*tokens, where, TERM_SHIFT, MOST_TIMES)
     else:
         keys, lengths = counted(*_tokens(texts, numbers), where)
     return Counts(job, keys, dict(zip(fields, lengths.reshape(-1, height), strict=True)))
@@ -116,7 +116,7 @@ def _compiled_tokens(
     texts: pl.Series, numbers: TermNumbers
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """The same, in another order within a row: plain words by compiled code, then the others."""
-    from citebed.retrieval.index.compiled_words import words_of_all
+    from citebed.retrieval.index.compiled import words_of_all
 
     found = words_of_all(texts)
     others, places = _tokens(found.odd, numbers)

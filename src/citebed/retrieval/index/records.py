@@ -95,13 +95,14 @@ def arrays_of(collection: Collection, table_rows: Docs) -> dict[str, NDArray[Any
     known = (pages > 0) & (pages < _NO_PAPER)
     written = table.select(author="authors").with_row_index("document").explode("author")
     names = written.drop_nulls().with_columns(pl.col("author").str.to_lowercase())
-    rows = names.unique().with_columns(pl.col("author").rank("dense") - 1)
-    rows = rows.sort("document", "author")
+    numbered = names.select(pl.col("author").unique().sort()).with_row_index("number")
+    rows = names.join(numbered, on="author").select("document", "number").unique()
+    rows = rows.sort("document", "number")
     starts = np.searchsorted(rows["document"].to_numpy(), np.arange(table.height + 1))
     values: tuple[NDArray[Any], ...] = (
         table["year"].fill_null(0).to_numpy().astype(np.int32),
         np.where(known, np.minimum(pages, _MOST), _USUAL).astype(np.uint8),
-        rows["author"].to_numpy().astype(np.uint32),
+        rows["number"].to_numpy().astype(np.uint32),
         starts.astype(np.int64),
     )
     return dict(zip(NAMES, values, strict=True))

@@ -159,7 +159,6 @@ def test_an_index_with_its_vectors(collection: Path) -> None:
 def test_the_encoder_that_made_an_index(folder: Path, collection: Path) -> None:
     for given in (True, folder):
         encoder = index_encoder(given)
-        assert encoder is not None
         build_index(collection, IndexOptions(neural=encoder, rebuild=True))
         vectors = open_index(collection).vectors("encoder")
         assert vectors is not None

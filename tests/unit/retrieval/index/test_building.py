@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -426,3 +428,15 @@ def test_nothing_is_written_through_links(tmp_path: Path) -> None:
     assert victim.read_text() == "precious"
     open_index(folder, verified=True)
     assert not any(path.is_symlink() for path in (folder / "index").glob("*.npy"))
+
+
+def test_the_command_loads_nothing_of_encoders_unless_asked(tmp_path: Path) -> None:
+    script = (
+        "import os, sys; from citebed.cli import run\n"
+        "os._exit = lambda code: print(code, [m for m in sys.modules if 'encoders.' in m])\n"
+        "run()"
+    )
+    folder = write_collection(tmp_path / "c", DOCUMENTS)
+    words = [sys.executable, "-c", script, "index", str(folder), "--quiet"]
+    run = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert run.stdout == "0 []\n", run.stderr

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from citebed.retrieval.analysis import analyser_of
 from citebed.retrieval.analysis.words import words
-from citebed.retrieval.index.compiled_words import words_of_all
+from citebed.retrieval.index.compiled import words_of_all
 from citebed.retrieval.index.counting import (
     MOST_TIMES,
     Rows,
