@@ -36,7 +36,7 @@ from tests.simulated_streams import (
 )
 
 from citebed.evaluation.statistics import crossed_cells, crossed_interval, mean_interval
-from citebed.timeline.scoring.weights import weights_of
+from citebed.timeline.scoring.topic_slices import weights_of
 
 SAMPLES = 999
 QUERY_KINDS = ("percentile", "bca", "t", "studentised")

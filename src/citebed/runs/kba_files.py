@@ -20,7 +20,6 @@ place. `citebed.runs.writing` writes filter runs.
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Iterator
@@ -116,11 +115,6 @@ def read_filter_run(path: str | Path, *, strict: bool = True) -> FilterRun:
     head = _read_head(path, RUN_FORM)
     table, problems = _read(path, RUN_FORM, strict)
     return FilterRun(path, table, head.header, *head.names, (*head.problems, *problems))
-
-
-def run_names(path: str | Path) -> tuple[str, str]:
-    """The team and the system of a filter run, as its first line or else its header has them."""
-    return _read_head(Path(path), RUN_FORM).names
 
 
 def kba_form(path: str | Path) -> Fields | None:
@@ -280,7 +274,7 @@ def read_at_once(data: bytes, form: Fields, rated: bool) -> pl.DataFrame | None:
     for text in _texts(data):
         if not text:
             return pl.DataFrame(schema=SCHEMA)
-        if separators_in(io.BytesIO(text), b" ") is None or polars_misreads(text):
+        if separators_in(text, b" ") is None or polars_misreads(text):
             continue
         for time in (_TEN_DIGITS, _ANY_EPOCH):
             made = _scanned(text, form, _columns(time, rated))

@@ -6,12 +6,9 @@ of the time; looking at bytes and their neighbours costs a fortieth, and finds c
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import io
-
     import numpy as np
     import numpy.typing as npt
 
@@ -20,34 +17,25 @@ _BLOCK = 1 << 18
 _BLANK, _END, _RETURN, _COMMENT = b" \n\r#"
 
 
-def separators(path: Path, begin: int, mark: bytes) -> int | None:
-    """How many separators there are from the beginning of a line on; ``None`` if it is not plain.
+def separators_in(text: bytes, mark: bytes) -> int | None:
+    """How many separators there are in lines of text; ``None`` if it is not plain.
 
     It is plain where single separators part the fields, no line starts or ends with one or is a
     comment, and there are no other blanks or control characters. Blank lines and Windows' line
     ends are plain. Who knows that no line is short (polars leaves a null there) learns from the
     sum that none is long, as two that were run together.
     """
-    with path.open("rb", buffering=0) as file:
-        file.seek(begin)
-        return separators_in(file, mark)
-
-
-def separators_in(file: io.FileIO | io.BytesIO, mark: bytes) -> int | None:
-    """The same of a text that is open, from where it stands."""
     import numpy as np
 
-    memory = bytearray(_BLOCK + 1)
-    memory[0] = _END
-    text = np.frombuffer(memory, np.uint8)
-    found = 0
-    while size := file.readinto(memoryview(memory)[1:]):
-        count = _in_block(text[: size + 1], mark[0])
+    codes = np.frombuffer(text, np.uint8)
+    block, total = np.concatenate((np.full(1, _END, np.uint8), codes[:_BLOCK])), 0
+    for end in range(_BLOCK, len(text) + _BLOCK, _BLOCK):
+        count = _in_block(block, mark[0])
         if count is None:
             return None
-        found += count
-        memory[0] = memory[size]  # with it begins the next pair
-    return found if memory[0] > _BLANK or memory[0] == _END else None
+        total += count
+        block = codes[end - 1 : end + _BLOCK]  # from the last byte of the one before
+    return None if text and text[-1] <= _BLANK and text[-1] != _END else total
 
 
 def _in_block(block: npt.NDArray[np.uint8], mark: int) -> int | None:
@@ -59,13 +47,13 @@ def _in_block(block: npt.NDArray[np.uint8], mark: int) -> int | None:
     if both.any() and _has_unplain_pair(block, np.flatnonzero(both), mark):
         return None
     new = block[1:]
-    found = int(np.count_nonzero(new == mark))
-    others = np.count_nonzero(new <= _BLANK) - found - np.count_nonzero(new == _END)
-    if block[0] != _RETURN and not others:
-        return found
+    marks, ends = np.count_nonzero(new == mark), np.count_nonzero(new == _END)
+    if block[0] != _RETURN and np.count_nonzero(low[1:]) == marks + ends:
+        return marks
     is_return = block == _RETURN
     ended = new[is_return[:-1]] == _END
-    return found if others == np.count_nonzero(is_return[1:]) and ended.all() else None
+    others = np.count_nonzero(new <= _BLANK) - marks - ends
+    return marks if others == np.count_nonzero(is_return[1:]) and ended.all() else None
 
 
 def _has_unplain_pair(

@@ -9,7 +9,6 @@ of separators.
 
 from __future__ import annotations
 
-import io
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -143,7 +142,7 @@ def _parts(path: Path, layout: Layout) -> Iterator[pl.DataFrame | None]:
 def _of_block(data: bytes, layout: Layout) -> pl.DataFrame | None:
     """The lines of a block; ``None`` where polars cannot read them, plain or made so."""
     mark = b"\t" if b"\t" in data[:_SAMPLE] else b" "
-    found = separators_in(io.BytesIO(data), mark)
+    found = separators_in(data, mark)
     if found is None:
         remarks = _COMMENT.findall(data) if b"#" in data else []
         if b"\0" in data or any(_is_doubtful(remark, layout) for remark in remarks):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         theil_sen as theil_sen,
         trend as trend,
     )
-    from citebed.timeline.scoring.weights import weights_of as weights_of
+    from citebed.timeline.scoring.topic_slices import weights_of as weights_of
     from citebed.timeline.slices import Slices as Slices, slices_of as slices_of
     from citebed.timeline.streams.timed_qrels import (
         TimedQrels as TimedQrels,

@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from citebed.errors import CitebedError
 from citebed.evaluation.measures.base import Measure
 from citebed.frames import Shown
 from citebed.runs.assessors import OFFICIAL
 from citebed.runs.times import parse_time
-from citebed.timeline.scoring.ledger import (
-    empty_notes,
-    judged_ledger,
-    none_judged_notes,
-    relevance_notes,
-)
 from citebed.timeline.scoring.measuring import DEFAULT_MEASURES, slice_measures
-from citebed.timeline.scoring.stream_scores import StreamScores, score_stream
-from citebed.timeline.scoring.topic_slices import TopicSlices, topic_slices
-from citebed.timeline.scoring.weights import weights_of
+from citebed.timeline.scoring.stream_scores import (
+    StreamScores,
+    judged_notes,
+    relevance_notes,
+    run_notes,
+    score_stream,
+)
+from citebed.timeline.scoring.topic_slices import TopicSlices, topic_slices, weights_of
 from citebed.timeline.slices import slices_of, usual_slicing
 from citebed.timeline.streams.run_sources import RunSource, opened_runs
 from citebed.timeline.streams.timed_qrels import Reading, judged_table, timed_qrels
 from citebed.timeline.streams.times import times_of
+from citebed.wording import count
 
 if TYPE_CHECKING:
     from citebed.evaluation.scoring.comparing import Comparisons
     from citebed.evaluation.scoring.run_scores import Resampling
-    from citebed.timeline.scoring.teams import Chosen
     from citebed.timeline.scoring.trends import Trend
     from citebed.timeline.scoring.uncertainty import StreamComparison
 
@@ -162,14 +162,12 @@ class Timeline(Shown):
             *(self.teams.notes() if self.teams else []),
             *relevance_notes(self.pairs.qrels, self.runs[0].measures, self.graded),
             *self.pairs.slices.notes(),
-            *judged_ledger(self.pairs).notes(),
+            *judged_notes(self.pairs),
         ]
 
     def run_notes(self) -> list[str]:
         """What a reader has to know of the runs, each note with their names in front."""
-        ledgers = [scores.ledger for scores in self.runs]
-        told = [f"{ledger.run}: {note}" for ledger in ledgers for note in ledger.notes()]
-        return [*none_judged_notes(ledgers), *told, *empty_notes(ledgers, self.runs[0].measures)]
+        return run_notes(self.runs)
 
     def shown(self) -> pl.DataFrame:
         """Runs down, measures and weightings across, each mean with its interval."""
@@ -252,13 +250,73 @@ def timeline(  # noqa: PLR0913 (a notebook completes and checks them by name)
             scored = tuple(score(run, pairs, chosen) for run in opened)
             best = None
         else:
-            from citebed.timeline.scoring.teams import best_of_teams
-
             batch = topic_slices(qrels, slices_of("all", over))
-            of_run, best = best_of_teams(opened, teams, lambda run: score(run, batch, chosen[:1]))
+            of_run, best = _best_of_teams(opened, teams, lambda run: score(run, batch, chosen[:1]))
             sources = {run.name: run for run in opened}
             scored = tuple(
                 replace(score(sources[run], pairs, chosen), team=team)
                 for run, team in of_run.items()
             )
     return Timeline(scored, weights, level, samples, seed, alpha, focus, graded, best, units)
+
+
+# --- the best run of each team, as in the tables of Dietz, Dalton & Balog (2013) ---------------
+
+
+class Chosen(NamedTuple):
+    """How runs were chosen: the best of each team ``by`` a measure, of so many ``runs``.
+
+    Teams whose best run is at ``zero`` are left out.
+    """
+
+    by: str
+    runs: int
+    teams: int
+    zero: tuple[str, ...]
+
+    def notes(self) -> list[str]:
+        """What a reader has to know, in sentences."""
+        best = (
+            f"the best run of each team by {self.by} as one batch, best first: "
+            f"{count(self.teams, 'team')} of {count(self.runs, 'run')}"
+        )
+        if not self.zero:
+            return [best]
+        return [best, f"{count(len(self.zero), 'team')} at zero left out: {', '.join(self.zero)}"]
+
+
+def _best_of_teams(
+    runs: Sequence[RunSource],
+    teams: bool | str | Path | Mapping[str, str],
+    score: Callable[[RunSource], StreamScores],
+) -> tuple[dict[str, str], Chosen]:
+    """Each team's best run with its team, best first, and how it was chosen; of equal ones the
+    first given.
+
+    ``score`` scores a run as one batch, under the measure that decides. Teams are as runs say
+    themselves, or by name from a mapping or a file.
+    """
+    of_run: dict[str, str] = {}
+    if not isinstance(teams, bool):
+        from citebed.evaluation.contrasts.pool import read_teams, teams_of
+
+        known = teams if isinstance(teams, Mapping) else read_teams(teams)
+        of_run = teams_of([run.name for run in runs], known)
+    batch = [score(run) for run in runs]
+    for scores in batch:
+        of_run.setdefault(scores.run, scores.team)
+        if not of_run[scores.run]:
+            raise CitebedError(
+                f"the run '{scores.run}' does not say whose it is; KBA's filter runs do, in their "
+                "first field. Give lines 'run team' in a file (--teams-file)."
+            )
+    measure = batch[0].measures[0]
+    means = {scores.run: scores.mean(measure, "uniform") for scores in batch}
+    best: dict[str, str] = {}
+    for run in sorted(means, key=lambda run: -means[run]):
+        best.setdefault(of_run[run], run)
+    zero = tuple(team for team, run in best.items() if not means[run])
+    chosen = {run: team for team, run in best.items() if team not in zero}
+    if not chosen:
+        raise CitebedError(f"the best run of every team scores 0 {measure}: nothing is left.")
+    return chosen, Chosen(str(measure), len(runs), len(best), zero)

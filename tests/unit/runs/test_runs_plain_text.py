@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from tests.sampling import examples
 
 from citebed.runs import plain_text
-from citebed.runs.plain_text import separators
+from citebed.runs.plain_text import separators_in
 
 TEXT = st.text('aé#!" \t\v\f\r\n\0\x1c', max_size=40).map(str.encode)
 
@@ -33,18 +32,7 @@ def separators_by_lines(text: bytes, mark: bytes) -> int | None:
 @pytest.mark.parametrize("block", [1, 2, 3, 1 << 20])
 @settings(max_examples=examples(100), deadline=None)
 @given(text=TEXT)
-def test_equal_to_looking_at_every_line(
-    block: int, mark: bytes, text: bytes, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = tmp_path_factory.getbasetemp() / "plain.run"
-    path.write_bytes(text)
+def test_equal_to_looking_at_every_line(block: int, mark: bytes, text: bytes) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plain_text, "_BLOCK", block)
-        assert separators(path, 0, mark) == separators_by_lines(text, mark)
-
-
-def test_what_stands_before_the_beginning_is_not_looked_at(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b"a  b\nc d\n")
-    assert separators(tmp_path / "x", 0, b" ") is None
-    assert separators(tmp_path / "x", 5, b" ") == 1
-    assert separators(tmp_path / "x", 9, b" ") == 0
+        assert separators_in(text, mark) == separators_by_lines(text, mark)

@@ -120,7 +120,7 @@ def _say_notes(found: Timeline, err: bool) -> None:
         f"{count(len(found.pairs.queries), 'query')} in {count(len(slices), 'slice')} from "
         f"{format_time(slices.bounds[0])} to {format_time(slices.bounds[-1])}; "
         f"{count(len(found.runs), 'run')} of "
-        f"{count(sum(scores.ledger.lines for scores in found.runs), 'document')}",
+        f"{count(sum(scores.ledger.skipped.lines for scores in found.runs), 'document')}",
         err=err,
     )
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -17,10 +17,12 @@ from citebed.evaluation.measures.names import measure as parse_measure
 from citebed.evaluation.measures.rankings import Rankings, match
 from citebed.evaluation.scoring.ledger import Ledger, ledger_of
 from citebed.evaluation.statistics import Interval, mean_intervals
-from citebed.evaluation.statistics.crossed import Crossed, crossed_cells, crossed_interval
 from citebed.runs.ranking import Ranked, ScoreType, SortedQrels, check_twice, rank
 from citebed.runs.tables import Flags, Floats, Ints, Run
 from citebed.wording import count
+
+if TYPE_CHECKING:
+    from citebed.evaluation.statistics.crossed import Crossed
 
 _MANY_ROWS = 1_000_000
 _MANY_QUERIES = 1000
@@ -56,6 +58,8 @@ class PairScores(NamedTuple):
 
     def crossed(self, values: Floats) -> Crossed:
         """Values of the pairs, such as differences, as tables of queries and slices."""
+        from citebed.evaluation.statistics.crossed import crossed_cells
+
         return crossed_cells(values, self.weights, self.query, self.slice)
 
 
@@ -212,6 +216,8 @@ class Resampling:
 
     def crossed_interval(self, cells: Crossed) -> Interval:
         """The interval of a mean over queries and slices, both drawn."""
+        from citebed.evaluation.statistics.crossed import crossed_interval
+
         draws = self.draws(max(cells.weights.shape))
         return crossed_interval(cells, level=self.level, samples=draws, seed=self.seed)
 

@@ -25,10 +25,9 @@ from citebed.report.timeline.table import (
     trends_table,
 )
 from citebed.runs.times import format_time
-from citebed.timeline.scoring.ledger import judged_ledger
 from citebed.timeline.scoring.stream_scores import StreamScores
+from citebed.timeline.scoring.topic_slices import WEIGHTINGS
 from citebed.timeline.scoring.uncertainty import StreamComparison
-from citebed.timeline.scoring.weights import WEIGHTINGS
 from citebed.timeline.timelines import Timeline
 
 MOST_SLICES = 1000
@@ -82,18 +81,18 @@ def _figures(pictures: Sequence[Picture], kind: str) -> list[Figure]:
 
 
 def _facts(of: Timeline) -> list[str]:
-    pairs, ledger = of.runs[0].pairs, judged_ledger(of.runs[0].pairs)
-    bounds = pairs.slices.bounds
+    pairs, slices = of.pairs, of.pairs.slices
     return [
-        f"Judgements {pairs.qrels.name}: {ledger.queries:,} queries, {ledger.pairs:,} "
+        f"Judgements {pairs.qrels.name}: {len(pairs.qrels.query_ids):,} queries, "
+        f"{pairs.qrels.ledger.pairs:,} "
         f"pairs of query and document judged, {int(pairs.relevant.sum()):,} relevant in slices.",
-        f"Slices {pairs.slices.kind}: {ledger.slices:,} from {format_time(int(bounds[0]))} to "
-        f"{format_time(int(bounds[-1]))}, {ledger.slices - ledger.empty_slices:,} of them with "
-        f"relevant documents; {ledger.cells:,} pairs of query and slice are scored.",
+        f"Slices {slices.kind}: {len(slices):,} from {format_time(int(slices.bounds[0]))} to "
+        f"{format_time(int(slices.bounds[-1]))}, {pairs.slices_scored:,} of them with relevant "
+        f"documents; {len(pairs):,} pairs of query and slice are scored.",
         *(
-            f"Run {scores.run}: {scores.ledger.lines:,} documents, {scores.ledger.measured:,} of "
-            "them in scored slices."
-            for scores in of.runs
+            f"Run {ledger.run}: {ledger.skipped.lines:,} documents, {ledger.measured:,} of them in "
+            "scored slices."
+            for ledger in (scores.ledger for scores in of.runs)
         ),
     ]
 

@@ -12,8 +12,7 @@ from citebed.evaluation.measures.base import Measure
 from citebed.runs.tables import Flags, Floats, Ints
 from citebed.runs.times import DAY
 from citebed.timeline.scoring.stream_scores import StreamScores
-from citebed.timeline.scoring.topic_slices import TopicSlices
-from citebed.timeline.scoring.weights import weights_of
+from citebed.timeline.scoring.topic_slices import TopicSlices, weights_of
 
 WINDOW = 7
 """How many days, or units as they are counted in, a moving average is over."""

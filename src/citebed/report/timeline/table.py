@@ -33,16 +33,19 @@ from citebed.wording import count
 
 COUNTS = (
     Column("run", "run", left=True),
-    Column("documents", "lines", ",", "lines of the run"),
+    Column("documents", lambda of: of.skipped.lines, ",", "lines of the run"),
     Column("measured", "measured", ",", "documents in scored pairs of query and slice"),
     Column("judged", "judged", ",", "how many of these are judged"),
     Column("elsewhere", "elsewhere", ",", "in slices without relevant documents for their query"),
     Column("outside", "outside", ",", "in no slice"),
-    Column("no judgements", "unjudged", ",", "documents of queries that nobody judged"),
-    Column("untimed", "untimed", ",", "documents without a time"),
-    Column("pairs", "cells", ",", "of query and slice that are scored"),
+    Column(
+        "no judgements", lambda of: of.skipped.unjudged, ",",
+        "documents of queries that nobody judged",
+    ),
+    Column("untimed", lambda of: of.skipped.untimed, ",", "documents without a time"),
+    Column("pairs", "pairs", ",", "of query and slice that are scored"),
     Column("silent", "silent", ",", "such pairs in which the run returned nothing, which score 0"),
-)
+)  # fmt: skip
 """What is counted of a run."""
 
 

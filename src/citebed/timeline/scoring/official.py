@@ -23,11 +23,17 @@ from citebed.runs.assessors import OFFICIAL
 from citebed.runs.kba_files import HIGHEST
 from citebed.runs.ranking import Ranked, SortedQrels, check_twice, codes_of, rank
 from citebed.runs.tables import Floats, Ints, Run
-from citebed.timeline.scoring.ledger import none_judged
+from citebed.timeline.scoring.stream_scores import none_judged
 from citebed.timeline.streams.run_sources import opened_runs
-from citebed.timeline.streams.timed_qrels import Reading, judged_table, timeless_qrels
+from citebed.timeline.streams.timed_qrels import (
+    Reading,
+    Skipped,
+    judged_table,
+    known_again,
+    timeless_qrels,
+    topic_run,
+)
 from citebed.timeline.streams.times import times_of
-from citebed.timeline.streams.topic_runs import Skipped, known_again, topic_run
 from citebed.wording import count
 
 LEVELS = {"central": 2, "central+relevant": 1}

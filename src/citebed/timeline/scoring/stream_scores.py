@@ -7,23 +7,34 @@ slice i and the relevant ones in it, and P(i|q) a weighting.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from citebed.errors import CitebedError
+from citebed.evaluation.measures import RescaledAUC
 from citebed.evaluation.measures.base import Measure
-from citebed.evaluation.measures.rankings import match_unordered
+from citebed.evaluation.measures.rankings import Rankings, match_unordered
 from citebed.runs.ranking import spread
-from citebed.runs.tables import Floats, Hashes, Run, duplicate
-from citebed.timeline.scoring.ledger import RunLedger, run_ledger
-from citebed.timeline.scoring.measuring import SET_BASED, slice_measures, slice_values
-from citebed.timeline.scoring.topic_slices import TopicSlices
-from citebed.timeline.scoring.weights import weights_of
-from citebed.timeline.streams.topic_runs import TopicRun, timed, topic_run
+from citebed.runs.tables import Floats, Hashes, Ints, Run, duplicate
+from citebed.timeline.scoring.measuring import (
+    SET_BASED,
+    slice_measures,
+    slice_values,
+    uses_grades,
+)
+from citebed.timeline.scoring.topic_slices import TopicSlices, weights_of
+from citebed.timeline.streams.timed_qrels import (
+    Skipped,
+    TimedQrels,
+    TopicRun,
+    timed,
+    topic_run,
+)
+from citebed.wording import count
 
 ALL = "all"
 ROWS = {
@@ -146,7 +157,7 @@ def score_stream(
         chosen = np.maximum(pair, -1)[above.to_numpy()]
         accepted = match_unordered(pairs.pair_qrels, topics.run.only(above), chosen)
     values = slice_values(measures, everything, accepted, graded)
-    ledger = run_ledger(topics.run, topics.skipped, pair, everything, pairs)
+    ledger = _ledger(topics, pair, everything, pairs)
     return StreamScores(run.name, tuple(measures), pairs, values, ledger, run.team or "")
 
 
@@ -170,3 +181,128 @@ def _has_doubles(keys: Hashes) -> bool:
     alike[again >> np.uint32(12)] = True
     some = np.sort(keys[alike[(keys >> np.uint64(44)).view(np.int64)]]) if len(again) else keys[:0]
     return bool((some[1:] == some[:-1]).any())
+
+
+# --- what the scores rest on ------------------------------------------------------------------
+
+
+class RunLedger(NamedTuple):
+    """What a run gave: ``measured`` documents are in scored pairs, ``judged`` of them judged.
+
+    ``outside`` documents are in no slice, ``elsewhere`` in one without relevant documents for
+    their query; those of ``skipped`` no score can use. ``silent`` of all ``pairs`` got no document
+    and score 0. ``alike`` shows an id of the run and one of a judgement.
+    """
+
+    run: str
+    skipped: Skipped
+    measured: int
+    judged: int
+    elsewhere: int
+    outside: int
+    pairs: int
+    silent: int
+    alike: tuple[str, str]
+
+    def notes(self) -> list[str]:
+        """What a reader has to know, in sentences."""
+        skipped = self.skipped
+        if not skipped.lines:
+            return ["the run returned nothing and scores 0"]
+        more = " …" if len(skipped.queries) > 3 else ""
+        return _of_some({
+            f"{skipped.unjudged:,} of {count(skipped.lines, 'document')} left out, of "
+            f"{count(len(skipped.queries), 'query')} that nobody judged: "
+            f"{', '.join(skipped.queries[:3])}{more}": skipped.unjudged,
+            f"{count(skipped.untimed, 'document')} without a time, left out": skipped.untimed,
+            f"{count(self.outside, 'document')} outside all slices, left out": self.outside,
+            f"it returned nothing in {self.silent:,} of {count(self.pairs, 'pair')} of query "
+            "and slice, which score 0": self.silent,
+        })  # fmt: skip
+
+
+def _of_some(numbers: Mapping[str, int]) -> list[str]:
+    """The notes of numbers that are not 0."""
+    return [note for note, number in numbers.items() if number]
+
+
+def _ledger(topics: TopicRun, pair: Ints, rankings: Rankings, pairs: TopicSlices) -> RunLedger:
+    """Count what a run gave: ``pair`` is that of each of its documents that could be used."""
+    outside, elsewhere = (int((pair == code).sum()) for code in (-2, -1))
+    return RunLedger(
+        run=topics.run.name,
+        skipped=topics.skipped,
+        measured=len(pair) - outside - elsewhere,
+        judged=len(rankings.rank),
+        elsewhere=elsewhere,
+        outside=outside,
+        pairs=len(pairs),
+        silent=int((rankings.retrieved == 0).sum()),
+        alike=("".join(topics.run.rows["doc_id"].head(1)), str(pairs.qrels.doc_ids[0])),
+    )
+
+
+def run_notes(runs: Sequence[StreamScores]) -> list[str]:
+    """What a reader has to know of runs, each note with their names in front."""
+    ledgers = [scores.ledger for scores in runs]
+    notes = [f"{ledger.run}: {note}" for ledger in ledgers for note in ledger.notes()]
+    strange = [ledger for ledger in ledgers if ledger.measured and not ledger.judged]
+    if strange:  # one question for all of them
+        ours, theirs = strange[0].alike
+        ids = f"{strange[0].run} has '{ours}', the judgements '{theirs}'"
+        documents = sum(ledger.measured for ledger in strange)
+        notes.insert(0, none_judged([ledger.run for ledger in strange], documents, ids))
+    if any(ledger.silent for ledger in ledgers):
+        notes += [
+            f"{each} is {each.empty:g} where a run returned nothing".replace("-", "−")
+            for each in runs[0].measures
+            if isinstance(each, RescaledAUC)  # on others 0 is the least
+        ]
+    return notes
+
+
+def none_judged(runs: Sequence[str], documents: int, hint: str) -> str:
+    """The question why none of the documents of some runs is judged."""
+    whose = "its" if len(runs) == 1 else "their"
+    more = f" and {len(runs) - 3} more" if len(runs) > 3 else ""
+    return (
+        f"{', '.join(runs[:3])}{more}: none of {whose} {count(documents, 'document')} is judged. "
+        f"Are ids written alike? {hint}"
+    )
+
+
+def judged_notes(pairs: TopicSlices) -> list[str]:
+    """What a reader has to know of the judgements in their slices."""
+    ledger, slices = pairs.qrels.ledger, pairs.slices
+    judged, scored = len(pairs.qrels.query_ids), len(pairs.queries)
+    empty_slices, empty_queries = len(slices) - pairs.slices_scored, judged - scored
+    empty = scored * len(slices) - len(pairs)
+    outside = int((slices.of(pairs.qrels.times) < 0).sum())
+    known = count(ledger.pairs, "judged pair")
+    return _of_some({
+        f"{empty_slices:,} of {count(len(slices), 'slice')} without a relevant document, in no "
+        "average": empty_slices,
+        f"{empty:,} of {count(len(pairs) + empty, 'pair')} of query and slice without a relevant "
+        "document, in no average": empty,
+        f"{empty_queries:,} of {count(judged, 'judged query')} without a relevant document in any "
+        "slice, left out": empty_queries,
+        f"{outside:,} of {known} outside all slices": outside,
+        f"{count(ledger.untimed, 'judged pair')} without a time, left out": ledger.untimed,
+        f"{ledger.several:,} of {known} with several assessors, who disagree on relevance in "
+        f"{ledger.disagree:,} and on the grade alone in {ledger.differ:,}": ledger.several,
+    })  # fmt: skip
+
+
+def relevance_notes(
+    qrels: TimedQrels, measures: Sequence[Measure], graded: bool | None
+) -> list[str]:
+    """Whether grades count, in a sentence; nothing is to say where all relevant have the same."""
+    relevant = qrels.relevance[qrels.relevance > 0]
+    if not len(relevant) or relevant.min() == relevant.max():
+        return []
+    grades = f"grades {relevant.min()} to {relevant.max()}"
+    counting = [str(each) for each in measures if uses_grades(each, graded)]
+    if len(counting) == len(measures):
+        return [f"relevance is graded: {grades} count as such"]
+    but = f", but for {', '.join(counting)}" if counting else ""
+    return [f"relevance is binary: {grades} count alike{but} (--graded lets them count)"]

@@ -1,4 +1,4 @@
-"""Pairs of a topic and a slice: an evaluation sees each pair as a query of its own.
+"""Pairs of a topic and a slice, and how much they weigh: an evaluation sees each as a query.
 
 A document has one time, so it is in one slice, and so is its judgement: judgements and runs only
 get other numbers for their queries, and then are scored as any others.
@@ -6,6 +6,7 @@ get other numbers for their queries, and then are scored as any others.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from citebed.errors import CitebedError, UnknownName
 from citebed.runs.ranking import SortedQrels, spread
 from citebed.runs.tables import Floats, Ints
 from citebed.runs.times import format_time
+from citebed.timeline.lengths import seconds_of
 from citebed.timeline.slices import Slices
 from citebed.timeline.streams.timed_qrels import TimedQrels
 
@@ -44,16 +46,21 @@ class TopicSlices:
         -2 says that it is in no slice at all.
         """
         at = self.slices.of(times)
-        found = self._number[query * len(self.slices) + at]
+        pairs = self._number[query * len(self.slices) + at]
         nowhere = at < 0
         if nowhere.any():
-            found[nowhere] = -2
-        return np.asarray(found)
+            pairs[nowhere] = -2
+        return np.asarray(pairs)
 
     @property
     def queries(self) -> Ints:
         """The numbers of the topics with a relevant document in some slice."""
         return np.unique(self.query)
+
+    @property
+    def slices_scored(self) -> int:
+        """How many slices have relevant documents."""
+        return len(np.unique(self.slice))
 
     @property
     def query_ids(self) -> pl.Series:
@@ -119,3 +126,48 @@ def _nothing_relevant(qrels: TimedQrels, slices: Slices) -> str:
     first, last = (format_time(int(time)) for time in (qrels.times.min(), qrels.times.max()))
     start, end = (format_time(int(slices.bounds[at])) for at in (0, -1))
     return f"{nothing}. Judged documents are from {first} to {last}, slices from {start} to {end}."
+
+
+# --- how much each slice matters to a query, P(i|q) -------------------------------------------
+#
+# All weightings are over the slices in which the query has relevant documents, and add up to 1 for
+# it. Dietz, Dalton & Balog, Time-aware Evaluation of Cumulative Citation Recommendation Systems,
+# 2013.
+
+Weighting = Callable[[TopicSlices, str], Floats]
+
+
+def _uniform(pairs: TopicSlices, _: str) -> Floats:
+    """1/T each: every slice matters as much (the paper's usage scenario U1)."""
+    return np.ones(len(pairs))
+
+
+def _burst(pairs: TopicSlices, _: str) -> Floats:
+    """#R(i,q) over their sum: as much as it has relevant documents (U2, equation 2)."""
+    return pairs.relevant.astype(np.float64)
+
+
+def _recency(pairs: TopicSlices, half_life: str) -> Floats:
+    """2^(-age/half-life): half as much for each half-life that a slice ended before the last."""
+    if not half_life:
+        raise CitebedError("recency needs a half-life. Write recency:30d, for example.")
+    ends = pairs.slices.ends[pairs.slice]
+    # Only proportions count: ages are those against a query's own last slice, lest all become 0.
+    last = np.zeros(len(pairs.qrels.query_ids), ends.dtype)
+    np.maximum.at(last, pairs.query, ends)
+    return np.asarray(np.exp2((ends - last[pairs.query]) / seconds_of(half_life)))
+
+
+WEIGHTINGS: dict[str, Weighting] = {"uniform": _uniform, "burst": _burst, "recency": _recency}
+
+
+def weights_of(text: str, pairs: TopicSlices) -> Floats:
+    """The weight of each pair, adding up to 1 for each query: uniform, burst or recency:30d."""
+    name, colon, parameter = text.partition(":")
+    if name not in WEIGHTINGS:
+        raise UnknownName("weighting", name, WEIGHTINGS)
+    if colon and name != "recency":
+        raise CitebedError(f"the weighting {name} takes no parameter; found '{text}'.")
+    raw = WEIGHTINGS[name](pairs, parameter)
+    totals = np.bincount(pairs.query, raw, len(pairs.qrels.query_ids))
+    return np.asarray(raw / totals[pairs.query])

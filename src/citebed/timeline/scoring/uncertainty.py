@@ -18,7 +18,7 @@ from citebed.errors import UnknownName
 from citebed.evaluation.scoring.comparing import Comparison, Comparisons, Design, compare_scores
 from citebed.evaluation.scoring.run_scores import PairScores, QueryScores, Resampling, summarise
 from citebed.timeline.scoring.stream_scores import StreamScores
-from citebed.timeline.scoring.weights import weights_of
+from citebed.timeline.scoring.topic_slices import weights_of
 
 UNITS_DRAWN = {"queries": "over queries", "both": "over queries and slices"}
 """What can be drawn at random, and how one says it."""
@@ -100,7 +100,7 @@ def compare_streams(
 
     Corrections are over the comparisons under one measure and weighting.
     """
-    slices = len(np.unique(runs[0].pairs.slice))
+    slices = runs[0].pairs.slices_scored
     return Comparisons(
         StreamComparison(**vars(of), weight=weight, units=units, slices=slices)
         for weight in weights

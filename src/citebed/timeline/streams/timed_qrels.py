@@ -1,20 +1,20 @@
-"""Judgements of a stream: who judged what relevant, and when it came."""
+"""Judgements of a stream, with the time of each document, and runs laid beside them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from citebed.errors import CitebedError
+from citebed.errors import CitebedError, FormatError
 from citebed.files.reading import at_hand
 from citebed.runs.assessors import OFFICIAL, Disagreement, disagreements, merge_assessors
-from citebed.runs.ranking import SortedQrels, prepare
+from citebed.runs.ranking import SortedQrels, prepare, query_numbers
 from citebed.runs.reading import as_qrels, name_of, read_judged
-from citebed.runs.tables import Ints, Qrels, checked_columns
+from citebed.runs.tables import Ints, Qrels, Run, checked_columns
 from citebed.runs.times import epochs, time_column
 from citebed.runs.trec_files import QRELS
 from citebed.timeline.slices import Range
@@ -160,3 +160,63 @@ def judged_table(given: Any) -> tuple[pl.DataFrame, str]:
         return given, "qrels"
     qrels = as_qrels(given)
     return qrels.table, qrels.name
+
+
+# --- runs beside them -------------------------------------------------------------------------
+
+
+class Skipped(NamedTuple):
+    """Lines of a run, and those that no score can use: of topics that nobody judged (their names
+    in ``queries``), and without a time."""
+
+    lines: int = 0
+    unjudged: int = 0
+    untimed: int = 0
+    queries: tuple[str, ...] = ()
+
+
+class TopicRun(NamedTuple):
+    """A run's rows of judged topics, each with the number of its topic, and what was left out."""
+
+    run: Run
+    query: Ints
+    skipped: Skipped
+
+
+def topic_run(run: Run, judged: SortedQrels) -> TopicRun:
+    """The rows of judged topics alone."""
+    query, lines = query_numbers(run, judged.query_ids), run.rows.height
+    known = query >= 0
+    if known.all():
+        return TopicRun(run, query, Skipped(lines))
+    names = run.rows["query_id"].filter(pl.Series(~known)).unique().cast(pl.String)
+    skipped = Skipped(lines, int((~known).sum()), queries=tuple(sorted(names)))
+    return TopicRun(run.only(pl.Series(known)), query[known], skipped)
+
+
+def timed(topics: TopicRun, times: pl.DataFrame | None) -> tuple[TopicRun, Ints]:
+    """The rows that have a time, from ``times``, the run's own, or in front of ids; and the times.
+
+    Without ``times`` a document that has none is an error.
+    """
+    run = topics.run if times is None else known_again(topics.run, times)
+    own = run.times is not None
+    time = epochs(run.rows["doc_id"]) if run.times is None else time_column(run.times)
+    if not time.null_count():
+        return topics._replace(run=run), time.to_numpy()
+    known = time.is_not_null()
+    if times is None:
+        doc_id = run.rows["doc_id"].filter(~known)[0]
+        what = "the document '{}' has no time." if own else "no epoch second in the id '{}'. "
+        raise FormatError(run.name, None, what.format(doc_id) + ("" if own else NO_TIMES_HELP))
+    skipped = topics.skipped._replace(untimed=time.null_count())
+    return (
+        TopicRun(run.only(known), topics.query[known.to_numpy()], skipped),
+        time.drop_nulls().to_numpy(),
+    )
+
+
+def known_again(run: Run, times: pl.DataFrame) -> Run:
+    """The run with the ids and times of a table, which knows ids with a time in front too."""
+    rows = joined_times(run.rows.lazy(), times).collect()
+    return replace(run, rows=rows.drop("time"), times=rows["time"], hashes=None, source=None)

@@ -19,12 +19,11 @@ from citebed.errors import CitebedError, FormatError
 from citebed.runs.assessors import RULES
 from citebed.runs.reading import as_run, read_run
 from citebed.runs.times import TIMES
-from citebed.timeline.scoring.ledger import judged_ledger
 from citebed.timeline.scoring.measuring import slice_measures
-from citebed.timeline.scoring.stream_scores import StreamScores, score_stream
+from citebed.timeline.scoring.stream_scores import StreamScores, judged_notes, score_stream
 from citebed.timeline.scoring.topic_slices import topic_slices
 from citebed.timeline.slices import slices_of
-from citebed.timeline.streams.timed_qrels import Reading, read_timed_qrels, timed_qrels
+from citebed.timeline.streams.timed_qrels import Reading, Skipped, read_timed_qrels, timed_qrels
 
 MEASURES = (
     "AP", "nDCG@R", "nDCG", "Rprec", "AUC", "RescaledAUC", "RR", "P@2", "R@2", "Bpref", "SetP",
@@ -95,12 +94,13 @@ def test_the_case_of_the_docs() -> None:
 
 def test_the_ledger_of_the_case_of_the_docs() -> None:
     scores = scored(WORKED_TRUTH, [*WORKED_RUN, Line("nobody", "a", START + 3600, 1)])
-    of_judgements = judged_ledger(scores.pairs)
-    assert (of_judgements.slices, of_judgements.empty_slices) == (4, 1)
-    assert (of_judgements.cells, of_judgements.empty_cells) == (4, 4)
-    assert (scores.ledger.lines, scores.ledger.measured, scores.ledger.elsewhere) == (8, 6, 1)
-    assert (scores.ledger.unjudged, scores.ledger.examples) == (1, ("nobody",))
-    assert (scores.ledger.silent, scores.ledger.cells) == (1, 4)
+    assert judged_notes(scores.pairs) == [
+        "1 of 4 slices without a relevant document, in no average",
+        "4 of 8 pairs of query and slice without a relevant document, in no average",
+    ]
+    assert (scores.ledger.measured, scores.ledger.elsewhere) == (6, 1)
+    assert scores.ledger.skipped == Skipped(lines=8, unjudged=1, queries=("nobody",))
+    assert (scores.ledger.silent, scores.ledger.pairs) == (1, 4)
 
 
 def test_a_threshold_is_for_measures_of_sets() -> None:
@@ -291,7 +291,7 @@ def test_times_from_elsewhere_and_documents_without_one(tmp_path: Path) -> None:
     times = pl.DataFrame(list(known.items()), schema=TIMES, orient="row")
     found = score_files(qrels, run, times)
     assert found.of("AP") == pytest.approx([5 / 6, 1, 1, 0])  # x, above d, has no time
-    assert found.ledger.untimed == 1
+    assert found.ledger.skipped.untimed == 1
     with pytest.raises(CitebedError, match="no judged document has a time"):
         score_files(qrels, run)
 

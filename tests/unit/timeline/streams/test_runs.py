@@ -16,8 +16,7 @@ from citebed.timeline.scoring.stream_scores import score_stream
 from citebed.timeline.scoring.topic_slices import topic_slices
 from citebed.timeline.slices import slices_of
 from citebed.timeline.streams.run_sources import opened_runs
-from citebed.timeline.streams.timed_qrels import timed_qrels
-from citebed.timeline.streams.topic_runs import Skipped, timed, topic_run
+from citebed.timeline.streams.timed_qrels import Skipped, timed, timed_qrels, topic_run
 
 START = 1_317_945_600
 
