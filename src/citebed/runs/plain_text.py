@@ -47,7 +47,7 @@ def _in_block(block: npt.NDArray[np.uint8], mark: int) -> int | None:
     if both.any() and _has_unplain_pair(block, np.flatnonzero(both), mark):
         return None
     new = block[1:]
-    marks, ends = np.count_nonzero(new == mark), np.count_nonzero(new == _END)
+    marks, ends = int(np.count_nonzero(new == mark)), np.count_nonzero(new == _END)
     if block[0] != _RETURN and np.count_nonzero(low[1:]) == marks + ends:
         return marks
     is_return = block == _RETURN
