@@ -32,7 +32,9 @@ def test_every_page_of_the_documentation_is_there_and_listed(site: Path) -> None
 def test_links_and_figures_lead_somewhere_on_the_site(site: Path) -> None:
     names = {path.name: path.read_text("utf-8") for path in site.glob("*.html")}
     for name, text in names.items():
-        body = text.partition('<main id="main">')[2]
+        ids = re.findall(r' id="([^"]+)"', text)
+        assert len(ids) == len(set(ids)), name
+        body = text.partition('<main id="site-main">')[2]
         for target in map(unescape, re.findall(r'(?:href|src)="([^"]+)"', body)):
             if re.match("https?:|mailto:", target):
                 continue

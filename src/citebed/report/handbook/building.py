@@ -10,12 +10,13 @@ import json
 import posixpath
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
-from jinja2 import Environment, StrictUndefined, Template
+from jinja2 import Environment, StrictUndefined
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
@@ -23,11 +24,15 @@ from markupsafe import Markup
 from citebed._version import __version__
 from citebed.errors import CitebedError
 from citebed.files.writing import whole_folder
+from citebed.pages import asset
 from citebed.report.handbook.python_names import python_page
 
+_HERE = "citebed.report.handbook"
 _PACKAGE = Path(str(resources.files("citebed")))
 _ASSETS = ("handbook.css", "handbook.js")
 _COPIED = (".svg", ".png", ".ipynb")
+_MANY = 12
+"""So many parts of a page are listed at its top."""
 _LISTED = re.compile(r"^- \[[^\]]+\]\(([^)\s]+\.md)\)", re.MULTILINE)
 _GROUPS = (
     ("Start", ("README.md",)),
@@ -69,21 +74,23 @@ def build_handbook(target: Path, source: Path | None = None) -> int:
     """Write the whole site into the folder ``target``; gives the number of pages."""
     source = source or handbook_source()
     pages = {page.source: page for page in _pages(source)}
-    renderer, template = _renderer(), _template()
-    index = []
+    renderer = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    template = environment.from_string(asset(_HERE, "handbook.html.j2"))
+    groups, index = _groups(pages), []
     with whole_folder(target) as folder:
         for page in pages.values():
             tokens = renderer.parse(page.text)
             _lead_on_site(tokens, page, pages)
             index += [[page.file, page.title, *section] for section in _sections(tokens)]
             body = Markup(renderer.renderer.render(tokens, renderer.options, {}))
-            groups = _groups(pages)
-            made = template.render(page=page, body=body, groups=groups, version=__version__)
+            shown = {"parts": _parts(tokens), "groups": groups, "version": __version__}
+            made = template.render(page=page, body=body, **shown)
             (folder / page.file).write_text(made, "utf-8")
         words = json.dumps(index, ensure_ascii=False).replace("\u2028", " ")
         (folder / "sections.js").write_text(f"const SECTIONS = {words};\n", "utf-8")
         for name in _ASSETS:
-            (folder / name).write_text(_asset(name), "utf-8")
+            (folder / name).write_text(asset(_HERE, name), "utf-8")
         _copy_figures(source, folder)
     return len(pages)
 
@@ -123,15 +130,14 @@ def _groups(pages: dict[str, Page]) -> list[tuple[str, list[Page]]]:
     ]
 
 
-def _renderer() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-
-
 def _lead_on_site(tokens: list[Token], page: Page, pages: dict[str, Page]) -> None:
     """Give headings their anchors, and let links and figures lead to where they are on the site."""
+    times: Counter[str] = Counter()
     for at, token in enumerate(tokens):
         if token.type == "heading_open":
-            token.attrs["id"] = _anchor(tokens[at + 1].content)
+            name = _anchor(tokens[at + 1].content)
+            token.attrs["id"] = f"{name}-{times[name]}" if times[name] else name
+            times[name] += 1
         for inside in token.children or ():
             for key in ("href", "src"):
                 if isinstance(target := inside.attrs.get(key), str):
@@ -148,8 +154,18 @@ def _place(target: str, page: Page, pages: dict[str, Page]) -> str:
 
 
 def _anchor(heading: str) -> str:
-    """The name of a heading, as readers of Markdown give it."""
+    """The name of a heading, as readers of Markdown give it; the second of a name has ``-1``."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def _parts(tokens: list[Token]) -> list[tuple[str, str]]:
+    """The anchors and headings of a page that has many, to be listed at its top."""
+    parts = [
+        (str(token.attrs["id"]), _plain(tokens[at + 1]))
+        for at, token in enumerate(tokens)
+        if token.type == "heading_open" and token.tag == "h2"
+    ]
+    return parts if len(parts) >= _MANY else []
 
 
 def _sections(tokens: list[Token]) -> Iterator[Section]:
@@ -174,12 +190,3 @@ def _copy_figures(source: Path, folder: Path) -> None:
             place = folder / path.relative_to(source / "docs")
             place.parent.mkdir(exist_ok=True)
             shutil.copyfile(path, place)
-
-
-def _template() -> Template:
-    made = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    return made.from_string(_asset("handbook.html.j2"))
-
-
-def _asset(name: str) -> str:
-    return (resources.files("citebed.report.handbook") / name).read_text("utf-8")

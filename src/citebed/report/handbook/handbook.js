@@ -1,9 +1,10 @@
 // Search over the sections of all pages, and a list of pages that folds on small screens.
 "use strict";
 
-const box = document.getElementById("search");
-const hits = document.getElementById("hits");
+const box = document.getElementById("site-search");
+const hits = document.getElementById("site-hits");
 const MOST = 20;
+const USUAL = 1500; // characters; in longer texts a word says less
 
 function score(section, words) {
   const [, title, , heading, text] = section;
@@ -11,7 +12,7 @@ function score(section, words) {
   for (const word of words) {
     const counts = [[heading, 20], [title, 8], [text, 1]].map(([where, weight]) => {
       const times = where.toLowerCase().split(word).length - 1;
-      return weight * Math.min(times, 5);
+      return weight * Math.min(times, 5) / (1 + where.length / USUAL);
     });
     const own = counts[0] + counts[1] + counts[2];
     if (!own) return 0;
@@ -56,4 +57,4 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") hits.hidden = true;
 });
 hits.addEventListener("click", () => { hits.hidden = true; });
-if (matchMedia("(max-width: 50rem)").matches) document.getElementById("pages").open = false;
+if (matchMedia("(max-width: 50rem)").matches) document.getElementById("site-pages").open = false;

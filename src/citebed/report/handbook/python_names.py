@@ -34,13 +34,13 @@ def _entry(name: str, value: Any) -> Iterator[str]:
 
 
 def _member(owner: str, name: str, value: Any) -> Iterator[str]:
-    found = getattr(value, "__func__", None) or getattr(value, "func", None) or value
-    if not (callable(found) or isinstance(found, property)):
+    member = getattr(value, "__func__", None) or getattr(value, "func", None) or value
+    if not (callable(member) or isinstance(member, property)):
         return
     yield f"### {owner}.{name}\n"
-    if callable(found) and not hasattr(value, "func"):
-        yield _signature(f".{name}", found)
-    yield f"{inspect.getdoc(found) or ''}\n"
+    if callable(member) and not hasattr(value, "func"):
+        yield _signature(f".{name}", member)
+    yield f"{inspect.getdoc(member) or ''}\n"
 
 
 def _signature(name: str, value: Callable[..., Any]) -> str:
@@ -49,10 +49,11 @@ def _signature(name: str, value: Callable[..., Any]) -> str:
         signature = inspect.signature(value)
     except (TypeError, ValueError):
         return ""
-    given = [each for each in signature.parameters.values() if each.name not in ("self", "cls")]
-    lines = [f"    {_parameter(each)},\n" for each in given]
+    every = signature.parameters.values()
+    lines = [f"    {_parameter(each)},\n" for each in every if each.name not in ("self", "cls")]
     result = signature.return_annotation
-    arrow = "" if result is inspect.Signature.empty else f" -> {_annotation(result)}"
+    is_known = result is not inspect.Signature.empty and not inspect.isclass(value)
+    arrow = f" -> {_annotation(result)}" if is_known else ""
     body = "".join(["\n", *lines]) if lines else ""
     return f"```python\n{name}({body}){arrow}\n```\n"
 
